@@ -344,6 +344,83 @@ def bench_residency_turns(build):
     return rows
 
 
+def of_client(build, program, *arguments):
+    """Rounds of a program that starts a dxgkd of its own."""
+    return numbers(run([os.path.join(build, 'bench', program),
+                        os.path.join(build, 'server', 'dxgkd'), *arguments], build))
+
+
+def bench_server_ways(build):
+    """A call that does nothing, beside the barest ways from process to process; each at its quiet
+    ones: who is on the machine besides adds to some of them."""
+    rows = []
+    for how, rounds, bare, bare_goal, socket_goal in (
+            ('awake', '401', 'two words looked at', 1.5, 0.3),
+            ('one', '201', 'two words slept on, one core', 1.3, 0.8),
+            ('apart', '41', 'two words slept on, two cores', 1.3, None)):
+        if how != 'one' and len(os.sched_getaffinity(0)) < 2:
+            rows.append({'what': f'null call / {bare}', 'unit': 'skipped: one processor',
+                         'value': 0})
+            continue
+        ours, words, socket = (quiet(times) for times in
+                               zip(*of_client(build, 'server_calls', how, rounds)))
+        row = {'what': '  / a socket', 'unit': 'times', 'value': ours / socket}
+        rows += [{'what': f'null call, {how}', 'unit': 'ns', 'value': ours},
+                 {'what': f'  / {bare}', 'unit': 'times', 'value': ours / words,
+                  'goal': bare_goal},
+                 {**row, 'goal': socket_goal} if socket_goal else row]
+    return rows
+
+
+def bench_server_calls(build):
+    """The same call in the server and in the embedded kernel, in turn."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return [{'what': 'calls to the server', 'unit': 'skipped: one processor', 'value': 0}]
+    # Where their pages lie makes one server faster than the next: so several.
+    rounds = [row for _ in range(3) for row in of_client(build, 'server_calls', 'calls', '201')]
+    null, pair, pair_here, resident, resident_here, state, state_here, wait, wait_here = (
+        quiet(times) for times in zip(*rounds))
+    return [
+        {'what': 'pair in the server', 'unit': 'ns', 'value': pair},
+        {'what': '  / embedded and two null calls', 'unit': 'times', 'goal': 1.0,
+         'value': pair / (pair_here + 2 * null)},
+        {'what': 'MakeResident of what is, in the server', 'unit': 'ns', 'value': resident},
+        {'what': '  / embedded and one null call', 'unit': 'times',
+         'value': resident / (resident_here + null)},
+        {'what': 'GetDeviceState, server / embedded', 'unit': 'times', 'goal': 1.5,
+         'value': state / state_here},
+        {'what': 'wait for what is reached, likewise', 'unit': 'times', 'goal': 1.5,
+         'value': wait / wait_here},
+    ]
+
+
+def bench_server_clients(build):
+    """Pairs of several processes on one adapter."""
+    def best(rounds, clients, column):
+        return max(row[column] for row in rounds if row[0] == clients)
+
+    def usual(rounds, clients):
+        """Pairs of a second of a processor."""
+        return statistics.median(row[3] for row in rounds if row[0] == clients)
+
+    processors = len(os.sched_getaffinity(0))
+    few = of_client(build, 'server_clients', '100', '15', '1', '2', '4')
+    many = of_client(build, 'server_clients', '200', '7', '4', '8', '16', '32', '64')
+    totals = {clients: usual(many, clients) for clients in (4, 8, 16, 32, 64)}
+    # One client and its thread in the server keep two processors.
+    two = (best(few, 2, 1) / best(few, 1, 1) if processors >= 4
+           else usual(few, 2) / usual(few, 1))
+    return [
+        {'what': 'two clients / one, pairs', 'unit': 'times', 'is_at_least': True,
+         'goal': 1.8 if processors >= 4 else 0.9, 'value': two},
+        # Of four that do nothing else a client has a quarter of the processors: so of its speed.
+        {'what': 'a client beside three / its share', 'unit': 'times', 'is_at_least': True,
+         'goal': 0.9, 'value': best(few, 4, 2) / (best(few, 1, 1) * min(1.0, processors / 8))},
+        {'what': '64 clients / the best of 4 to 64', 'unit': 'times', 'is_at_least': True,
+         'goal': 0.9, 'value': totals[64] / max(totals.values())},
+    ]
+
+
 def bench_idle_destroy(build):
     program = os.path.join(build, 'bench', 'idle_destroy')
     bare, idle = (instructions(build, 'destroy_one', [program, how, '2000']) / 2000
@@ -390,7 +467,8 @@ def main(arguments):
     rows = []
     for bench in (bench_device_state, bench_handles, bench_allocations, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
-                  bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging):
+                  bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
+                  bench_server_ways, bench_server_calls, bench_server_clients):
         rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='

@@ -125,7 +125,7 @@ struct resident {
 
 static bool take(struct ranges *space, bool is_scattered, uint64_t page_count, struct resident *at)
 {
-	return NT_SUCCESS(is_scattered ? page_pool_take(space, page_count, GRANULE_PAGES,
+	return NT_SUCCESS(is_scattered ? page_pool_take(space, page_count, GRANULE_PAGES, NULL,
 							PAGE_POOL_FROM_START, &at->pages)
 				       : ranges_take(space, page_count, GRANULE_PAGES, &at->range));
 }

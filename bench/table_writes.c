@@ -46,13 +46,13 @@ static void look(void *context, const struct mapped_memory *memory, uint64_t off
 	run->first_page = offset_pages;
 }
 
-static void write_entries(const struct paging_op *op)
+static void write_entries(const struct miniport_paging_op *op)
 {
 	static DXGK_PTE entries[TABLES_FEW_ENTRIES];
-	ULONGLONG *table = (ULONGLONG *)op->update_table.pointer + op->update_table.first_index;
+	ULONGLONG *table = (ULONGLONG *)op->place.pointer + op->update_table.first_index;
 	uint32_t count = op->update_table.count;
 
-	if (op->kind != PAGING_UPDATE_TABLE)
+	if (op->kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 		return;
 	if (op->update_table.is_run)
 		pte_write_run(op->update_table.entries, count, entries);
@@ -75,7 +75,7 @@ static void forget_what_was_given(void)
 static void write_range(uint64_t first_page, uint64_t page_count)
 {
 	struct table_sync sync;
-	struct paging_op op;
+	struct miniport_paging_op op;
 
 	table_sync_init(&sync, &tables, first_page, page_count);
 	while (table_sync_next(&sync, &op))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over its control socket.
+ * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over a socket: the server's, or that of a
+ * program with a kernel of its own.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -227,21 +228,74 @@ static int tdr(const struct control_client *client, char **arguments)
 
 /* ---- the command ---- */
 
-static int states(const struct control_client *client, char **arguments)
+/* `text` has CONTROL_MOST_BYTES. */
+static bool ask_text(const struct control_client *client, enum control_kind kind, uint32_t type,
+		     const char *what, char *text)
 {
-	char text[CONTROL_MOST_BYTES] = { 0 };
 	struct control_reply reply;
 
+	memset(text, 0, CONTROL_MOST_BYTES);
+	if (!control_ask(client, kind, type, text, CONTROL_MOST_BYTES, &reply))
+		return false;
+	text[CONTROL_MOST_BYTES - 1] = '\0';
+	if (!NT_SUCCESS(reply.status))
+		control_print_refusal(what, &reply);
+	return NT_SUCCESS(reply.status);
+}
+
+static int states(const struct control_client *client, char **arguments)
+{
+	char text[CONTROL_MOST_BYTES];
+
 	(void)arguments;
-	if (!control_ask(client, CONTROL_STATES, 0, text, sizeof(text), &reply))
+	if (!ask_text(client, CONTROL_STATES, 0, "states", text))
 		return CTL_FAILED;
-	if (!NT_SUCCESS(reply.status)) {
-		control_print_refusal("states", &reply);
-		return CTL_FAILED;
-	}
-	printf("%.*s", (int)sizeof(text), text);
+	fputs(text, stdout);
 	return 0;
 }
+
+/* The number in the last line, "process 7  pid …". */
+static uint32_t last_process(const char *text)
+{
+	uint32_t last = 0;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, "process ", strlen("process ")) == 0)
+			last = (uint32_t)strtoul(line + strlen("process "), NULL, 10);
+	}
+	return last;
+}
+
+/* As many lines as an answer has room for, then those behind. */
+static int processes(const struct control_client *client, char **arguments)
+{
+	char text[CONTROL_MOST_BYTES];
+	uint32_t last = 0;
+
+	(void)arguments;
+	do {
+		if (!ask_text(client, CONTROL_PROCESSES, last, "processes", text))
+			return CTL_FAILED;
+		fputs(text, stdout);
+		last = last_process(text);
+	} while (last != 0 && strlen(text) > CONTROL_MOST_BYTES / 2);
+	return 0;
+}
+
+static int check(const struct control_client *client, char **arguments)
+{
+	char text[CONTROL_MOST_BYTES];
+
+	(void)arguments;
+	if (!ask_text(client, CONTROL_CHECK, 0, "check", text))
+		return CTL_FAILED;
+	printf("%s", text[0] ? text : "books: right\n");
+	return text[0] ? CTL_FAILED : 0;
+}
+
+/* What is about the process that asks: of a program with a kernel of its own that is the program. */
+enum { OF_PROGRAM = 1 };
 
 static const struct {
 	const char *name;
@@ -249,6 +303,7 @@ static const struct {
 	int (*run)(const struct control_client *client, char **arguments);
 	const char *usage;
 	const char *help;
+	int flags;
 } verbs[] = {
 	{ "evict-all", 0, evict_all, "evict-all", "everything leaves GPU memory" },
 	{ "evict", 2, evict_by_size, "evict MIN MAX", "what is of that size does (MAX 0: any)" },
@@ -258,34 +313,39 @@ static const struct {
 	{ "defrag-up", 1, defrag_up, "defrag-up SEGMENT", "the same, at its upper end" },
 	{ "verify-transfer", 1, verify_transfer, "verify-transfer SEGMENT",
 	  "as defrag, and the CPU compares each copy" },
-	{ "delay", 2, delay, "delay QUEUE MS", "a paging queue stands still for a while" },
+	{ "delay", 2, delay, "delay QUEUE MS", "a paging queue stands still for a while",
+	  OF_PROGRAM },
 	{ "validate", 0, validate, "validate", "recounts the memory manager's books" },
+	{ "check", 0, check, "check", "recounts everything the kernel has" },
 	{ "wake", 0, wake, "wake", "who waits for room looks again, and what moves arrives" },
 	{ "suspend", 1, suspend, "suspend until-resume|until-work",
-	  "the program's work stands still, its memory leaves" },
-	{ "resume", 0, resume, "resume", "the program goes on" },
+	  "the program's work stands still, its memory leaves", OF_PROGRAM },
+	{ "resume", 0, resume, "resume", "the program goes on", OF_PROGRAM },
 	{ "intervals", 3, ctl_intervals, "intervals MIN MAX IDLE",
 	  "milliseconds between periodic trims (none: never)" },
-	{ "restrict", 2, ctl_restrict, "restrict LOCAL SYSTEM",
-	  "as budget, for this program alone" },
+	{ "restrict", 2, ctl_restrict, "restrict LOCAL SYSTEM", "as budget, for this program alone",
+	  OF_PROGRAM },
 	{ "offers", 1, ctl_offers, "offers always|never|default",
 	  "when offered content is discarded" },
 	{ "sync-evict", 1, ctl_sync_evict, "sync-evict on|off",
-	  "evictions are over when they return" },
+	  "evictions are over when they return", OF_PROGRAM },
 	{ "fail-reclaim", 1, ctl_fail_reclaim, "fail-reclaim on|off",
-	  "reclaim finds no memory for what was decommitted" },
+	  "reclaim finds no memory for what was decommitted", OF_PROGRAM },
 	{ "option", 2, ctl_option, "option NAME on|off", "another option of the verifier" },
 	{ "tdr", 1, tdr, "tdr adapter|NODE", "resets the adapter, or one busy node" },
 	{ "stats", 0, ctl_stats, "stats", "what was counted" },
 	{ "states", 0, states, "states", "the states there are, and how many are in each" },
-	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables" },
+	{ "processes", 0, processes, "processes", "who uses the adapter, and how much memory" },
+	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables",
+	  OF_PROGRAM },
 };
 
 static void print_help(FILE *out)
 {
-	fprintf(out, "usage: dxgk ctl --socket PATH [--adapter LUID] CONTROL\n\n"
-		     "Controls the kernel inside a program that was started with "
-		     "DXGK_CONTROL=PATH.\n\n");
+	fprintf(out, "usage: dxgk ctl [--socket PATH | --control PATH] [--adapter LUID] CONTROL\n\n"
+		     "Controls the kernel of a server (dxgkd) that listens at --socket or "
+		     "DXGK_SOCKET, \"auto\"\nfor the usual places; or the kernel inside a "
+		     "program that was started with\nDXGK_CONTROL=PATH (--control).\n\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(out, "  %-31s %s\n", verbs[i].usage, verbs[i].help);
 	fprintf(out, "\nNAME is always-decommit, no-demotion, never-move or fail-defrag (of the "
@@ -316,25 +376,58 @@ static int run_verb(const struct control_client *client, int argc, char **argv)
 			fprintf(stderr, "dxgk ctl: it is: %s\n", verbs[i].usage);
 			return CTL_USAGE;
 		}
+		if (client->is_server && (verbs[i].flags & OF_PROGRAM)) {
+			fprintf(stderr,
+				"dxgk ctl: %s: is about one program, which asks for it itself; a "
+				"server has many\n",
+				argv[0]);
+			return CTL_FAILED;
+		}
 		return verbs[i].run(client, argv + 1);
 	}
 	fprintf(stderr, "dxgk ctl: \"%s\" is no control; --help lists them\n", argv[0]);
 	return CTL_USAGE;
 }
 
+/* Where it is: as the options say, else the environment. False after saying what is missing. */
+static bool find_kernel(struct control_client *client, const char *server, const char *program)
+{
+	if (!server && !program)
+		program = getenv("DXGK_CONTROL");
+	if (!server && !program)
+		server = getenv("DXGK_SOCKET");
+	if (server && control_find_server(client, server))
+		return true;
+	if (program && *program) {
+		control_of_program(client, program);
+		return true;
+	}
+	if (server && strcmp(server, "auto") == 0)
+		fprintf(stderr, "dxgk ctl: no server listens at any of the usual places\n");
+	else
+		fprintf(stderr, "dxgk ctl: it takes a socket\n");
+	return false;
+}
+
 int cmd_ctl(int argc, char **argv)
 {
 	static const struct option options[] = { { "socket", required_argument, NULL, 's' },
+						 { "control", required_argument, NULL, 'c' },
 						 { "adapter", required_argument, NULL, 'a' },
 						 { "help", no_argument, NULL, 'h' },
 						 { 0 } };
-	struct control_client client = { .path = getenv("DXGK_CONTROL") };
+	struct control_client client = { 0 };
+	const char *server = NULL;
+	const char *program = NULL;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		switch (option) {
 		case 's':
-			client.path = optarg;
+			server = optarg;
+			break;
+		case 'c':
+			program = optarg;
 			break;
 		case 'a':
 			if (!parse_luid(optarg, &client.luid))
@@ -347,10 +440,12 @@ int cmd_ctl(int argc, char **argv)
 			return CTL_USAGE;
 		}
 	}
-	if (optind == argc || !client.path) {
-		fprintf(stderr, "dxgk ctl: it takes a control, and a socket\n");
+	if (optind == argc) {
+		fprintf(stderr, "dxgk ctl: it takes a control\n");
 		print_help(stderr);
 		return CTL_USAGE;
 	}
+	if (!find_kernel(&client, server, program))
+		return CTL_USAGE;
 	return run_verb(&client, argc - optind, argv + optind);
 }

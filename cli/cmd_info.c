@@ -166,6 +166,7 @@ static int print_adapters(bool as_json)
 int cmd_info(int argc, char **argv)
 {
 	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+						 { "socket", required_argument, NULL, 's' },
 						 { "help", no_argument, NULL, 'h' },
 						 { 0 } };
 	bool as_json = false;
@@ -176,11 +177,16 @@ int cmd_info(int argc, char **argv)
 		case 'j':
 			as_json = true;
 			break;
+		case 's':
+			if (setenv("DXGK_SOCKET", optarg, 1) == 0)
+				break;
+			return 1;
 		case 'h':
-			printf("usage: dxgk info [--json]\n\nLists the adapters of the profile "
-			       "(DXGK_PROFILE) that started. One that did not is\nnamed on "
-			       "standard error, with the answer of the driver that was not "
-			       "acceptable.\n");
+			printf("usage: dxgk info [--json] [--socket PATH]\n\nLists the adapters of "
+			       "the profile (DXGK_PROFILE) that started. One that did not is\n"
+			       "named on standard error, with the answer of the driver that was "
+			       "not acceptable.\n--socket or DXGK_SOCKET: those of a server "
+			       "(dxgkd).\n");
 			return 0;
 		default:
 			return 2;

@@ -21,13 +21,17 @@
 #include "base/mem.h"
 #include "cli/adapter_facts.h"
 #include "cli/commands.h"
+#include "cli/private_server.h"
 #include "cli/run/run.h"
+#include "wire/server_link.h"
 
 enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
 
 struct options {
 	const char *path;
-	const char *seed; /* NULL: that of the environment, or of the script */
+	const char *seed;   /* NULL: that of the environment, or of the script */
+	const char *socket; /* NULL: that of the environment, or none */
+	bool is_apart;      /* each client is a process */
 	bool is_verbose;
 	bool is_quiet;
 	bool is_check;
@@ -36,13 +40,17 @@ struct options {
 static void print_usage(FILE *out)
 {
 	fprintf(out,
-		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] SCRIPT\n\n"
+		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] SCRIPT\n"
+		"       dxgk run --processes [--socket PATH] [--verbose | --quiet] SCRIPT\n\n"
 		"Carries out a scenario: clients, allocations, submissions, waits, and what is\n"
 		"expected of them; \"-\" is standard input. dxgk-run(5) has the statements.\n\n"
 		"  --verbose  a line for each statement, with its status\n"
 		"  --quiet    nothing at the end, when all is well\n"
 		"  --check    only reads the script\n"
-		"  --seed N   a simulated run, the same for the same number\n");
+		"  --seed N   a simulated run, the same for the same number\n"
+		"  --processes    each client is a process of its own; they meet in a server that\n"
+		"                 is started for the run\n"
+		"  --socket PATH  in this one, whose adapter is as it is\n");
 }
 
 /* ---- command line ---- */
@@ -51,10 +59,12 @@ static void print_usage(FILE *out)
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option names[] = {
-		{ "verbose", no_argument, NULL, 'v' }, { "quiet", no_argument, NULL, 'q' },
-		{ "check", no_argument, NULL, 'c' },   { "seed", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },    { 0 }
+		{ "verbose", no_argument, NULL, 'v' },   { "quiet", no_argument, NULL, 'q' },
+		{ "check", no_argument, NULL, 'c' },     { "seed", required_argument, NULL, 's' },
+		{ "processes", no_argument, NULL, 'p' }, { "socket", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },      { 0 }
 	};
+	const char *simulation = getenv("DXGK_SEED");
 	char *end = NULL;
 	int option;
 
@@ -74,6 +84,12 @@ static int parse(int argc, char **argv, struct options *options)
 		case 's':
 			options->seed = optarg;
 			break;
+		case 'p':
+			options->is_apart = true;
+			break;
+		case 'o':
+			options->socket = optarg;
+			break;
 		case 'h':
 			return -1;
 		default:
@@ -82,6 +98,11 @@ static int parse(int argc, char **argv, struct options *options)
 	}
 	if (optind + 1 != argc) {
 		fprintf(stderr, "dxgk run: expected one SCRIPT\n");
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	if (options->is_apart && (options->seed || (simulation && *simulation))) {
+		fprintf(stderr,
+			"dxgk run: --processes: no seed repeats what several processes do\n");
 		return EXIT_NOT_UNDERSTOOD;
 	}
 	options->path = argv[optind];
@@ -291,19 +312,88 @@ static void print_summary(struct world *world)
 	}
 }
 
-static int run(const struct options *options, const struct script *script)
+static bool run_here(const struct options *options, const struct script *script,
+		     struct thing *things, struct run_settings *settings)
 {
 	struct world world = { 0 };
-	bool is_good = world_open(&world, script);
+	bool is_good = world_open(&world, script, things);
 
-	if (is_good) {
-		is_good = run_script(&world, options->path, options->is_verbose);
+	if (is_good)
+		is_good = run_script(&world, settings);
+	if (settings->processes)
+		world.calls += processes_end(settings->processes);
+	else
 		world_destroy_all(&world);
-		if (!options->is_quiet)
-			print_summary(&world);
-	}
+	if (world.adapter != 0 && !options->is_quiet)
+		print_summary(&world);
 	world_close(&world);
-	return is_good ? 0 : EXIT_FAILED;
+	return is_good;
+}
+
+/* ---- each client a process ---- */
+
+struct task {
+	const struct options *options;
+	const struct script *script;
+};
+
+static int run_clients(void *context)
+{
+	const struct options *options = ((const struct task *)context)->options;
+	const struct script *script = ((const struct task *)context)->script;
+	struct run_settings settings = { options->path, options->is_verbose, NULL };
+	struct thing *things = world_make_shared_things(script);
+
+	if (things)
+		settings.processes = processes_begin(script, things, run_in_process, &settings);
+	if (!settings.processes) {
+		fprintf(stderr, "dxgk run: %s\n", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return run_here(options, script, things, &settings) ? 0 : EXIT_FAILED;
+}
+
+/* In the server that was named, else in one of its own. */
+static int run_apart(const struct options *options, const struct script *script)
+{
+	const char *said = options->socket ? options->socket : getenv("DXGK_SOCKET");
+	struct private_server server = { 0 };
+	struct task task = { options, script };
+	char path[4096];
+	int exit_status;
+
+	if (!processes_can_run(script, options->path))
+		return EXIT_NOT_UNDERSTOOD;
+	if (server_link_choose(said, path, sizeof(path)) == SERVER_AT_PATH) {
+		if (script->setting_count > 0 || script->profile)
+			fprintf(stderr, "dxgk run: the adapter is the server's, not the one that "
+					"the script describes\n");
+	} else if (private_server_start(&server, "run")) {
+		snprintf(path, sizeof(path), "%s", server.path);
+	} else {
+		return EXIT_FAILED;
+	}
+	setenv("DXGK_SOCKET", path, 1);
+	exit_status = private_server_use(run_clients, &task);
+	return private_server_end(&server, "run") ? exit_status : EXIT_FAILED;
+}
+
+static int run(const struct options *options, const struct script *script)
+{
+	struct run_settings settings = { options->path, options->is_verbose, NULL };
+
+	if (options->is_apart)
+		return run_apart(options, script);
+	if (options->socket && setenv("DXGK_SOCKET", options->socket, 1) != 0)
+		return EXIT_FAILED;
+	return run_here(options, script, NULL, &settings) ? 0 : EXIT_FAILED;
+}
+
+/* A seed of the script is for runs in one process. */
+static bool set_environment(const struct script *script, const struct options *options)
+{
+	return set_profile(script, options->path) &&
+	       (options->is_apart || set_seed(script, options));
 }
 
 int cmd_run(int argc, char **argv)
@@ -321,7 +411,7 @@ int cmd_run(int argc, char **argv)
 	if (exit_status == 0)
 		exit_status = load(options.path, &script);
 	if (exit_status == 0 && !options.is_check) {
-		if (set_profile(&script, options.path) && set_seed(&script, &options)) {
+		if (set_environment(&script, &options)) {
 			exit_status = run(&options, &script);
 		} else {
 			fprintf(stderr, "dxgk run: %s\n", strerror(errno));

@@ -3,10 +3,11 @@
  * cmd_tour.c - dxgk tour: three clients that want more memory than there is, watched.
  *
  * The clients run in a child, whose trace is complete when it has ended; the report is made of
- * that. The exit status is 0 when every byte was where it belonged, 1 when one was not or the tour
+ * that. With --processes the trace is that of the server in which they meet. The exit status is 0 when every byte was where it belonged, 1 when one was not or the tour
  * did not come to its end, 2 when the command line was not understood.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/control_client.h"
+#include "cli/private_server.h"
 #include "cli/tour/report.h"
 
 enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
@@ -25,13 +28,15 @@ struct options {
 	struct tour_settings settings;
 	const char *html;
 	const char *trace;
+	const char *socket; /* NULL: that of the environment, or none */
 };
 
 static void print_usage(FILE *out)
 {
 	fprintf(out,
 		"usage: dxgk tour [--frames N] [--seed N] [--html FILE] [--trace FILE] "
-		"[--quiet]\n\n"
+		"[--quiet]\n"
+		"       dxgk tour --processes [--socket PATH] ...\n\n"
 		"Three clients want three times the local memory: frames over a set of textures, "
 		"a\n"
 		"stream that is used once, and one that idles and offers what it has. Every byte "
@@ -43,7 +48,10 @@ static void print_usage(FILE *out)
 		"states\n"
 		"  --trace FILE  keeps the trace that they are drawn from\n"
 		"  --quiet       nothing, when all is well\n"
-		"  --spoil       writes one byte wrong, which has to be found\n",
+		"  --spoil       writes one byte wrong, which has to be found\n"
+		"  --processes   each client is a process; they meet in a server that is started "
+		"for it\n"
+		"  --socket PATH in this one, whose adapter is as it is; it takes a controller\n",
 		TOUR_LOCAL_MIB, FRAMES_DEFAULT);
 }
 
@@ -87,6 +95,12 @@ static bool take_option(struct options *options, int option)
 	case 'x':
 		options->settings.is_spoiled = true;
 		return true;
+	case 'p':
+		options->settings.is_apart = true;
+		return true;
+	case 'k':
+		options->socket = optarg;
+		return true;
 	default:
 		return false;
 	}
@@ -102,6 +116,8 @@ static int parse(int argc, char **argv, struct options *options)
 		{ "trace", required_argument, NULL, 't' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "spoil", no_argument, NULL, 'x' },
+		{ "processes", no_argument, NULL, 'p' },
+		{ "socket", required_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -118,6 +134,10 @@ static int parse(int argc, char **argv, struct options *options)
 	}
 	if (optind != argc) {
 		fprintf(stderr, "dxgk tour: \"%s\" is one argument too many\n", argv[optind]);
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	if (options->socket && !options->settings.is_apart) {
+		fprintf(stderr, "dxgk tour: --socket: is for --processes\n");
 		return EXIT_NOT_UNDERSTOOD;
 	}
 	if (simulation && *simulation) {
@@ -237,6 +257,44 @@ static bool report(const struct options *options, const char *trace, FILE *html,
 	return is_good;
 }
 
+/* ---- a server for clients that are processes ---- */
+
+/* In one of its own, which traces; in another, which is told to. */
+static bool run_with_own_server(const struct options *options, struct tour_counts *counts)
+{
+	struct private_server server;
+	bool is_good;
+
+	if (!private_server_start(&server, "tour"))
+		return false;
+	unsetenv("DXGK_TRACE");
+	setenv("DXGK_SOCKET", server.path, 1);
+	is_good = run_child(&options->settings, counts);
+	return private_server_end(&server, "tour") && is_good;
+}
+
+static bool run_with_server(struct options *options, const char *trace, struct tour_counts *counts)
+{
+	const char *said = options->socket ? options->socket : getenv("DXGK_SOCKET");
+	struct control_client client = { 0 };
+	bool is_good;
+
+	if (!control_find_server(&client, said))
+		return run_with_own_server(options, counts);
+	int file = open(trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	is_good = control_trace_begin(&client, "tour", file);
+	close(file);
+	if (!is_good)
+		return false;
+	options->settings.is_shared = true;
+	unsetenv("DXGK_TRACE");
+	setenv("DXGK_SOCKET", client.path, 1);
+	is_good = run_child(&options->settings, counts);
+	is_good = control_trace_end(&client, "tour") && is_good;
+	close(client.server);
+	return is_good;
+}
+
 static int tour(struct options *options, FILE *html)
 {
 	struct tour_counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
@@ -247,7 +305,8 @@ static int tour(struct options *options, FILE *html)
 		fprintf(stderr, "dxgk tour: %s\n", strerror(errno));
 		return EXIT_FAILED;
 	}
-	bool is_good = run_child(&options->settings, counts);
+	bool is_good = options->settings.is_apart ? run_with_server(options, trace, counts)
+						  : run_child(&options->settings, counts);
 	/* Of clients that failed as well: that is when somebody wants to see what happened. */
 	if (counts->segment_count > 0)
 		is_good = report(options, trace, html, counts) && is_good;

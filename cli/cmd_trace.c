@@ -4,6 +4,10 @@
  *
  * Sets DXGK_TRACE for the program, passes signals on to it, and tells at the end what the file
  * holds, or why there is none. The exit status is the program's; 128 + n when signal n ended it.
+ *
+ *	dxgk trace -- PROGRAM                the kernel in the program traces
+ *	dxgk trace --server -- PROGRAM       a server that is started for it does
+ *	dxgk trace --socket PATH [PROGRAM]   a running one does, for so long, everybody's doings
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +24,8 @@
 
 #include "commands.h"
 #include "base/attributes.h"
+#include "cli/control_client.h"
+#include "cli/private_server.h"
 #include "trace/summary.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
@@ -32,9 +38,14 @@ static volatile sig_atomic_t child;
 static void print_usage(FILE *out)
 {
 	fprintf(out,
-		"Usage: dxgk trace [-o FILE] [--] PROGRAM [ARGUMENT…]\n"
+		"Usage: dxgk trace [-o FILE] [--server] [--] PROGRAM [ARGUMENT…]\n"
+		"       dxgk trace [-o FILE] --socket PATH [[--] PROGRAM [ARGUMENT…]]\n"
 		"Runs PROGRAM and writes what libdxcore.so did for it to FILE (%s),\n"
-		"which opens in https://ui.perfetto.dev\n",
+		"which opens in https://ui.perfetto.dev\n\n"
+		"  --server       the program uses a server that is started for it, and traced\n"
+		"  --socket PATH  a running server is traced, with all of its clients, while "
+		"PROGRAM\n"
+		"                 uses it; without PROGRAM until a signal (Ctrl-C)\n",
 		default_path);
 }
 
@@ -166,30 +177,154 @@ static void report(const char *path, const char *program, int status)
 	}
 }
 
-static int run_traced(const char *path, char **arguments)
+static int complain(const char *what, int error)
 {
-	if (!prepare_file(path) || setenv("DXGK_TRACE", path, 1) != 0) {
-		fprintf(stderr, "dxgk trace: %s: %s\n", path, strerror(errno));
-		return EXIT_USAGE;
-	}
+	fprintf(stderr, "dxgk trace: %s: %s\n", what, strerror(error));
+	return EXIT_USAGE;
+}
+
+/* Its status, as waitpid() has it. False, with the exit status: it was not started. */
+static bool run_program(char **arguments, int *status_out)
+{
 	int error = start_program(arguments);
 	if (error != 0) {
-		fprintf(stderr, "dxgk trace: %s: %s\n", arguments[0], strerror(error));
-		return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+		(void)complain(arguments[0], error);
+		*status_out = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+		return false;
 	}
-	int status = wait_for_program();
-	report(path, arguments[0], status);
+	*status_out = wait_for_program();
+	return true;
+}
+
+static int exit_status_of(int status)
+{
 	return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- the kernel in the program ---- */
+
+static int run_traced(const char *path, char **arguments)
+{
+	int status;
+
+	if (!prepare_file(path) || setenv("DXGK_TRACE", path, 1) != 0)
+		return complain(path, errno);
+	if (!run_program(arguments, &status))
+		return status;
+	report(path, arguments[0], status);
+	return exit_status_of(status);
+}
+
+/* ---- a server for the program ---- */
+
+static int run_with_server(const char *path, char **arguments)
+{
+	struct private_server server;
+	int status;
+
+	if (!prepare_file(path) || setenv("DXGK_TRACE", path, 1) != 0)
+		return complain(path, errno);
+	if (!private_server_start(&server, "trace"))
+		return EXIT_CANNOT_RUN;
+	unsetenv("DXGK_TRACE");
+	setenv("DXGK_SOCKET", server.path, 1);
+	bool is_run = run_program(arguments, &status);
+	bool is_good = private_server_end(&server, "trace");
+	if (!is_run)
+		return status;
+	report(path, "dxgkd", 0);
+	return is_good ? exit_status_of(status) : EXIT_CANNOT_RUN;
+}
+
+/* ---- a running server ---- */
+
+/* Created or emptied; the server writes it, with the rights of who opened it. */
+static bool start_on(const struct control_client *client, const char *path)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool is_started;
+
+	if (file < 0) {
+		(void)complain(path, errno);
+		return false;
+	}
+	is_started = control_trace_begin(client, "trace", file);
+	close(file);
+	return is_started;
+}
+
+static void wait_for_signal(const sigset_t *signals)
+{
+	int number;
+
+	fputs("dxgk trace: the server is traced; Ctrl-C ends it\n", stderr);
+	while (sigwait(signals, &number) != 0)
+		;
+}
+
+static int run_on_server(const char *path, const char *said, char **arguments)
+{
+	struct control_client client = { 0 };
+	sigset_t ends;
+	int status = 0;
+	bool is_run = true;
+
+	if (!control_find_server(&client, said) || !client.is_server) {
+		fprintf(stderr, "dxgk trace: --socket %s: no server listens there\n", said);
+		return EXIT_USAGE;
+	}
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	if (!arguments[0])
+		sigprocmask(SIG_BLOCK, &ends, NULL);
+	if (!start_on(&client, path))
+		return EXIT_CANNOT_RUN;
+	unsetenv("DXGK_TRACE");
+	setenv("DXGK_SOCKET", client.path, 1);
+	if (arguments[0])
+		is_run = run_program(arguments, &status);
+	else
+		wait_for_signal(&ends);
+	if (!control_trace_end(&client, "trace"))
+		return EXIT_CANNOT_RUN;
+	close(client.server);
+	report(path, "dxgkd", 0);
+	return is_run ? exit_status_of(status) : status;
+}
+
+/* ---- the command ---- */
+
+static int run_as_asked(const char *path, const char *socket, bool is_server, char **arguments)
+{
+	char *absolute = absolute_path(path);
+	int status;
+
+	if (!absolute)
+		return complain(path, errno);
+	if (socket)
+		status = run_on_server(absolute, socket, arguments);
+	else if (is_server)
+		status = run_with_server(absolute, arguments);
+	else
+		status = run_traced(absolute, arguments);
+	free(absolute);
+	return status;
 }
 
 int cmd_trace(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
+		{ "server", no_argument, NULL, 'p' },
+		{ "socket", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	const char *path = default_path;
+	const char *path = NULL;
+	const char *socket = NULL;
+	bool is_server = false;
 	int option;
 
 	optind = 1;
@@ -197,22 +332,18 @@ int cmd_trace(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+o:h", options, NULL)) != -1) {
 		if (option == 'o') {
 			path = optarg;
+		} else if (option == 's') {
+			socket = optarg;
+		} else if (option == 'p') {
+			is_server = true;
 		} else {
 			print_usage(option == 'h' ? stdout : stderr);
 			return option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
 		}
 	}
-	if (optind == argc) {
+	if ((optind == argc && !socket) || (socket && is_server)) {
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
-
-	char *absolute = absolute_path(path);
-	if (!absolute) {
-		fprintf(stderr, "dxgk trace: %s: %s\n", path, strerror(errno));
-		return EXIT_USAGE;
-	}
-	int status = run_traced(absolute, argv + optind);
-	free(absolute);
-	return status;
+	return run_as_asked(path ? path : default_path, socket, is_server, argv + optind);
 }

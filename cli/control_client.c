@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "cli/control_client.h"
+#include "wire/server_link.h"
 
 /* Evicting and putting in order take what they take. */
 enum { PATIENCE_MS = 60000 };
@@ -22,22 +23,124 @@ static int complain(const char *path, const char *what)
 	return -1;
 }
 
-static int connect_to(const char *path)
+/* -1 with errno. */
+static int connect_stream(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int file;
 
-	if (strlen(path) >= sizeof(address.sun_path))
-		return complain(path, "the path is longer than a socket's can be");
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (file < 0)
-		return complain(path, strerror(errno));
-	if (connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-		complain(path, strerror(errno));
-		close(file);
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
 		return -1;
 	}
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (file >= 0 && connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		int problem = errno;
+		close(file);
+		errno = problem;
+		return -1;
+	}
+	return file;
+}
+
+/* ---- a server ---- */
+
+/* A server's socket is of another kind, which the host tells before anybody hears of it. */
+static bool is_of_program(const char *path)
+{
+	int file = connect_stream(path);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0;
+}
+
+/* -1 after saying why. */
+static int open_server(const char *path)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+	struct wire_message hello = { .hello = { .purpose = WIRE_CONTROL, .name = "dxgk" } };
+	struct wire_message welcome = { 0 };
+	int file = server_link_open(path, &hello, &welcome);
+
+	if (file < 0) {
+		fprintf(stderr, "dxgk: %s (%s, %s)\n", welcome.welcome.reason, welcome.welcome.rule,
+			status_name(welcome.welcome.status));
+		return -1;
+	}
+	(void)setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return file;
+}
+
+bool control_find_server(struct control_client *client, const char *said)
+{
+	if (server_link_choose(said, client->path, sizeof(client->path)) != SERVER_AT_PATH)
+		return false;
+	client->is_server = !is_of_program(client->path);
+	client->server = client->is_server ? open_server(client->path) : -1;
+	return true;
+}
+
+void control_of_program(struct control_client *client, const char *path)
+{
+	client->is_server = false;
+	snprintf(client->path, sizeof(client->path), "%s", path);
+}
+
+/* False with errno. */
+static bool exchange_packets(int file, const struct control_request *request, void *body,
+			     struct control_reply *reply)
+{
+	bool is_answered = server_link_ask(file, request, body, reply);
+
+	if (!is_answered && errno == EAGAIN)
+		errno = ETIMEDOUT;
+	return is_answered;
+}
+
+static bool ask_about_trace(const struct control_client *client, const char *verb,
+			    enum control_kind kind, int descriptor)
+{
+	const struct control_request request = {
+		.magic = CONTROL_MAGIC,
+		.version = CONTROL_VERSION,
+		.kind = kind,
+	};
+	struct control_reply reply;
+
+	if (client->server < 0)
+		return false;
+	if (!server_link_ask_with(client->server, &request, NULL, descriptor, &reply)) {
+		fprintf(stderr, "dxgk %s: %s: %s\n", verb, client->path, strerror(errno));
+		return false;
+	}
+	if (!NT_SUCCESS(reply.status))
+		fprintf(stderr, "dxgk %s: %s (%s)\n", verb, reply.reason,
+			status_name(reply.status));
+	return NT_SUCCESS(reply.status);
+}
+
+bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor)
+{
+	return ask_about_trace(client, verb, CONTROL_TRACE_START, descriptor);
+}
+
+bool control_trace_end(const struct control_client *client, const char *verb)
+{
+	return ask_about_trace(client, verb, CONTROL_TRACE_STOP, -1);
+}
+
+/* ---- a program ---- */
+
+static int connect_to(const char *path)
+{
+	int file = connect_stream(path);
+
+	if (file < 0 && errno == ENAMETOOLONG)
+		return complain(path, "the path is longer than a socket's can be");
+	if (file < 0)
+		return complain(path, strerror(errno));
 	return file;
 }
 
@@ -93,6 +196,8 @@ static bool exchange(int file, const struct control_request *request, void *body
 	return receive(file, body, reply->size_bytes);
 }
 
+/* ---- both ---- */
+
 bool control_ask(const struct control_client *client, enum control_kind kind, uint32_t type,
 		 void *body, uint32_t size_bytes, struct control_reply *reply)
 {
@@ -104,15 +209,17 @@ bool control_ask(const struct control_client *client, enum control_kind kind, ui
 		.luid = client->luid,
 		.type = type,
 	};
-	int file = connect_to(client->path);
+	int file = client->is_server ? client->server : connect_to(client->path);
 	bool is_answered;
 
 	if (file < 0)
 		return false;
-	is_answered = exchange(file, &request, body, reply);
+	is_answered = client->is_server ? exchange_packets(file, &request, body, reply)
+					: exchange(file, &request, body, reply);
 	if (!is_answered)
 		complain(client->path, strerror(errno));
-	close(file);
+	if (!client->is_server)
+		close(file);
 	return is_answered;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control_client.h - one question to a running kernel, over its control socket.
+ * control_client.h - one question to a running kernel: a server's, or that in a program with a control socket.
  */
 #ifndef CLI_CONTROL_CLIENT_H
 #define CLI_CONTROL_CLIENT_H
@@ -11,9 +11,25 @@
 #include "wire/control.h"
 
 struct control_client {
-	const char *path;
+	char path[4096];
+	bool is_server; /* else a program that was started with DXGK_CONTROL=path */
+	int server;    /* the connection, for all questions; -1: it was not to be, which was said */
 	uint64_t luid; /* 0: the first adapter */
 };
+
+/*
+ * Of a server, by what --socket or DXGK_SOCKET says ("auto" is the first of the usual ones); or of a program, when
+ * it is a control socket that is at the path. False: "auto", and nobody listens.
+ */
+bool control_find_server(struct control_client *client, const char *said);
+void control_of_program(struct control_client *client, const char *path);
+
+/*
+ * A trace of the server, from now until the end: of `descriptor`'s file, which is the caller's and may be closed. False
+ * after saying why for `verb`. The file is complete when control_trace_end() returns.
+ */
+bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor);
+bool control_trace_end(const struct control_client *client, const char *verb);
 
 /*
  * Sends `body` and gets it back as the kernel left it. False when it did not come to a reply, which

@@ -298,7 +298,8 @@ static NTSTATUS read_adapters(struct json_document *document, const struct json 
 
 static NTSTATUS read_profile(struct json_document *document, struct config *config)
 {
-	static const struct config_member members[] = { { "adapters", read_adapters } };
+	static const struct config_member members[] = { { "adapters", read_adapters },
+							{ "limits", config_read_limits } };
 	NTSTATUS status = config_read_members(document, document->root, "the profile", members,
 					      ARRAY_SIZE(members), config);
 

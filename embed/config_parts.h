@@ -37,6 +37,9 @@ MUST_CHECK NTSTATUS config_read_number(struct json_document *document, const str
 				       const char *what, uint32_t least, uint32_t most,
 				       uint32_t *number_out);
 
+/* config_limits.c: member of the profile. */
+NTSTATUS config_read_limits(struct json_document *document, const struct json *value, void *into);
+
 /* config_registry.c: member of an adapter. */
 NTSTATUS config_read_registry(struct json_document *document, const struct json *value, void *into);
 void config_free_registry(struct miniport_config *adapter);

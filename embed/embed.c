@@ -4,9 +4,10 @@
  *
  *	not started ──first call──▶ running ──exit──▶ ended
  *
- * One client, so one process object. It ends with D3DKMTCloseDxCoreDevice (and a new one begins
- * with the next call) or with the program; adapters start with the first call and stop at exit,
- * after everything the client left was destroyed. Calls pass a gate that both kinds of end close.
+ * One client, so one process object, unless a test makes more (guest.h). It ends with
+ * D3DKMTCloseDxCoreDevice (and a new one begins with the next call) or with the program; adapters
+ * start with the first call and stop at exit, after everything the client left was destroyed. Calls
+ * pass a gate that both kinds of end close.
  *
  * A forked child has our memory but none of our threads, and the parent's drivers are not its own:
  * it is refused, and its exit destroys nothing.
@@ -14,22 +15,27 @@
  * Ways in hold cancellation off, so that a thread comes out again (base/cancel.h). The kernel starts on a
  * thread of its own: loading drivers needs more stack than the threads of some clients have.
  */
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/attributes.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "base/refusal_carry.h"
 #include "base/sim.h"
 #include "base/thread.h"
+#include "embed/adapter_watch.h"
 #include "embed/config.h"
 #include "embed/control.h"
 #include "embed/embed.h"
+#include "embed/guest.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/path.h"
@@ -41,7 +47,18 @@
 #include "wire/call.h"
 #include "wire/embed.h"
 
-enum embed_state { EMBED_NOT_STARTED, EMBED_RUNNING, EMBED_ENDED, EMBED_FORKED };
+enum embed_state {
+	EMBED_NOT_STARTED,
+	EMBED_RUNNING,
+	EMBED_HAS_GUESTS, /* running, and a thread may make calls for another than the program */
+	EMBED_ENDED,
+	EMBED_FORKED,
+};
+
+enum { SIMULATED_PID = 1 };
+
+/* For calls to end. */
+#define CHECK_PATIENCE_NS (20 * NS_PER_MS)
 
 static struct {
 	struct gate gate; /* LOCK_RANK_KERNEL; closed to start and to end */
@@ -50,11 +67,17 @@ static struct {
 	_Atomic enum embed_state state;
 	struct dxg_kernel kernel;
 	struct dxg_process *process;
-	uint32_t last_process_id;
 	uint64_t handles_drawn; /* by the processes before this one: theirs stay stale */
 
 	_Atomic uint32_t slow_calls; /* under way; one of them starts the kernel */
 } embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
+
+static bool kernel_runs(void)
+{
+	enum embed_state state = atomic_load(&embed.state);
+
+	return state == EMBED_RUNNING || state == EMBED_HAS_GUESTS;
+}
 
 /* The gate is shut. */
 static void embed_end_process(void)
@@ -74,8 +97,9 @@ static void embed_end(void)
 		return;
 	int before = cancel_hold_off();
 	thread_enter_kernel();
+	guests_end();
 	gate_shut(&embed.gate);
-	if (atomic_load(&embed.state) == EMBED_RUNNING) {
+	if (kernel_runs()) {
 		embed_end_process();
 		kernel_end(&embed.kernel);
 	}
@@ -99,53 +123,66 @@ __attribute__((constructor)) static void embed_follow_fork(void)
 	thread_on_fork(embed_forked);
 }
 
+/* Nobody is in a call, and nobody comes: for a recount. False: somebody waits in one. */
+static bool embed_close(void)
+{
+	uint64_t deadline_ns = clock_deadline(CHECK_PATIENCE_NS);
+
+	if (!gate_close_until(&embed.gate, deadline_ns))
+		return false;
+	if (guests_close_until(deadline_ns))
+		return true;
+	gate_open(&embed.gate);
+	return false;
+}
+
+static void embed_open(void)
+{
+	guests_open();
+	gate_open(&embed.gate);
+}
+
 /* Waits at the gate like every call, and finds the kernel ended when it opens for the last time. */
 static void embed_control(const struct control_request *request, void *body,
 			  struct control_reply *reply)
 {
 	thread_enter_kernel();
+	if (request->kind == CONTROL_CHECK) {
+		control_check(&embed.kernel, embed_close, embed_open, request, body, reply);
+		thread_leave_kernel();
+		return;
+	}
 	gate_enter(&embed.gate);
-	bool is_running = atomic_load(&embed.state) == EMBED_RUNNING;
-	control_request_run(&embed.kernel, is_running ? embed.process : NULL, request, body, reply);
+	control_request_run(&embed.kernel, kernel_runs() ? embed.process : NULL, request, body,
+			    reply);
 	gate_leave(&embed.gate);
 	thread_leave_kernel();
-}
-
-/* Said also when nobody asked for refusals, and once: every call tries to start anew. */
-static void embed_say_why_not(void)
-{
-	static char said[sizeof(((struct dxgk_refusal *)0)->reason)];
-	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
-
-	if (log_is_on(LOG_REFUSALS) || !refusal_last(&why) || strcmp(said, why.reason) == 0)
-		return;
-	memcpy(said, why.reason, sizeof(said));
-	log_error("%s", why.reason);
 }
 
 /* The first call of all: load the profile's drivers. The gate is closed. */
 static NTSTATUS embed_start_kernel(void)
 {
-	static bool has_checked_topics;
-	const char *profile = getenv("DXGK_PROFILE");
-	struct config config;
+	NTSTATUS status = config_start(&embed.kernel, getenv("DXGK_PROFILE"), false);
 
-	if (!has_checked_topics)
-		log_check_topics();
-	has_checked_topics = true;
-	NTSTATUS status = config_read(profile && *profile ? profile : NULL, &config);
-	if (!NT_SUCCESS(status)) {
-		embed_say_why_not();
-		return status;
-	}
-	status = kernel_start(&embed.kernel, config.adapters, config.adapter_count);
-	config_finish(&config);
 	if (!NT_SUCCESS(status))
 		return status;
 	atexit(embed_end);
 	atomic_store(&embed.state, EMBED_RUNNING);
 	control_start(getenv("DXGK_CONTROL"), embed_control);
 	return STATUS_SUCCESS;
+}
+
+/* In a seeded run nothing of the host is to be seen: two runs are the same. */
+static NTSTATUS embed_create_process(void)
+{
+	struct process_identity identity = {
+		.pid = sim_is_on() ? SIMULATED_PID : (uint32_t)getpid(),
+		.user = sim_is_on() ? 0 : getuid(),
+		.is_controller = true, /* of a kernel that is its own */
+	};
+
+	snprintf(identity.name, sizeof(identity.name), "%s", program_invocation_short_name);
+	return process_create(&embed.kernel, &identity, NULL, &embed.process);
 }
 
 static NTSTATUS embed_begin(void)
@@ -168,12 +205,12 @@ static NTSTATUS embed_begin(void)
 				"the kernel has ended with the program");
 		break;
 	case EMBED_RUNNING:
+	case EMBED_HAS_GUESTS:
 	case EMBED_FORKED:
 		break;
 	}
 	if (NT_SUCCESS(status))
-		status = process_create(++embed.last_process_id, &embed.kernel.shares,
-					&embed.process);
+		status = embed_create_process();
 	if (NT_SUCCESS(status))
 		handle_table_continue(&embed.process->handles, embed.handles_drawn);
 	gate_open(&embed.gate);
@@ -206,8 +243,7 @@ static NTSTATUS embed_begin_apart(const char *call)
 	struct thread *thread;
 
 	if (!beginning)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory to start the kernel");
+		return refuse_no_memory("no memory to start the kernel");
 	beginning->call = call;
 	NTSTATUS status = thread_create("start", embed_begin_for, beginning, &thread);
 	if (NT_SUCCESS(status)) {
@@ -241,7 +277,34 @@ static NTSTATUS embed_refuse_child(uint32_t id)
 	return status;
 }
 
-/* The first call, one after the end, one in a forked child, one of a seeded run. */
+static NTSTATUS refuse_ended(const char *call)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, call);
+	NTSTATUS status = refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
+				 "the process that calls has ended");
+	refusal_end_call(&scope, status);
+	return status;
+}
+
+static NTSTATUS embed_call_for(struct guest *guest, uint32_t id, void *arguments)
+{
+	int before = cancel_hold_off();
+
+	thread_enter_kernel();
+	struct dxg_process *process = guest_go_in(guest);
+	const char *speaker = log_speak_for(guest_name(guest));
+	NTSTATUS status = process ? dispatch_call(&embed.kernel, process, id, arguments)
+				  : refuse_ended(call_describe(id)->name);
+	(void)log_speak_for(speaker);
+	guest_come_out(guest);
+	thread_leave_kernel();
+	cancel_give_back(before);
+	return status;
+}
+
+/* The first call, one after the end, one in a forked child, one of a seeded run, one of a guest. */
 RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 {
 	NTSTATUS status = STATUS_SUCCESS;
@@ -250,6 +313,8 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 
 	if (atomic_load_explicit(&embed.state, memory_order_relaxed) == EMBED_FORKED)
 		return embed_refuse_child(id);
+	if (guest_current())
+		return embed_call_for(guest_current(), id, arguments);
 	before = cancel_hold_off();
 	atomic_fetch_add(&embed.slow_calls, 1);
 	thread_enter_kernel();
@@ -317,13 +382,17 @@ static NTSTATUS embed_call(uint32_t id, void *arguments)
 
 static void embed_close_process(void)
 {
-	if (atomic_load(&embed.state) != EMBED_RUNNING)
+	if (!kernel_runs())
 		return;
 	int before = cancel_hold_off();
 	thread_enter_kernel();
-	gate_shut(&embed.gate);
-	embed_end_process();
-	gate_open(&embed.gate);
+	if (guest_current()) {
+		guest_close(guest_current());
+	} else {
+		gate_shut(&embed.gate);
+		embed_end_process();
+		gate_open(&embed.gate);
+	}
 	thread_leave_kernel();
 	cancel_give_back(before);
 }
@@ -334,8 +403,10 @@ bool embed_validate(char *wrong, size_t wrong_size)
 
 	thread_enter_kernel();
 	gate_close(&embed.gate);
-	if (atomic_load(&embed.state) == EMBED_RUNNING)
-		is_valid = kernel_validate(&embed.kernel, embed.process, wrong, wrong_size);
+	guests_close();
+	if (kernel_runs())
+		is_valid = kernel_validate(&embed.kernel, wrong, wrong_size);
+	guests_open();
 	gate_open(&embed.gate);
 	thread_leave_kernel();
 	return is_valid;
@@ -343,10 +414,8 @@ bool embed_validate(char *wrong, size_t wrong_size)
 
 void embed_look_inside(void **kernel_out, void **process_out)
 {
-	bool is_running = atomic_load(&embed.state) == EMBED_RUNNING;
-
-	*kernel_out = is_running ? &embed.kernel : NULL;
-	*process_out = is_running ? embed.process : NULL;
+	*kernel_out = kernel_runs() ? &embed.kernel : NULL;
+	*process_out = kernel_runs() ? embed.process : NULL;
 }
 
 bool embed_remove_adapter(uint64_t luid, bool is_surprise)
@@ -355,13 +424,36 @@ bool embed_remove_adapter(uint64_t luid, bool is_surprise)
 
 	thread_enter_kernel();
 	gate_enter(&embed.gate);
-	if (atomic_load(&embed.state) == EMBED_RUNNING)
+	if (kernel_runs())
 		adapter = kernel_find_adapter(&embed.kernel, luid);
 	if (adapter)
 		adapter_remove(adapter, is_surprise);
 	gate_leave(&embed.gate);
 	thread_leave_kernel();
 	return adapter != NULL;
+}
+
+struct guest *embed_create_guest(const struct process_identity *identity,
+				 const struct process_arena *arena)
+{
+	enum embed_state running = EMBED_RUNNING;
+	struct guest *guest = NULL;
+	struct refusal_scope scope;
+
+	thread_enter_kernel();
+	gate_enter(&embed.gate);
+	refusal_begin(&scope, "dxgk_test_process_create");
+	NTSTATUS status = STATUS_DEVICE_REMOVED;
+	if (kernel_runs())
+		status = guest_create(&embed.kernel, identity, arena, &guest);
+	if (NT_SUCCESS(status) && arena)
+		guest_show_here(guest);
+	if (NT_SUCCESS(status))
+		atomic_compare_exchange_strong(&embed.state, &running, EMBED_HAS_GUESTS);
+	refusal_end_call(&scope, status);
+	gate_leave(&embed.gate);
+	thread_leave_kernel();
+	return guest;
 }
 
 /* ---- listeners ---- */
@@ -378,66 +470,47 @@ static void release_listener(void *context)
 	listener->release(listener);
 }
 
-static NTSTATUS join_adapters(const uint64_t *luids, uint32_t count,
-			      struct process_adapter **process_adapters)
+static NTSTATUS listen_here(struct dxg_process *process, struct dxgk_embed_listener *listener,
+			    const uint64_t *luids, uint32_t count)
 {
-	NTSTATUS status = STATUS_SUCCESS;
-
-	if (count > KERNEL_MAX_ADAPTERS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, NULL,
-			      "%u adapters are more than there can be", count);
-	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
-		struct dxg_adapter *adapter = kernel_find_adapter(&embed.kernel, luids[i]);
-
-		status =
-			adapter ? process_join_adapter(embed.process, adapter, &process_adapters[i])
-				: refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
-					 "there is no adapter %llx", (unsigned long long)luids[i]);
-	}
-	return status;
-}
-
-static NTSTATUS listen_here(struct dxgk_embed_listener *listener, const uint64_t *luids,
-			    uint32_t count)
-{
-	static const enum notification_kind kinds[] = {
-		[DXGK_EMBED_BUDGET] = NOTIFICATION_ANY_BUDGET,
-		[DXGK_EMBED_LOSS] = NOTIFICATION_LOSS,
-		[DXGK_EMBED_AT_FIRST] = NOTIFICATION_AT_FIRST,
-	};
 	const struct notification_target target = {
-		.kind = kinds[listener->news],
 		.deliver = deliver_news,
 		.callback = (void (*)(void))listener->tell,
 		.context = listener,
 		.release = release_listener,
 	};
-	struct process_adapter *process_adapters[KERNEL_MAX_ADAPTERS];
-	NTSTATUS status;
 
-	if (!embed_is_running())
+	if (!process)
 		return refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
 			      "the process has no kernel to listen to");
-	status = join_adapters(luids, count, process_adapters);
-	if (NT_SUCCESS(status))
-		status = notification_watch(embed.process, process_adapters, count, &target);
-	return status;
+	return adapter_watch(&embed.kernel, process, listener->news, luids, count, &target);
 }
 
-/* Passes the gate as a call does; false in a forked child, whose parent has the kernel. */
-static bool embed_enter(int *cancel_state)
+/*
+ * Passes the gate as a call does; false in a forked child, whose parent has the kernel. The process may
+ * have ended: NULL.
+ */
+static bool embed_enter(int *cancel_state, struct dxg_process **process_out)
 {
-	if (atomic_load(&embed.state) != EMBED_RUNNING)
+	if (!kernel_runs())
 		return false;
 	*cancel_state = cancel_hold_off();
 	thread_enter_kernel();
+	if (guest_current()) {
+		*process_out = guest_go_in(guest_current());
+		return true;
+	}
 	gate_enter(&embed.gate);
+	*process_out = embed.process;
 	return true;
 }
 
 static void embed_leave(int cancel_state)
 {
-	gate_leave(&embed.gate);
+	if (guest_current())
+		guest_come_out(guest_current());
+	else
+		gate_leave(&embed.gate);
 	thread_leave_kernel();
 	cancel_give_back(cancel_state);
 }
@@ -446,13 +519,14 @@ static NTSTATUS embed_listen(struct dxgk_embed_listener *listener, const uint64_
 			     uint32_t count)
 {
 	NTSTATUS status = STATUS_DEVICE_REMOVED;
+	struct dxg_process *process;
 	struct refusal_scope scope;
 	int before;
 
-	if (!embed_enter(&before))
+	if (!embed_enter(&before, &process))
 		return status;
 	refusal_begin(&scope, "RegisterEventNotification");
-	status = listen_here(listener, luids, count);
+	status = listen_here(process, listener, luids, count);
 	refusal_end_call(&scope, status);
 	embed_leave(before);
 	return status;
@@ -461,14 +535,15 @@ static NTSTATUS embed_listen(struct dxgk_embed_listener *listener, const uint64_
 static void embed_unlisten(struct dxgk_embed_listener *listener)
 {
 	NTSTATUS status = STATUS_SUCCESS;
+	struct dxg_process *process;
 	struct refusal_scope scope;
 	int before;
 
-	if (!embed_enter(&before))
+	if (!embed_enter(&before, &process))
 		return;
 	refusal_begin(&scope, "UnregisterEventNotification");
-	if (embed_is_running())
-		status = notification_unwatch(embed.process, listener);
+	if (process)
+		status = notification_unwatch(process, listener);
 	refusal_end_call(&scope, status);
 	embed_leave(before);
 }

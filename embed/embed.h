@@ -15,6 +15,12 @@
 /* kernel_validate() while no call is under way. True as well when no kernel is running. */
 MUST_CHECK bool embed_validate(char *wrong, size_t wrong_size);
 
+/* guest_create(). NULL: the kernel does not run, or has no memory. */
+struct process_arena;
+struct process_identity;
+struct guest *embed_create_guest(const struct process_identity *identity,
+				 const struct process_arena *arena);
+
 /* For tests: the dxg_kernel and the dxg_process, or NULL. */
 void embed_look_inside(void **kernel_out, void **process_out);
 

@@ -5,7 +5,7 @@
 usage: check_commands.py [root [builddir]]
 
 Looked at are blocks of commands, words in `backquotes` and *bold* ones of man pages: make targets and
-variables, verbs, options and controls of dxgk, man pages, files, programs in build directories,
+variables, verbs, options and controls of dxgk, options of dxgkd, man pages, files, programs in build directories,
 environment variables, values of the registry. With a build directory also names of tests and suites.
 """
 
@@ -99,6 +99,9 @@ class Facts:
         return ({'--' + name for name in re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', text)}
                 | {'-' + letter for letter in re.findall(r'[a-z]', short)} | {'--help'})
 
+    def server_options(self):
+        return set(re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', self.read('server/main.c')))
+
     def sources(self, *folders):
         return {path: tree.read(self.root, path) for path in self.files
                 if tree.under(path, folders) and path.endswith(('.c', '.h', '.in', '.py', '.build'))}
@@ -158,6 +161,12 @@ def check_dxgk(words, facts):
         yield f'dxgk ctl has no control {controls[0]}'
 
 
+def check_dxgkd(words, facts):
+    for word in words:
+        if word.startswith('--') and word[2:].split('=')[0] not in facts.server_options():
+            yield f'dxgkd has no option {word}'
+
+
 def check_meson(words, facts):
     if words[:1] != ['test'] or facts.tests is None:
         return
@@ -179,7 +188,7 @@ def check_man(words, facts):
             yield f'there is no page {word}'
 
 
-CHECKS = {'make': check_make, 'dxgk': check_dxgk, 'meson': check_meson, 'man': check_man}
+CHECKS = {'make': check_make, 'dxgk': check_dxgk, 'dxgkd': check_dxgkd, 'meson': check_meson, 'man': check_man}
 
 
 def check_command(code, facts):
@@ -221,7 +230,7 @@ def in_code(pages, find, facts):
 def check_variables(pages, facts):
     """What pages name is read by somebody. What headers define is no variable of the environment."""
     defined = set(VARIABLE.findall(' '.join(facts.sources('include').values())))
-    code = ' '.join(facts.sources('src', 'embed', 'cli', 'drivers', 'tests').values())
+    code = ' '.join(facts.sources('src', 'embed', 'server', 'cli', 'drivers', 'tests').values())
     read = set(re.findall(r'["\'{$](' + VARIABLE.pattern + ')', code))
     return [f'{page.path}:{number}: nobody reads {name}' for page in pages
             for number, line in enumerate(page.text.splitlines(), 1)
@@ -231,10 +240,14 @@ def check_variables(pages, facts):
 def check_documented(facts):
     """What the kernel reads, and settings of the software GPU, have their places."""
     page = facts.read('docs/man/opendxgk.7.scd')
-    for path, text in sorted(facts.sources('src', 'embed', 'cli').items()):
+    server_page = facts.read('docs/man/dxgkd.8.scd')
+    for path, text in sorted(facts.sources('src', 'embed', 'server', 'cli').items()):
         for name in re.findall(r'getenv\("(DXGK_\w+)"\)', text):
-            if f'\n*{name}*\n' not in page:
+            if f'\n*{name}*\n' not in page + (server_page if path.startswith('server/') else ''):
                 yield f'{path}: reads {name}, which is not in docs/man/opendxgk.7.scd'
+    for option in sorted(facts.server_options() - {'help', 'version'}):
+        if f'\n*--{option}*' not in server_page:
+            yield f'server/main.c: --{option} is not in docs/man/dxgkd.8.scd'
     for path, page in (('drivers/soft/settings.c', 'docs/softgpu.md'),
                        ('src/miniport/tdr_settings.c', 'docs/profile.md')):
         here = registry_values(facts.read(path))

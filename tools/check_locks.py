@@ -8,8 +8,9 @@ usage: check_locks.py [root]
     ..._relock    the lock is held on entry and at the return, and dropped in between
     ..._unlock    the lock is held on entry, and released
 
-A ..._locked function may take a second lock and release that one. docs/locking.md lists the ranks of
-src/base/lock_ranks.h, in their order.
+A ..._locked function asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a
+lock that is none of lock.h), and may take a second lock and release that one. docs/locking.md lists
+the ranks of src/base/lock_ranks.h, in their order.
 """
 
 import os
@@ -24,6 +25,7 @@ PAGE = 'docs/locking.md'
 FOLDERS = ('src', 'embed')
 FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock|unlock))\(([^;{}]*)\)\n'
                       r'\{(.*?)^\}', re.MULTILINE | re.DOTALL)
+ASSERTS = re.compile(r'\b(?:\w+_)?assert_(?:held|locked)\(')
 STEP = re.compile(r'\b(\w+)\(')
 TAKES = re.compile(r'(?:\w+_)?lock_acquire|\w+_lock')
 DROPS = re.compile(r'(?:\w+_)?lock_release|\w+_unlock|\w+_relock')
@@ -56,6 +58,15 @@ def wrong_names(root):
                 yield f'{path}:{line}: {name}() drops the lock it is called under: it calls {drop}()'
             if name.endswith('_relock') and not drop:
                 yield f'{path}:{line}: {name}() drops no lock that it is called under'
+
+
+def unasserted(root):
+    for path in tree.project_files(root):
+        if not tree.under(path, FOLDERS) or not path.endswith(tree.C_FILES):
+            continue
+        for line, name, body in functions(tree.read(root, path)):
+            if name.endswith('_locked') and not ASSERTS.search(body):
+                yield f'{path}:{line}: {name}() does not assert the lock it is called under'
 
 
 def ranks(text):
@@ -97,6 +108,7 @@ def unused_ranks(root):
 def check(root):
     return [
         ('names say what becomes of the lock', list(wrong_names(root))),
+        ('what is called under a lock asserts it', list(unasserted(root))),
         ('every rank is used', unused_ranks(root)),
         ('the page lists the ranks, in their order', list(wrong_pages(root))),
     ]

@@ -9,8 +9,8 @@ lines and branches were passed. --missed lists what was not, in files whose path
 counts what earlier runs left, and runs only what --test names (nothing, where it names none).
 
 tools/coverage.txt has the goals for the whole, what each folder has reached (the run fails below
-that, so it can only rise) and what is not counted, each with its reason. After tests were added,
-raise what it says.
+that, so it can only rise), the files of which every line and branch is passed, and what is not
+counted, each with its reason. After tests were added, raise what it says.
 """
 
 import argparse
@@ -30,11 +30,12 @@ FOLDER = 'src/'
 
 
 class Settings:
-    """goal LINES BRANCHES | reached FOLDER LINES BRANCHES | exclude PATHS /REGEX/ REASON"""
+    """goal LINES BRANCHES | reached FOLDER LINES BRANCHES | every PATHS | exclude PATHS /REGEX/ REASON"""
 
     def __init__(self, text):
         self.goal = (0.0, 0.0)
         self.reached = {}
+        self.every = []
         self.exclusions = []
         for number, line in enumerate(text.splitlines(), 1):
             word, _, rest = line.strip().partition(' ')
@@ -47,11 +48,13 @@ class Settings:
             elif word == 'reached' and len(rest.split()) == 3:
                 folder, lines, branches = rest.split()
                 self.reached[folder] = (float(lines), float(branches))
+            elif word == 'every' and len(rest.split()) == 1:
+                self.every.append(rest)
             elif word == 'exclude' and exclusion:
                 paths, regex, reason = exclusion.groups()
                 self.exclusions.append((paths, re.compile(regex), reason))
             else:
-                raise SystemExit(f'coverage.txt:{number}: neither goal, reached nor exclude: {line}')
+                raise SystemExit(f'coverage.txt:{number}: neither goal, reached, every nor exclude: {line}')
 
     def exclusion(self, path, text):
         """Which exclusion this line of source falls under, as its index; None where none."""
@@ -166,6 +169,15 @@ def missed(counts, settings, text_of, prefix):
     return rows
 
 
+def not_whole(counts, settings, text_of):
+    """What was not passed in files of which everything was; and what is no file any more."""
+    problems = [f'every {paths}: there is no such file' for paths in settings.every
+                if not fnmatch.filter({path for path, _ in counts.lines}, paths)]
+    return problems + [row for row in missed(counts, settings, text_of, FOLDER)
+                       if any(fnmatch.fnmatchcase(row.split(':')[0], paths)
+                              for paths in settings.every)]
+
+
 def data_files(path):
     return [os.path.join(folder, name) for folder, _, names in os.walk(path)
             for name in names if name.endswith('.gcda')]
@@ -239,7 +251,7 @@ def main():
     for (paths, regex, reason), lines in zip(settings.exclusions, left_out):
         print(f'  {lines:4} lines of {paths} with {regex.pattern}: {reason}')
     print('\n' + distance(found, settings))
-    problems = fallen(found, settings)
+    problems = fallen(found, settings) + not_whole(counts, settings, source.text_of)
     if options.test:
         print('only some tests ran: not compared with what each folder had reached')
     elif problems:

@@ -27,13 +27,71 @@ NTSTATUS queue_create_fence(struct world *world, const struct thing *client, uin
 	return status;
 }
 
-NTSTATUS queue_open_fence(struct world *world, const struct thing *client, D3DKMT_HANDLE shared,
+enum { ALL_ACCESS = 0x001f0003 };
+
+struct fence_name {
+	WCHAR text[48];
+	UNICODE_STRING string;
+	OBJECT_ATTRIBUTES attributes;
+};
+
+/* Every run has its own, by the process that started the clients. */
+static OBJECT_ATTRIBUTES *name_of(uint32_t fence, struct fence_name *name)
+{
+	char text[ARRAY_SIZE(name->text)];
+	int length = snprintf(text, sizeof(text), "dxgk run %d %u", (int)getppid(), fence);
+
+	for (int i = 0; i < length; i++)
+		name->text[i] = (WCHAR)text[i];
+	name->string = (UNICODE_STRING){ .Length = (USHORT)((size_t)length * sizeof(WCHAR)),
+					 .MaximumLength = (USHORT)((size_t)length * sizeof(WCHAR)),
+					 .Buffer = name->text };
+	name->attributes = (OBJECT_ATTRIBUTES){ .Length = sizeof(name->attributes),
+						.ObjectName = &name->string };
+	return &name->attributes;
+}
+
+NTSTATUS queue_name_fence(struct world *world, uint32_t name, D3DKMT_HANDLE fence)
+{
+	struct fence_name told;
+	HANDLE handle = NULL;
+	NTSTATUS status = CALL(
+		world, D3DKMTShareObjects(1, &fence, name_of(name, &told), ALL_ACCESS, &handle));
+
+	if (NT_SUCCESS(status))
+		world_thing(world, name)->shared_as = (int)(intptr_t)handle;
+	return status;
+}
+
+void queue_forget_name(struct world *world, uint32_t name)
+{
+	struct thing *fence = world_thing(world, name);
+
+	if (fence->shared_as > 0)
+		close(fence->shared_as);
+	fence->shared_as = 0;
+}
+
+static NTSTATUS find_shared(struct world *world, uint32_t shared, HANDLE *handle_out)
+{
+	struct fence_name told;
+
+	if (!world->is_shared) {
+		D3DKMT_HANDLE fence = world_thing(world, shared)->handle;
+		return CALL(world, D3DKMTShareObjects(1, &fence, NULL, ALL_ACCESS, handle_out));
+	}
+	D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME args = { .dwDesiredAccess = ALL_ACCESS,
+						       .pObjAttrib = name_of(shared, &told) };
+	NTSTATUS status = CALL(world, D3DKMTOpenSyncObjectNtHandleFromName(&args));
+	*handle_out = args.hNtHandle;
+	return status;
+}
+
+NTSTATUS queue_open_fence(struct world *world, const struct thing *client, uint32_t shared,
 			  D3DKMT_HANDLE *fence_out)
 {
-	enum { ALL_ACCESS = 0x001f0003 };
 	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 args = { .hDevice = client->handle };
-	NTSTATUS status =
-		CALL(world, D3DKMTShareObjects(1, &shared, NULL, ALL_ACCESS, &args.hNtHandle));
+	NTSTATUS status = find_shared(world, shared, &args.hNtHandle);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -308,11 +366,14 @@ static const char *state_name(D3DKMT_DEVICEEXECUTION_STATE state)
 }
 
 /* The allocation that is mapped there, as " (picture+0x10)". */
-static void describe_address(struct world *world, uint64_t address, char *text, size_t size_bytes)
+static void describe_address(struct world *world, uint32_t client, uint64_t address, char *text,
+			     size_t size_bytes)
 {
 	text[0] = '\0';
 	for (uint32_t i = 0; i < world->script->name_count; i++) {
 		uint64_t base = world->things[i].address;
+		if (world->is_shared && world->script->names[i].client != client)
+			continue; /* an address of another process */
 		if (base == 0 || address < base ||
 		    address - base >= world->script->names[i].size_bytes)
 			continue;
@@ -335,7 +396,7 @@ static void show_page_fault(struct world *world, const struct script_statement *
 	uint64_t address = args.PageFaultState.FaultedVirtualAddress;
 	uint32_t access = args.PageFaultState.PageFaultFlags & DXGK_PAGE_FAULT_WRITE ? OPTION_WRITE
 										     : OPTION_READ;
-	describe_address(world, address, where, sizeof(where));
+	describe_address(world, statement->name, address, where, sizeof(where));
 	outcome_note(outcome, "%s: page fault, %s 0x%" PRIx64 "%s",
 		     world->script->names[statement->name].text,
 		     access == OPTION_WRITE ? "writing to" : "reading from", address, where);

@@ -15,11 +15,12 @@
 #include "base/thread.h"
 #include "cli/run/run.h"
 
+/* One thread's. */
 struct run {
 	struct world *world;
-	const char *path;
-	bool is_verbose;
-	_Atomic bool is_over; /* something was not as expected */
+	const struct run_settings *settings;
+	_Atomic bool *is_over; /* something was not as expected; all threads' */
+	int *links;            /* to the processes, where there are any */
 };
 
 /* ---- one statement ---- */
@@ -102,7 +103,8 @@ static bool complain(const struct run *run, const struct script_statement *state
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "%s:%u: %s: %s\n", run->path, statement->line, statement->text, text);
+	fprintf(stderr, "%s:%u: %s: %s\n", run->settings->path, statement->line, statement->text,
+		text);
 	return false;
 }
 
@@ -146,27 +148,46 @@ static bool judge(const struct run *run, const struct script_statement *statemen
 static void show(const struct run *run, const struct script_statement *statement,
 		 const struct outcome *outcome)
 {
-	if (run->is_verbose)
+	if (run->settings->is_verbose)
 		printf("%u: %s -> %s%s%s\n", statement->line, statement->text,
 		       status_name(outcome->status), outcome->note[0] ? ", " : "", outcome->note);
 	else if (outcome->is_shown)
 		printf("%s\n", outcome->note);
 }
 
+static bool run_elsewhere(struct run *run, const struct script_statement *statement)
+{
+	const struct script *script = run->world->script;
+	uint32_t client = script->names[statement->name].client;
+	bool is_gone;
+
+	if (processes_run(run->settings->processes, run->links, client,
+			  (uint32_t)(statement - script->statements), &is_gone))
+		return true;
+	*run->is_over = true;
+	return is_gone ? complain(run, statement, "the process of %s has ended",
+				  script->names[client].text)
+		       : false;
+}
+
 static bool run_statement(struct run *run, const struct script_statement *statement)
 {
 	struct outcome outcome = { .status = STATUS_SUCCESS };
 	struct dxgk_refusal before;
-	uint64_t refusals_before = last_refusal(&before);
+	uint64_t refusals_before;
 
 	if (statement->verb == VERB_ECHO) {
 		const char *text = statement->text + strlen("echo");
 		printf("%s\n", *text ? text + 1 : text);
+		fflush(stdout);
 		return true;
 	}
+	if (run->links)
+		return run_elsewhere(run, statement);
+	refusals_before = last_refusal(&before);
 	actions[statement->verb](run->world, statement, &outcome);
 	if (!judge(run, statement, &outcome, refusals_before)) {
-		run->is_over = true;
+		*run->is_over = true;
 		return false;
 	}
 	show(run, statement, &outcome);
@@ -178,7 +199,7 @@ static bool run_statement(struct run *run, const struct script_statement *statem
 static bool run_range(struct run *run, uint32_t first, uint32_t end);
 
 struct branch {
-	struct run *run;
+	struct run run;
 	uint32_t first;
 	uint32_t end;
 	struct thread *thread;
@@ -188,7 +209,23 @@ static void run_branch(void *argument)
 {
 	struct branch *branch = argument;
 
-	(void)run_range(branch->run, branch->first, branch->end);
+	(void)run_range(&branch->run, branch->first, branch->end);
+}
+
+/* A thread has links of its own. */
+static bool add_branch(const struct run *run, uint32_t first, uint32_t end, struct branch *branch)
+{
+	*branch = (struct branch){ *run, first, end, NULL };
+	if (run->links)
+		branch->run.links = processes_make_links(run->settings->processes);
+	return !run->links || branch->run.links;
+}
+
+static void finish_branch(struct branch *branch)
+{
+	thread_join(branch->thread);
+	if (branch->run.links)
+		processes_close_links(branch->run.settings->processes, branch->run.links);
 }
 
 /* Where the block ends is where the last `and` says. */
@@ -200,18 +237,19 @@ static bool run_parallel(struct run *run, uint32_t at, uint32_t *end_out)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (; statements[at].verb != VERB_END; at = statements[at].next)
-		branches[count++] = (struct branch){ run, at + 1, statements[at].next, NULL };
+		if (!add_branch(run, at + 1, statements[at].next, &branches[count++]))
+			status = STATUS_NO_MEMORY;
 	*end_out = at;
 	for (uint32_t i = 0; i < count && NT_SUCCESS(status); i++)
 		status = thread_create("branch", run_branch, &branches[i], &branches[i].thread);
 	if (!NT_SUCCESS(status))
-		run->is_over = true;
+		*run->is_over = true;
 	for (uint32_t i = 0; i < count; i++)
-		thread_join(branches[i].thread);
+		finish_branch(&branches[i]);
 	if (!NT_SUCCESS(status))
 		return complain(run, &statements[at], "a branch has no thread: %s",
 				status_name(status));
-	return !run->is_over;
+	return !*run->is_over;
 }
 
 static bool run_repeat(struct run *run, uint32_t at)
@@ -232,7 +270,7 @@ static bool run_range(struct run *run, uint32_t first, uint32_t end)
 	for (uint32_t at = first; at < end; at++) {
 		enum script_verb verb = statements[at].verb;
 		bool is_good;
-		if (run->is_over)
+		if (*run->is_over)
 			return false;
 		if (verb == VERB_PARALLEL) {
 			is_good = run_parallel(run, at, &at);
@@ -248,9 +286,26 @@ static bool run_range(struct run *run, uint32_t first, uint32_t end)
 	return true;
 }
 
-bool run_script(struct world *world, const char *path, bool is_verbose)
+bool run_script(struct world *world, const struct run_settings *settings)
 {
-	struct run run = { .world = world, .path = path, .is_verbose = is_verbose };
+	_Atomic bool is_over = false;
+	struct run run = { .world = world, .settings = settings, .is_over = &is_over };
+	bool is_good;
 
-	return run_range(&run, 0, world->script->statement_count);
+	if (settings->processes && !(run.links = processes_make_links(settings->processes))) {
+		fprintf(stderr, "dxgk run: no memory\n");
+		return false;
+	}
+	is_good = run_range(&run, 0, world->script->statement_count);
+	if (run.links)
+		processes_close_links(settings->processes, run.links);
+	return is_good;
+}
+
+bool run_in_process(void *settings, struct world *world, uint32_t at)
+{
+	_Atomic bool is_over = false;
+	struct run run = { .world = world, .settings = settings, .is_over = &is_over };
+
+	return run_statement(&run, &world->script->statements[at]);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <opendxgk/softgpu.h>
 
@@ -70,6 +71,7 @@ static NTSTATUS destroy_client(struct world *world, uint32_t name)
 		if (world->script->names[i].client == name) {
 			world->things[i].is_there = false;
 			world->things[i].address = 0;
+			queue_forget_name(world, i);
 		}
 	}
 	return status;
@@ -208,19 +210,23 @@ static NTSTATUS keep_fence(struct thing *fence, NTSTATUS status, D3DKMT_HANDLE h
 NTSTATUS world_create_fence(struct world *world, const struct script_statement *statement)
 {
 	D3DKMT_HANDLE handle;
-	NTSTATUS status =
-		queue_create_fence(world, world_thing(world, statement->by), statement->number,
-				   (statement->options & OPTION_SHARED) != 0, &handle);
+	bool is_shared = (statement->options & OPTION_SHARED) != 0;
+	NTSTATUS status = queue_create_fence(world, world_thing(world, statement->by),
+					     statement->number, is_shared, &handle);
 
+	if (NT_SUCCESS(status) && is_shared && world->is_shared) {
+		status = queue_name_fence(world, statement->name, handle);
+		if (!NT_SUCCESS(status))
+			destroy_fence(world, handle);
+	}
 	return keep_fence(world_thing(world, statement->name), status, handle);
 }
 
 NTSTATUS world_open_fence(struct world *world, const struct script_statement *statement)
 {
 	D3DKMT_HANDLE handle;
-	NTSTATUS status =
-		queue_open_fence(world, world_thing(world, statement->by),
-				 world_thing(world, statement->place.name)->handle, &handle);
+	NTSTATUS status = queue_open_fence(world, world_thing(world, statement->by),
+					   statement->place.name, &handle);
 
 	return keep_fence(world_thing(world, statement->name), status, handle);
 }
@@ -246,6 +252,7 @@ NTSTATUS world_destroy(struct world *world, uint32_t name)
 	if (NT_SUCCESS(status)) {
 		thing->is_there = false;
 		thing->address = 0;
+		queue_forget_name(world, name);
 	}
 	return status;
 }
@@ -283,9 +290,17 @@ static bool open_adapter(D3DKMT_HANDLE *adapter_out)
 	return true;
 }
 
-bool world_open(struct world *world, const struct script *script)
+struct thing *world_make_shared_things(const struct script *script)
 {
-	*world = (struct world){ .script = script };
+	struct thing *things = mmap(NULL, (script->name_count + 1) * sizeof(*things),
+				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return things == MAP_FAILED ? NULL : things;
+}
+
+bool world_open(struct world *world, const struct script *script, struct thing *things)
+{
+	*world = (struct world){ .script = script, .is_shared = things != NULL };
 	if (!open_adapter(&world->adapter))
 		return false;
 	if (!is_software_gpu(world->adapter)) {
@@ -293,7 +308,7 @@ bool world_open(struct world *world, const struct script *script)
 				"commands a script has\n");
 		return false;
 	}
-	world->things = calloc(script->name_count + 1, sizeof(*world->things));
+	world->things = things ? things : calloc(script->name_count + 1, sizeof(*things));
 	if (!world->things)
 		fprintf(stderr, "dxgk run: no memory\n");
 	return world->things != NULL;
@@ -311,7 +326,8 @@ void world_close(struct world *world)
 {
 	D3DKMT_CLOSEADAPTER args = { world->adapter };
 
-	free(world->things);
+	if (!world->is_shared)
+		free(world->things);
 	world->things = NULL;
 	if (world->adapter != 0)
 		D3DKMTCloseAdapter(&args);

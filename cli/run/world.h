@@ -40,6 +40,9 @@ struct thing {
 	/* Of a context. */
 	struct ring ring;
 
+	/* Of a fence that other processes may open: what keeps its name. 0: none. */
+	int shared_as;
+
 	/* Of an allocation: 0 where it is not mapped. */
 	_Atomic uint64_t address;
 };
@@ -48,6 +51,7 @@ struct world {
 	const struct script *script;
 	D3DKMT_HANDLE adapter;
 	struct thing *things; /* by name */
+	bool is_shared;       /* … in memory that processes see, each the world of one client */
 	_Atomic uint64_t calls;
 };
 
@@ -72,8 +76,13 @@ static inline struct thing *world_client_of(struct world *world, uint32_t name)
 	return &world->things[world->script->names[name].client];
 }
 
-/* Opens the first adapter, which has to be the software GPU; says why not on standard error. */
-MUST_CHECK bool world_open(struct world *world, const struct script *script);
+/*
+ * Opens the first adapter, which has to be the software GPU; says why not on standard error. `things` NULL: of its
+ * own.
+ */
+MUST_CHECK bool world_open(struct world *world, const struct script *script, struct thing *things);
+/* For several processes: before they are made. NULL with errno. */
+struct thing *world_make_shared_things(const struct script *script);
 /* Destroys what the script left, which waits for the GPU. */
 void world_destroy_all(struct world *world);
 void world_close(struct world *world);
@@ -129,8 +138,12 @@ void memory_do_check(struct world *world, const struct script_statement *stateme
 
 NTSTATUS queue_create_fence(struct world *world, const struct thing *client, uint64_t value,
 			    bool is_shared, D3DKMT_HANDLE *fence_out);
-NTSTATUS queue_open_fence(struct world *world, const struct thing *client, D3DKMT_HANDLE shared,
+/* The fence of another client, by the handle of one process that both are in, or by a name between two. */
+NTSTATUS queue_open_fence(struct world *world, const struct thing *client, uint32_t shared,
 			  D3DKMT_HANDLE *fence_out);
+/* Gives it that name, and takes it away; for clients that are processes. */
+NTSTATUS queue_name_fence(struct world *world, uint32_t name, D3DKMT_HANDLE fence);
+void queue_forget_name(struct world *world, uint32_t name);
 NTSTATUS queue_wait_cpu(struct world *world, const struct thing *client, D3DKMT_HANDLE fence,
 			UINT64 value);
 NTSTATUS queue_wait_paging(struct world *world, struct thing *client);

@@ -301,7 +301,7 @@ bool client_write(struct client *client, struct buffer *buffer)
 		return false;
 	content_store(bytes, buffer->seed, 0, buffer->size_bytes);
 	if (client->tour->settings->is_spoiled &&
-	    atomic_exchange(&client->tour->is_spoiling, false))
+	    atomic_exchange(&client->tour->counts->is_spoiling, false))
 		bytes[buffer->size_bytes / 2] ^= 1;
 	client->tour->counts->written_bytes += buffer->size_bytes;
 	return unlock(client, buffer);

@@ -16,8 +16,9 @@ enum { THREADS_MAX = 256 };
 struct reader {
 	const struct tour_counts *counts;
 	struct history *history;
-	uint32_t owners[THREADS_MAX]; /* by thread; client + 1, or 0 */
-	uint32_t *alive;              /* numbers of lives */
+	uint32_t owners[THREADS_MAX];     /* by thread; client + 1, or 0 */
+	uint64_t processes[TOUR_CLIENTS]; /* the kernel's numbers of them */
+	uint32_t *alive;                  /* numbers of lives */
 	uint32_t alive_count;
 	uint32_t alive_room;
 	bool is_complete;
@@ -233,13 +234,28 @@ static void change_offer(struct life *life, const char *line)
 
 /* ---- events ---- */
 
+/* Which of the kernel's processes is whose, when each client is one. */
+static void meet_process(struct reader *reader, const char *line)
+{
+	const char *facts = strstr(line, "\"args\":");
+	uint64_t pid = facts ? number_behind(facts, "\"pid\":") : 0;
+
+	for (uint32_t i = 0; i < TOUR_CLIENTS; i++) {
+		if (pid != 0 && reader->counts->processes[i] == pid)
+			reader->processes[i] = number_behind(line, "\"process_id\":");
+	}
+}
+
+/* Handles are numbers of one process, which others have as well. */
 static void meet_device(struct reader *reader, const char *line)
 {
 	uint64_t thread = number_behind(line, "\"tid\":");
 	uint64_t device = number_behind(line, "\"device_handle\":\"");
+	uint64_t process = number_behind(line, "\"process_id\":\"");
 
 	for (uint32_t i = 0; i < TOUR_CLIENTS && thread < THREADS_MAX; i++) {
-		if (reader->counts->devices[i] == device)
+		if (reader->counts->devices[i] == device &&
+		    (reader->counts->processes[i] == 0 || reader->processes[i] == process))
 			reader->owners[thread] = i + 1;
 	}
 }
@@ -267,6 +283,8 @@ static bool read_line(struct reader *reader, const char *line)
 
 	if (line[0] == ']')
 		reader->is_complete = true;
+	if (has(line, "\"name\":\"process is\""))
+		meet_process(reader, line);
 	if (has(line, "\"ph\":\"b\"") && has(line, "\"name\":\"device\""))
 		meet_device(reader, line);
 	if (id == 0)

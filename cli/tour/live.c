@@ -111,17 +111,19 @@ static void print_line(const struct tour *tour)
 
 static void sleep_a_moment(struct tour *tour)
 {
-	uint32_t running = tour->running;
+	uint32_t running = tour->counts->running;
 
+	tour_look_after(tour);
 	if (running > 0)
-		(void)thread_wait(&tour->running, running, clock_deadline(NS_PER_S / 10));
+		(void)thread_wait_shared(&tour->counts->running, running,
+					 clock_deadline(NS_PER_S / 10));
 }
 
 static void watch_terminal(struct tour *tour)
 {
 	uint32_t lines = 0;
 
-	while (tour->running > 0 && live_ask(tour)) {
+	while (tour->counts->running > 0 && live_ask(tour)) {
 		lines = draw(tour, lines);
 		sleep_a_moment(tour);
 	}
@@ -134,7 +136,7 @@ static void watch_lines(struct tour *tour)
 	const uint64_t step = tour->settings->frames / LINES + 1;
 	uint64_t next = step;
 
-	while (tour->running > 0) {
+	while (tour->counts->running > 0) {
 		if (tour->counts->frames >= next && live_ask(tour)) {
 			print_line(tour);
 			next = tour->counts->frames / step * step + step;
@@ -149,6 +151,6 @@ void live_watch(struct tour *tour)
 		watch_terminal(tour);
 	else if (!tour->settings->is_quiet)
 		watch_lines(tour);
-	while (tour->running > 0)
+	while (tour->counts->running > 0)
 		sleep_a_moment(tour);
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - the tour itself: an adapter, three clients, and somebody who watches.
+ * run.c - the tour itself: an adapter, three clients on threads or in processes, and somebody who
+ * watches.
  */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <opendxgk/refusal.h>
 
@@ -18,31 +24,31 @@ void tour_complain(struct tour *tour, const char *format, ...)
 {
 	va_list arguments;
 
-	if (!atomic_exchange(&tour->has_complained, true)) {
+	if (!atomic_exchange(&tour->counts->has_complained, true)) {
 		va_start(arguments, format);
 		vsnprintf(tour->counts->complaint, sizeof(tour->counts->complaint), format,
 			  arguments);
 		va_end(arguments);
 	}
-	tour->is_failed = true;
-	tour->steps++;
-	thread_wake_all(&tour->steps);
+	tour->counts->is_failed = true;
+	tour->counts->steps++;
+	thread_wake_shared(&tour->counts->steps);
 }
 
 void tour_reach(struct tour *tour, enum tour_client_id id, uint32_t frame)
 {
-	tour->reached[id] = frame;
-	tour->steps++;
-	thread_wake_all(&tour->steps);
+	tour->counts->reached[id] = frame;
+	tour->counts->steps++;
+	thread_wake_shared(&tour->counts->steps);
 }
 
 bool tour_wait(struct tour *tour, enum tour_client_id id, uint32_t frame)
 {
 	for (;;) {
-		uint32_t seen = tour->steps;
-		if (tour->is_failed || tour->reached[id] >= frame)
-			return !tour->is_failed;
-		(void)thread_wait(&tour->steps, seen, CLOCK_FOREVER);
+		uint32_t seen = tour->counts->steps;
+		if (tour->counts->is_failed || tour->counts->reached[id] >= frame)
+			return !tour->counts->is_failed;
+		(void)thread_wait_shared(&tour->counts->steps, seen, CLOCK_FOREVER);
 	}
 }
 
@@ -63,7 +69,7 @@ static bool ask_adapter(struct tour *tour)
 	counts->local_bytes = info.local_bytes;
 	counts->wanted_bytes = 3 * info.local_bytes;
 	tour->unit_bytes = info.local_bytes / TOUR_LOCAL_UNITS;
-	return live_ask(tour);
+	return true;
 }
 
 static bool open_adapter(struct tour *tour)
@@ -104,45 +110,108 @@ static void close_adapter(struct tour *tour)
 static void leave(struct tour *tour, enum tour_client_id id)
 {
 	tour_reach(tour, id, UINT32_MAX);
-	tour->running--;
-	thread_wake_all(&tour->running);
+	tour->counts->running--;
+	thread_wake_shared(&tour->counts->running);
 }
 
-static void run_frames(void *argument)
+struct player {
+	struct tour *tour;
+	enum tour_client_id id;
+	struct thread *thread;
+	pid_t process; /* 0: none, or it has ended */
+};
+
+static void play_one(void *argument)
 {
-	tour_play_frames(argument);
-	leave(argument, TOUR_FRAMES);
+	static void (*const plays[TOUR_CLIENTS])(
+		struct tour *) = { tour_play_frames, tour_play_stream, tour_play_idle };
+	const struct player *player = argument;
+
+	plays[player->id](player->tour);
+	leave(player->tour, player->id);
 }
 
-static void run_stream(void *argument)
+static void play_on_threads(struct tour *tour)
 {
-	tour_play_stream(argument);
-	leave(argument, TOUR_STREAM);
-}
-
-static void run_idle(void *argument)
-{
-	tour_play_idle(argument);
-	leave(argument, TOUR_IDLE);
-}
-
-static void play(struct tour *tour)
-{
-	static void (*const plays[TOUR_CLIENTS])(void *) = { run_frames, run_stream, run_idle };
-	struct thread *threads[TOUR_CLIENTS] = { NULL };
+	struct player players[TOUR_CLIENTS];
 
 	for (uint32_t i = 0; i < TOUR_CLIENTS; i++) {
-		tour->running++;
-		if (NT_SUCCESS(thread_create(client_name((enum tour_client_id)i), plays[i], tour,
-					     &threads[i])))
+		players[i] = (struct player){ .tour = tour, .id = (enum tour_client_id)i };
+		tour->counts->running++;
+		if (NT_SUCCESS(thread_create(client_name(players[i].id), play_one, &players[i],
+					     &players[i].thread)))
 			continue;
 		tour_complain(tour, "no thread for a client");
-		leave(tour, (enum tour_client_id)i);
+		leave(tour, players[i].id);
 	}
 	live_watch(tour);
 	for (uint32_t i = 0; i < TOUR_CLIENTS; i++)
-		thread_join(threads[i]);
+		thread_join(players[i].thread);
 }
+
+/* ---- each a process ---- */
+
+static struct player apart[TOUR_CLIENTS]; /* of who watches them */
+
+static _Noreturn void be_client(struct player *player)
+{
+	struct tour *tour = player->tour;
+
+	if (open_adapter(tour)) {
+		play_one(player);
+		close_adapter(tour);
+	} else {
+		leave(tour, player->id);
+	}
+	exit(0);
+}
+
+/* Before this process speaks to the kernel itself. */
+static void start_processes(struct tour *tour)
+{
+	for (uint32_t i = 0; i < TOUR_CLIENTS; i++) {
+		apart[i] = (struct player){ .tour = tour, .id = (enum tour_client_id)i };
+		tour->counts->running++;
+		apart[i].process = fork();
+		if (apart[i].process == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			be_client(&apart[i]);
+		}
+		tour->counts->processes[i] = (uint32_t)apart[i].process;
+		if (apart[i].process > 0)
+			continue;
+		apart[i].process = 0;
+		tour_complain(tour, "no process for a client");
+		leave(tour, apart[i].id);
+	}
+}
+
+static void take_end(struct tour *tour, struct player *player, int options)
+{
+	int status;
+
+	if (player->process == 0 || waitpid(player->process, &status, options) != player->process)
+		return;
+	player->process = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	tour_complain(tour, "the process of %s has ended", client_name(player->id));
+	leave(tour, player->id);
+}
+
+void tour_look_after(struct tour *tour)
+{
+	for (uint32_t i = 0; i < TOUR_CLIENTS; i++)
+		take_end(tour, &apart[i], WNOHANG);
+}
+
+static void end_processes(struct tour *tour)
+{
+	for (uint32_t i = 0; i < TOUR_CLIENTS; i++)
+		take_end(tour, &apart[i], 0);
+}
+
+/* ---- all of it ---- */
 
 /* A destruction may come after its call: the last ones are waited for. */
 static bool ask_when_empty(struct tour *tour)
@@ -150,7 +219,8 @@ static bool ask_when_empty(struct tour *tour)
 	const uint64_t end_ns = clock_deadline(10 * NS_PER_S);
 
 	while (live_ask(tour)) {
-		if (tour->counts->in_bytes == tour->counts->out_bytes || clock_now_ns() > end_ns)
+		if (tour->counts->is_shared || tour->counts->in_bytes == tour->counts->out_bytes ||
+		    clock_now_ns() > end_ns)
 			return true;
 		clock_sleep_until(clock_deadline(NS_PER_MS));
 	}
@@ -159,14 +229,23 @@ static bool ask_when_empty(struct tour *tour)
 
 bool tour_run(const struct tour_settings *settings, struct tour_counts *counts)
 {
-	struct tour tour = { .settings = settings, .counts = counts, .is_spoiling = true };
+	struct tour tour = { .settings = settings, .counts = counts };
 	uint64_t start_ns = clock_now_ns();
 
-	if (open_adapter(&tour)) {
-		play(&tour);
+	counts->is_spoiling = true;
+	counts->is_shared = settings->is_shared;
+	if (settings->is_apart)
+		start_processes(&tour);
+	if (open_adapter(&tour) && live_ask(&tour)) {
+		if (settings->is_apart)
+			live_watch(&tour);
+		else
+			play_on_threads(&tour);
+		end_processes(&tour);
 		counts->duration_ns = clock_now_ns() - start_ns;
-		counts->is_complete = ask_when_empty(&tour) && !tour.is_failed;
+		counts->is_complete = ask_when_empty(&tour) && !counts->is_failed;
 	}
+	end_processes(&tour);
 	close_adapter(&tour);
 	return counts->is_complete;
 }

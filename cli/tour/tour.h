@@ -2,8 +2,8 @@
 /*
  * tour.h - what the clients of a tour share, and what is left of them when they are done.
  *
- * The clients run in a process of their own: its trace is complete when it has ended, and whoever
- * started it draws the picture from that. What they count is in memory that both processes see.
+ * The clients run in a process of their own, or each in one: the trace is complete when the kernel has ended, and whoever
+ * started it draws the picture from that. What they count is in memory that all processes see.
  */
 #ifndef CLI_TOUR_TOUR_H
 #define CLI_TOUR_TOUR_H
@@ -31,6 +31,8 @@ struct tour_settings {
 	uint64_t seed;
 	bool is_quiet;
 	bool is_spoiled; /* one byte is written wrong, for whoever doubts that it would be found */
+	bool is_apart;   /* each client is a process of its own */
+	bool is_shared;  /* … in a server that others use, too */
 };
 
 struct tour_segment {
@@ -42,12 +44,22 @@ struct tour_segment {
 
 struct tour_counts {
 	/* The adapter, and what was wanted of it. */
+	bool is_shared; /* others use it: what the trace has of the clients is not all that happens */
 	bool is_virtual; /* GPU virtual addresses, else allocation lists */
 	uint64_t local_bytes;
 	uint64_t wanted_bytes;
 	uint32_t segment_count;
 	struct tour_segment segments[TOUR_SEGMENTS_MAX];
 	D3DKMT_HANDLE devices[TOUR_CLIENTS]; /* who is who in the trace */
+	uint32_t processes[TOUR_CLIENTS];    /* … by pid; 0: they are in one */
+
+	/* How the clients keep step. */
+	_Atomic uint32_t reached[TOUR_CLIENTS]; /* how far each is, in frames */
+	_Atomic uint32_t steps;                 /* changes with any of them */
+	_Atomic uint32_t running;               /* clients that are not done */
+	_Atomic bool is_failed;
+	_Atomic bool has_complained;
+	_Atomic bool is_spoiling; /* the wrong byte is still to be written */
 
 	/* Of the clients, while they run. */
 	_Atomic uint64_t frames;
@@ -72,18 +84,13 @@ struct tour_counts {
 	char complaint[384]; /* the first thing that went wrong */
 };
 
+/* A process's own. */
 struct tour {
 	const struct tour_settings *settings;
 	struct tour_counts *counts;
 	D3DKMT_HANDLE adapter;
 	LUID luid;
 	uint64_t unit_bytes;
-	_Atomic uint32_t reached[TOUR_CLIENTS]; /* how far each is, in frames */
-	_Atomic uint32_t steps;                 /* changes with any of them */
-	_Atomic uint32_t running;               /* clients that are not done */
-	_Atomic bool is_failed;
-	_Atomic bool has_complained;
-	_Atomic bool is_spoiling; /* the wrong byte is still to be written */
 };
 
 /* Remembers the first one, and ends the tour early. */
@@ -98,7 +105,10 @@ void tour_reach(struct tour *tour, enum tour_client_id id, uint32_t frame);
 /* Until it is; false when the tour failed meanwhile. */
 MUST_CHECK bool tour_wait(struct tour *tour, enum tour_client_id id, uint32_t frame);
 
-/* The three clients, each on a thread of its own. */
+/* Looks after clients that are processes: one that died is one that complained. */
+void tour_look_after(struct tour *tour);
+
+/* The three clients, each on a thread or in a process of its own. */
 void tour_play_frames(struct tour *tour);
 void tour_play_stream(struct tour *tour);
 void tour_play_idle(struct tour *tour);

@@ -49,6 +49,68 @@ struct dxgk_test_inside dxgk_test_inside(void);
 int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise);
 
 /*
+ * Another client of the kernel, as another program would be: a process of its own, with its own
+ * handles, memory and budget. The kernel runs already (a call was made). NULL when there is no memory.
+ */
+struct dxgk_test_process;
+struct dxgk_test_process *dxgk_test_process_create(unsigned pid, unsigned user, const char *name);
+
+/*
+ * The same for one that is treated as if it were in another process: nothing is mapped for it but what
+ * its calls are told to show, within these addresses, which the caller has reserved.
+ */
+struct dxgk_test_process *dxgk_test_process_create_remote(unsigned pid, unsigned user,
+							  const char *name, void *arena,
+							  unsigned long long size_bytes);
+
+/* Memory in a file that comes along with this thread's next call of such a one. 0: no memory. */
+int dxgk_test_bring(void *memory, unsigned long long size_bytes, int descriptor,
+		    unsigned long long offset);
+
+/* Told of each stretch that such a one maps: pages of a file. NULL: nobody is. */
+void dxgk_test_watch_views(void (*watch)(void *address, unsigned long long page_count,
+					 int descriptor, unsigned long long first_page));
+
+/* What there is of memory that other processes can map. */
+struct dxgk_test_banks {
+	unsigned long long files;
+	unsigned long long taken_pages; /* of the machine, whoever has them */
+	unsigned long long displaced_pages;
+	unsigned long long mappings;
+};
+struct dxgk_test_banks dxgk_test_banks(void);
+
+/*
+ * The same, and whether it is a controller (docs/control.md), which the other is not, and what it may
+ * have of each kind (docs/profile.md, limits; in single bytes here). NULL as well for a limit of no kind.
+ */
+struct dxgk_test_limit {
+	const char *name;
+	unsigned long long most;
+};
+struct dxgk_test_identity {
+	unsigned pid;
+	unsigned user;
+	const char *name;
+	int is_controller;
+	const struct dxgk_test_limit *limits;
+	unsigned limit_count;
+};
+struct dxgk_test_process *dxgk_test_process_create_as(const struct dxgk_test_identity *identity);
+
+/*
+ * Calls of this thread are that one's from now on; NULL: the program's own. Returns whose they were,
+ * with nothing held: keep what you made yourself.
+ */
+struct dxgk_test_process *dxgk_test_process_enter(struct dxgk_test_process *process);
+
+/*
+ * It has died: its calls that wait are refused, and what it had is destroyed when this returns. Calls of
+ * threads that are still in it are refused afterwards.
+ */
+void dxgk_test_process_end(struct dxgk_test_process *process);
+
+/*
  * A thread that takes part in a seeded run (DXGK_SEED). Join waits for it and frees it. Returns NULL
  * when there is no memory.
  */

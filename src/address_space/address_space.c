@@ -6,7 +6,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "address_space/parts.h"
@@ -40,13 +39,7 @@ void space_leave(struct address_space *space)
 
 static void wait_until_idle(struct address_space *space)
 {
-	for (;;) {
-		uint32_t seen = notice_read(&space->changed);
-
-		if (atomic_load(&space->pending) == 0)
-			return;
-		notice_wait(&space->changed, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until_none(&space->changed, &space->pending);
 }
 
 /* ---- a row of ranges ---- */
@@ -57,8 +50,7 @@ struct space_row *space_row_create(struct address_space *space, size_t range_cou
 		mem_zalloc(sizeof(*row) + range_count * sizeof(struct space_range_of_pages));
 
 	if (!row) {
-		(void)refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			     "There is no memory for a change of page tables");
+		(void)refuse_no_memory("There is no memory for a change of page tables");
 		return NULL;
 	}
 	row->space = space;
@@ -70,7 +62,7 @@ static struct space_row *row_of(struct paging_job *job)
 	return container_of(job, struct space_row, job);
 }
 
-bool space_row_next(struct space_row *row, struct paging_op *op_out)
+bool space_row_next(struct space_row *row, struct miniport_paging_op *op_out)
 {
 	if (row->next_range == 0 && row->range_count > 0) {
 		table_sync_init(&row->sync, &row->space->tables, row->ranges[0].first_page,
@@ -96,9 +88,9 @@ void space_row_rewind(struct space_row *row)
 	row->next_range = 0;
 }
 
-static bool row_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step row_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
-	return space_row_next(row_of(job), op_out);
+	return paging_step_of(space_row_next(row_of(job), op_out));
 }
 
 static void row_done(struct paging_job *job, NTSTATUS status);
@@ -150,12 +142,9 @@ void space_row_queue(struct space_row *row, const struct space_listener *listene
 static struct space_memory *find_view(struct address_space *space, struct mapped_memory *memory)
 {
 	struct space_memory *found = NULL;
-	struct list *link;
 
 	lock_acquire(&memory->lock);
-	list_for_each (link, &memory->views) {
-		struct memory_view *view = container_of(link, struct memory_view, memory_link);
-
+	list_each (struct memory_view, view, &memory->views, memory_link) {
 		if (view->tables == &space->tables)
 			found = container_of(view, struct space_memory, view);
 	}
@@ -192,8 +181,7 @@ static NTSTATUS memory_or_none(struct space_memory *found, struct space_memory *
 {
 	*memory_out = found;
 	return found ? STATUS_SUCCESS
-		     : refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for an allocation's GPU addresses");
+		     : refuse_no_memory("There is no memory for an allocation's GPU addresses");
 }
 
 NTSTATUS address_space_memory(struct address_space *space, struct mapped_memory *memory,
@@ -233,10 +221,9 @@ bool space_memory_close(struct space_memory *memory)
 void space_memory_put(struct space_memory *memory)
 {
 	struct address_space *space = memory->space;
-	bool is_last;
 
 	lock_acquire(&space->tables.lock);
-	is_last = --memory->references == 0;
+	bool is_last = --memory->references == 0;
 	if (is_last)
 		list_remove(&memory->space_link);
 	lock_release(&space->tables.lock);
@@ -254,10 +241,9 @@ static bool drop_range(struct space_memory *memory)
 {
 	struct page_tables *tables = &memory->space->tables;
 	struct gpuva_plan plan;
-	bool is_there;
 
 	lock_acquire(&tables->lock);
-	is_there = memory->view.owner.range_count > 0;
+	bool is_there = memory->view.owner.range_count > 0;
 	if (is_there) {
 		gpuva_plan_drop(&tables->space, range_of_owner_link(memory->view.owner.ranges.next),
 				&plan);
@@ -275,15 +261,16 @@ static bool drop_range(struct space_memory *memory)
 	return is_there;
 }
 
-static bool drop_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step drop_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct space_memory *memory = memory_of(job);
 
 	for (;;) {
 		if (memory->has_range && table_sync_write(&memory->sync, op_out))
-			return true;
+			return PAGING_OPERATION;
 		if (!drop_range(memory))
-			return memory->has_range && table_sync_flush(&memory->sync, op_out);
+			return paging_step_of(memory->has_range &&
+					      table_sync_flush(&memory->sync, op_out));
 	}
 }
 
@@ -347,13 +334,9 @@ static bool is_in_scope(const struct space_memory *candidate, const struct drop_
 static struct space_memory *take_view(struct mapped_memory *memory, const struct drop_scope *scope)
 {
 	struct space_memory *found = NULL;
-	struct list *link;
 
 	lock_acquire(&memory->lock);
-	list_for_each (link, &memory->views) {
-		struct space_memory *candidate =
-			container_of(link, struct space_memory, view.memory_link);
-
+	list_each (struct space_memory, candidate, &memory->views, view.memory_link) {
 		if (!candidate->dropped && is_in_scope(candidate, scope)) {
 			candidate->dropped = drop_count_down;
 			found = candidate;
@@ -407,34 +390,22 @@ struct space_end {
 	bool is_flushed;
 };
 
-static bool end_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step end_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct space_end *end = container_of(job, struct space_end, job);
-	struct page_tables_root root = page_tables_root(&end->space->tables);
 
 	if (end->is_ending && table_sync_write(&end->sync, op_out))
-		return true;
+		return PAGING_OPERATION;
 	if (end->is_flushed)
-		return false;
+		return PAGING_NONE;
 	end->is_flushed = true;
-	*op_out = (struct paging_op){
-		.kind = PAGING_AS_IT_IS,
-		.as_it_is = { .kind = MINIPORT_PAGING_FLUSH_TLB,
-			      .flush_tlb = { .root_segment = root.segment,
-					     .root_offset_bytes = root.offset_bytes,
-					     .driver_process =
-						     end->space->tables.driver_process } },
-	};
-	return true;
+	page_tables_flush_op(&end->space->tables, 0, 0, op_out);
+	return PAGING_OPERATION;
 }
 
 static void forget_memories(struct address_space *space)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(&space->memories)) != NULL) {
-		struct space_memory *memory = container_of(link, struct space_memory, space_link);
-
+	list_drain (struct space_memory, memory, &space->memories, space_link) {
 		assert(!memory->dropped && memory->references == 1);
 		memory_view_finish(&memory->view);
 		mem_free(memory);
@@ -446,7 +417,6 @@ static void end_done(struct paging_job *job, NTSTATUS status)
 	struct space_end *end = container_of(job, struct space_end, job);
 	struct address_space *space = end->space;
 
-	(void)status;
 	lock_acquire(&space->tables.lock);
 	gpuva_space_finish(&space->tables.space);
 	lock_release(&space->tables.lock);
@@ -456,8 +426,6 @@ static void end_done(struct paging_job *job, NTSTATUS status)
 
 void address_space_destroy(struct address_space *space)
 {
-	struct space_end end;
-
 	if (!space)
 		return;
 	assert(!pager_is_current_thread(space->pager));
@@ -467,14 +435,13 @@ void address_space_destroy(struct address_space *space)
 	space->tables.pools = NULL;
 	address_space_destroy(space->pools);
 	wait_until_idle(space); /* a job of theirs may have failed, and broken this one */
-	end = (struct space_end){ .space = space,
-				  /* No entry of a root alone ever led anywhere; nor does one that
-				     is nowhere. */
-				  .is_flushed = !space->has_started ||
-						space->tables.table_count == 1 ||
-						space->tables.is_out,
-				  .is_ending =
-					  space->tables.config->mmu.flags & TABLES_END_INVALID };
+	struct space_end end = {
+		.space = space,
+		/* No entry of a root alone ever led anywhere; nor does one that is nowhere. */
+		.is_flushed = !space->has_started || space->tables.table_count == 1 ||
+			      space->tables.is_out,
+		.is_ending = space->tables.config->mmu.flags & TABLES_END_INVALID
+	};
 	paging_job_init(&end.job, space->pager);
 	table_sync_init(&end.sync, &space->tables, 0, 0);
 	end.sync.is_ending = true;
@@ -535,26 +502,26 @@ NTSTATUS address_space_start(struct address_space *space, void *driver_process,
 }
 
 static NTSTATUS init_tables(struct address_space *space, struct vidmm_process *process,
-			    struct table_rooms *rooms)
+			    struct table_block_wants *wants)
 {
-	return space->user ? page_tables_init_pools(&space->tables, &space->user->tables, rooms)
-			   : page_tables_init(&space->tables, space->config, process, NULL, rooms);
+	return space->user ? page_tables_init_pools(&space->tables, &space->user->tables, wants)
+			   : page_tables_init(&space->tables, space->config, process, NULL, wants);
 }
 
 /* There may have to be room for the root first. */
 static NTSTATUS make_root(struct address_space *space, struct vidmm_process *process)
 {
 	struct page_tables_config *config = space->config;
-	struct table_rooms rooms = { 0 };
+	struct table_block_wants wants = { 0 };
 	NTSTATUS status;
 
 	do {
-		status = init_tables(space, process, &rooms);
+		status = init_tables(space, process, &wants);
 		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 			break;
-		status = table_rooms_await(&rooms, config, process);
+		status = table_block_wants_await(&wants, config, process);
 	} while (NT_SUCCESS(status));
-	table_rooms_finish(&rooms, config);
+	table_block_wants_finish(&wants, config);
 	return status;
 }
 
@@ -564,17 +531,15 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 			     struct address_space **space_out)
 {
 	struct address_space *space = mem_zalloc(sizeof(*space));
-	NTSTATUS status;
 
 	if (!space)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for an address space");
+		return refuse_no_memory("There is no memory for an address space");
 	space->pager = pager;
 	space->config = config;
 	space->user = user;
 	list_init(&space->memories);
 	list_init(&space->contexts);
-	status = make_root(space, process);
+	NTSTATUS status = make_root(space, process);
 	if (!NT_SUCCESS(status)) {
 		mem_free(space);
 		return status;
@@ -588,10 +553,8 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 NTSTATUS address_space_create(struct page_tables_config *config, struct pager *pager,
 			      struct vidmm_process *process, struct address_space **space_out)
 {
-	NTSTATUS status;
-
 	vidmm_tables_hold(process);
-	status = space_create(config, pager, process, NULL, space_out);
+	NTSTATUS status = space_create(config, pager, process, NULL, space_out);
 	vidmm_tables_release(process);
 	return status;
 }

@@ -13,6 +13,9 @@
  * way out that meets a hold is none: the tables stay. What is changed while they are out changes
  * what is true, and writes nothing.
  *
+ * Neither way takes memory, so neither can fail for want of it: room is taken when it is decided that
+ * they come back, and what the driver is told is written where the pager has kept memory for it.
+ *
  * Jobs are built on one thread, and what they built is run in their order: behind the leave's TLB
  * nothing comes that writes to where the tables were.
  *
@@ -21,7 +24,6 @@
  *
  * Locks: page_tables.lock, for each operation.
  */
-#include <assert.h>
 
 #include "address_space/parts.h"
 #include "vidmm/table_states.h"
@@ -33,10 +35,8 @@ static struct address_space *space_of(struct paging_job *job)
 
 static struct address_space *pools_of(struct address_space *space)
 {
-	struct page_tables *pools;
-
 	lock_acquire(&space->tables.lock);
-	pools = space->tables.pools;
+	struct page_tables *pools = space->tables.pools;
 	lock_release(&space->tables.lock);
 	return pools ? container_of(pools, struct address_space, tables) : NULL;
 }
@@ -62,7 +62,7 @@ static void come_in(struct address_space *space)
 		page_tables_come_in(space->way.parts[i]);
 }
 
-static bool enter_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step enter_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct address_space *space = space_of(job);
 	struct space_way *way = &space->way;
@@ -76,9 +76,9 @@ static bool enter_next(struct paging_job *job, struct paging_op *op_out)
 			table_sync_init(&way->sync, tables, 0, tables->space.page_count);
 		way->has_sync = true;
 		if (table_sync_next(&way->sync, op_out))
-			return true;
+			return PAGING_OPERATION;
 	}
-	return false;
+	return PAGING_NONE;
 }
 
 static void enter_done(struct paging_job *job, NTSTATUS status);
@@ -137,19 +137,6 @@ static void enter(void *context)
 
 /* ---- out ---- */
 
-static void flush_root(const struct page_tables *tables, struct paging_op *op_out)
-{
-	struct page_tables_root root = page_tables_root(tables);
-
-	*op_out = (struct paging_op){
-		.kind = PAGING_AS_IT_IS,
-		.as_it_is = { .kind = MINIPORT_PAGING_FLUSH_TLB,
-			      .flush_tlb = { .root_segment = root.segment,
-					     .root_offset_bytes = root.offset_bytes,
-					     .driver_process = tables->driver_process } },
-	};
-}
-
 static bool leave_begins(struct address_space *space)
 {
 	if (vidmm_tables_are_held(space->tables.process))
@@ -166,13 +153,13 @@ static bool leave_begins(struct address_space *space)
 }
 
 /* All tables, and then the TLB of each root. */
-static bool leave_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step leave_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct address_space *space = space_of(job);
 	struct space_way *way = &space->way;
 
 	if (!way->has_begun && !leave_begins(space))
-		return false;
+		return PAGING_NONE;
 	for (; way->written < way->count; way->written++, way->has_sync = false) {
 		if (!way->has_sync) {
 			table_sync_init(&way->sync, way->parts[way->written], 0, 0);
@@ -181,12 +168,12 @@ static bool leave_next(struct paging_job *job, struct paging_op *op_out)
 		}
 		way->has_sync = true;
 		if (table_sync_write(&way->sync, op_out))
-			return true;
+			return PAGING_OPERATION;
 	}
 	if (way->flushed == way->count)
-		return false;
-	flush_root(way->parts[way->flushed++], op_out);
-	return true;
+		return PAGING_NONE;
+	page_tables_flush_op(way->parts[way->flushed++], 0, 0, op_out);
+	return PAGING_OPERATION;
 }
 
 /* Without an answer from the hardware, after a reset, there is nothing left that could use them. */

@@ -20,15 +20,14 @@ NTSTATUS vidmm_mapped_memory(struct vidmm_allocation *allocation, void *driver_a
 			     struct mapped_memory **memory_out)
 {
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
-	struct mapped_memory *fresh;
 
 	*memory_out = memory;
 	if (memory)
 		return STATUS_SUCCESS;
-	fresh = mem_zalloc(sizeof(*fresh));
+	struct mapped_memory *fresh = mem_zalloc(sizeof(*fresh));
 	if (!fresh)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for the first GPU address of an allocation");
+		return refuse_no_memory(
+			"There is no memory for the first GPU address of an allocation");
 	mapped_memory_init(fresh, allocation->size_bytes >> MACHINE_PAGE_SHIFT,
 			   driver_memory_subject(allocation->driver, driver_allocation),
 			   allocation);
@@ -79,15 +78,14 @@ static void look_in_system(struct mapped_memory *memory, const struct vidmm_plac
 {
 	const struct vidmm_backing *backing = &place->allocation->backing;
 	const struct backing_run *runs = backing_runs(backing);
-	uint32_t at;
 
 	if (backing->is_clients) {
 		show_run(run, 0, machine_foreign(backing->clients) >> MACHINE_PAGE_SHIFT,
 			 memory->page_count, offset_pages);
 		return;
 	}
-	at = find_run(memory, place, &runs[0].count, sizeof(runs[0]), backing->run_count,
-		      offset_pages);
+	uint32_t at = find_run(memory, place, &runs[0].count, sizeof(runs[0]), backing->run_count,
+			       offset_pages);
 	show_run(run, 0, runs[at].first_pfn, runs[at].count,
 		 offset_pages - memory->hint.first_page);
 }
@@ -107,18 +105,16 @@ void vidmm_look(void *context, const struct mapped_memory *const_memory, uint64_
 		struct shown_run *run)
 {
 	struct vidmm_allocation *allocation = const_memory->allocation;
-	struct mapped_memory *memory;
-	struct vidmm_place *place;
 
-	(void)context;
 	if (!allocation) {
 		show_run(run, 0, const_memory->fixed_page, const_memory->page_count, offset_pages);
 		return;
 	}
-	memory = atomic_load(&allocation->mapped); /* the same, for the hint */
+	struct mapped_memory *memory =
+		atomic_load(&allocation->mapped); /* the same, for the hint */
 	run->is_shown = false;
 	lock_acquire(&allocation->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_acquire);
+	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
 	if (place) {
 		lock_acquire(&place->manager->lock);
 		if (place->is_shown && place->segment->is_system)
@@ -136,7 +132,6 @@ static bool is_mapped(void *context, struct vidmm_allocation *allocation)
 {
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
 
-	(void)context;
 	return memory && mapped_memory_is_mapped(memory);
 }
 
@@ -144,7 +139,6 @@ static bool concerns(void *context, struct vidmm_allocation *allocation, const v
 {
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
 
-	(void)context;
 	return memory && mapped_memory_is_in(memory, tables);
 }
 
@@ -166,9 +160,10 @@ static bool gives_up_pages(struct vidmm_allocation *allocation)
 	return !place->move.is_in;
 }
 
-static bool mappings_next(void *context, struct vidmm_allocation *allocation,
-			  enum vidmm_mapping_change change, const struct paging_place *where,
-			  struct vidmm_mapping_cursor *cursor, struct paging_op *op_out)
+static enum paging_step mappings_next(void *context, struct vidmm_allocation *allocation,
+				      enum vidmm_mapping_change change,
+				      struct vidmm_mapping_cursor *cursor,
+				      struct miniport_paging_op *op_out)
 {
 	enum { STEP, VIEW_ID, HAS_BEGUN, STATE };
 	enum { NEW, SETTLED, SHOWN, FOLLOWED };
@@ -176,16 +171,11 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 	struct mapped_memory_cursor at = { .step = cursor->words[STEP],
 					   .view_id = cursor->words[VIEW_ID],
 					   .has_begun = cursor->words[HAS_BEGUN] };
-	bool is_there;
 
-	(void)context;
-	(void)where; /* vidmm_look() knows */
 	if (cursor->words[STATE] == NEW) {
 		cursor->words[STATE] = SETTLED;
-		if (memory && mapped_memory_must_settle(memory)) {
-			*op_out = (struct paging_op){ .kind = PAGING_SETTLE };
-			return true;
-		}
+		if (memory && mapped_memory_must_settle(memory))
+			return PAGING_SETTLE;
 	}
 	if (cursor->words[STATE] == SETTLED) {
 		/* From here on this is where it is, for whoever maps it, too. */
@@ -193,23 +183,21 @@ static bool mappings_next(void *context, struct vidmm_allocation *allocation,
 		cursor->words[STATE] = SHOWN;
 		memory = atomic_load(&allocation->mapped);
 	}
-	is_there = memory && mapped_memory_next(memory, &at, op_out);
+	bool is_there = memory && mapped_memory_next(memory, &at, op_out);
 	cursor->words[STEP] = at.step;
 	cursor->words[VIEW_ID] = at.view_id;
 	cursor->words[HAS_BEGUN] = at.has_begun;
 	if (is_there || !memory || cursor->words[STATE] == FOLLOWED || !gives_up_pages(allocation))
-		return is_there;
+		return paging_step_of(is_there);
 	/* Addresses that are no longer its own may lead there until their jobs are built. */
 	cursor->words[STATE] = FOLLOWED;
-	*op_out = (struct paging_op){ .kind = PAGING_FOLLOW };
-	return true;
+	return PAGING_FOLLOW;
 }
 
 static void mappings_failed(void *context, struct vidmm_allocation *allocation, NTSTATUS status)
 {
 	struct mapped_memory *memory = atomic_load(&allocation->mapped);
 
-	(void)context;
 	if (memory)
 		mapped_memory_failed(memory, status);
 }

@@ -26,7 +26,7 @@ struct space_row {
 
 /* Room for so many ranges; NULL, refused, when there is no memory. */
 struct space_row *space_row_create(struct address_space *space, size_t range_count);
-bool space_row_next(struct space_row *row, struct paging_op *op_out);
+bool space_row_next(struct space_row *row, struct miniport_paging_op *op_out);
 
 /* A job of its own; `listener` may be NULL. */
 void space_row_queue(struct space_row *row, const struct space_listener *listener);
@@ -37,11 +37,11 @@ void space_row_rewind(struct space_row *row);
 /*
  * A plan that was made or refused: its tables are made, it is applied and finished, and written
  * when that is called for. Releases the lock. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room
- * for its tables, which is not refused here; `rooms` is what was waited for, or NULL.
+ * for its tables, which is not refused here; `wants` is what was waited for, or NULL.
  */
 MUST_CHECK NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *plan,
 					   NTSTATUS status, bool is_change,
-					   struct table_rooms *rooms,
+					   struct table_block_wants *wants,
 					   const struct space_listener *listener,
 					   uint64_t *address_out);
 
@@ -68,12 +68,13 @@ MUST_CHECK NTSTATUS space_pools_begin(struct address_space *space);
 /*
  * Whatever memory the plan shows is kept mapped in the pools, so that its entries can be copied
  * when their turn comes. *end_page_out is not 0: their root has to grow that far first.
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY: `rooms` are to be waited for first. What is kept by then stays.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: `wants` are to be waited for first. What is kept by then stays.
  * The lock of the space is held.
  */
 MUST_CHECK NTSTATUS space_pools_keep_locked(struct address_space *space,
 					    const struct gpuva_plan *plan,
-					    struct table_rooms *rooms, uint64_t *end_page_out);
+					    struct table_block_wants *wants,
+					    uint64_t *end_page_out);
 
 /* A job that wrote its tables failed; all of them are written anew. */
 void space_break(struct address_space *space, NTSTATUS status);

@@ -25,10 +25,8 @@
 
 static bool has_pools(struct address_space *space)
 {
-	bool has_some;
-
 	lock_acquire(&space->tables.lock);
-	has_some = space->pools != NULL;
+	bool has_some = space->pools != NULL;
 	lock_release(&space->tables.lock);
 	return has_some;
 }
@@ -46,11 +44,10 @@ static NTSTATUS await_tables(struct address_space *space)
 NTSTATUS space_pools_begin(struct address_space *space)
 {
 	struct address_space *pools;
-	NTSTATUS status;
 
 	if (space->config->mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL || has_pools(space))
 		return STATUS_SUCCESS;
-	status = await_tables(space);
+	NTSTATUS status = await_tables(space);
 	if (NT_SUCCESS(status))
 		status = space_create_pools(space, &pools);
 	if (!NT_SUCCESS(status))
@@ -72,13 +69,10 @@ static struct space_memory *find_kept_locked(const struct address_space *pools,
 					     const struct gpuva_state *state)
 {
 	struct space_memory *found = NULL;
-	struct list *link;
 
 	lock_assert_held(&pools->tables.lock);
 	lock_acquire(&memory->lock);
-	list_for_each (link, &memory->views) {
-		struct space_memory *kept =
-			container_of(link, struct space_memory, view.memory_link);
+	list_each (struct space_memory, kept, &memory->views, view.memory_link) {
 		const struct gpuva_owner *owner = &kept->view.owner;
 
 		if (kept->space != pools || kept->is_gone)
@@ -107,47 +101,45 @@ static uint64_t best_alignment(const struct address_space *pools, uint64_t page_
 }
 
 static NTSTATUS keep_in_pools(struct address_space *pools, struct mapped_memory *memory,
-			      const struct gpuva_state *state, struct table_rooms *rooms,
+			      const struct gpuva_state *state, struct table_block_wants *wants,
 			      uint64_t *end_page_out)
 {
-	struct space_memory *kept;
 	struct gpuva_plan plan = { 0 };
 	uint64_t end_page;
 	uint64_t address;
-	NTSTATUS status;
 
 	lock_acquire(&pools->tables.lock);
-	kept = find_kept_locked(pools, memory, state);
+	struct space_memory *kept = find_kept_locked(pools, memory, state);
 	if (kept && kept->view.owner.range_count > 0) {
 		lock_release(&pools->tables.lock);
 		return STATUS_SUCCESS;
 	}
 	if (!kept)
 		kept = space_add_memory_locked(pools, memory);
-	status = kept ? gpuva_plan_map(&pools->tables.space,
-				       &(struct gpuva_map_request){
-					       .owner = &kept->view.owner,
-					       .page_count = memory->page_count,
-					       .protection = state->protection,
-					       .driver_protection = state->driver_protection,
-					       .alignment_pages =
-						       best_alignment(pools, memory->page_count),
-				       },
-				       &plan)
-		      : refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			       "There is no memory for a tile pool's addresses");
+	NTSTATUS status =
+		kept ? gpuva_plan_map(
+			       &pools->tables.space,
+			       &(struct gpuva_map_request){
+				       .owner = &kept->view.owner,
+				       .page_count = memory->page_count,
+				       .protection = state->protection,
+				       .driver_protection = state->driver_protection,
+				       .alignment_pages = best_alignment(pools, memory->page_count),
+			       },
+			       &plan)
+		     : refuse_no_memory("There is no memory for a tile pool's addresses");
 	if (NT_SUCCESS(status) && space_is_above_root_locked(pools, &plan, &end_page)) {
 		*end_page_out = end_page;
 		gpuva_plan_finish(&plan);
 		lock_release(&pools->tables.lock);
 		return STATUS_SUCCESS;
 	}
-	status = space_carry_out_unlock(pools, &plan, status, true, rooms, NULL, &address);
+	status = space_carry_out_unlock(pools, &plan, status, true, wants, NULL, &address);
 	return status == STATUS_PENDING ? STATUS_SUCCESS : status;
 }
 
 NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva_plan *plan,
-				 struct table_rooms *rooms, uint64_t *end_page_out)
+				 struct table_block_wants *wants, uint64_t *end_page_out)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -157,15 +149,15 @@ NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva
 		return STATUS_SUCCESS;
 	for (size_t i = 0; i < plan->step_count && NT_SUCCESS(status) && *end_page_out == 0; i++) {
 		const struct gpuva_state *state = &plan->steps[i].state;
-		struct space_memory *memory;
 
 		if (state->kind != GPUVA_KIND_MAPPED)
 			continue;
-		memory = container_of(state->owner, struct space_memory, view.owner);
+		struct space_memory *memory =
+			container_of(state->owner, struct space_memory, view.owner);
 		if (!memory->is_gone)
 			status = keep_in_pools(
 				container_of(space->tables.pools, struct address_space, tables),
-				memory->view.memory, state, rooms, end_page_out);
+				memory->view.memory, state, wants, end_page_out);
 	}
 	return status;
 }
@@ -173,11 +165,10 @@ NTSTATUS space_pools_keep_locked(struct address_space *space, const struct gpuva
 const char *address_space_validate(struct address_space *space, uint64_t *page_out)
 {
 	const char *wrong = page_tables_validate(&space->tables, NULL, NULL, page_out);
-	struct page_tables *pools;
 	bool is_used = false;
 
 	lock_acquire(&space->tables.lock);
-	pools = space->tables.pools;
+	struct page_tables *pools = space->tables.pools;
 	if (pools) {
 		lock_acquire(&pools->lock);
 		is_used = pools->table_count > 1; /* else not even the root was written */

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "address_space/parts.h"
-#include "vidmm/table_states.h"
 
 /* What was free and is reserved without access is invalid, and was. */
 static bool must_be_written(const struct gpuva_plan *plan, bool is_change)
@@ -28,7 +27,7 @@ static bool must_be_written(const struct gpuva_plan *plan, bool is_change)
 }
 
 static NTSTATUS make_tables_locked(struct address_space *space, const struct gpuva_plan *plan,
-				   struct space_row *row, struct table_rooms *rooms)
+				   struct space_row *row, struct table_block_wants *wants)
 {
 	lock_assert_held(&space->tables.lock);
 	for (size_t i = 0; i < plan->step_count; i++)
@@ -36,7 +35,7 @@ static NTSTATUS make_tables_locked(struct address_space *space, const struct gpu
 								plan->steps[i].page_count };
 	row->range_count = plan->step_count;
 	return page_tables_make_steps_locked(&space->tables, plan->steps, plan->step_count,
-					     TABLES_NOW, rooms);
+					     TABLES_NOW, wants);
 }
 
 /* What is asked for: one of these. */
@@ -50,29 +49,34 @@ struct space_request {
 
 NTSTATUS space_check_owner_locked(const struct gpuva_owner *owner)
 {
-	if (!owner || !container_of(owner, struct space_memory, view.owner)->is_gone)
+	if (!owner)
 		return STATUS_SUCCESS;
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-		      "was destroyed during the call");
+	const struct space_memory *memory = container_of(owner, struct space_memory, view.owner);
+	lock_assert_held(&memory->space->tables.lock);
+	if (!memory->is_gone)
+		return STATUS_SUCCESS;
+	return invalid(RULE_API_HANDLE, "hAllocation", "was destroyed during the call");
 }
 
-static NTSTATUS plan_map_locked(struct gpuva_space *space, const struct gpuva_map_request *map,
+static NTSTATUS plan_map_locked(struct page_tables *tables, const struct gpuva_map_request *map,
 				struct gpuva_plan *plan)
 {
 	NTSTATUS status = space_check_owner_locked(map->owner);
 
+	lock_assert_held(&tables->lock);
 	*plan = (struct gpuva_plan){ 0 };
-	return NT_SUCCESS(status) ? gpuva_plan_map(space, map, plan) : status;
+	return NT_SUCCESS(status) ? gpuva_plan_map(&tables->space, map, plan) : status;
 }
 
-static NTSTATUS plan_locked(struct gpuva_space *space, const struct space_request *request,
+static NTSTATUS plan_locked(struct page_tables *tables, const struct space_request *request,
 			    struct gpuva_plan *plan)
 {
+	lock_assert_held(&tables->lock);
 	if (request->reserve)
-		return gpuva_plan_reserve(space, request->reserve, plan);
+		return gpuva_plan_reserve(&tables->space, request->reserve, plan);
 	if (request->map)
-		return plan_map_locked(space, request->map, plan);
-	return gpuva_plan_free(space, request->free_base, request->free_bytes,
+		return plan_map_locked(tables, request->map, plan);
+	return gpuva_plan_free(&tables->space, request->free_base, request->free_bytes,
 			       request->is_in_driver, plan);
 }
 
@@ -94,7 +98,7 @@ bool space_is_above_root_locked(const struct address_space *space, const struct 
 }
 
 NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *plan,
-				NTSTATUS status, bool is_change, struct table_rooms *rooms,
+				NTSTATUS status, bool is_change, struct table_block_wants *wants,
 				const struct space_listener *listener, uint64_t *address_out)
 {
 	struct space_row *row = NULL;
@@ -103,7 +107,7 @@ NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *
 	lock_assert_held(&space->tables.lock);
 	if (NT_SUCCESS(status)) {
 		row = space_row_create(space, plan->step_count);
-		status = row ? make_tables_locked(space, plan, row, rooms) : STATUS_NO_MEMORY;
+		status = row ? make_tables_locked(space, plan, row, wants) : STATUS_NO_MEMORY;
 	}
 	if (NT_SUCCESS(status)) {
 		is_written = must_be_written(plan, is_change);
@@ -126,17 +130,17 @@ NTSTATUS space_carry_out_unlock(struct address_space *space, struct gpuva_plan *
 
 /* STATUS_RETRY, with an end: the root does not reach so far. */
 static NTSTATUS try_to_carry_out(struct address_space *space, const struct space_request *request,
-				 struct table_rooms *rooms, const struct space_listener *listener,
-				 uint64_t *address_out, uint64_t *end_page_out)
+				 struct table_block_wants *wants,
+				 const struct space_listener *listener, uint64_t *address_out,
+				 uint64_t *end_page_out)
 {
 	struct gpuva_plan plan;
-	NTSTATUS status;
 
 	lock_acquire(&space->tables.lock);
-	status = plan_locked(&space->tables.space, request, &plan);
+	NTSTATUS status = plan_locked(&space->tables, request, &plan);
 	if (NT_SUCCESS(status) && space_is_above_root_locked(space, &plan, end_page_out))
 		status = STATUS_RETRY;
-	return space_carry_out_unlock(space, &plan, status, !request->reserve, rooms, listener,
+	return space_carry_out_unlock(space, &plan, status, !request->reserve, wants, listener,
 				      address_out);
 }
 
@@ -151,31 +155,31 @@ static NTSTATUS grow_root(struct address_space *space, uint64_t end_page, bool i
 }
 
 /* There was no room: there is when it returns, and the tables are in. They are held. */
-static NTSTATUS await_rooms(struct address_space *space, struct table_rooms *rooms,
-			    bool is_in_driver)
+static NTSTATUS await_blocks(struct address_space *space, struct table_block_wants *wants,
+			     bool is_in_driver)
 {
-	return is_in_driver ? table_rooms_refuse()
-			    : table_rooms_await(rooms, space->config, space->tables.process);
+	return is_in_driver ? table_block_wants_refuse()
+			    : table_block_wants_await(wants, space->config, space->tables.process);
 }
 
 static NTSTATUS carry_out(struct address_space *space, const struct space_request *request,
 			  const struct space_listener *listener, uint64_t *address_out)
 {
-	struct table_rooms rooms = { 0 };
+	struct table_block_wants wants = { 0 };
 	uint64_t end_page = 0;
 	NTSTATUS status;
 
 	space_enter(space);
 	do {
-		status = try_to_carry_out(space, request, &rooms, listener, address_out, &end_page);
+		status = try_to_carry_out(space, request, &wants, listener, address_out, &end_page);
 		if (status == STATUS_RETRY)
 			status = grow_root(space, end_page, request->is_in_driver);
 		else if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-			status = await_rooms(space, &rooms, request->is_in_driver);
+			status = await_blocks(space, &wants, request->is_in_driver);
 		else
 			break;
 	} while (NT_SUCCESS(status));
-	table_rooms_finish(&rooms, space->config);
+	table_block_wants_finish(&wants, space->config);
 	space_leave(space);
 	return status;
 }
@@ -201,10 +205,9 @@ NTSTATUS address_space_map_from_driver(struct address_space *space,
 				       const struct space_listener *listener, uint64_t *address_out)
 {
 	struct gpuva_map_request within = *request;
-	uint64_t end_page;
 
 	lock_acquire(&space->tables.lock);
-	end_page = space->tables.end_page;
+	uint64_t end_page = space->tables.end_page;
 	lock_release(&space->tables.lock);
 	if (end_page < space->tables.space.page_count &&
 	    (within.window.maximum == 0 || within.window.maximum > end_page << GPUVA_PAGE_SHIFT))

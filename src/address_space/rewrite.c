@@ -32,7 +32,7 @@ static struct address_space *space_of(struct paging_job *job)
 	return container_of(job, struct address_space, rewrite_job);
 }
 
-static bool rewrite_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step rewrite_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct address_space *space = space_of(job);
 
@@ -41,7 +41,7 @@ static bool rewrite_next(struct paging_job *job, struct paging_op *op_out)
 		table_sync_init(&space->rewrite_sync, &space->tables, 0,
 				space->tables.space.page_count);
 	}
-	return table_sync_next(&space->rewrite_sync, op_out);
+	return paging_step_of(table_sync_next(&space->rewrite_sync, op_out));
 }
 
 static void rewrite_done(struct paging_job *job, NTSTATUS status);
@@ -107,24 +107,19 @@ void address_space_watch(struct address_space *space, const struct space_listene
 /* None of them gets to its end. */
 static void space_forget_moves(struct address_space *space)
 {
-	struct list *link;
-
 	lock_acquire(&space->tables.lock);
-	list_for_each (link, &space->memories)
-		memory_view_forget_move(&container_of(link, struct space_memory, space_link)->view);
+	list_each (struct space_memory, each, &space->memories, space_link)
+		memory_view_forget_move(&each->view);
 	lock_release(&space->tables.lock);
 }
 
 void address_spaces_forget(struct page_tables_config *config)
 {
 	struct list starting;
-	struct list *link;
 
 	list_init(&starting);
 	lock_acquire(&config->lock);
-	list_for_each (link, &config->spaces) {
-		struct address_space *space = container_of(link, struct address_space, config_link);
-
+	list_each (struct address_space, space, &config->spaces, config_link) {
 		page_tables_forget(&space->tables);
 		space_forget_moves(space);
 		space->must_rewrite = true;
@@ -137,6 +132,6 @@ void address_spaces_forget(struct page_tables_config *config)
 		list_push_back(&starting, &space->rewrite_link);
 	}
 	lock_release(&config->lock);
-	while ((link = list_pop_front(&starting)) != NULL)
-		rewrite_start(container_of(link, struct address_space, rewrite_link));
+	list_drain (struct address_space, each, &starting, rewrite_link)
+		rewrite_start(each);
 }

@@ -16,7 +16,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/refusal.h"
 #include "address_space/parts.h"
 #include "pagetable/table_tree.h"
@@ -50,10 +49,8 @@ void address_space_remove_context(struct address_space *space, struct space_cont
 
 static void tell_all(struct address_space *space)
 {
-	struct list *link;
-
-	list_for_each (link, &space->contexts)
-		tell(space, container_of(link, struct space_context, link));
+	list_each (struct space_context, each, &space->contexts, link)
+		tell(space, each);
 }
 
 void address_space_tell_contexts(struct address_space *space)
@@ -70,12 +67,12 @@ static struct space_root_job *root_job_of(struct paging_job *job)
 	return container_of(job, struct space_root_job, job);
 }
 
-static bool root_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step root_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct space_root_job *root = root_job_of(job);
 
-	return root->is_last ? root_change_last(&root->change, op_out)
-			     : root_change_next(&root->change, op_out);
+	return paging_step_of(root->is_last ? root_change_last(&root->change, op_out)
+					    : root_change_next(&root->change, op_out));
 }
 
 static void root_done(struct paging_job *job, NTSTATUS status);
@@ -120,10 +117,11 @@ static NTSTATUS run_job(struct address_space *space, bool is_last)
 
 /* ---- growing ---- */
 
-static NTSTATUS grow(struct address_space *space, uint64_t end_page, struct table_rooms *rooms)
+static NTSTATUS grow(struct address_space *space, uint64_t end_page,
+		     struct table_block_wants *wants)
 {
 	struct root_change *change = &space->root.change;
-	NTSTATUS status = root_change_begin(change, &space->tables, end_page, rooms);
+	NTSTATUS status = root_change_begin(change, &space->tables, end_page, wants);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -144,33 +142,32 @@ static NTSTATUS grow(struct address_space *space, uint64_t end_page, struct tabl
 
 /* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there has to be room for it first. */
 static NTSTATUS try_to_grow(struct address_space *space, uint64_t end_page,
-			    struct table_rooms *rooms)
+			    struct table_block_wants *wants)
 {
 	NTSTATUS status = STATUS_SUCCESS;
-	bool must_grow;
 
 	lock_acquire(&space->root_lock);
 	lock_acquire(&space->tables.lock);
-	must_grow = end_page > space->tables.end_page;
+	bool must_grow = end_page > space->tables.end_page;
 	lock_release(&space->tables.lock);
 	if (must_grow)
-		status = grow(space, end_page, rooms);
+		status = grow(space, end_page, wants);
 	lock_release(&space->root_lock);
 	return status;
 }
 
 NTSTATUS space_grow_root(struct address_space *space, uint64_t end_page)
 {
-	struct table_rooms rooms = { 0 };
+	struct table_block_wants wants = { 0 };
 	NTSTATUS status;
 
 	assert(!pager_is_current_thread(space->pager));
 	do {
-		status = try_to_grow(space, end_page, &rooms);
+		status = try_to_grow(space, end_page, &wants);
 		if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 			break;
-		status = table_rooms_await(&rooms, space->config, space->tables.process);
+		status = table_block_wants_await(&wants, space->config, space->tables.process);
 	} while (NT_SUCCESS(status));
-	table_rooms_finish(&rooms, space->config);
+	table_block_wants_finish(&wants, space->config);
 	return status;
 }

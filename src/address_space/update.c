@@ -69,6 +69,7 @@ static void update_free(struct space_update *update)
 
 static bool is_without_memory_locked(const struct space_update *update)
 {
+	lock_assert_held(&update->space->tables.lock);
 	for (uint32_t i = 0; i < update->count; i++) {
 		const struct space_memory *memory = operation_memory(&update->operations[i]);
 
@@ -99,14 +100,15 @@ static void apply(struct space_update *update)
 	update->status = status == STATUS_INVALID_PARAMETER ? STATUS_SUCCESS : status;
 }
 
-static bool update_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step update_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct space_update *update = container_of(job, struct space_update, job);
 
 	if (!update->has_planned)
 		apply(update);
 	update->has_planned = true;
-	return update->status != STATUS_NO_MEMORY && space_row_next(update->row, op_out);
+	return paging_step_of(update->status != STATUS_NO_MEMORY &&
+			      space_row_next(update->row, op_out));
 }
 
 static bool must_plan_again(struct space_update *update)
@@ -197,8 +199,7 @@ static struct space_update *update_create(struct address_space *space,
 
 	if (!row) {
 		mem_free(update);
-		(void)refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			     "There is no memory for an update of GPU addresses");
+		(void)refuse_no_memory("There is no memory for an update of GPU addresses");
 		return NULL;
 	}
 	update->row = row;
@@ -232,7 +233,7 @@ static enum table_time time_of(const struct space_update *update)
  * As things are now; tables for whatever it will show, and places to copy it from.
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room for those.
  */
-static NTSTATUS check_locked(struct space_update *update, struct table_rooms *rooms,
+static NTSTATUS check_locked(struct space_update *update, struct table_block_wants *wants,
 			     uint64_t *end_page_out)
 {
 	struct page_tables *tables = &update->space->tables;
@@ -241,22 +242,24 @@ static NTSTATUS check_locked(struct space_update *update, struct table_rooms *ro
 	NTSTATUS status =
 		gpuva_plan_update(&tables->space, update->operations, update->count, &plan);
 
+	lock_assert_held(&tables->lock);
 	*end_page_out = 0;
 	update->source = plan.source;
 	if (NT_SUCCESS(status))
 		status = page_tables_count_steps_locked(tables, plan.steps, plan.step_count, time,
-							rooms);
+							wants);
 	if (NT_SUCCESS(status))
-		status = space_pools_keep_locked(update->space, &plan, rooms, end_page_out);
+		status = space_pools_keep_locked(update->space, &plan, wants, end_page_out);
 	if (NT_SUCCESS(status))
 		status = page_tables_make_steps_locked(tables, plan.steps, plan.step_count, time,
-						       rooms);
+						       wants);
 	gpuva_plan_finish(&plan);
 	return status;
 }
 
 static void hold_memory_locked(struct space_update *update)
 {
+	lock_assert_held(&update->space->tables.lock);
 	for (uint32_t i = 0; i < update->count; i++) {
 		struct space_memory *memory = operation_memory(&update->operations[i]);
 
@@ -275,7 +278,7 @@ static bool shows_memory(const struct space_update *update)
 }
 
 /* Once, with the room there is. */
-static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *rooms,
+static NTSTATUS try_to_prepare(struct space_update *update, struct table_block_wants *wants,
 			       uint64_t *end_page_out)
 {
 	struct address_space *space = update->space;
@@ -286,7 +289,7 @@ static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *
 		status = space_check_owner_locked(update->operations[i].owner);
 	/* What it may show lies in a reservation of zeroes, and those the root reaches. */
 	if (NT_SUCCESS(status))
-		status = check_locked(update, rooms, end_page_out);
+		status = check_locked(update, wants, end_page_out);
 	if (NT_SUCCESS(status) && *end_page_out == 0)
 		hold_memory_locked(update);
 	lock_release(&space->tables.lock);
@@ -297,7 +300,7 @@ static NTSTATUS try_to_prepare(struct space_update *update, struct table_rooms *
 static NTSTATUS prepare(struct space_update *update)
 {
 	struct address_space *space = update->space;
-	struct table_rooms rooms = { 0 };
+	struct table_block_wants wants = { 0 };
 	NTSTATUS status = STATUS_SUCCESS;
 	uint64_t end_page = 0;
 
@@ -305,15 +308,16 @@ static NTSTATUS prepare(struct space_update *update)
 	if (shows_memory(update))
 		status = space_pools_begin(space);
 	while (NT_SUCCESS(status)) {
-		status = try_to_prepare(update, &rooms, &end_page);
+		status = try_to_prepare(update, &wants, &end_page);
 		if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-			status = table_rooms_await(&rooms, space->config, space->tables.process);
+			status = table_block_wants_await(&wants, space->config,
+							 space->tables.process);
 		else if (NT_SUCCESS(status) && end_page > 0)
 			status = space_grow_root(space->pools, end_page);
 		else
 			break;
 	}
-	table_rooms_finish(&rooms, space->config);
+	table_block_wants_finish(&wants, space->config);
 	vidmm_tables_release(space->tables.process);
 	return status;
 }
@@ -323,7 +327,6 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 			      struct space_update **update_out)
 {
 	struct space_update *update = update_create(space, operations, count);
-	NTSTATUS status;
 
 	if (!update)
 		return STATUS_NO_MEMORY;
@@ -332,7 +335,7 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 	update->count = count;
 	wait_for_room(space, count);
 	space_count(space);
-	status = prepare(update);
+	NTSTATUS status = prepare(update);
 	if (NT_SUCCESS(status)) {
 		*update_out = update;
 		return STATUS_SUCCESS;

@@ -33,6 +33,9 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Where the function that says this was called. */
+#define CALLER __builtin_return_address(0)
+
 /* From a pointer to a member back to the struct around it. */
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 

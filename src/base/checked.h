@@ -8,7 +8,6 @@
 #define BASE_CHECKED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -63,6 +62,11 @@ MUST_CHECK static inline bool checked_align_up(uint64_t value, uint64_t alignmen
 static inline uint64_t lower_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static inline uint64_t higher_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 #endif

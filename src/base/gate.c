@@ -12,7 +12,6 @@
  *	            └── one went ahead ────┘
  */
 #include <assert.h>
-#include <stdbool.h>
 
 #include "base/clock.h"
 #include "base/gate.h"
@@ -35,7 +34,6 @@ static bool is_anybody_inside(struct gate *gate)
 void gate_finish(struct gate *gate)
 {
 	assert(!is_anybody_inside(gate) && atomic_load(&gate->state) == GATE_OPEN);
-	(void)gate;
 }
 
 #ifndef NDEBUG

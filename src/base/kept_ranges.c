@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kept_ranges.c - see kept_ranges.h.
- */
 #include <string.h>
 
 #include "base/kept_ranges.h"

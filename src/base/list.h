@@ -9,6 +9,8 @@
 #define BASE_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 
@@ -86,6 +88,41 @@ static inline void list_splice_back(struct list *to, struct list *from)
 	to->prev = from->prev;
 	list_init(from);
 }
+
+static inline uint32_t list_length(const struct list *head)
+{
+	uint32_t length = 0;
+
+	for (const struct list *link = head->next; link != head; link = link->next)
+		length++;
+	return length;
+}
+
+/* Each `type *name` of a list, linked by its `member`; in the second one the body may remove it. */
+#define list_each(type, name, head, member)                                                        \
+	for (type *name = container_of((head)->next, type, member);                                \
+	     list_link(name, type, member) != (head);                                              \
+	     name = container_of(list_link(name, type, member)->next, type, member))
+#define list_each_safe(type, name, head, member)                                                   \
+	for (type *name = container_of((head)->next, type, member),                                \
+		  *name##_next = container_of((head)->next->next, type, member);                   \
+	     list_link(name, type, member) != (head); name = name##_next,                          \
+		  name##_next = container_of(list_link(name, type, member)->next, type, member))
+
+/* The same, and each is taken off the list first. */
+#define list_drain(type, name, head, member)                                                       \
+	for (type *name = list_pop(type, head, member); name; name = list_pop(type, head, member))
+
+/* The first one, taken off the list; NULL when there is none. */
+#define list_pop(type, head, member)                                                               \
+	({                                                                                         \
+		struct list *list_popped = list_pop_front(head);                                   \
+		list_popped ? container_of(list_popped, type, member) : NULL;                      \
+	})
+
+/* The head has nothing around it: its link is found without looking at the rest. */
+#define list_link(name, type, member)                                                              \
+	((const struct list *)((const char *)(name) + offsetof(type, member)))
 
 #define list_for_each(link, head)                                                                  \
 	for ((link) = (head)->next; (link) != (head); (link) = (link)->next)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lock_order.c - see lock_order.h.
- */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/lock.h"
 #include "base/lock_order.h"
+#include "base/mem.h"
 #include "base/thread.h"
 
 #ifndef NDEBUG
@@ -29,6 +27,8 @@ void lock_order_push(const void *lock, uint32_t rank, const char *name)
 
 	if (!held)
 		abort();
+	if (rank == LOCK_RANK_MACHINE || rank == LOCK_RANK_CPU_MAP)
+		mem_assert_permitted(name);
 	if (held_count > 0 && held[held_count - 1].rank >= rank) {
 		const struct held_lock *outer = &held[held_count - 1];
 		fprintf(stderr,

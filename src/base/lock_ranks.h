@@ -7,6 +7,8 @@
 
 enum lock_rank {
 	LOCK_RANK_KERNEL,         /* start and end of the embedded kernel                */
+	LOCK_RANK_CLIENTS,        /* shared: a call of any but the program; exclusive: recount */
+	LOCK_RANK_CLIENT,         /* shared: a call of one client; exclusive: its end    */
 	LOCK_RANK_ADAPTER,        /* shared: a call is inside; exclusive: stop, reset    */
 	LOCK_RANK_DESTROY,        /* one destruction at a time on a device               */
 	LOCK_RANK_COMPANION,      /* one context's paging context is being made          */
@@ -16,6 +18,7 @@ enum lock_rank {
 	LOCK_RANK_DDI_CLASS,      /* one thread per class of driver entry points         */
 	LOCK_RANK_DEVICE,         /* lists of what a device owns                         */
 	LOCK_RANK_CONTEXT_BOOKS,  /* what a driver may name, and keeps for contexts      */
+	LOCK_RANK_PROCESSES,      /* which processes the kernel has                      */
 	LOCK_RANK_PROCESS,        /* lists of what a process owns                        */
 	LOCK_RANK_NOTIFICATIONS,  /* what a process wants to be told                     */
 	LOCK_RANK_SHARE,          /* names and NT handles of what is shared              */
@@ -30,6 +33,7 @@ enum lock_rank {
 	LOCK_RANK_PACKET,         /* a packet that others may still have to do with      */
 	LOCK_RANK_NODE,           /* ready queues of one engine                          */
 	LOCK_RANK_FENCE_PAGES,    /* where the values of fences live                     */
+	LOCK_RANK_CLIENT_ARENA,   /* addresses of a client in another process            */
 	LOCK_RANK_FENCE_OPENINGS, /* on which devices a fence is open                   */
 	LOCK_RANK_FENCES_WATCHED, /* fences of a process that somebody waits for        */
 	LOCK_RANK_FENCE,          /* value and waiters                                   */
@@ -39,6 +43,7 @@ enum lock_rank {
 	LOCK_RANK_NT_POOL,        /* list of pool blocks                                 */
 	LOCK_RANK_MACHINE,        /* which pages are taken, views of scattered pages     */
 	LOCK_RANK_WORKER,         /* a worker's queue                                    */
+	LOCK_RANK_SESSION,        /* one client of the server: what is under way to it   */
 	LOCK_RANK_SLAB,           /* new small blocks of memory                          */
 	LOCK_RANK_LEAF,           /* nothing is taken under it                           */
 };

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +37,21 @@ static void log_append(char *line, size_t length)
 	(void)written;
 }
 
+static _Thread_local const char *speaker;
+
+const char *log_speak_for(const char *whose)
+{
+	const char *before = speaker;
+
+	speaker = whose;
+	return before;
+}
+
 PRINTF_LIKE(1, 0) static void log_write(const char *format, va_list arguments)
 {
 	char line[1024];
-	int length = snprintf(line, sizeof(line), "dxgk: ");
+	int length = snprintf(line, sizeof(line), "dxgk: %.64s%s", speaker ? speaker : "",
+			      speaker ? ": " : "");
 
 	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
 	if ((size_t)length > sizeof(line) - 2)
@@ -81,8 +91,6 @@ static void log_choose_topics(void (*unknown)(const char *word, int length))
 
 static void log_pass_over(const char *word, int length)
 {
-	(void)word;
-	(void)length;
 }
 
 static void log_warn_of_topic(const char *word, int length)

@@ -31,6 +31,12 @@ void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 void log_topic(enum log_topic topic, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * Lines of this thread begin with it, until it is NULL again: whose call it is in, where there are several
+ * whose it could be. Returns what it was.
+ */
+const char *log_speak_for(const char *whose);
+
 /* Everything logged goes to `write` instead; NULL puts it back. For tests. */
 void log_redirect(void (*write)(void *context, const char *line), void *context);
 

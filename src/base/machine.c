@@ -165,6 +165,7 @@ bool machine_range_of_pages_locked(uint64_t lowest, uint64_t highest, uint64_t *
 	uint64_t end =
 		highest >= memory_end ? memory_end : align_down(highest + 1, MACHINE_PAGE_BYTES);
 
+	lock_assert_held(&machine.lock);
 	if (lowest < MACHINE_FIRST)
 		lowest = MACHINE_FIRST;
 	if (!checked_align_up(lowest, MACHINE_PAGE_BYTES, &lowest) || lowest >= end)
@@ -212,18 +213,19 @@ static uint64_t run_place(uint64_t page, uint64_t count, uint64_t align_bytes,
 	return (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
 }
 
-static int64_t find_run_locked(uint64_t first, uint64_t end, uint64_t count, uint64_t align_bytes,
-			       uint64_t boundary_bytes)
+static int64_t find_run_locked(const struct machine_bank *bank, uint64_t first, uint64_t end,
+			       uint64_t count, uint64_t align_bytes, uint64_t boundary_bytes)
 {
+	lock_assert_held(&machine.lock);
 	for (;;) {
 		uint64_t start;
 		uint64_t run_end;
 
-		first = bank_find_free(&machine.own, first, end);
+		first = bank_find_free(bank, first, end);
 		start = run_place(first, count, align_bytes, boundary_bytes);
 		if (start >= end || count > end - start)
 			return NOT_FOUND;
-		run_end = bank_find_taken(&machine.own, start, start + count);
+		run_end = bank_find_taken(bank, start, start + count);
 		if (run_end == start + count)
 			return (int64_t)start;
 		first = run_end + 1;
@@ -268,7 +270,8 @@ NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align_bytes, uin
 		lock_acquire(&machine.lock);
 		if (machine_is_set_up_locked() &&
 		    machine_range_of_pages_locked(lowest, highest, &first, &end))
-			found = find_run_locked(first, end, count, align_bytes, boundary_bytes);
+			found = find_run_locked(&machine.own, first, end, count, align_bytes,
+						boundary_bytes);
 		if (found != NOT_FOUND)
 			run_take_locked((uint64_t)found, count);
 		lock_release(&machine.lock);
@@ -345,6 +348,41 @@ uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t count, uint64_
 		*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
 	}
 	return got;
+}
+
+static int64_t bank_run_take(struct machine_bank *bank, uint64_t count, uint64_t highest)
+{
+	uint64_t first;
+	uint64_t end;
+	int64_t found = NOT_FOUND;
+
+	lock_acquire(&machine.lock);
+	if (machine_bank_is_set_up_locked(bank) &&
+	    machine_range_of_pages_locked(0, highest, &first, &end))
+		found = find_run_locked(bank, first, end, count, MACHINE_PAGE_BYTES, 0);
+	if (found != NOT_FOUND)
+		run_take_locked((uint64_t)found, count);
+	lock_release(&machine.lock);
+	return found;
+}
+
+NTSTATUS machine_bank_run(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			  uint64_t *address_out)
+{
+	int64_t found = NOT_FOUND;
+	bool is_shrunk = false; /* once: what it gives back is its own, too */
+
+	while (found == NOT_FOUND) {
+		found = bank_run_take(bank, count, highest);
+		if (found != NOT_FOUND || machine_bank_grow(bank, count, highest))
+			continue;
+		if (is_shrunk || !machine_banks_shrink(NULL))
+			return STATUS_NO_MEMORY;
+		is_shrunk = true;
+	}
+	run_prepare((uint64_t)found, count);
+	*address_out = MACHINE_FIRST + (uint64_t)found * MACHINE_PAGE_BYTES;
+	return STATUS_SUCCESS;
 }
 
 uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out)

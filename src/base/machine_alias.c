@@ -34,6 +34,7 @@ static bool is_page(uint64_t address)
 
 static bool set_up_locked(uint64_t page_count)
 {
+	lock_assert_held(&aliases.lock);
 	if (aliases.frames)
 		return true;
 	aliases.page_count = page_count;
@@ -66,6 +67,7 @@ static uint64_t frame_locked(uint64_t pfn)
 	uint64_t page = pfn - (MACHINE_FIRST >> MACHINE_PAGE_SHIFT);
 	uint32_t frame = page < aliases.page_count ? aliases.frames[page] : 0;
 
+	lock_assert_held(&aliases.lock);
 	return frame != 0 ? frame : pfn;
 }
 

@@ -22,15 +22,25 @@
 /* False with errno. Whoever comes upon the file can neither cut pages off under us nor add any. */
 static bool file_map(struct machine_bank *bank, int file, uint64_t size_bytes)
 {
+	/* What we mapped before stays writable, and so does every view of that. */
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
+		    (bank->kind == BANK_READ_ELSEWHERE ? F_SEAL_FUTURE_WRITE : 0);
 	void *source;
 
-	if (ftruncate(file, (off_t)size_bytes) != 0 ||
-	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+	if (ftruncate(file, (off_t)size_bytes) != 0)
 		return false;
 	source =
 		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	bank->source = source == MAP_FAILED ? NULL : source;
-	return bank->source != NULL;
+	if (source == MAP_FAILED)
+		return false;
+	if (fcntl(file, F_ADD_SEALS, seals) != 0) {
+		int saved_errno = errno;
+		munmap(source, size_bytes);
+		errno = saved_errno;
+		return false;
+	}
+	bank->source = source;
+	return true;
 }
 
 static bool shows_itself(const struct machine_bank *bank)
@@ -38,6 +48,21 @@ static bool shows_itself(const struct machine_bank *bank)
 	void *view = mremap(bank->source, 0, MACHINE_PAGE_BYTES, MREMAP_MAYMOVE);
 
 	return view != MAP_FAILED && munmap(view, MACHINE_PAGE_BYTES) == 0;
+}
+
+/* For clients elsewhere, and for us where the host shows no mapping twice. False: it is closed. */
+static bool file_keep(struct machine_bank *bank, int file)
+{
+	if (bank->kind == BANK_OF_OURS)
+		return own_fd_keep(file, &bank->file);
+	if (!shows_itself(bank) && !own_fd_keep(own_fd_copy(file), &bank->file)) {
+		close(file);
+		return false;
+	}
+	bank->shown = shown_file_create(file);
+	if (!bank->shown)
+		own_fd_close(&bank->file);
+	return bank->shown != NULL;
 }
 
 /* False with errno; nothing is open or mapped then. */
@@ -54,14 +79,16 @@ static bool file_open(struct machine_bank *bank, const char *name, uint64_t size
 		return false;
 	}
 	bank->file = (struct own_fd)OWN_FD_NONE;
-	if (shows_itself(bank)) {
+	if (bank->kind == BANK_OF_OURS && shows_itself(bank)) {
 		close(file);
 		return true;
 	}
-	if (own_fd_keep(file, &bank->file))
+	if (file_keep(bank, file))
 		return true;
+	int saved_errno = errno;
 	munmap(bank->source, size_bytes);
 	bank->source = NULL;
+	errno = saved_errno;
 	return false;
 }
 
@@ -75,10 +102,8 @@ bool bank_open(struct machine_bank *bank, const char *name, uint64_t page_count)
 		mem_free(maps);
 		return false;
 	}
-	memset(maps, 0xff, words * sizeof(*maps));
-	bank->taken = maps;
-	bank->full = maps + words;
-	memset(bank->full, 0xff, (words + 63) / 64 * sizeof(*maps));
+	bank->free = maps;
+	bank->open = maps + words;
 	bank->page_count = page_count;
 	bank->cursor = page_count / 4;
 	return true;
@@ -90,7 +115,8 @@ void bank_close(struct machine_bank *bank)
 		return;
 	munmap(bank->source, bank->page_count * MACHINE_PAGE_BYTES);
 	own_fd_close(&bank->file);
-	mem_free(bank->taken);
+	shown_file_put(bank->shown);
+	mem_free(bank->free);
 	*bank = (struct machine_bank){ .id = 0 };
 }
 
@@ -123,34 +149,39 @@ void *bank_show(struct machine_bank *bank, void *at, uint64_t first, uint64_t co
 
 bool bank_punch(const struct machine_bank *bank, uint64_t first, uint64_t count)
 {
+	/* Whoever may not write to it may not take pages out of it, and that goes for us, too. */
+	if (bank->kind == BANK_READ_ELSEWHERE) {
+		memset(bank->source + first * MACHINE_PAGE_BYTES, 0, count * MACHINE_PAGE_BYTES);
+		return true;
+	}
 	return madvise(bank->source + first * MACHINE_PAGE_BYTES, count * MACHINE_PAGE_BYTES,
 		       MADV_REMOVE) == 0;
 }
 
-/* ---- which are taken ---- */
+/* ---- which are free ---- */
 
-static void bits_set(struct machine_bank *bank, uint64_t first, uint64_t count)
+static void pages_close(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	while (count > 0) {
 		uint64_t bit = first % 64;
 		uint64_t width = 64 - bit < count ? 64 - bit : count;
 
-		bank->taken[first / 64] |= word_mask(bit, width);
-		if (bank->taken[first / 64] == UINT64_MAX)
-			bit_set(bank->full, first / 64);
+		bank->free[first / 64] &= ~word_mask(bit, width);
+		if (bank->free[first / 64] == 0)
+			bit_clear(bank->open, first / 64);
 		first += width;
 		count -= width;
 	}
 }
 
-static void bits_clear(struct machine_bank *bank, uint64_t first, uint64_t count)
+static void pages_open(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	while (count > 0) {
 		uint64_t bit = first % 64;
 		uint64_t width = 64 - bit < count ? 64 - bit : count;
 
-		bank->taken[first / 64] &= ~word_mask(bit, width);
-		bit_clear(bank->full, first / 64);
+		bank->free[first / 64] |= word_mask(bit, width);
+		bit_set(bank->open, first / 64);
 		first += width;
 		count -= width;
 	}
@@ -159,31 +190,31 @@ static void bits_clear(struct machine_bank *bank, uint64_t first, uint64_t count
 void bank_gain(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	bank->owned_pages += count;
-	bits_clear(bank, first, count);
+	pages_open(bank, first, count);
 }
 
 void bank_lose(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	bank->owned_pages -= count;
-	bits_set(bank, first, count);
+	pages_close(bank, first, count);
 }
 
 void bank_take(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	bank->taken_pages += count;
-	bits_set(bank, first, count);
+	pages_close(bank, first, count);
 }
 
 void bank_release(struct machine_bank *bank, uint64_t first, uint64_t count)
 {
 	bank->taken_pages -= count;
-	bits_clear(bank, first, count);
+	pages_open(bank, first, count);
 }
 
 uint64_t bank_find_free(const struct machine_bank *bank, uint64_t from, uint64_t end)
 {
 	while (from < end) {
-		uint64_t free_bits = ~bank->taken[from / 64] >> (from % 64);
+		uint64_t free_bits = bank->free[from / 64] >> (from % 64);
 		uint64_t word;
 		uint64_t open_words;
 
@@ -191,10 +222,10 @@ uint64_t bank_find_free(const struct machine_bank *bank, uint64_t from, uint64_t
 			from += (uint64_t)__builtin_ctzll(free_bits);
 			break;
 		}
-		/* The next word that is not full, by the summary. */
+		/* The next word with a free one, by the summary. */
 		word = from / 64 + 1;
 		while (word * 64 < end) {
-			open_words = ~bank->full[word / 64] >> (word % 64);
+			open_words = bank->open[word / 64] >> (word % 64);
 			if (open_words != 0) {
 				word += (uint64_t)__builtin_ctzll(open_words);
 				break;
@@ -209,7 +240,7 @@ uint64_t bank_find_free(const struct machine_bank *bank, uint64_t from, uint64_t
 uint64_t bank_find_taken(const struct machine_bank *bank, uint64_t from, uint64_t end)
 {
 	while (from < end) {
-		uint64_t taken_bits = bank->taken[from / 64] >> (from % 64);
+		uint64_t taken_bits = ~bank->free[from / 64] >> (from % 64);
 
 		if (taken_bits != 0) {
 			from += (uint64_t)__builtin_ctzll(taken_bits);

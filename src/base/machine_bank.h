@@ -24,11 +24,26 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/status.h"
 
 struct machine_bank;
+struct shown_file;
 
 /* NULL: there is no memory for it. Its memfd is made with its first page. */
 MUST_CHECK struct machine_bank *machine_bank_create(void);
+
+/*
+ * The same for clients in other processes, which map its memfd: theirs to write, or, with
+ * `is_read_only`, not, whatever they do with the descriptor. STATUS_INSUFFICIENT_RESOURCES, not
+ * refused: there are as many as there can be (machine_banks_max()), or descriptors;
+ * STATUS_NO_MEMORY.
+ */
+MUST_CHECK NTSTATUS machine_bank_create_shown(bool is_read_only, struct machine_bank **bank_out);
+uint32_t machine_banks_max(void);
+
+/* The memfd, for them; NULL: the bank is nobody's elsewhere, or NULL. */
+struct shown_file *machine_bank_file(const struct machine_bank *bank);
+
 /* Gives everything back. Pages that somebody has keep it, until machine_finish(). Accepts NULL. */
 void machine_bank_destroy(struct machine_bank *bank);
 
@@ -37,6 +52,18 @@ MUST_CHECK uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t cou
 					 uint64_t highest, uint64_t *address_out);
 MUST_CHECK uint64_t machine_bank_to_fill(struct machine_bank *bank, uint64_t count,
 					 uint64_t highest, uint64_t *address_out);
+
+/* `count` pages in a row, or STATUS_NO_MEMORY. To be freed as a run. */
+MUST_CHECK NTSTATUS machine_bank_run(struct machine_bank *bank, uint64_t count, uint64_t highest,
+				     uint64_t *address_out);
+
+/*
+ * The page of its memfd that belongs to this address of a bank; it is there unless it was exchanged.
+ */
+uint64_t machine_bank_page(uint64_t address);
+
+/* Is each address's own page there, and of this bank? The addresses are taken. */
+bool machine_bank_is_home(const struct machine_bank *bank, uint64_t address, uint64_t count);
 
 /*
  * Where the page is that is at this address now: its bank, NULL for the machine's own, and the offset
@@ -47,6 +74,8 @@ struct machine_bank *machine_bank_of(uint64_t address, uint64_t *offset_out);
 struct machine_bank_usage {
 	uint64_t pages; /* addresses it has */
 	uint64_t taken_pages;
+	uint64_t length_pages; /* of its memfd: whoever maps that can have as many */
+	uint64_t host_pages;   /* of it that the host has in memory now; of a shown one only */
 };
 
 struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank);

@@ -105,17 +105,28 @@ void machine_release_mappings(uint64_t count)
 	lock_release(&exchange.lock);
 }
 
+bool machine_has_spare_mappings(void)
+{
+	lock_acquire(&exchange.lock);
+	bool has_many = exchange.max_mappings == 0 ||
+			exchange.mappings + exchange.reserved_mappings < exchange.max_mappings / 2;
+	lock_release(&exchange.lock);
+	return has_many;
+}
+
 /* ---- what is where ---- */
 
 static uint64_t page_at_locked(uint64_t at)
 {
 	uint32_t shown = exchange.shown[at];
 
+	lock_assert_held(&exchange.lock);
 	return shown != 0 ? shown - 1 : at;
 }
 
 static void put_locked(uint64_t at, uint64_t page)
 {
+	lock_assert_held(&exchange.lock);
 	exchange.shown[at] = page == at ? 0 : (uint32_t)(page + 1);
 	exchange.places[page] = page == at ? 0 : (uint32_t)(at + 1);
 }
@@ -124,6 +135,7 @@ static uint64_t place_of_locked(uint64_t page)
 {
 	uint32_t place = exchange.places[page];
 
+	lock_assert_held(&exchange.lock);
 	return place != 0 ? place - 1 : page;
 }
 
@@ -133,6 +145,7 @@ static uint64_t row_locked(uint64_t at, uint64_t count)
 	uint64_t first = page_at_locked(at);
 	uint64_t row = 1;
 
+	lock_assert_held(&exchange.lock);
 	while (row < count && page_at_locked(at + row) == first + row)
 		row++;
 	return machine_pages_of_bank(first, row);
@@ -140,6 +153,7 @@ static uint64_t row_locked(uint64_t at, uint64_t count)
 
 static bool is_end_locked(uint64_t at)
 {
+	lock_assert_held(&exchange.lock);
 	return at > 0 && at < exchange.page_count &&
 	       page_at_locked(at) != page_at_locked(at - 1) + 1;
 }
@@ -148,6 +162,7 @@ static uint64_t ends_locked(uint64_t at, uint64_t count)
 {
 	uint64_t ends = 0;
 
+	lock_assert_held(&exchange.lock);
 	for (uint64_t i = at; i < at + count; i++)
 		ends += is_end_locked(i);
 	return ends;
@@ -156,6 +171,7 @@ static uint64_t ends_locked(uint64_t at, uint64_t count)
 /* Around two stretches; where one begins behind the other, that is one end. */
 static uint64_t ends_around_locked(uint64_t at, uint64_t other, uint64_t count)
 {
+	lock_assert_held(&exchange.lock);
 	return ends_locked(at, count) + ends_locked(other, count) +
 	       (at + count != other && is_end_locked(at + count)) +
 	       (other + count != at && is_end_locked(other + count));
@@ -165,6 +181,7 @@ static uint64_t displaced_locked(uint64_t at, uint64_t count)
 {
 	uint64_t displaced = 0;
 
+	lock_assert_held(&exchange.lock);
 	for (uint64_t i = at; i < at + count; i++)
 		displaced += exchange.shown[i] != 0;
 	return displaced;
@@ -172,6 +189,7 @@ static uint64_t displaced_locked(uint64_t at, uint64_t count)
 
 static void swap_locked(uint64_t at, uint64_t other, uint64_t count)
 {
+	lock_assert_held(&exchange.lock);
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t page = page_at_locked(at + i);
 
@@ -186,6 +204,7 @@ static bool show_locked(uint64_t at, uint64_t count)
 	char *window = machine_to_pointer(MACHINE_FIRST);
 	bool is_shown = true;
 
+	lock_assert_held(&exchange.lock);
 	for (uint64_t done = 0, row; is_shown && done < count; done += row) {
 		row = row_locked(at + done, count - done);
 		is_shown = machine_show_pages(window + (at + done) * MACHINE_PAGE_BYTES,
@@ -225,7 +244,7 @@ bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_co
 	assert(machine_is_taken(other_address, page_count * MACHINE_PAGE_BYTES));
 	assert(at + page_count <= other || other + page_count <= at);
 	lock_acquire(&exchange.lock);
-	assert(exchange.shown && exchange.reserved_mappings > 0);
+	assert(exchange.shown);
 	bool is_done = exchange_locked(at, other, page_count);
 	lock_release(&exchange.lock);
 	return is_done;
@@ -243,6 +262,7 @@ struct way_home {
 /* The pages that are there, at their own addresses. */
 static struct way_home way_of_pages_locked(uint64_t at, uint64_t end)
 {
+	lock_assert_held(&exchange.lock);
 	return (struct way_home){ at, page_at_locked(at), row_locked(at, end - at) };
 }
 
@@ -251,6 +271,7 @@ static struct way_home way_to_addresses_locked(uint64_t at, uint64_t end)
 {
 	struct way_home way = { at, place_of_locked(at), 1 };
 
+	lock_assert_held(&exchange.lock);
 	while (at + way.count < end && place_of_locked(at + way.count) == way.other + way.count)
 		way.count++;
 	return way;

@@ -28,9 +28,12 @@ enum { MACHINE_MAPPINGS_PER_EXCHANGE = 4 };
 MUST_CHECK bool machine_reserve_mappings(uint64_t count);
 void machine_release_mappings(uint64_t count);
 
+/* Are there many left? For who can do without. */
+bool machine_has_spare_mappings(void);
+
 /*
  * Of two stretches of `page_count` pages that somebody has and that do not overlap; mappings for it
- * are reserved. False when the host does not let us: everything is as before.
+ * are reserved, unless it undoes what was exchanged before. False when the host does not let us: everything is as before.
  */
 MUST_CHECK bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_count);
 

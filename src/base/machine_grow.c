@@ -9,6 +9,8 @@
  * is held in the host. What is given away is punched out of its memfd: it is zero when it comes back.
  */
 #include <assert.h>
+#include <errno.h>
+#include <sys/stat.h>
 
 #include "base/checked.h"
 #include "base/machine.h"
@@ -18,7 +20,8 @@
 #include "base/mem.h"
 #include "base/page_bits.h"
 
-enum { GROW_PAGES = 512 }; /* no fewer at a time, where there are as many in a row */
+/* No fewer at a time, where there are as many in a row; of words to read a few are enough. */
+enum { GROW_PAGES = 512, GROW_PAGES_READ = BANK_GRANULE_PAGES };
 
 /* ---- one that changes hands ---- */
 
@@ -77,6 +80,7 @@ static bool id_find_locked(struct machine_bank *bank)
 	uint32_t id = 1;
 
 	lock_assert_held(&machine.lock);
+	errno = ENFILE;
 	while (id < BANKS_MAX && machine.banks[id])
 		id++;
 	if (id == BANKS_MAX || !bank_open(bank, "dxgk-bank", machine.pages))
@@ -123,8 +127,8 @@ bool machine_bank_grow(struct machine_bank *bank, uint64_t count, uint64_t highe
 
 	if (bank == &machine.own)
 		return false;
-	count = align_down((count > GROW_PAGES ? count : GROW_PAGES) + BANK_GRANULE_PAGES - 1,
-			   BANK_GRANULE_PAGES);
+	count = higher_of(count, bank->kind == BANK_READ_ELSEWHERE ? GROW_PAGES_READ : GROW_PAGES);
+	count = align_down(count + BANK_GRANULE_PAGES - 1, BANK_GRANULE_PAGES);
 	lock_acquire(&machine.lock);
 	bool is_found = machine_bank_is_set_up_locked(bank) &&
 			machine_range_of_pages_locked(0, highest, &first, &end) &&
@@ -223,6 +227,37 @@ struct machine_bank *machine_bank_create(void)
 	return bank;
 }
 
+uint32_t machine_banks_max(void)
+{
+	return BANKS_MAX - 1;
+}
+
+NTSTATUS machine_bank_create_shown(bool is_read_only, struct machine_bank **bank_out)
+{
+	struct machine_bank *bank = mem_zalloc(sizeof(*bank));
+
+	if (!bank)
+		return STATUS_NO_MEMORY;
+	bank->kind = is_read_only ? BANK_READ_ELSEWHERE : BANK_WRITTEN_ELSEWHERE;
+	lock_acquire(&machine.lock);
+	NTSTATUS status = STATUS_SUCCESS;
+	if (!machine_is_set_up_locked())
+		status = STATUS_NO_MEMORY;
+	else if (!id_find_locked(bank))
+		status = errno == ENOMEM ? STATUS_NO_MEMORY : STATUS_INSUFFICIENT_RESOURCES;
+	lock_release(&machine.lock);
+	if (NT_SUCCESS(status))
+		*bank_out = bank;
+	else
+		mem_free(bank);
+	return status;
+}
+
+struct shown_file *machine_bank_file(const struct machine_bank *bank)
+{
+	return bank ? bank->shown : NULL;
+}
+
 void machine_bank_destroy(struct machine_bank *bank)
 {
 	if (!bank)
@@ -260,6 +295,19 @@ struct machine_bank *machine_bank_of(uint64_t address, uint64_t *offset_out)
 	return bank == &machine.own ? NULL : bank;
 }
 
+uint64_t machine_bank_page(uint64_t address)
+{
+	return (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
+}
+
+bool machine_bank_is_home(const struct machine_bank *bank, uint64_t address, uint64_t count)
+{
+	uint64_t first = machine_bank_page(address);
+
+	return machine_bank_at(first) == bank && machine_pages_of_bank(first, count) == count &&
+	       machine_are_at_home(first, count);
+}
+
 uint64_t machine_pages_of_bank(uint64_t first, uint64_t count)
 {
 	uint64_t pages = BANK_GRANULE_PAGES - first % BANK_GRANULE_PAGES;
@@ -271,11 +319,16 @@ uint64_t machine_pages_of_bank(uint64_t first, uint64_t count)
 
 struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank)
 {
+	struct stat facts = { 0 };
+
 	lock_acquire(&machine.lock);
 	struct machine_bank_usage usage = {
 		.pages = bank->owned_pages,
 		.taken_pages = bank->taken_pages,
+		.length_pages = bank->page_count,
 	};
+	if (bank->shown && fstat(shown_file_descriptor(shown_file_id(bank->shown)), &facts) == 0)
+		usage.host_pages = (uint64_t)facts.st_blocks * 512 / MACHINE_PAGE_BYTES;
 	lock_release(&machine.lock);
 	return usage;
 }

@@ -14,18 +14,27 @@
 #include "base/kept_ranges.h"
 #include "base/lock.h"
 #include "base/own_fd.h"
+#include "base/shown_file.h"
 
 /* Addresses change hands in these. */
 enum { BANK_GRANULE_PAGES = 16 };
 
 /* ---- machine_bank.c: one bank, its memfd and what it can hand out. No lock of its own. ---- */
 
+enum bank_kind {
+	BANK_OF_OURS,
+	BANK_WRITTEN_ELSEWHERE, /* other processes map its memfd … */
+	BANK_READ_ELSEWHERE,    /* … and cannot write to it */
+};
+
 struct machine_bank {
-	uint32_t id;        /* 0: the machine's own, also of one that has nothing yet */
-	char *source;       /* all of its memfd, in order; NULL: it was not needed yet */
-	struct own_fd file; /* where the host cannot show a mapping twice */
-	uint64_t *taken;    /* addresses that it cannot hand out: taken, or another's */
-	uint64_t *full;     /* one bit per word of `taken` */
+	enum bank_kind kind;
+	uint32_t id;              /* 0: the machine's own, also of one that has nothing yet */
+	char *source;             /* all of its memfd, in order; NULL: it was not needed yet */
+	struct own_fd file;       /* where the host cannot show a mapping twice */
+	struct shown_file *shown; /* for other processes; NULL: nobody else maps it */
+	uint64_t *free;           /* addresses that it can hand out: its own, and not taken */
+	uint64_t *open;           /* one bit per word of `free` */
 	uint64_t page_count;
 	uint64_t owned_pages;
 	uint64_t taken_pages;
@@ -54,7 +63,8 @@ uint64_t bank_find_taken(const struct machine_bank *bank, uint64_t from, uint64_
 
 /* ---- machine.c ---- */
 
-enum { BANKS_MAX = 1024 };
+/* Of processes, of what they share; each is a file, a mapping and some stretches of the window. */
+enum { BANKS_MAX = 8192 };
 
 struct machine_memory {
 	struct lock lock; /* LOCK_RANK_MACHINE */

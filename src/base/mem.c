@@ -7,6 +7,7 @@
  * A stock is what one thread keeps at hand, a shelf for each size. Stocks are never freed: a new
  * thread takes over the one of a thread that ended, with its counts.
  */
+#include <assert.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -48,8 +49,32 @@ static bool is_failure_wanted(void)
 	return UNLIKELY(atomic_load_explicit(&mem_fail_countdown, memory_order_relaxed) != 0);
 }
 
+#ifndef NDEBUG
+static _Thread_local uint32_t forbidden;
+
+void mem_forbid(void)
+{
+	forbidden++;
+}
+
+void mem_permit(void)
+{
+	assert(forbidden > 0);
+	forbidden--;
+}
+
+void mem_assert_permitted(const char *what)
+{
+	if (!forbidden)
+		return;
+	fprintf(stderr, "dxgk: %s where nothing may be wanting (mem_forbid())\n", what);
+	abort();
+}
+#endif
+
 static bool must_fail(void)
 {
+	mem_assert_permitted("memory is taken");
 	if (!is_failure_wanted())
 		return false;
 	uint64_t left = atomic_load(&mem_fail_countdown);
@@ -249,6 +274,7 @@ RARE static void *take_new(size_t index)
 
 static inline void *take(size_t index)
 {
+	mem_assert_permitted("a small block is taken");
 	void *memory = mem_take_kept(index);
 
 	return LIKELY(memory) ? memory : take_new(index);

@@ -63,6 +63,20 @@ void mem_give_known(void *memory, size_t size_bytes);
 bool mem_is_known(const void *pointer);
 void mem_visit_known(void (*visit)(void *context, void *memory), void *context);
 
+/*
+ * Between the two this thread takes no memory, no pages of the machine and no mapping: what it does
+ * can neither fail nor wait for want of them. Builds with assertions stop at who does. They nest.
+ */
+#ifdef NDEBUG
+#define mem_forbid()               ((void)0)
+#define mem_permit()               ((void)0)
+#define mem_assert_permitted(what) ((void)(what))
+#else
+void mem_forbid(void);
+void mem_permit(void);
+void mem_assert_permitted(const char *what);
+#endif
+
 struct mem_usage {
 	int64_t blocks;
 	int64_t bytes;

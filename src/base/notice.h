@@ -43,6 +43,17 @@ static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
 	lock_acquire(lock);
 }
 
+/* Returns when it is 0; who makes it so gives notice afterwards. */
+static inline void notice_wait_until_none(struct notice *notice, const _Atomic uint32_t *count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(notice);
+		if (atomic_load(count) == 0)
+			return;
+		notice_wait(notice, seen, CLOCK_FOREVER);
+	}
+}
+
 /* Returns when it is true; who sets it gives notice afterwards. */
 static inline void notice_wait_until(struct notice *notice, const _Atomic bool *is_over)
 {

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * own_fd.c - see own_fd.h.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>

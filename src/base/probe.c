@@ -3,7 +3,6 @@
  * probe.c - is there memory at an address? Asked of the kernel, which answers instead of faulting.
  */
 #include <errno.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * random.c - see random.h.
- */
 #include <assert.h>
 
 #include "base/random.h"

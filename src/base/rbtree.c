@@ -192,13 +192,11 @@ void rb_insert(struct rb_tree *tree, struct rb_node *node, struct rb_node *paren
 
 void rb_insert_before(struct rb_tree *tree, struct rb_node *node, struct rb_node *next)
 {
-	struct rb_node *parent;
-
 	if (next && !next->left) {
 		rb_insert(tree, node, next, true);
 		return;
 	}
-	parent = next ? next->left : tree->root;
+	struct rb_node *parent = next ? next->left : tree->root;
 	while (parent && parent->right)
 		parent = parent->right;
 	rb_insert(tree, node, parent, false);
@@ -222,8 +220,6 @@ static void repair_missing_black(struct rb_tree *tree, struct rb_node *node, str
 	while (parent && is_black(node)) {
 		bool is_left = node == parent->left;
 		struct rb_node *sibling = other_child(parent, is_left);
-		struct rb_node *near;
-		struct rb_node *far;
 
 		if (is_red(sibling)) {
 			set_black(sibling);
@@ -231,8 +227,8 @@ static void repair_missing_black(struct rb_tree *tree, struct rb_node *node, str
 			turn(tree, parent, is_left);
 			sibling = other_child(parent, is_left);
 		}
-		near = is_left ? sibling->left : sibling->right;
-		far = is_left ? sibling->right : sibling->left;
+		struct rb_node *near = is_left ? sibling->left : sibling->right;
+		struct rb_node *far = is_left ? sibling->right : sibling->left;
 		if (is_black(near) && is_black(far)) {
 			set_red(sibling);
 			node = parent;
@@ -260,15 +256,12 @@ static void repair_missing_black(struct rb_tree *tree, struct rb_node *node, str
 static void remove_inner(struct rb_tree *tree, struct rb_node *node)
 {
 	struct rb_node *heir = node->right;
-	struct rb_node *hole_parent;
-	struct rb_node *hole_child;
-	bool was_black;
 
 	while (heir->left)
 		heir = heir->left;
-	was_black = is_black(heir);
-	hole_child = heir->right;
-	hole_parent = rb_parent(heir);
+	bool was_black = is_black(heir);
+	struct rb_node *hole_child = heir->right;
+	struct rb_node *hole_parent = rb_parent(heir);
 	if (hole_parent == node) {
 		hole_parent = heir;
 	} else {

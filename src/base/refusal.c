@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "base/refusal.h"
-#include "base/refusal_carry.h"
 #include "base/thread.h"
 
 static const char *const rule_ids[RULE_COUNT] = {
@@ -166,6 +165,14 @@ const char *refusal_call(void)
 	return innermost ? innermost->call : NULL;
 }
 
+void refusal_repeat(const struct dxgk_refusal *refusal)
+{
+	struct told told = { .record = *refusal, .whose = "" };
+
+	refusal_tell(&told);
+	refusal_carry(&told.record);
+}
+
 void refusal_carry(const struct dxgk_refusal *refusal)
 {
 	struct records *records = thread_keep(&kept_records, sizeof(*records));
@@ -189,11 +196,11 @@ void refusal_comment(const struct refusal_comments *comments)
 bool refusal_last(struct dxgk_refusal *refusal)
 {
 	const struct records *records = kept_records;
-	const struct dxgk_refusal *last;
 
 	if (!records)
 		return false;
-	last = innermost && innermost->is_untold ? &records->pending.record : &records->last;
+	const struct dxgk_refusal *last =
+		innermost && innermost->is_untold ? &records->pending.record : &records->last;
 	/* The first version of the record is the whole of it today. */
 	if (!refusal || refusal->size_bytes < sizeof(*last) || last->size_bytes == 0)
 		return false;

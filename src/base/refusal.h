@@ -49,7 +49,12 @@ const char *rule_id(enum rule rule);
 		refused_status;                                                                    \
 	})
 
-/* Behind both, which are macros so that the compiler sees the status that comes back. */
+/* What most refusals say: an argument is wrong, or there is no memory for something. */
+#define invalid(rule, ...)      refuse(STATUS_INVALID_PARAMETER, rule, __VA_ARGS__)
+#define invalid_item(rule, ...) refuse_item(STATUS_INVALID_PARAMETER, rule, __VA_ARGS__)
+#define refuse_no_memory(...)   refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, __VA_ARGS__)
+
+/* Behind all of them, which are macros so that the compiler sees the status that comes back. */
 void refusal_say(NTSTATUS status, enum rule rule, const char *argument, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 void refusal_say_item(NTSTATUS status, enum rule rule, const char *argument, uint64_t index,
@@ -100,5 +105,12 @@ void refusal_comment(const struct refusal_comments *comments);
 
 /* See <opendxgk/refusal.h>. */
 bool refusal_last(struct dxgk_refusal *refusal);
+
+/* The same for one that another process refused: this one counts and logs it, too. */
+void refusal_repeat(const struct dxgk_refusal *refusal);
+
+/* From here on it is the last one of the calling thread, for which another was refused: it was told
+ * and logged already. */
+void refusal_carry(const struct dxgk_refusal *refusal);
 
 #endif

@@ -14,9 +14,16 @@
 #include "base/attributes.h"
 #include "base/status.h"
 
+struct shown_file;
+
 struct section {
 	void *pointer;
 	uint64_t size_bytes;
+
+	/* For clients in other processes, when the call is one's (client_call.h). */
+	struct shown_file *file; /* NULL: it is not, or somebody else has taken it */
+	uint64_t first_page;
+	uint64_t client_address; /* where the client has it already; 0: nowhere */
 };
 
 /*
@@ -25,6 +32,11 @@ struct section {
  */
 MUST_CHECK NTSTATUS section_map(uintptr_t handle, uint64_t size_bytes, bool is_read_only,
 				const char *argument, struct section **section_out);
+
+/* The same of a part of it, whole pages. */
+MUST_CHECK NTSTATUS section_map_part(uintptr_t handle, uint64_t offset, uint64_t size_bytes,
+				     bool is_read_only, const char *argument,
+				     struct section **section_out);
 
 /* Accepts NULL. */
 void section_unmap(struct section *section);

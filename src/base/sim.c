@@ -16,6 +16,7 @@
  * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else
  * in the project blocks for real during a seeded run.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,14 +62,11 @@ static _Thread_local struct sim_thread *self;
 
 NORETURN static void sim_deadlock(void)
 {
-	struct list *link;
-
 	fprintf(stderr,
 		"dxgk: simulated run is stuck: every thread waits and no deadline is set "
 		"(DXGK_SEED=%" PRIu64 ", %" PRIu64 " ns)\n",
 		sim.seed, sim.now_ns);
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		fprintf(stderr, "dxgk:   thread %" PRIu32 " (%s)%s\n", thread->ordinal,
 			thread->name, thread == self ? ", the last to run" : "");
 	}
@@ -79,10 +77,8 @@ NORETURN static void sim_deadlock(void)
 static bool sim_clients_wait(void)
 {
 	bool has_client = false;
-	struct list *link;
 
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		if (thread->is_outside)
 			return false;
 		has_client |= thread->is_foreign;
@@ -93,10 +89,7 @@ static bool sim_clients_wait(void)
 /* Everybody whose deadline has come is ready. */
 static void sim_expire(void)
 {
-	struct list *link;
-
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		if (thread->state == SIM_BLOCKED && thread->deadline_ns <= sim.now_ns) {
 			thread->state = SIM_READY;
 			thread->timed_out = true;
@@ -106,27 +99,31 @@ static void sim_expire(void)
 
 static struct sim_thread *sim_pick_ready(void)
 {
-	struct list *link;
 	uint64_t ready = 0;
 
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		ready += thread->state == SIM_READY && !thread->is_outside;
 	}
 	if (ready == 0)
 		return NULL;
 
 	uint64_t chosen = random_below(&sim.random, ready);
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		if (thread->state == SIM_READY && !thread->is_outside && chosen-- == 0)
 			return thread;
 	}
 	return NULL;
 }
 
+/* Somebody has it: whether that is the caller, a mutex does not say. */
+static void sim_assert_held(void)
+{
+	assert(pthread_mutex_trylock(&sim.mutex) == EBUSY);
+}
+
 static void sim_unpark_locked(void)
 {
+	sim_assert_held();
 	if (sim.parked)
 		sim.parked->state = SIM_READY;
 	sim.parked = NULL;
@@ -137,10 +134,8 @@ static struct sim_thread *sim_earliest(void)
 {
 	struct sim_thread *earliest = sim.parked;
 	uint64_t next_ns = earliest ? 0 : CLOCK_FOREVER;
-	struct list *link;
 
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		if (thread->state == SIM_BLOCKED && thread->deadline_ns < next_ns) {
 			next_ns = thread->deadline_ns;
 			earliest = thread;
@@ -219,6 +214,7 @@ static void sim_await_turn(struct sim_thread *thread)
 
 static void sim_register_locked(struct sim_thread *thread)
 {
+	sim_assert_held();
 	pthread_cond_init(&thread->turn, NULL);
 	thread->state = SIM_READY;
 	thread->deadline_ns = CLOCK_FOREVER;
@@ -227,6 +223,7 @@ static void sim_register_locked(struct sim_thread *thread)
 
 static void sim_unregister_locked(struct sim_thread *thread)
 {
+	sim_assert_held();
 	list_remove(&thread->link);
 	/* Nobody may run because of a client that was outside and is now gone. */
 	if (sim.holder == thread || !sim.holder)
@@ -252,6 +249,7 @@ static void sim_adopt_locked(void)
 {
 	struct sim_thread *thread = calloc(1, sizeof(*thread));
 
+	sim_assert_held();
 	if (!thread)
 		abort();
 	thread->name = "client";
@@ -266,6 +264,7 @@ static void sim_adopt_locked(void)
 /* Takes the baton if nobody uses it, waits for it otherwise. */
 static void sim_come_in_locked(void)
 {
+	sim_assert_held();
 	self->is_outside = false;
 	self->state = SIM_READY;
 	if (!sim.holder || sim.holder->is_outside)
@@ -335,6 +334,7 @@ static void sim_wake_locked(const void *word, uint32_t count);
 /* The caller has the baton, and comes back with it. */
 static void sim_park_locked(void)
 {
+	sim_assert_held();
 	if (sim.parked && --sim.park_patience == 0)
 		sim_unpark_locked();
 	if (LIKELY(sim.park_point == 0) ||
@@ -411,10 +411,8 @@ static struct sim_thread *sim_pick_waiter(const void *word)
 {
 	struct sim_thread *chosen = NULL;
 	uint64_t seen = 0;
-	struct list *link;
 
-	list_for_each (link, &sim.threads) {
-		struct sim_thread *thread = container_of(link, struct sim_thread, link);
+	list_each (struct sim_thread, thread, &sim.threads, link) {
 		if (thread->state != SIM_BLOCKED || thread->blocked_on != word)
 			continue;
 		if (random_below(&sim.random, ++seen) == 0)
@@ -427,6 +425,7 @@ static void sim_wake_locked(const void *word, uint32_t count)
 {
 	struct sim_thread *waiter;
 
+	sim_assert_held();
 	while (count-- > 0 && (waiter = sim_pick_waiter(word)) != NULL)
 		waiter->state = SIM_READY;
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * slab.c - see slab.h.
- */
 #include <assert.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -46,6 +43,7 @@ static void *reserve(uint64_t bytes, int protection)
 
 static bool range_reserve_locked(void)
 {
+	lock_assert_held(&slab_lock);
 	if (slab_range.begin || is_out_of_addresses)
 		return slab_range.begin != 0;
 	uint64_t bytes = RANGE_MAX_BYTES;

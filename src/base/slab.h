@@ -14,7 +14,6 @@
 #define BASE_SLAB_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * text.c - see text.h.
- */
 #include <stdarg.h>
 #include <stdio.h>
 

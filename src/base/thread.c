@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -62,8 +63,19 @@ static pthread_key_t end_key;
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value,
 		  const struct timespec *deadline)
 {
-	syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, deadline, NULL,
-		FUTEX_BITSET_MATCH_ANY);
+	syscall(SYS_futex, word, operation, value, deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static enum thread_wait_result futex_wait(_Atomic uint32_t *word, int flags, uint32_t expected,
+					  uint64_t deadline_ns)
+{
+	struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+				     .tv_nsec = (long)(deadline_ns % NS_PER_S) };
+
+	errno = 0;
+	futex(word, FUTEX_WAIT_BITSET | flags, expected,
+	      deadline_ns == CLOCK_FOREVER ? NULL : &deadline);
+	return errno == ETIMEDOUT ? THREAD_TIMED_OUT : THREAD_WOKEN;
 }
 
 enum thread_wait_result thread_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
@@ -71,15 +83,7 @@ enum thread_wait_result thread_wait(_Atomic uint32_t *word, uint32_t expected, u
 	if (sim_is_on())
 		return sim_wait(word, expected, deadline_ns);
 
-	if (deadline_ns == CLOCK_FOREVER) {
-		futex(word, FUTEX_WAIT_BITSET, expected, NULL);
-		return THREAD_WOKEN;
-	}
-	struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
-				     .tv_nsec = (long)(deadline_ns % NS_PER_S) };
-	errno = 0;
-	futex(word, FUTEX_WAIT_BITSET, expected, &deadline);
-	return errno == ETIMEDOUT ? THREAD_TIMED_OUT : THREAD_WOKEN;
+	return futex_wait(word, FUTEX_PRIVATE_FLAG, expected, deadline_ns);
 }
 
 void thread_wake_one(_Atomic uint32_t *word)
@@ -87,7 +91,7 @@ void thread_wake_one(_Atomic uint32_t *word)
 	if (sim_is_on())
 		sim_wake(word, 1);
 	else
-		futex(word, FUTEX_WAKE, 1, NULL);
+		futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
 }
 
 void thread_wake_all(_Atomic uint32_t *word)
@@ -95,7 +99,26 @@ void thread_wake_all(_Atomic uint32_t *word)
 	if (sim_is_on())
 		sim_wake(word, UINT32_MAX);
 	else
-		futex(word, FUTEX_WAKE, INT_MAX, NULL);
+		futex(word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL);
+}
+
+enum thread_wait_result thread_wait_shared(_Atomic uint32_t *word, uint32_t expected,
+					   uint64_t deadline_ns)
+{
+	return futex_wait(word, 0, expected, deadline_ns);
+}
+
+void thread_wake_shared(_Atomic uint32_t *word)
+{
+	futex(word, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+uint32_t thread_processors(void)
+{
+	cpu_set_t allowed;
+
+	return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? (uint32_t)CPU_COUNT(&allowed)
+								    : 1;
 }
 
 static void thread_disown(struct thread *thread)
@@ -118,7 +141,6 @@ static void thread_run_ends(void)
 /* A client's thread takes locks here, and is outside: in a simulated run it has to come in. */
 static void thread_end_client(void *unused)
 {
-	(void)unused;
 	thread_enter_kernel();
 	thread_run_ends();
 	thread_leave_kernel();
@@ -267,7 +289,6 @@ void thread_fence_all(void)
 
 static void seat_leave(struct thread_end *end)
 {
-	(void)end;
 	atomic_fetch_and(&seats_taken, ~(UINT32_C(1) << (thread_own_seat - 1)));
 	thread_own_seat = 0;
 }
@@ -326,7 +347,6 @@ static void kept_is_no_leak(const struct kept *kept)
 #if THREAD_LEAKS_ARE_WATCHED
 	__lsan_ignore_object(kept);
 #endif
-	(void)kept;
 }
 
 static void kept_end(struct thread_end *end)

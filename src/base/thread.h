@@ -39,6 +39,17 @@ enum thread_wait_result thread_wait(_Atomic uint32_t *word, uint32_t expected,
 void thread_wake_one(_Atomic uint32_t *word);
 void thread_wake_all(_Atomic uint32_t *word);
 
+/*
+ * The same for a word in memory that two processes share: one waits, the other wakes it. Such a
+ * run is never simulated.
+ */
+enum thread_wait_result thread_wait_shared(_Atomic uint32_t *word, uint32_t expected,
+					   uint64_t deadline_ns);
+void thread_wake_shared(_Atomic uint32_t *word);
+
+/* How many processors this process may run on. */
+uint32_t thread_processors(void);
+
 /* `name` shows up in debuggers and traces; at most 15 characters are kept. */
 MUST_CHECK NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
 				  struct thread **thread_out);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * utf8.c - see utf8.h.
- */
 #include "base/utf8.h"
 
 uint32_t utf8_next(const char **text, const char *end)
@@ -34,11 +31,9 @@ uint32_t utf8_next(const char **text, const char *end)
 	}
 
 	for (; trail > 0; trail--) {
-		uint8_t byte;
-
 		if (*text == end)
 			return UTF8_REPLACEMENT;
-		byte = (uint8_t) * *text;
+		uint8_t byte = (uint8_t) * *text;
 		if (byte < low || byte > high)
 			return UTF8_REPLACEMENT;
 		(*text)++;

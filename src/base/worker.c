@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * worker.c - see worker.h.
- */
-#include "base/clock.h"
 #include "base/worker.h"
 
 void work_init(struct work *work, void (*run)(struct work *work))

@@ -2,7 +2,6 @@
 /*
  * adapter_calls.c - finding, opening and closing adapters.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 
 static LUID luid_from_number(uint64_t number)
@@ -64,7 +63,6 @@ static NTSTATUS enum_adapters(struct call *call, bool with_compute_only, bool wi
 	}
 	/* A display-only driver (DxgkInitializeDisplayOnlyDriver) cannot be loaded here, so there
 	   is none to leave out. */
-	(void)with_display_only;
 	for (uint32_t i = 0; i < call->kernel->adapter_count; i++) {
 		struct dxg_adapter *adapter = call->kernel->adapters[i];
 		if (with_compute_only || !adapter->info->is_compute_only)
@@ -96,9 +94,9 @@ NTSTATUS dispatch_enum_adapters2(struct call *call, D3DKMT_ENUMADAPTERS2 *args)
 NTSTATUS dispatch_enum_adapters3(struct call *call, D3DKMT_ENUMADAPTERS3 *args)
 {
 	if (args->Filter.Reserved != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Filter",
-			      "has reserved bits set: 0x%llx above bit 1",
-			      (unsigned long long)args->Filter.Reserved);
+		return invalid(RULE_API_RESERVED, "Filter",
+			       "has reserved bits set: 0x%llx above bit 1",
+			       (unsigned long long)args->Filter.Reserved);
 	return enum_adapters(call, args->Filter.IncludeComputeOnly, args->Filter.IncludeDisplayOnly,
 			     args->pAdapters, &args->NumAdapters);
 }
@@ -106,7 +104,7 @@ NTSTATUS dispatch_enum_adapters3(struct call *call, D3DKMT_ENUMADAPTERS3 *args)
 NTSTATUS dispatch_close_adapter(struct call *call, D3DKMT_CLOSEADAPTER *args)
 {
 	if (!adapter_open_close(call_adapter(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAdapter",
-			      "0x%08x was closed by another thread", args->hAdapter);
+		return invalid(RULE_API_HANDLE, "hAdapter", "0x%08x was closed by another thread",
+			       args->hAdapter);
 	return STATUS_SUCCESS;
 }

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/ending/destruction.h"
@@ -17,9 +16,8 @@ static NTSTATUS check_one_resource(const struct allocation_list *list)
 {
 	for (uint32_t i = 1; i < list->count; i++) {
 		if (list->allocations[i]->resource != list->allocations[0]->resource)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-					   "phAllocationList", i,
-					   "is not of the resource that the first one is of");
+			return invalid_item(RULE_API_VALUE, "phAllocationList", i,
+					    "is not of the resource that the first one is of");
 	}
 	return STATUS_SUCCESS;
 }
@@ -32,8 +30,8 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 
 	/* A list of none, or a count without a list, may be left from another call. */
 	if (args->phAllocationList && args->AllocationCount != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocationList",
-			      "is given together with hResource");
+		return invalid(RULE_API_VALUE, "phAllocationList",
+			       "is given together with hResource");
 	NTSTATUS status = call_find_resource(call, device, "hResource", -1, args->hResource,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
@@ -133,8 +131,8 @@ NTSTATUS dispatch_unlock2(struct call *call, D3DKMT_UNLOCK2 *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (!allocation_unlock(allocation))
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hAllocation",
-				"0x%08x is not locked", args->hAllocation);
+		status = invalid(RULE_API_VALUE, "hAllocation", "0x%08x is not locked",
+				 args->hAllocation);
 	object_put(&allocation->object);
 	return status;
 }
@@ -147,14 +145,13 @@ static NTSTATUS check_lock_flags(const D3DKMT_LOCK *args)
 	D3DDDICB_LOCKFLAGS flags = args->Flags;
 
 	if (flags.ReadOnly && flags.WriteOnly)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has ReadOnly and WriteOnly");
+		return invalid(RULE_API_VALUE, "Flags", "has ReadOnly and WriteOnly");
 	if (flags.AcquireAperture || flags.UseAlternateVA)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "asks for a swizzling range, and the driver reports none");
+		return invalid(RULE_API_VALUE, "Flags",
+			       "asks for a swizzling range, and the driver reports none");
 	if (flags.LockEntire && args->NumPages != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NumPages",
-			      "is %u together with LockEntire", args->NumPages);
+		return invalid(RULE_API_VALUE, "NumPages", "is %u together with LockEntire",
+			       args->NumPages);
 	return STATUS_SUCCESS;
 }
 
@@ -170,9 +167,8 @@ static NTSTATUS first_page(const D3DKMT_LOCK *args, const struct dxg_allocation 
 	const UINT *list = args->pPages; /* copied by the table */
 	for (UINT i = 0; i < args->NumPages; i++) {
 		if (list[i] >= pages)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pPages", i,
-					   "is page %u of %llu", list[i],
-					   (unsigned long long)pages);
+			return invalid_item(RULE_API_VALUE, "pPages", i, "is page %u of %llu",
+					    list[i], (unsigned long long)pages);
 	}
 	*offset_out = (uint64_t)list[0] * 4096;
 	return STATUS_SUCCESS;
@@ -183,9 +179,9 @@ static NTSTATUS check_creator(const struct call *call, const struct dxg_allocati
 	const struct resource_body *resource = allocation->body->resource;
 
 	if (resource && resource->is_shared && resource->creator_id != call->process->id)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_SHARED, "hAllocation",
-			      "0x%08x is shared, and another process created it",
-			      allocation->object.handle);
+		return invalid(RULE_MM_LOCK_SHARED, "hAllocation",
+			       "0x%08x is shared, and another process created it",
+			       allocation->object.handle);
 	return STATUS_SUCCESS;
 }
 
@@ -247,8 +243,7 @@ NTSTATUS dispatch_unlock(struct call *call, D3DKMT_UNLOCK *args)
 	while (unlocked < list.count && allocation_unlock_begin(list.allocations[unlocked]))
 		unlocked++;
 	if (unlocked < list.count)
-		status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "phAllocations",
-				     unlocked, "is not locked");
+		status = invalid_item(RULE_API_VALUE, "phAllocations", unlocked, "is not locked");
 	while (unlocked-- > 0) {
 		if (NT_SUCCESS(status))
 			(void)!allocation_unlock_end(list.allocations[unlocked]);
@@ -273,9 +268,9 @@ static NTSTATUS decode_targets(struct call *call, D3DKMT_HANDLE resource_handle,
 		return allocation_list_decode(call, device, "phAllocationList", client_handles,
 					      "AllocationCount", count, list);
 	if (client_handles || count != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-			      client_handles ? "phAllocationList" : "AllocationCount",
-			      "is given together with hResource");
+		return invalid(RULE_API_VALUE,
+			       client_handles ? "phAllocationList" : "AllocationCount",
+			       "is given together with hResource");
 	NTSTATUS status = call_find_resource(call, device, "hResource", -1, resource_handle,
 					     STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
@@ -315,8 +310,7 @@ NTSTATUS dispatch_get_allocation_priority(struct call *call, D3DKMT_GETALLOCATIO
 	struct allocation_list list = { 0 };
 
 	if (!args->pPriorities)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pPriorities",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "pPriorities", "is NULL");
 	NTSTATUS status = decode_targets(call, args->hResource, args->phAllocationList,
 					 args->AllocationCount, &list);
 	if (!NT_SUCCESS(status))
@@ -336,8 +330,7 @@ NTSTATUS dispatch_query_allocation_residency(struct call *call,
 	enum vidmm_residency weakest = VIDMM_RESIDENT_IN_GPU_MEMORY;
 
 	if (!args->pResidencyStatus)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pResidencyStatus",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "pResidencyStatus", "is NULL");
 	NTSTATUS status = device_check_alive(call_device(call, 0));
 	if (NT_SUCCESS(status))
 		status = decode_targets(call, args->hResource, args->phAllocationList,

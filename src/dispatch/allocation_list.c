@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * allocation_list.c - see allocation_list.h.
- */
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "object/memory/residency.h"
@@ -40,7 +37,6 @@ NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_resource *res
 				     struct allocation_list *list)
 {
 	struct dxg_device *device = resource->device;
-	struct list *link;
 
 	lock_acquire(&device->lock);
 	uint32_t room = resource->allocation_count;
@@ -49,9 +45,7 @@ NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_resource *res
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&device->lock);
-	list_for_each (link, &resource->allocations) {
-		struct dxg_allocation *allocation =
-			container_of(link, struct dxg_allocation, owner_link);
+	list_each (struct dxg_allocation, allocation, &resource->allocations, owner_link) {
 		if (list->count == room) /* somebody adds at the same time; those come later */
 			break;
 		object_get(&allocation->object);
@@ -75,8 +69,8 @@ NTSTATUS allocation_list_check_primaries(const struct call *call, const struct d
 		if (!NT_SUCCESS(status))
 			break;
 		if (!residency_is_listed(primary))
-			status = refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_LIST_RESIDENT,
-					     "WrittenPrimaries", i, "was not made resident");
+			status = invalid_item(RULE_MM_LIST_RESIDENT, "WrittenPrimaries", i,
+					      "was not made resident");
 		object_put(&primary->object);
 	}
 	return status;

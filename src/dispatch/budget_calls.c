@@ -2,28 +2,18 @@
 /*
  * budget_calls.c - how much of an adapter's memory a process may use, and could give back.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
-
-/* What GetCurrentProcess() answers. */
-#define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)
-
-static NTSTATUS check_process(HANDLE process)
-{
-	if (process && process != CURRENT_PROCESS)
-		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
-			      "is neither NULL nor -1, and a process asks about itself only");
-	return STATUS_SUCCESS;
-}
+#include "dispatch/rights.h"
 
 static NTSTATUS check_group(uint32_t group, UINT physical_adapter)
 {
 	if (group >= VIDMM_GROUPS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "MemorySegmentGroup",
-			      "is %u, not 0 (local) or 1 (non-local)", group);
+		return invalid(RULE_API_VALUE, "MemorySegmentGroup",
+			       "is %u, not 0 (local) or 1 (non-local)", group);
 	if (physical_adapter != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
-			      "is %u, and an unlinked adapter has only number 0", physical_adapter);
+		return invalid(RULE_API_VALUE, "PhysicalAdapterIndex",
+			       "is %u, and an unlinked adapter has only number 0",
+			       physical_adapter);
 	return STATUS_SUCCESS;
 }
 
@@ -31,7 +21,7 @@ static NTSTATUS find_budget(const struct call *call, HANDLE process, uint32_t gr
 			    UINT physical_adapter, struct vidmm_process **memory_out)
 {
 	struct process_adapter *process_adapter;
-	NTSTATUS status = check_process(process);
+	NTSTATUS status = call_check_own_process(call, process);
 
 	if (NT_SUCCESS(status))
 		status = check_group(group, physical_adapter);
@@ -75,19 +65,20 @@ NTSTATUS dispatch_change_video_memory_reservation(struct call *call,
 
 /* ---- what is offered ---- */
 
-static NTSTATUS check_commitment(ULONG size_bytes, size_t wanted_bytes, HANDLE process)
+static NTSTATUS check_commitment(const struct call *call, ULONG size_bytes, size_t wanted_bytes,
+				 HANDLE process)
 {
 	if (size_bytes != wanted_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "cbSize",
-			      "is %u, and the struct has %zu bytes", size_bytes, wanted_bytes);
-	return check_process(process);
+		return invalid(RULE_API_VALUE, "cbSize", "is %u, and the struct has %zu bytes",
+			       size_bytes, wanted_bytes);
+	return call_check_own_process(call, process);
 }
 
 /* Of all adapters that the process has used. */
 NTSTATUS dispatch_query_process_offer_info(struct call *call, D3DKMT_QUERYPROCESSOFFERINFO *args)
 {
 	struct process_adapter *process_adapter = NULL;
-	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
+	NTSTATUS status = check_commitment(call, args->cbSize, sizeof(*args), args->hProcess);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -108,7 +99,7 @@ NTSTATUS dispatch_trim_process_commitment(struct call *call, D3DKMT_TRIMPROCESSC
 			 (args->Flags.OnlyRepurposed ? VIDMM_DECOMMIT_REPURPOSED : 0);
 	struct process_adapter *process_adapter = NULL;
 	uint64_t freed_bytes = 0;
-	NTSTATUS status = check_commitment(args->cbSize, sizeof(*args), args->hProcess);
+	NTSTATUS status = check_commitment(call, args->cbSize, sizeof(*args), args->hProcess);
 
 	if (!NT_SUCCESS(status))
 		return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call_log.c - see call_log.h.
+ * call_log.c - a call, its arguments, what came of it: one line of the log, from the table of calls.
  *
  * Of arguments what the caller gave is shown: handles, flags, counts of buffers, and what calls.def
  * shows besides; of results, handles and numbers. Pointers say nothing to a reader.
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "dispatch/call_log.h"
+#include "dispatch/path.h"
 
 struct text {
 	char bytes[640];

@@ -26,32 +26,17 @@ MUST_CHECK NTSTATUS call_capture_buffer(struct call *call, const struct call_fie
 void call_hand_back_buffer(const struct call *call, const struct call_field *field,
 			   uint32_t position);
 
-SPECIALIZED const struct object_class *class_of_kind(enum call_object_kind kind)
-{
-	switch (kind) {
-	case OBJECT_KIND_ADAPTER:
-		return &adapter_open_class;
-	case OBJECT_KIND_DEVICE:
-		return &device_class;
-	case OBJECT_KIND_CONTEXT:
-		return &context_class;
-	case OBJECT_KIND_HW_CONTEXT:
-		return &hw_context_class;
-	case OBJECT_KIND_HW_QUEUE:
-		return &hw_queue_class;
-	case OBJECT_KIND_KEYED_MUTEX:
-		return &keyed_mutex_class;
-	case OBJECT_KIND_SYNC_OBJECT:
-		return &sync_object_class;
-	case OBJECT_KIND_ALLOCATION:
-		return &allocation_class;
-	case OBJECT_KIND_PAGING_QUEUE:
-		return &paging_queue_class;
-	case OBJECT_KIND_COUNT:
-		break;
-	}
-	return NULL;
-}
+static const struct object_class *const call_classes[OBJECT_KIND_COUNT] = {
+	[OBJECT_KIND_ADAPTER] = &adapter_open_class,
+	[OBJECT_KIND_DEVICE] = &device_class,
+	[OBJECT_KIND_CONTEXT] = &context_class,
+	[OBJECT_KIND_HW_CONTEXT] = &hw_context_class,
+	[OBJECT_KIND_HW_QUEUE] = &hw_queue_class,
+	[OBJECT_KIND_KEYED_MUTEX] = &keyed_mutex_class,
+	[OBJECT_KIND_SYNC_OBJECT] = &sync_object_class,
+	[OBJECT_KIND_ALLOCATION] = &allocation_class,
+	[OBJECT_KIND_PAGING_QUEUE] = &paging_queue_class,
+};
 
 SPECIALIZED uint32_t call_read_u32(const struct call *call, uint16_t offset)
 {
@@ -63,8 +48,7 @@ SPECIALIZED uint32_t call_read_u32(const struct call *call, uint16_t offset)
 
 SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *field)
 {
-	const struct object_class *wanted =
-		class_of_kind((enum call_object_kind)field->object_kind);
+	const struct object_class *wanted = call_classes[field->object_kind];
 	const struct object_class *found = NULL;
 	struct object *object = NULL;
 	uint32_t handle = call_read_u32(call, field->offset);

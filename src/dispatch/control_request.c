@@ -8,11 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refusal.h"
+#include "base/clock.h"
+#include "base/thread.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
+#include "object/check/validate.h"
 #include "object/owner/control.h"
-#include "object/owner/kernel.h"
+
+enum { CHECK_TRIES = 125 };
+#define CHECK_AGAIN_NS (20 * NS_PER_MS)
 
 static void reply_init(struct control_reply *reply, NTSTATUS status)
 {
@@ -27,6 +31,12 @@ void control_reply_refuse(struct control_reply *reply, NTSTATUS status, const ch
 {
 	reply_init(reply, status);
 	snprintf(reply->reason, sizeof(reply->reason), "%s", reason);
+}
+
+void control_reply_accept(struct control_reply *reply, uint32_t size_bytes)
+{
+	reply_init(reply, STATUS_SUCCESS);
+	reply->size_bytes = size_bytes;
 }
 
 static void reply_after(struct control_reply *reply, NTSTATUS status, uint32_t size_bytes)
@@ -73,38 +83,41 @@ static NTSTATUS run_statistics(struct dxg_kernel *kernel, struct dxg_process *pr
 			       const struct control_request *request, void *body)
 {
 	D3DKMT_QUERYSTATISTICS query;
-	NTSTATUS status;
 
 	memcpy(&query, body, sizeof(query));
 	query.AdapterLuid = luid_of(kernel, request->luid);
-	status = dispatch_call(kernel, process, CALL_query_statistics, &query);
+	NTSTATUS status = dispatch_call(kernel, process, CALL_query_statistics, &query);
 	memcpy(body, &query, sizeof(query));
 	return status;
 }
 
-static NTSTATUS run_states(struct dxg_kernel *kernel, const struct control_request *request,
-			   char *body)
+static NTSTATUS print_about(struct dxg_kernel *kernel, const struct control_request *request,
+			    char *body)
 {
 	const LUID luid = luid_of(kernel, request->luid);
 	struct dxg_adapter *adapter =
 		kernel_find_adapter(kernel, (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart);
 
 	if (!adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "luid", "is of no adapter");
-	return control_print_states(adapter, body, request->size_bytes);
+		return invalid(RULE_API_VALUE, "luid", "is of no adapter");
+	if (request->kind == CONTROL_STATES)
+		return control_print_states(adapter, body, request->size_bytes);
+	control_print_processes(kernel, adapter, request->type, body, request->size_bytes);
+	return STATUS_SUCCESS;
 }
 
 /* NULL, or what is wrong with it. */
 static const char *complaint_of(const struct control_request *request)
 {
-	if (request->kind < CONTROL_ESCAPE || request->kind > CONTROL_STATES)
+	if (request->kind < CONTROL_ESCAPE || request->kind > CONTROL_PROCESSES)
 		return "The request is neither an escape nor a query";
-	if (request->reserved != 0 || (request->kind != CONTROL_ESCAPE && request->type != 0))
+	if (request->reserved != 0 || (request->kind != CONTROL_ESCAPE &&
+				       request->kind != CONTROL_PROCESSES && request->type != 0))
 		return "The request has something in a reserved field";
 	if (request->kind == CONTROL_STATISTICS &&
 	    request->size_bytes != sizeof(D3DKMT_QUERYSTATISTICS))
 		return "The request is not as long as a D3DKMT_QUERYSTATISTICS";
-	if (request->kind == CONTROL_STATES && request->size_bytes != CONTROL_MOST_BYTES)
+	if (request->kind >= CONTROL_STATES && request->size_bytes != CONTROL_MOST_BYTES)
 		return "The request has no room for the text";
 	return NULL;
 }
@@ -130,6 +143,32 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 	else if (request->kind == CONTROL_STATISTICS)
 		status = run_statistics(kernel, process, request, body);
 	else
-		status = run_states(kernel, request, body);
+		status = print_about(kernel, request, body);
 	reply_after(reply, status, request->size_bytes);
+}
+
+/* What moves is between two books for a moment: it is looked at until it is right, or stays wrong. */
+void control_check(struct dxg_kernel *kernel, bool (*close)(void), void (*open)(void),
+		   const struct control_request *request, char *body, struct control_reply *reply)
+{
+	_Atomic uint32_t nothing = 0;
+	bool is_right = false;
+
+	if (request->size_bytes != CONTROL_MOST_BYTES) {
+		control_reply_refuse(reply, STATUS_INVALID_PARAMETER,
+				     "The request has no room for the text");
+		return;
+	}
+	control_reply_refuse(reply, STATUS_DEVICE_BUSY,
+			     "Calls are under way that wait: nothing was looked at");
+	for (int i = 0; i < CHECK_TRIES && !is_right; i++) {
+		if (i > 0)
+			thread_wait(&nothing, 0, clock_deadline(CHECK_AGAIN_NS));
+		if (!close())
+			continue;
+		memset(body, 0, request->size_bytes);
+		is_right = kernel_validate_all(kernel, body, request->size_bytes);
+		open();
+		control_reply_accept(reply, request->size_bytes);
+	}
 }

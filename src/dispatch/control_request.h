@@ -17,6 +17,16 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 			 const struct control_request *request, void *body,
 			 struct control_reply *reply);
 
+/*
+ * CONTROL_CHECK. `close` lets nobody in and returns when no call is under way, and no process comes or goes;
+ * false: somebody waits in one. `open` ends that.
+ */
+void control_check(struct dxg_kernel *kernel, bool (*close)(void), void (*open)(void),
+		   const struct control_request *request, char *body, struct control_reply *reply);
+
+/* A reply to what was done; `size_bytes` of the body go back with it. */
+void control_reply_accept(struct control_reply *reply, uint32_t size_bytes);
+
 /* A reply to what is not even a request. */
 void control_reply_refuse(struct control_reply *reply, NTSTATUS status, const char *reason);
 

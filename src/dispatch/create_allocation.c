@@ -10,7 +10,6 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 
 #define PAGE UINT64_C(4096)
@@ -35,7 +34,7 @@ static bool is_version_1(const struct create_args *create)
 
 static NTSTATUS bad(const char *argument, const char *why)
 {
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument, "%s", why);
+	return invalid(RULE_API_VALUE, argument, "%s", why);
 }
 
 /* ---- flags ---- */
@@ -46,12 +45,12 @@ static NTSTATUS check_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
 		return call_refuse_bits("Flags", NULL, (uint32_t)flags.Reserved << 22);
 	if (flags.CreateProtected || flags.CreateWriteCombined || flags.CreateCached ||
 	    flags.OpenCrossAdapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has %s, which only kernel-mode creators may set",
-			      flags.CreateProtected       ? "CreateProtected"
-			      : flags.CreateWriteCombined ? "CreateWriteCombined"
-			      : flags.CreateCached        ? "CreateCached"
-							  : "OpenCrossAdapter");
+		return invalid(RULE_API_RESERVED, "Flags",
+			       "has %s, which only kernel-mode creators may set",
+			       flags.CreateProtected       ? "CreateProtected"
+			       : flags.CreateWriteCombined ? "CreateWriteCombined"
+			       : flags.CreateCached        ? "CreateCached"
+							   : "OpenCrossAdapter");
 	if (flags.CreateShared && !flags.CreateResource)
 		return bad("Flags", "has CreateShared without CreateResource");
 	if (flags.NtSecuritySharing && !flags.CreateShared)
@@ -83,16 +82,15 @@ static NTSTATUS decode_standard(struct create_args *create)
 	D3DKMT_CREATESTANDARDALLOCATION standard;
 
 	if (!args->pStandardAllocation)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-			      "pStandardAllocation", "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "pStandardAllocation", "is NULL");
 	memcpy(&standard, args->pStandardAllocation, sizeof(standard));
 	if (standard.Type != D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pStandardAllocation",
-			      "has type %u; only EXISTINGHEAP (1) is known",
-			      (unsigned)standard.Type);
+		return invalid(RULE_API_VALUE, "pStandardAllocation",
+			       "has type %u; only EXISTINGHEAP (1) is known",
+			       (unsigned)standard.Type);
 	if (standard.Flags.Value != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "pStandardAllocation",
-			      "has reserved flags 0x%x", standard.Flags.Value);
+		return invalid(RULE_API_RESERVED, "pStandardAllocation", "has reserved flags 0x%x",
+			       standard.Flags.Value);
 	if (args->PrivateDriverDataSize != 0)
 		return bad("PrivateDriverDataSize", "is not 0 for a standard allocation");
 	if (args->NumAllocations != 1)
@@ -104,8 +102,8 @@ static NTSTATUS decode_standard(struct create_args *create)
 	    !is_aligned(standard.ExistingHeapData.Size, PAGE))
 		return bad("ExistingHeapData.Size", "is not a positive multiple of the page size");
 	if (!args->Flags.ExistingSection && !create->elements[0].pSystemMem)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-				   "pAllocationInfo", 0, "has no pSystemMem");
+		return invalid_item(RULE_API_NULL_ARGUMENT, "pAllocationInfo", 0,
+				    "has no pSystemMem");
 	create->request.is_standard = true;
 	create->request.existing_heap_bytes = standard.ExistingHeapData.Size;
 	return STATUS_SUCCESS;
@@ -119,7 +117,7 @@ static NTSTATUS copy_elements(struct create_args *create)
 	void *copy;
 
 	if (count == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations", "is 0");
+		return invalid(RULE_API_COUNT, "NumAllocations", "is 0");
 	NTSTATUS status = call_copy_list(create->call, "pAllocationInfo", create->client_elements,
 					 "NumAllocations", count, (uint32_t)create->stride, &copy);
 	if (!NT_SUCCESS(status))
@@ -141,12 +139,12 @@ static NTSTATUS copy_elements(struct create_args *create)
 static RARE NTSTATUS refuse_private_data(bool is_missing, uint32_t size_bytes, uint32_t index)
 {
 	if (is_missing)
-		return refuse_item(
-			STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pAllocationInfo", index,
-			"has no pPrivateDriverData, and PrivateDriverDataSize is %u", size_bytes);
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "pAllocationInfo", index,
-			   "has a PrivateDriverDataSize of %u, and at most %u are taken",
-			   size_bytes, (uint32_t)CALL_MAX_PRIVATE_BYTES);
+		return invalid_item(RULE_API_NULL_ARGUMENT, "pAllocationInfo", index,
+				    "has no pPrivateDriverData, and PrivateDriverDataSize is %u",
+				    size_bytes);
+	return invalid_item(RULE_API_COUNT, "pAllocationInfo", index,
+			    "has a PrivateDriverDataSize of %u, and at most %u are taken",
+			    size_bytes, (uint32_t)CALL_MAX_PRIVATE_BYTES);
 }
 
 /* Also of the one that is made alone: without a create_args. */
@@ -155,20 +153,20 @@ SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32
 {
 	/* Priorities came with version 2. */
 	if (element->Flags.Reserved || (element->Flags.OverridePriority && is_old))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "pAllocationInfo",
-				   index, "has reserved flags 0x%x", element->Flags.Value);
+		return invalid_item(RULE_API_RESERVED, "pAllocationInfo", index,
+				    "has reserved flags 0x%x", element->Flags.Value);
 	if (element->Flags.Primary || element->Flags.Stereo)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
-				   index, "is a primary, and the adapter has no display");
+		return invalid_item(RULE_API_VALUE, "pAllocationInfo", index,
+				    "is a primary, and the adapter has no display");
 	/* Clients that show nothing leave it uninitialised, by its name. */
 	if (UNLIKELY(element->VidPnSourceId != 0 &&
 		     element->VidPnSourceId != D3DDDI_ID_UNINITIALIZED))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
-				   index, "has VidPnSourceId %u and is no primary",
-				   element->VidPnSourceId);
+		return invalid_item(RULE_API_VALUE, "pAllocationInfo", index,
+				    "has VidPnSourceId %u and is no primary",
+				    element->VidPnSourceId);
 	if (!has_section && !is_aligned((uintptr_t)element->pSystemMem, PAGE))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
-				   index, "has a pSystemMem that is not page aligned");
+		return invalid_item(RULE_API_VALUE, "pAllocationInfo", index,
+				    "has a pSystemMem that is not page aligned");
 	if (UNLIKELY(element->PrivateDriverDataSize != 0 &&
 		     (!element->pPrivateDriverData ||
 		      element->PrivateDriverDataSize > CALL_MAX_PRIVATE_BYTES)))

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * decode.c - see decode.h.
- */
 #include <assert.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "dispatch/capture.h"
@@ -21,9 +17,8 @@ void *call_take_memory(struct call *call, uint64_t size_bytes)
 	struct call_memory *memory =
 		size_bytes < SIZE_MAX / 2 ? mem_zalloc(sizeof(*memory) + size_bytes) : NULL;
 	if (!memory) {
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		       "there is no memory to copy %llu bytes of arguments",
-		       (unsigned long long)size_bytes);
+		refuse_no_memory("there is no memory to copy %llu bytes of arguments",
+				 (unsigned long long)size_bytes);
 		return NULL;
 	}
 	memory->next = call->taken;
@@ -35,10 +30,9 @@ NTSTATUS call_refuse_list(const char *name, const void *client, const char *coun
 			  uint32_t count, uint32_t limit)
 {
 	if (!client)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, name,
-			      "is NULL, and %s is %u", count_name, count);
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
-		      "is %u, and at most %u are taken", count, limit);
+		return invalid(RULE_API_NULL_ARGUMENT, name, "is NULL, and %s is %u", count_name,
+			       count);
+	return invalid(RULE_API_COUNT, count_name, "is %u, and at most %u are taken", count, limit);
 }
 
 NTSTATUS call_refuse_unknown(const struct call *call, NTSTATUS status, const char *name,
@@ -79,8 +73,7 @@ NTSTATUS call_refuse_bits(const char *name, const struct call_name *names, uint3
 	char bits[160];
 
 	call_describe_bits(names, reserved, bits, sizeof(bits));
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, name,
-		      "has reserved bits 0x%x set: %s", reserved, bits);
+	return invalid(RULE_API_RESERVED, name, "has reserved bits 0x%x set: %s", reserved, bits);
 }
 
 NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved)
@@ -90,8 +83,7 @@ NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved)
 
 NTSTATUS call_refuse_no_struct(void)
 {
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, NULL,
-		      "the argument struct is NULL");
+	return invalid(RULE_API_NULL_ARGUMENT, NULL, "the argument struct is NULL");
 }
 
 static NTSTATUS refuse_buffer(const struct call_field *field, const void *client, uint32_t elements)
@@ -198,14 +190,12 @@ static NTSTATUS refuse_not_of_device(const struct call *call, const struct dxg_d
 
 static uint32_t allocation_owner(struct object *object)
 {
-	return object_cast(object, &allocation_class, struct dxg_allocation, object)
-		->device->object.handle;
+	return object_as(allocation, object)->device->object.handle;
 }
 
 static uint32_t resource_owner(struct object *object)
 {
-	return object_cast(object, &resource_class, struct dxg_resource, object)
-		->device->object.handle;
+	return object_as(resource, object)->device->object.handle;
 }
 
 NTSTATUS call_refuse_allocation(const struct call *call, const struct dxg_device *device,
@@ -215,10 +205,9 @@ NTSTATUS call_refuse_allocation(const struct call *call, const struct dxg_device
 				    index, handle, allocation_owner);
 }
 
-/* An object of the process, of this class; -1 is the index of what is in no list. */
-static NTSTATUS find_by_class(const struct call *call, const struct object_class *class,
-			      const char *name, int64_t index, uint32_t handle,
-			      struct object **object_out)
+NTSTATUS call_find_object(const struct call *call, const struct object_class *class,
+			  const char *name, int64_t index, uint32_t handle,
+			  struct object **object_out)
 {
 	const struct object_class *found = NULL;
 
@@ -235,52 +224,6 @@ static NTSTATUS find_by_class(const struct call *call, const struct object_class
 				   class->name);
 }
 
-NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
-			   uint32_t handle, struct dxg_context **context_out)
-{
-	struct object *object = NULL;
-	NTSTATUS status = find_by_class(call, &context_class, name, index, handle, &object);
-
-	if (NT_SUCCESS(status))
-		*context_out = object_cast(object, &context_class, struct dxg_context, object);
-	return status;
-}
-
-NTSTATUS call_find_hw_queue(const struct call *call, const char *name, int64_t index,
-			    uint32_t handle, struct dxg_hw_queue **queue_out)
-{
-	struct object *object = NULL;
-	NTSTATUS status = find_by_class(call, &hw_queue_class, name, index, handle, &object);
-
-	if (NT_SUCCESS(status))
-		*queue_out = object_cast(object, &hw_queue_class, struct dxg_hw_queue, object);
-	return status;
-}
-
-NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
-			       uint32_t handle, struct dxg_sync_object **object_out)
-{
-	struct object *object = NULL;
-	NTSTATUS status = find_by_class(call, &sync_object_class, name, index, handle, &object);
-
-	if (NT_SUCCESS(status))
-		*object_out =
-			object_cast(object, &sync_object_class, struct dxg_sync_object, object);
-	return status;
-}
-
-NTSTATUS call_find_paging_queue(const struct call *call, const char *name, uint32_t handle,
-				struct dxg_paging_queue **queue_out)
-{
-	struct object *object = NULL;
-	NTSTATUS status = find_by_class(call, &paging_queue_class, name, -1, handle, &object);
-
-	if (NT_SUCCESS(status))
-		*queue_out =
-			object_cast(object, &paging_queue_class, struct dxg_paging_queue, object);
-	return status;
-}
-
 NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,
 			    const char *name, int64_t index, uint32_t handle,
 			    NTSTATUS bad_handle_status, struct dxg_resource **resource_out)
@@ -290,8 +233,7 @@ NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *de
 
 	if (handle_find(&call->process->handles, handle, &resource_class, &object, &found) ==
 	    HANDLE_FOUND) {
-		struct dxg_resource *resource =
-			object_cast(object, &resource_class, struct dxg_resource, object);
+		struct dxg_resource *resource = object_as(resource, object);
 		if (resource->device == device) {
 			*resource_out = resource;
 			return STATUS_SUCCESS;
@@ -308,9 +250,16 @@ NTSTATUS call_find_adapter(const struct call *call, LUID luid, struct dxg_adapte
 
 	*adapter_out = kernel_find_adapter(call->kernel, number);
 	if (!*adapter_out)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
-			      "%08x:%08x is no adapter", (unsigned)luid.HighPart, luid.LowPart);
+		return invalid(RULE_API_VALUE, "AdapterLuid", "%08x:%08x is no adapter",
+			       (unsigned)luid.HighPart, luid.LowPart);
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS call_destroyed(bool is_first, const char *name, uint32_t handle)
+{
+	return is_first ? STATUS_SUCCESS
+			: invalid(RULE_API_HANDLE, name, "0x%08x was destroyed by another thread",
+				  handle);
 }
 
 struct adapter_open *call_adapter(const struct call *call, uint32_t position)
@@ -321,37 +270,5 @@ struct adapter_open *call_adapter(const struct call *call, uint32_t position)
 
 struct dxg_context *call_context(const struct call *call, uint32_t position)
 {
-	return call->objects[position] ? object_cast(call->objects[position], &context_class,
-						     struct dxg_context, object)
-				       : NULL;
-}
-
-struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position)
-{
-	return object_cast(call->objects[position], &hw_context_class, struct dxg_hw_context,
-			   object);
-}
-
-struct dxg_hw_queue *call_hw_queue(const struct call *call, uint32_t position)
-{
-	return object_cast(call->objects[position], &hw_queue_class, struct dxg_hw_queue, object);
-}
-
-struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position)
-{
-	return object_cast(call->objects[position], &keyed_mutex_class, struct dxg_keyed_mutex,
-			   object);
-}
-
-struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position)
-{
-	return object_cast(call->objects[position], &sync_object_class, struct dxg_sync_object,
-			   object);
-}
-
-struct dxg_paging_queue *call_paging_queue(const struct call *call, uint32_t position)
-{
-	return call->objects[position] ? object_cast(call->objects[position], &paging_queue_class,
-						     struct dxg_paging_queue, object)
-				       : NULL;
+	return call->objects[position] ? object_as(context, call->objects[position]) : NULL;
 }

@@ -200,8 +200,7 @@ MUST_CHECK SPECIALIZED NTSTATUS call_find_allocation(const struct call *call,
 
 	if (LIKELY(handle_find(&call->process->handles, handle, &allocation_class, &object,
 			       &found) == HANDLE_FOUND)) {
-		struct dxg_allocation *allocation =
-			object_cast(object, &allocation_class, struct dxg_allocation, object);
+		struct dxg_allocation *allocation = object_as(allocation, object);
 		if (LIKELY(allocation->device == device && allocation_is_ready(allocation))) {
 			*allocation_out = allocation;
 			return STATUS_SUCCESS;
@@ -211,21 +210,10 @@ MUST_CHECK SPECIALIZED NTSTATUS call_find_allocation(const struct call *call,
 	return refused(call_refuse_allocation(call, device, name, index, handle));
 }
 
-/* A context of the process, with a reference; `name` and `index` as above. */
-MUST_CHECK NTSTATUS call_find_context(const struct call *call, const char *name, int64_t index,
-				      uint32_t handle, struct dxg_context **context_out);
-
-/* A hardware queue of the process, with a reference; `name` and `index` as above. */
-MUST_CHECK NTSTATUS call_find_hw_queue(const struct call *call, const char *name, int64_t index,
-				       uint32_t handle, struct dxg_hw_queue **queue_out);
-
-/* A sync object of the process, with a reference; `name` and `index` as above. */
-MUST_CHECK NTSTATUS call_find_sync_object(const struct call *call, const char *name, int64_t index,
-					  uint32_t handle, struct dxg_sync_object **object_out);
-
-/* A paging queue of the process, with a reference. */
-MUST_CHECK NTSTATUS call_find_paging_queue(const struct call *call, const char *name,
-					   uint32_t handle, struct dxg_paging_queue **queue_out);
+/* An object of the process, of this class, with a reference; `name` and `index` as above. */
+MUST_CHECK NTSTATUS call_find_object(const struct call *call, const struct object_class *class,
+				     const char *name, int64_t index, uint32_t handle,
+				     struct object **object_out);
 
 /*
  * A resource of `device`, with a reference; `name` and `index` as above. Another handle gives
@@ -246,17 +234,15 @@ static inline void call_forget_object(struct call *call, uint32_t position)
 	call->objects[position] = NULL;
 }
 
-/* The handle fields by position. */
+/* What a call answers that has destroyed something, unless another thread was first. */
+MUST_CHECK NTSTATUS call_destroyed(bool is_first, const char *name, uint32_t handle);
+
+/* The handle fields by position; NULL for a zero handle. */
 struct adapter_open *call_adapter(const struct call *call, uint32_t position);
 static inline struct dxg_device *call_device(const struct call *call, uint32_t position)
 {
-	return object_cast(call->objects[position], &device_class, struct dxg_device, object);
+	return object_as(device, call->objects[position]);
 }
 struct dxg_context *call_context(const struct call *call, uint32_t position);
-struct dxg_hw_context *call_hw_context(const struct call *call, uint32_t position);
-struct dxg_hw_queue *call_hw_queue(const struct call *call, uint32_t position);
-struct dxg_keyed_mutex *call_keyed_mutex(const struct call *call, uint32_t position);
-struct dxg_sync_object *call_sync_object(const struct call *call, uint32_t position);
-struct dxg_paging_queue *call_paging_queue(const struct call *call, uint32_t position);
 
 #endif

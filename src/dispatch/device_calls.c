@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/submit/render.h"
 
@@ -35,10 +34,7 @@ NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
 NTSTATUS dispatch_destroy_device(struct call *call, D3DKMT_DESTROYDEVICE *args)
 {
 	share_sweep(call->process->shares);
-	if (!device_destroy(call_device(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-			      "0x%08x was destroyed by another thread", args->hDevice);
-	return STATUS_SUCCESS;
+	return call_destroyed(device_destroy(call_device(call, 0)), "hDevice", args->hDevice);
 }
 
 static D3DKMT_DEVICEPAGEFAULT_STATE page_fault_state(const struct dxg_device *device)
@@ -105,8 +101,8 @@ NTSTATUS dispatch_get_device_state(struct call *call, D3DKMT_GETDEVICESTATE *arg
 	default:
 		break;
 	}
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "StateType",
-		      "is %d, not one of 1 to 6", (int)args->StateType);
+	return invalid(RULE_API_VALUE, "StateType", "is %d, not one of 1 to 6",
+		       (int)args->StateType);
 }
 
 /*
@@ -117,20 +113,21 @@ NTSTATUS dispatch_mark_device_as_error(struct call *call, D3DKMT_MARKDEVICEASERR
 {
 	if (args->Reason != D3DKMT_DEVICE_ERROR_REASON_GENERIC &&
 	    args->Reason != D3DKMT_DEVICE_ERROR_REASON_DRIVER_ERROR)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Reason",
-			      "is 0x%x, not a D3DKMT_DEVICE_ERROR_REASON", (unsigned)args->Reason);
+		return invalid(RULE_API_VALUE, "Reason",
+			       "is 0x%x, not a D3DKMT_DEVICE_ERROR_REASON", (unsigned)args->Reason);
 	device_lose(call_device(call, 0), DEVICE_DMA_FAULT, NULL);
 	return STATUS_SUCCESS;
 }
 
 /* What both ways to make a context have in common. */
-static NTSTATUS check_client_hint(D3DKMT_CLIENTHINT hint)
+static NTSTATUS create_context(struct call *call, D3DKMT_CLIENTHINT hint,
+			       const struct context_options *options,
+			       struct dxg_context **context_out)
 {
 	if ((unsigned)hint > D3DKMT_CLIENTHINT_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ClientHint",
-			      "is %u, and the last one is %u", (unsigned)hint,
-			      (unsigned)D3DKMT_CLIENTHINT_MAX);
-	return STATUS_SUCCESS;
+		return invalid(RULE_API_VALUE, "ClientHint", "is %u, and the last one is %u",
+			       (unsigned)hint, (unsigned)D3DKMT_CLIENTHINT_MAX);
+	return context_create(call_device(call, 0), options, context_out);
 }
 
 NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
@@ -145,11 +142,8 @@ NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 		.private_bytes = args->PrivateDriverDataSize,
 	};
 	struct dxg_context *context;
-	NTSTATUS status = check_client_hint(args->ClientHint);
+	NTSTATUS status = create_context(call, args->ClientHint, &options, &context);
 
-	if (!NT_SUCCESS(status))
-		return status;
-	status = context_create(call_device(call, 0), &options, &context);
 	if (!NT_SUCCESS(status))
 		return status;
 	/* A client gets no buffer that it could not submit. */
@@ -157,11 +151,11 @@ NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 	if (context->render)
 		buffers = context->render->buffers; /* nobody else has the context yet */
 	args->hContext = context->object.handle;
-	args->pCommandBuffer = buffers.command;
+	args->pCommandBuffer = buffers.client.command;
 	args->CommandBufferSize = buffers.command_bytes;
-	args->pAllocationList = buffers.list;
+	args->pAllocationList = buffers.client.list;
 	args->AllocationListSize = buffers.list_entries;
-	args->pPatchLocationList = buffers.patches;
+	args->pPatchLocationList = buffers.client.patches;
 	args->PatchLocationListSize = buffers.patch_entries;
 	args->CommandBuffer = 0;
 	object_put(&context->object);
@@ -181,11 +175,8 @@ NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXT
 		.private_bytes = args->PrivateDriverDataSize,
 	};
 	struct dxg_context *context;
-	NTSTATUS status = check_client_hint(args->ClientHint);
+	NTSTATUS status = create_context(call, args->ClientHint, &options, &context);
 
-	if (!NT_SUCCESS(status))
-		return status;
-	status = context_create(call_device(call, 0), &options, &context);
 	if (!NT_SUCCESS(status))
 		return status;
 	args->hContext = context->object.handle;
@@ -195,8 +186,5 @@ NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXT
 
 NTSTATUS dispatch_destroy_context(struct call *call, D3DKMT_DESTROYCONTEXT *args)
 {
-	if (!context_destroy(call_context(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
-			      "0x%08x was destroyed by another thread", args->hContext);
-	return STATUS_SUCCESS;
+	return call_destroyed(context_destroy(call_context(call, 0)), "hContext", args->hContext);
 }

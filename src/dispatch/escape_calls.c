@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/escapes.h"
+#include "dispatch/rights.h"
 #include "object/submit/adapter_work.h"
 
 static NTSTATUS force_recovery(const struct escape *escape);
@@ -34,15 +34,12 @@ static NTSTATUS (*kernel_escape(D3DKMT_ESCAPETYPE type))(const struct escape *es
 
 /* ---- for those who answer ---- */
 
-/* What GetCurrentProcess() answers. */
-#define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)
-
 NTSTATUS escape_check_size(const struct escape *escape, const char *type_name, size_t size_bytes)
 {
 	if (escape->size_bytes < size_bytes || !escape->data)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, "PrivateDriverDataSize",
-			      "is %u, and a %s has %zu bytes", escape->size_bytes, type_name,
-			      size_bytes);
+		return invalid(RULE_API_BUFFER, "PrivateDriverDataSize",
+			       "is %u, and a %s has %zu bytes", escape->size_bytes, type_name,
+			       size_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -50,12 +47,11 @@ NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
 			     struct vidmm_process **memory_out)
 {
 	struct process_adapter *process_adapter;
-	NTSTATUS status;
+	NTSTATUS status = call_check_own_process(escape->call, process);
 
-	if (process && process != CURRENT_PROCESS)
-		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
-			      "is neither NULL nor -1, and a process may name itself only");
-	status = process_join_adapter(escape->call->process, escape->adapter, &process_adapter);
+	if (NT_SUCCESS(status))
+		status = process_join_adapter(escape->call->process, escape->adapter,
+					      &process_adapter);
 	if (NT_SUCCESS(status))
 		*memory_out = &process_adapter->memory;
 	return status;
@@ -69,21 +65,21 @@ static NTSTATUS check_escape(const D3DKMT_ESCAPE *args)
 	/* HardwareAccess excludes the two that the runtime answers itself. */
 	if (args->Flags.HardwareAccess &&
 	    (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has HardwareAccess together with a flag it excludes (0x%x)",
-			      args->Flags.Value);
+		return invalid(RULE_API_VALUE, "Flags",
+			       "has HardwareAccess together with a flag it excludes (0x%x)",
+			       args->Flags.Value);
 	if (args->Flags.VirtualMachineData)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has VirtualMachineData, which no client may set");
+		return invalid(RULE_API_RESERVED, "Flags",
+			       "has VirtualMachineData, which no client may set");
 	if (args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE && !kernel_escape(args->Type))
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
 			      "is %u; only DRIVERPRIVATE (0), VIDMM (1), TDRDBGCTRL (2) and the "
 			      "verifier options of processes (28) and adapters (29) are built",
 			      (unsigned)args->Type);
 	if (args->Flags.DriverKnownEscape && args->Type != D3DKMT_ESCAPE_DRIVERPRIVATE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has DriverKnownEscape, and Type %u does not go to the driver",
-			      (unsigned)args->Type);
+		return invalid(RULE_API_VALUE, "Flags",
+			       "has DriverKnownEscape, and Type %u does not go to the driver",
+			       (unsigned)args->Type);
 	if (args->Flags.DeviceStatusQuery || args->Flags.ChangeFrameLatency ||
 	    args->Flags.DriverCommonEscape)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Flags",
@@ -105,9 +101,9 @@ static NTSTATUS decode_forced(const struct dxg_adapter *adapter,
 		return STATUS_SUCCESS;
 	case D3DKMT_TDRDBGCTRLTYPE_ENGINETDR:
 		if (control->NodeOrdinal >= adapter->info->node_count)
-			return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
-				      "is %u, and adapter %u has %u nodes", control->NodeOrdinal,
-				      adapter->id, adapter->info->node_count);
+			return invalid(RULE_API_VALUE, "NodeOrdinal",
+				       "is %u, and adapter %u has %u nodes", control->NodeOrdinal,
+				       adapter->id, adapter->info->node_count);
 		*what_out = SCHED_FORCE_ENGINE_RESET;
 		return STATUS_SUCCESS;
 	case D3DKMT_TDRDBGCTRLTYPE_DISABLEBREAK:
@@ -133,7 +129,10 @@ static NTSTATUS force_recovery(const struct escape *escape)
 	if (!NT_SUCCESS(status))
 		return status;
 	memcpy(&control, escape->data, sizeof(control));
-	status = decode_forced(escape->adapter, &control, &what);
+	status = call_check_controller(escape->call, "Type",
+				       "is TDRDBGCTRL, which resets what others use");
+	if (NT_SUCCESS(status))
+		status = decode_forced(escape->adapter, &control, &what);
 	if (!NT_SUCCESS(status))
 		return status;
 	return adapter_force_recovery(escape->adapter, what,
@@ -150,12 +149,12 @@ NTSTATUS dispatch_escape(struct call *call, D3DKMT_ESCAPE *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (device && device->adapter != adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
-			      "0x%08x is a device of another adapter", args->hDevice);
+		return invalid(RULE_API_VALUE, "hDevice", "0x%08x is a device of another adapter",
+			       args->hDevice);
 	if (context && context->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hContext",
-			      "0x%08x is not a context of hDevice 0x%08x", args->hContext,
-			      args->hDevice);
+		return invalid(RULE_API_VALUE, "hContext",
+			       "0x%08x is not a context of hDevice 0x%08x", args->hContext,
+			       args->hDevice);
 	if (device) {
 		status = device_check_alive(device);
 		if (!NT_SUCCESS(status))

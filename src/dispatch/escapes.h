@@ -33,7 +33,7 @@ MUST_CHECK NTSTATUS escape_known(const struct escape *escape,
 MUST_CHECK NTSTATUS escape_check_size(const struct escape *escape, const char *type_name,
 				      size_t size_bytes);
 
-/* NULL and -1 are the calling process, the only one a process may name. */
+/* As call_check_own_process(). */
 MUST_CHECK NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,
 					struct vidmm_process **memory_out);
 

@@ -5,7 +5,6 @@
  * What may be taken, mapped and freed is for gpuva/ to say (docs/rules.md, VA); here are the
  * handles and what a struct has that a request has not.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/memory/gpu_request.h"
 #include "object/memory/gpu_update.h"
@@ -17,8 +16,8 @@ static NTSTATUS reservation_of(const D3DDDI_RESERVEGPUVIRTUALADDRESS *args,
 {
 	if (args->ReservationType != D3DDDIGPUVIRTUALADDRESS_RESERVE_NO_ACCESS &&
 	    args->ReservationType != D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ReservationType",
-			      "is %d, neither NO_ACCESS nor ZERO", (int)args->ReservationType);
+		return invalid(RULE_API_VALUE, "ReservationType",
+			       "is %d, neither NO_ACCESS nor ZERO", (int)args->ReservationType);
 	*request = (struct gpuva_reserve_request){
 		.window = { .base = args->BaseAddress,
 			    .minimum = args->MinimumAddress,
@@ -62,17 +61,15 @@ static NTSTATUS reserve(struct call *call, D3DKMT_HANDLE handle,
 	}
 	if (handle_find(&call->process->handles, handle, &paging_queue_class, &object, &found) ==
 	    HANDLE_FOUND) {
-		status = gpu_reserve(
-			object_cast(object, &paging_queue_class, struct dxg_paging_queue, object),
-			request, answer);
+		status = gpu_reserve(object_as(paging_queue, object), request, answer);
 		object_put(object);
 		return status;
 	}
 	if (!found)
 		return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, "hPagingQueue", -1,
 					   handle, "a paging queue or an adapter");
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, "hPagingQueue",
-		      "0x%08x is %s, not a paging queue or an adapter", handle, found->name);
+	return invalid(RULE_API_HANDLE_KIND, "hPagingQueue",
+		       "0x%08x is %s, not a paging queue or an adapter", handle, found->name);
 }
 
 NTSTATUS dispatch_reserve_gpu_virtual_address(struct call *call,
@@ -95,11 +92,9 @@ static NTSTATUS mapping_of(const D3DDDI_MAPGPUVIRTUALADDRESS *args,
 			   struct gpuva_map_request *request)
 {
 	if (args->Reserved0 != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved0",
-			      "is reserved, and not 0");
+		return invalid(RULE_API_RESERVED, "Reserved0", "is reserved, and not 0");
 	if (args->Reserved1 != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved1",
-			      "is reserved, and not 0");
+		return invalid(RULE_API_RESERVED, "Reserved1", "is reserved, and not 0");
 	*request = (struct gpuva_map_request){
 		.window = { .base = args->BaseAddress,
 			    .minimum = args->MinimumAddress,
@@ -114,7 +109,7 @@ static NTSTATUS mapping_of(const D3DDDI_MAPGPUVIRTUALADDRESS *args,
 
 NTSTATUS dispatch_map_gpu_virtual_address(struct call *call, D3DDDI_MAPGPUVIRTUALADDRESS *args)
 {
-	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
+	struct dxg_paging_queue *queue = object_as(paging_queue, call->objects[0]);
 	struct dxg_allocation *allocation = NULL;
 	struct gpuva_map_request request;
 	struct gpu_answer answer = { 0 };
@@ -218,8 +213,8 @@ static NTSTATUS operation_of(struct call *call, struct dxg_device *device, struc
 						.source_base = from->Copy.SourceAddress };
 		return STATUS_SUCCESS;
 	}
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Operations", index,
-			   "has OperationType %d, which there is not", (int)from->OperationType);
+	return invalid_item(RULE_API_VALUE, "Operations", index,
+			    "has OperationType %d, which there is not", (int)from->OperationType);
 }
 
 /* It is waited for, unless DoNotWait says no, and signalled. */
@@ -227,11 +222,11 @@ static NTSTATUS check_fence(const struct dxg_device *device, const struct dxg_sy
 			    bool is_awaited)
 {
 	if (fence->device && fence->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hFenceObject",
-			      "is of another device than hDevice");
+		return invalid(RULE_API_HANDLE, "hFenceObject",
+			       "is of another device than hDevice");
 	if (fence->body->kind != SYNC_MONITORED_FENCE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hFenceObject",
-			      "is %s, not a monitored fence", sync_kind_name(fence->body->kind));
+		return invalid(RULE_API_VALUE, "hFenceObject", "is %s, not a monitored fence",
+			       sync_kind_name(fence->body->kind));
 	if (!fence->access.may_signal || (is_awaited && !fence->access.may_wait))
 		return refuse(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, "hFenceObject",
 			      "was opened without the right to %s",
@@ -244,22 +239,19 @@ static NTSTATUS check_update(const D3DKMT_UPDATEGPUVIRTUALADDRESS *args,
 			     const struct dxg_sync_object *fence)
 {
 	if (context->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
-			      "is of another device than hDevice");
+		return invalid(RULE_API_HANDLE, "hContext", "is of another device than hDevice");
 	NTSTATUS status = check_fence(device, fence, !args->Flags.DoNotWait);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (args->NumOperations == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumOperations", "is 0");
+		return invalid(RULE_API_COUNT, "NumOperations", "is 0");
 	if (args->Reserved0 != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved0",
-			      "is reserved, and not 0");
+		return invalid(RULE_API_RESERVED, "Reserved0", "is reserved, and not 0");
 	if (args->Reserved1 != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Reserved1",
-			      "is reserved, and not 0");
+		return invalid(RULE_API_RESERVED, "Reserved1", "is reserved, and not 0");
 	if (args->FenceValue == UINT64_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "FenceValue",
-			      "is the highest, and nothing comes after it");
+		return invalid(RULE_API_VALUE, "FenceValue",
+			       "is the highest, and nothing comes after it");
 	return STATUS_SUCCESS;
 }
 
@@ -292,15 +284,15 @@ NTSTATUS dispatch_update_gpu_virtual_address(struct call *call,
 					     D3DKMT_UPDATEGPUVIRTUALADDRESS *args)
 {
 	struct dxg_device *device = call_device(call, 0);
-	struct dxg_context *context =
-		object_cast(call->objects[1], &context_class, struct dxg_context, object);
-	struct dxg_sync_object *fence = NULL;
+	struct dxg_context *context = object_as(context, call->objects[1]);
 	struct update_list list = { 0 };
-	NTSTATUS status =
-		call_find_sync_object(call, "hFenceObject", -1, args->hFenceObject, &fence);
+	struct object *found = NULL;
+	NTSTATUS status = call_find_object(call, &sync_object_class, "hFenceObject", -1,
+					   args->hFenceObject, &found);
 
 	if (!NT_SUCCESS(status))
 		return status;
+	struct dxg_sync_object *fence = object_as(sync_object, found);
 	status = check_update(args, device, context, fence);
 	if (NT_SUCCESS(status))
 		status = device_check_alive(device);

@@ -2,7 +2,6 @@
 /*
  * hw_queue_calls.c - hardware contexts and queues: create, destroy, submit.
  */
-#include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 
@@ -28,23 +27,20 @@ NTSTATUS dispatch_create_hw_context(struct call *call, D3DKMT_CREATEHWCONTEXT *a
 
 NTSTATUS dispatch_destroy_hw_context(struct call *call, D3DKMT_DESTROYHWCONTEXT *args)
 {
-	if (!hw_context_destroy(call_hw_context(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hHwContext",
-			      "0x%08x was destroyed by another thread", args->hHwContext);
-	return STATUS_SUCCESS;
+	return call_destroyed(hw_context_destroy(object_as(hw_context, call->objects[0])),
+			      "hHwContext", args->hHwContext);
 }
 
 /* ---- hardware queues ---- */
 
 static struct hw_queue_parent *parent_of_context(struct object *object)
 {
-	struct dxg_context *context =
-		object_cast(object, &context_class, struct dxg_context, object);
+	struct dxg_context *context = object_as(context, object);
 
 	if (context->has_hw_queues)
 		return &context->hw_queues;
-	refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hHwContext",
-	       "0x%08x is a context that was made without HwQueueSupported", object->handle);
+	invalid(RULE_API_VALUE, "hHwContext",
+		"0x%08x is a context that was made without HwQueueSupported", object->handle);
 	object_put(object);
 	return NULL;
 }
@@ -60,14 +56,13 @@ static struct hw_queue_parent *find_parent(const struct call *call, D3DKMT_HANDL
 
 	if (handle_find(&call->process->handles, handle, &hw_context_class, &object, &found) ==
 	    HANDLE_FOUND)
-		return &object_cast(object, &hw_context_class, struct dxg_hw_context, object)
-				->hw_queues;
+		return &object_as(hw_context, object)->hw_queues;
 	if (handle_find(&call->process->handles, handle, &context_class, &object, &found) ==
 	    HANDLE_FOUND)
 		return parent_of_context(object);
 	if (found)
-		refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, "hHwContext",
-		       "0x%08x is %s, not a hardware context or a context", handle, found->name);
+		invalid(RULE_API_HANDLE_KIND, "hHwContext",
+			"0x%08x is %s, not a hardware context or a context", handle, found->name);
 	else
 		call_refuse_unknown(call, STATUS_INVALID_PARAMETER, "hHwContext", -1, handle,
 				    "a hardware context or a context");
@@ -85,8 +80,8 @@ NTSTATUS dispatch_create_hw_queue(struct call *call, D3DKMT_CREATEHWQUEUE *args)
 	struct dxg_hw_queue *queue;
 
 	if (args->Flags.NoKmdAccess)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has NoKmdAccess, which is the system's");
+		return invalid(RULE_API_RESERVED, "Flags",
+			       "has NoKmdAccess, which is the system's");
 	struct hw_queue_parent *parent = find_parent(call, args->hHwContext);
 	if (!parent)
 		return STATUS_INVALID_PARAMETER;
@@ -96,7 +91,7 @@ NTSTATUS dispatch_create_hw_queue(struct call *call, D3DKMT_CREATEHWQUEUE *args)
 		return status;
 	args->hHwQueue = queue->object.handle;
 	args->hHwQueueProgressFence = queue->fence->object.handle;
-	args->HwQueueProgressFenceCPUVirtualAddress = (void *)queue->body->slot.view;
+	args->HwQueueProgressFenceCPUVirtualAddress = (void *)sync_object_view(queue->fence);
 	args->HwQueueProgressFenceGPUVirtualAddress = queue->fence->gpu_address;
 	object_put(&queue->object);
 	return STATUS_SUCCESS;
@@ -104,10 +99,8 @@ NTSTATUS dispatch_create_hw_queue(struct call *call, D3DKMT_CREATEHWQUEUE *args)
 
 NTSTATUS dispatch_destroy_hw_queue(struct call *call, D3DKMT_DESTROYHWQUEUE *args)
 {
-	if (!hw_queue_destroy(call_hw_queue(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hHwQueue",
-			      "0x%08x was destroyed by another thread", args->hHwQueue);
-	return STATUS_SUCCESS;
+	return call_destroyed(hw_queue_destroy(object_as(hw_queue, call->objects[0])), "hHwQueue",
+			      args->hHwQueue);
 }
 
 /* ---- work ---- */
@@ -121,13 +114,13 @@ NTSTATUS dispatch_submit_command_to_hw_queue(struct call *call, D3DKMT_SUBMITCOM
 		.private_data = args->pPrivateDriverData,
 		.private_bytes = args->PrivateDriverDataSize,
 	};
-	struct dxg_hw_queue *queue = call_hw_queue(call, 0);
+	struct dxg_hw_queue *queue = object_as(hw_queue, call->objects[0]);
 
 	if (args->CommandLength == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength", "is 0");
+		return invalid(RULE_API_VALUE, "CommandLength", "is 0");
 	if (args->HwQueueProgressFenceId == UINT64_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
-			      "is the maximum, which the fence has when the queue has ended");
+		return invalid(RULE_API_VALUE, "HwQueueProgressFenceId",
+			       "is the maximum, which the fence has when the queue has ended");
 	NTSTATUS status = allocation_list_check_primaries(
 		call, queue->device, args->WrittenPrimaries, args->NumPrimaries);
 	return NT_SUCCESS(status) ? hw_queue_submit(queue, &request) : status;

@@ -7,7 +7,6 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 
 /* NT time counts 100 ns units from the year 1601. */
@@ -55,8 +54,8 @@ static NTSTATUS open_mutex(struct call *call, D3DKMT_HANDLE shared,
 {
 	struct dxg_keyed_mutex *mutex;
 	struct share *share;
-	NTSTATUS status = share_find_global(call->process->shares, shared, SHARE_KEYED_MUTEX,
-					    "hSharedHandle", &share);
+	NTSTATUS status = share_find_global(call->process->shares, call->process->identity.user,
+					    shared, SHARE_KEYED_MUTEX, "hSharedHandle", &share);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -100,10 +99,8 @@ NTSTATUS dispatch_open_keyed_mutex_from_nt_handle(struct call *call,
 
 NTSTATUS dispatch_destroy_keyed_mutex(struct call *call, D3DKMT_DESTROYKEYEDMUTEX *args)
 {
-	if (!keyed_mutex_destroy(call_keyed_mutex(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hKeyedMutex",
-			      "0x%08x was destroyed by another thread", args->hKeyedMutex);
-	return STATUS_SUCCESS;
+	return call_destroyed(keyed_mutex_destroy(object_as(keyed_mutex, call->objects[0])),
+			      "hKeyedMutex", args->hKeyedMutex);
 }
 
 /* ---- acquire, release ---- */
@@ -137,8 +134,8 @@ static NTSTATUS acquire(struct call *call, uint64_t key, const LARGE_INTEGER *ti
 			const struct keyed_mutex_data *room, UINT64 *fence_value_out)
 {
 	uint64_t fence_value;
-	NTSTATUS status = keyed_mutex_acquire(call_keyed_mutex(call, 0), key, deadline_of(timeout),
-					      room, &fence_value);
+	NTSTATUS status = keyed_mutex_acquire(object_as(keyed_mutex, call->objects[0]), key,
+					      deadline_of(timeout), room, &fence_value);
 
 	if (NT_SUCCESS(status))
 		*fence_value_out = fence_value;
@@ -160,8 +157,8 @@ NTSTATUS dispatch_acquire_keyed_mutex2(struct call *call, D3DKMT_ACQUIREKEYEDMUT
 
 NTSTATUS dispatch_release_keyed_mutex(struct call *call, D3DKMT_RELEASEKEYEDMUTEX *args)
 {
-	return keyed_mutex_release(call_keyed_mutex(call, 0), args->Key, args->FenceValue,
-				   &no_data);
+	return keyed_mutex_release(object_as(keyed_mutex, call->objects[0]), args->Key,
+				   args->FenceValue, &no_data);
 }
 
 NTSTATUS dispatch_release_keyed_mutex2(struct call *call, D3DKMT_RELEASEKEYEDMUTEX2 *args)
@@ -169,5 +166,6 @@ NTSTATUS dispatch_release_keyed_mutex2(struct call *call, D3DKMT_RELEASEKEYEDMUT
 	const struct keyed_mutex_data data = { args->pPrivateRuntimeData,
 					       args->PrivateRuntimeDataSize };
 
-	return keyed_mutex_release(call_keyed_mutex(call, 0), args->Key, args->FenceValue, &data);
+	return keyed_mutex_release(object_as(keyed_mutex, call->objects[0]), args->Key,
+				   args->FenceValue, &data);
 }

@@ -8,26 +8,9 @@
  */
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/escapes.h"
 #include "object/fence/cpu_event.h"
-
-/* With a reference. */
-static NTSTATUS find(const struct escape *escape, const char *name, D3DKMT_HANDLE handle,
-		     const struct object_class *class, struct object **object_out)
-{
-	const struct object_class *found = NULL;
-
-	if (handle_find(&escape->call->process->handles, handle, class, object_out, &found) ==
-	    HANDLE_FOUND)
-		return STATUS_SUCCESS;
-	if (found)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, name,
-			      "0x%08x is %s, not %s", handle, found->name, class->name);
-	return call_refuse_unknown(escape->call, STATUS_INVALID_PARAMETER, name, -1, handle,
-				   class->name);
-}
 
 static NTSTATUS check_handle(const struct escape *escape, const char *name,
 			     const struct object_class *class)
@@ -42,7 +25,7 @@ static NTSTATUS check_handle(const struct escape *escape, const char *name,
 	if (!NT_SUCCESS(status))
 		return status;
 	memcpy(&data, escape->data, sizeof(data));
-	status = find(escape, name, data.hAllocation, class, &object);
+	status = call_find_object(escape->call, class, name, -1, data.hAllocation, &object);
 	if (NT_SUCCESS(status))
 		object_put(object);
 	return status;
@@ -66,16 +49,16 @@ static NTSTATUS translate(const struct escape *escape, const struct miniport_esc
 static NTSTATUS check_event(const struct escape *escape, const struct dxg_sync_object *sync)
 {
 	if (!sync->body->cpu_event)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "hSyncObject",
-			      "0x%08x is %s that was not created with SignalByKmd",
-			      sync->object.handle, sync_kind_name(sync->body->kind));
+		return invalid(RULE_API_SYNC_KIND, "hSyncObject",
+			       "0x%08x is %s that was not created with SignalByKmd",
+			       sync->object.handle, sync_kind_name(sync->body->kind));
 	if (sync->device->adapter != escape->adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hSyncObject",
-			      "0x%08x is of another adapter", sync->object.handle);
+		return invalid(RULE_API_VALUE, "hSyncObject", "0x%08x is of another adapter",
+			       sync->object.handle);
 	if (escape->device && escape->device != sync->device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
-			      "is another device than that of hSyncObject 0x%08x",
-			      sync->object.handle);
+		return invalid(RULE_API_VALUE, "hDevice",
+			       "is another device than that of hSyncObject 0x%08x",
+			       sync->object.handle);
 	return device_check_alive(sync->device);
 }
 
@@ -89,11 +72,11 @@ static NTSTATUS use_event(const struct escape *escape, const struct miniport_esc
 	if (!NT_SUCCESS(status))
 		return status;
 	memcpy(&usage, escape->data, sizeof(usage));
-	status = find(escape, "hSyncObject", usage.hSyncObject, &sync_object_class, &object);
+	status = call_find_object(escape->call, &sync_object_class, "hSyncObject", -1,
+				  usage.hSyncObject, &object);
 	if (!NT_SUCCESS(status))
 		return status;
-	struct dxg_sync_object *sync =
-		object_cast(object, &sync_object_class, struct dxg_sync_object, object);
+	struct dxg_sync_object *sync = object_as(sync_object, object);
 	status = check_event(escape, sync);
 	if (NT_SUCCESS(status)) {
 		struct miniport_escape_desc event_desc = *desc;
@@ -129,7 +112,6 @@ NTSTATUS escape_known(const struct escape *escape, const struct miniport_escape_
 		return use_event(escape, desc);
 	case D3DDDI_DRIVERESCAPETYPE_MAX:
 	default:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EscapeType",
-			      "is %d, not one of 0 to 2", (int)type);
+		return invalid(RULE_API_VALUE, "EscapeType", "is %d, not one of 0 to 2", (int)type);
 	}
 }

@@ -2,11 +2,29 @@
 /*
  * notification_calls.c - callbacks of a client: trims, and changes of its budget.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "object/owner/client_port.h"
 #include "object/owner/notification.h"
+#include "wire/message.h"
 
 /* ---- what a client is told ---- */
+
+/* True when the client is in another process, where it will be told. */
+static bool tell_there(enum wire_news kind, void (*callback)(void),
+		       const struct notification_message *message)
+{
+	const struct client_news news = {
+		.kind = kind,
+		.flags = message->trim_flags,
+		.callback = (uintptr_t)callback,
+		.context = (uintptr_t)message->context,
+		.bytes = kind == WIRE_NEWS_TRIM ? message->bytes_to_trim : message->budget_bytes,
+	};
+
+	if (message->port)
+		message->port->services->tell(message->port, &news);
+	return message->port != NULL;
+}
 
 static void deliver_trim(void (*callback)(void), const struct notification_message *message)
 {
@@ -16,7 +34,8 @@ static void deliver_trim(void (*callback)(void), const struct notification_messa
 		.NumBytesToTrim = message->bytes_to_trim,
 	};
 
-	((PFND3DKMT_TRIMNOTIFICATIONCALLBACK)callback)(&told);
+	if (!tell_there(WIRE_NEWS_TRIM, callback, message))
+		((PFND3DKMT_TRIMNOTIFICATIONCALLBACK)callback)(&told);
 }
 
 static void deliver_budget(void (*callback)(void), const struct notification_message *message)
@@ -26,7 +45,8 @@ static void deliver_budget(void (*callback)(void), const struct notification_mes
 		.Budget = message->budget_bytes,
 	};
 
-	((PFND3DKMT_BUDGETCHANGENOTIFICATIONCALLBACK)callback)(&told);
+	if (!tell_there(WIRE_NEWS_BUDGET, callback, message))
+		((PFND3DKMT_BUDGETCHANGENOTIFICATIONCALLBACK)callback)(&told);
 }
 
 /* ---- registering ---- */
@@ -34,8 +54,7 @@ static void deliver_budget(void (*callback)(void), const struct notification_mes
 static NTSTATUS check_callback(void (*callback)(void))
 {
 	if (!callback)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "Callback",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "Callback", "is NULL");
 	return STATUS_SUCCESS;
 }
 
@@ -64,8 +83,8 @@ NTSTATUS dispatch_register_trim_notification(struct call *call,
 		(uint64_t)(uint32_t)args->AdapterLuid.HighPart << 32 | args->AdapterLuid.LowPart;
 
 	if (luid != call_device(call, 0)->adapter->luid)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "AdapterLuid",
-			      "is not that of the device's adapter");
+		return invalid(RULE_API_VALUE, "AdapterLuid",
+			       "is not that of the device's adapter");
 	return add(call, &target, &args->Handle);
 }
 
@@ -88,13 +107,12 @@ NTSTATUS dispatch_unregister_trim_notification(struct call *call,
 					       D3DKMT_UNREGISTERTRIMNOTIFICATION *args)
 {
 	void (*callback)(void) = (void (*)(void))args->Callback;
-	NTSTATUS status;
 
 	/* The callback counts where there is no handle. */
 	if (args->Handle)
 		return notification_unregister(call->process, NOTIFICATION_TRIM,
 					       (uintptr_t)args->Handle);
-	status = check_callback(callback);
+	NTSTATUS status = check_callback(callback);
 	if (!NT_SUCCESS(status))
 		return status;
 	return notification_unregister_callback(call->process, NOTIFICATION_TRIM, callback);
@@ -105,7 +123,6 @@ dispatch_unregister_budget_change_notification(struct call *call,
 					       D3DKMT_UNREGISTERBUDGETCHANGENOTIFICATION *args)
 {
 	if (!args->Handle)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "Handle",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "Handle", "is NULL");
 	return notification_unregister(call->process, NOTIFICATION_BUDGET, (uintptr_t)args->Handle);
 }

@@ -2,7 +2,6 @@
 /*
  * offer_calls.c - content that may be thrown away, and whether it was.
  */
-#include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/memory/residency.h"
@@ -107,13 +106,12 @@ static NTSTATUS decode_targets(struct call *call, struct dxg_device *device,
 			       uint32_t count, struct target_list *targets)
 {
 	if (resources && handles)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HandleList",
-			      "is given together with pResources");
+		return invalid(RULE_API_VALUE, "HandleList", "is given together with pResources");
 	if (!resources && !handles)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "HandleList",
-			      "is NULL, and so is pResources");
+		return invalid(RULE_API_NULL_ARGUMENT, "HandleList",
+			       "is NULL, and so is pResources");
 	if (count == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations", "is 0");
+		return invalid(RULE_API_COUNT, "NumAllocations", "is 0");
 	NTSTATUS status = resources ? find_resources(call, device, resources, count, targets)
 				    : find_allocations(call, device, handles, count, targets);
 	if (NT_SUCCESS(status))
@@ -132,8 +130,7 @@ NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *
 	uint32_t priority = (uint32_t)args->Priority;
 
 	if (priority < VIDMM_OFFER_LOW || priority > VIDMM_OFFER_AUTO)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Priority",
-			      "is %u, not 1 to 4", priority);
+		return invalid(RULE_API_VALUE, "Priority", "is %u, not 1 to 4", priority);
 	NTSTATUS status = device_check_alive(device);
 	if (NT_SUCCESS(status))
 		status = decode_targets(call, device, args->pResources, args->HandleList,
@@ -200,7 +197,7 @@ static void hand_back_results(void *client, uint32_t elements, const struct targ
 
 NTSTATUS dispatch_reclaim_allocations2(struct call *call, D3DKMT_RECLAIMALLOCATIONS2 *args)
 {
-	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
+	struct dxg_paging_queue *queue = object_as(paging_queue, call->objects[0]);
 	struct target_list targets = { 0 };
 	enum vidmm_reclaim_result *results;
 	uint64_t fence_value = 0;

@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/memory/resource_open.h"
 
@@ -23,8 +22,8 @@ struct query_result {
 static NTSTATUS check_adapter(const struct dxg_device *device, const struct resource_body *body)
 {
 	if (body->adapter != device->adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
-			      "is on another adapter than the resource");
+		return invalid(RULE_API_VALUE, "hDevice",
+			       "is on another adapter than the resource");
 	return STATUS_SUCCESS;
 }
 
@@ -60,8 +59,9 @@ NTSTATUS dispatch_query_resource_info(struct call *call, D3DKMT_QUERYRESOURCEINF
 	struct share *share;
 
 	share_sweep(call->process->shares);
-	NTSTATUS status = share_find_global(call->process->shares, args->hGlobalShare,
-					    SHARE_RESOURCE, "hGlobalShare", &share);
+	NTSTATUS status =
+		share_find_global(call->process->shares, call->process->identity.user,
+				  args->hGlobalShare, SHARE_RESOURCE, "hGlobalShare", &share);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = query(call_device(call, 0), share, &result);
@@ -117,35 +117,32 @@ struct open_args {
 static NTSTATUS check_exact(const struct receiver *receiver, uint32_t needed)
 {
 	if (receiver->size_bytes != needed)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, receiver->size_name,
-			      "is %u, and the resource has %u bytes of it", receiver->size_bytes,
-			      needed);
+		return invalid(RULE_API_BUFFER, receiver->size_name,
+			       "is %u, and the resource has %u bytes of it", receiver->size_bytes,
+			       needed);
 	if (needed != 0 && !receiver->client)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, receiver->name,
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, receiver->name, "is NULL");
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS check_open(const struct open_args *open, const struct resource_sizes *sizes)
 {
 	if (open->count != sizes->allocation_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumAllocations",
-			      "is %u, and the resource has %u", open->count,
-			      sizes->allocation_count);
+		return invalid(RULE_API_COUNT, "NumAllocations", "is %u, and the resource has %u",
+			       open->count, sizes->allocation_count);
 	if (!open->client_elements)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-			      open->stride == sizeof(D3DDDI_OPENALLOCATIONINFO)
-				      ? "pOpenAllocationInfo"
-				      : "pOpenAllocationInfo2",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT,
+			       open->stride == sizeof(D3DDDI_OPENALLOCATIONINFO)
+				       ? "pOpenAllocationInfo"
+				       : "pOpenAllocationInfo2",
+			       "is NULL");
 	NTSTATUS status = check_exact(&open->runtime, sizes->runtime_bytes);
 	if (NT_SUCCESS(status))
 		status = check_exact(&open->resource_private, sizes->private_bytes);
 	if (!NT_SUCCESS(status) || sizes->total_private_bytes == 0)
 		return status;
 	if (!open->total_private.client)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-			      open->total_private.name, "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, open->total_private.name, "is NULL");
 	/* The one size that gets this status on Windows. */
 	if (open->total_private.size_bytes < sizes->total_private_bytes)
 		return refuse(STATUS_NO_MEMORY, RULE_API_BUFFER, open->total_private.size_name,
@@ -232,8 +229,9 @@ static NTSTATUS open_global(struct call *call, D3DKMT_OPENRESOURCE *args, size_t
 	struct share *share;
 
 	share_sweep(call->process->shares);
-	NTSTATUS status = share_find_global(call->process->shares, args->hGlobalShare,
-					    SHARE_RESOURCE, "hGlobalShare", &share);
+	NTSTATUS status =
+		share_find_global(call->process->shares, call->process->identity.user,
+				  args->hGlobalShare, SHARE_RESOURCE, "hGlobalShare", &share);
 	if (!NT_SUCCESS(status))
 		return status;
 	open.body = container_of(share, struct resource_body, share);
@@ -288,9 +286,8 @@ static NTSTATUS decode_mutex_data(struct call *call, const D3DKMT_OPENRESOURCEFR
 		call, "pKeyedMutexPrivateRuntimeData", args->pKeyedMutexPrivateRuntimeData,
 		"KeyedMutexPrivateRuntimeDataSize", data->bytes, &data->data);
 	if (NT_SUCCESS(status) && data->bytes != 0 && data->bytes < stored)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_MUTEX_DATA,
-				"KeyedMutexPrivateRuntimeDataSize",
-				"is %u, and the mutex has %u bytes", data->bytes, stored);
+		status = invalid(RULE_API_MUTEX_DATA, "KeyedMutexPrivateRuntimeDataSize",
+				 "is %u, and the mutex has %u bytes", data->bytes, stored);
 	return status;
 }
 

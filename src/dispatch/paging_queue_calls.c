@@ -2,7 +2,6 @@
 /*
  * paging_queue_calls.c - paging queues: create, destroy.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 
 static NTSTATUS check_create(const D3DKMT_CREATEPAGINGQUEUE *args)
@@ -11,12 +10,11 @@ static NTSTATUS check_create(const D3DKMT_CREATEPAGINGQUEUE *args)
 
 	if (priority < D3DDDI_PAGINGQUEUE_PRIORITY_BELOW_NORMAL ||
 	    priority > D3DDDI_PAGINGQUEUE_PRIORITY_ABOVE_NORMAL)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Priority",
-			      "is %d, not -1 to 1", priority);
+		return invalid(RULE_API_VALUE, "Priority", "is %d, not -1 to 1", priority);
 	if (args->PhysicalAdapterIndex != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
-			      "is %u, and an unlinked adapter has only number 0",
-			      args->PhysicalAdapterIndex);
+		return invalid(RULE_API_VALUE, "PhysicalAdapterIndex",
+			       "is %u, and an unlinked adapter has only number 0",
+			       args->PhysicalAdapterIndex);
 	return STATUS_SUCCESS;
 }
 
@@ -31,15 +29,13 @@ NTSTATUS dispatch_create_paging_queue(struct call *call, D3DKMT_CREATEPAGINGQUEU
 		return status;
 	args->hPagingQueue = queue->object.handle;
 	args->hSyncObject = queue->fence->object.handle;
-	args->FenceValueCPUVirtualAddress = (void *)queue->body->slot.view;
+	args->FenceValueCPUVirtualAddress = (void *)sync_object_view(queue->fence);
 	object_put(&queue->object);
 	return STATUS_SUCCESS;
 }
 
 NTSTATUS dispatch_destroy_paging_queue(struct call *call, D3DDDI_DESTROYPAGINGQUEUE *args)
 {
-	if (!paging_queue_destroy(call_paging_queue(call, 0)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hPagingQueue",
-			      "0x%08x was destroyed by another thread", args->hPagingQueue);
-	return STATUS_SUCCESS;
+	return call_destroyed(paging_queue_destroy(object_as(paging_queue, call->objects[0])),
+			      "hPagingQueue", args->hPagingQueue);
 }

@@ -10,7 +10,6 @@
 #include "base/attributes.h"
 #include "base/log.h"
 #include "base/refusal.h"
-#include "dispatch/call_log.h"
 #include "dispatch/decode.h"
 #include "trace/trace.h"
 #include "wire/call.h"
@@ -19,6 +18,12 @@
 typedef NTSTATUS call_path(struct call *call, void *client_args);
 
 extern call_path *const dispatch_paths[CALL_COUNT]; /* NULL: not built */
+
+/*
+ * "D3DKMTCreateDevice(hAdapter 0x40000040, Flags 0x0): STATUS_SUCCESS, hDevice 0x400000c0", to the log.
+ * The call is over; without `client_args` its arguments were never read.
+ */
+RARE void call_log(const struct call *call, const void *client_args, NTSTATUS status);
 
 /* As dispatch_call(). */
 SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_process *process,
@@ -34,7 +39,7 @@ SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_pr
 	call.description = description;
 
 	refusal_begin(&scope, description->name);
-	trace_api_call_begin(description->name);
+	trace_api_call_begin(description->name, process->id);
 	NTSTATUS status = LIKELY(dispatch_paths[id] != NULL)
 				  ? dispatch_paths[id](&call, client_args)
 				  : refuse(STATUS_NOT_IMPLEMENTED, RULE_API_NOT_BUILT, NULL,

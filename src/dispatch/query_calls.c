@@ -11,7 +11,6 @@
 
 #include "base/machine.h"
 #include "base/mem.h"
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/query.h"
 #include "dispatch/text.h"
@@ -76,16 +75,16 @@ static NTSTATUS answer_address(const struct query *query)
 NTSTATUS query_check_single_adapter(uint32_t index)
 {
 	if (index != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
-			      "is %u, and adapters are not linked", index);
+		return invalid(RULE_API_VALUE, "PhysicalAdapterIndex",
+			       "is %u, and adapters are not linked", index);
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS check_node(const struct miniport_info *info, uint32_t node, const char *argument)
 {
 	if (node >= info->node_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "asks for node %u of %u", node, info->node_count);
+		return invalid(RULE_API_VALUE, argument, "asks for node %u of %u", node,
+			       info->node_count);
 	return STATUS_SUCCESS;
 }
 
@@ -375,19 +374,17 @@ NTSTATUS dispatch_query_adapter_info(struct call *call, D3DKMT_QUERYADAPTERINFO 
 		i++;
 	if (i == ARRAY_SIZE(answers)) {
 		if ((uint32_t)args->Type > KMTQAITYPE_WDDM_3_0_CAPS)
-			return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-				      "is %u, and the last one is %u", (unsigned)args->Type,
-				      (unsigned)KMTQAITYPE_WDDM_3_0_CAPS);
+			return invalid(RULE_API_VALUE, "Type", "is %u, and the last one is %u",
+				       (unsigned)args->Type, (unsigned)KMTQAITYPE_WDDM_3_0_CAPS);
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
 			      "%u has no answer here", (unsigned)args->Type);
 	}
 	if (!query.data)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT,
-			      "pPrivateDriverData", "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "pPrivateDriverData", "is NULL");
 	if (query.size_bytes < answers[i].least_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_BUFFER, "PrivateDriverDataSize",
-			      "is %u, and type %u needs %u bytes", query.size_bytes,
-			      (unsigned)args->Type, answers[i].least_bytes);
+		return invalid(RULE_API_BUFFER, "PrivateDriverDataSize",
+			       "is %u, and type %u needs %u bytes", query.size_bytes,
+			       (unsigned)args->Type, answers[i].least_bytes);
 	return answers[i].answer(&query);
 }
 

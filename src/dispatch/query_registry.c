@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/query.h"
 #include "dispatch/text.h"
@@ -107,8 +106,7 @@ static NTSTATUS put_registry_value(const struct query *query, struct registry_an
 	enum miniport_value_type type = MINIPORT_VALUE_BINARY;
 
 	if (!text_from_wide(name, sizeof(name), answer->info->ValueName, MAX_PATH))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ValueName",
-			      "is not a zero-terminated name");
+		return invalid(RULE_API_VALUE, "ValueName", "is not a zero-terminated name");
 	NTSTATUS status = read_registry(query, name, &type, &value, &value_bytes);
 	if (status == STATUS_OBJECT_NAME_NOT_FOUND) {
 		/* The question was fine; the answer is that there is no such value. */
@@ -158,8 +156,8 @@ NTSTATUS query_answer_registry(const struct query *query)
 	default:
 		break;
 	}
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "QueryType",
-		      "is %u, not one of 0 to 3", (unsigned)info->QueryType);
+	return invalid(RULE_API_VALUE, "QueryType", "is %u, not one of 0 to 3",
+		       (unsigned)info->QueryType);
 }
 
 /* ---- names ---- */
@@ -247,9 +245,8 @@ NTSTATUS query_answer_umd_name(const struct query *query)
 	D3DKMT_UMDFILENAMEINFO *answer = query->data;
 
 	if ((unsigned)answer->Version >= NUM_KMTUMDVERSIONS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Version",
-			      "is %u, not one of 0 to %u", (unsigned)answer->Version,
-			      NUM_KMTUMDVERSIONS - 1);
+		return invalid(RULE_API_VALUE, "Version", "is %u, not one of 0 to %u",
+			       (unsigned)answer->Version, NUM_KMTUMDVERSIONS - 1);
 	NTSTATUS status = read_name(query, "UserModeDriverName", (unsigned)answer->Version,
 				    answer->UmdFileName, ARRAY_SIZE(answer->UmdFileName));
 	if (NT_SUCCESS(status) && answer->UmdFileName[0] == 0)

@@ -8,10 +8,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/owner/hw_queue.h"
 #include "object/submit/queue_sync.h"
+#include "wire/travel.h"
 
 enum purpose { TO_SIGNAL, TO_WAIT };
 
@@ -47,8 +47,8 @@ static void list_finish(struct queue_list *list)
 static NTSTATUS make_room(struct queue_list *list, const char *count_name, uint32_t count)
 {
 	if (count > D3DDDI_MAX_BROADCAST_CONTEXT) {
-		refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, count_name,
-		       "is %u, and %u are possible", count, D3DDDI_MAX_BROADCAST_CONTEXT);
+		invalid(RULE_API_COUNT, count_name, "is %u, and %u are possible", count,
+			D3DDDI_MAX_BROADCAST_CONTEXT);
 		return STATUS_INVALID_PARAMETER; /* here, for the analyser: it is no success */
 	}
 	list->targets = call_take(list->call, (count + 1ull) * sizeof(*list->targets));
@@ -66,20 +66,20 @@ static NTSTATUS take_target(struct queue_list *list, const char *name, uint32_t 
 	list->holders[list->target_count++] = holder;
 	list->device = target.device;
 	if (device && device != target.device)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, index,
-				   "is of another device than the first");
+		return invalid_item(RULE_API_HANDLE, name, index,
+				    "is of another device than the first");
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS add_context(struct queue_list *list, const char *name, uint32_t index,
 			    D3DKMT_HANDLE handle)
 {
-	struct dxg_context *context;
-	NTSTATUS status = call_find_context(list->call, name, index, handle, &context);
+	struct object *found = NULL;
+	NTSTATUS status = call_find_object(list->call, &context_class, name, index, handle, &found);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	return take_target(list, name, index, context_target(context), &context->object);
+	return take_target(list, name, index, context_target(object_as(context, found)), found);
 }
 
 /* Work of some contexts goes to hardware queues: what comes behind it is for all of those to say. */
@@ -139,11 +139,12 @@ static NTSTATUS add_hw_queues(struct queue_list *list, const D3DKMT_HANDLE *hand
 	NTSTATUS status = make_room(list, "BroadcastHwQueueCount", count);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
-		struct dxg_hw_queue *queue;
+		struct object *found = NULL;
 
-		status = call_find_hw_queue(list->call, name, i, handles[i], &queue);
+		status = call_find_object(list->call, &hw_queue_class, name, i, handles[i], &found);
 		if (NT_SUCCESS(status))
-			status = take_target(list, name, i, hw_queue_target(queue), &queue->object);
+			status = take_target(list, name, i,
+					     hw_queue_target(object_as(hw_queue, found)), found);
 	}
 	return status;
 }
@@ -156,23 +157,23 @@ static NTSTATUS check_object(const struct queue_list *list, const struct dxg_syn
 	const char *name = "ObjectHandleArray";
 
 	if (object->device && object->device != list->device)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, name, index,
-				   "is of another device than the queue");
+		return invalid_item(RULE_API_HANDLE, name, index,
+				    "is of another device than the queue");
 	if (source == ONLY_MONITORED && object->body->kind != SYNC_MONITORED_FENCE)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
-				   "is %s, and hardware queues know only monitored fences",
-				   sync_kind_name(object->body->kind));
+		return invalid_item(RULE_API_SYNC_KIND, name, index,
+				    "is %s, and hardware queues know only monitored fences",
+				    sync_kind_name(object->body->kind));
 	if (purpose == TO_WAIT && object->body->kind == SYNC_CPU_NOTIFICATION)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
-				   "is a CPU notification, which nobody can wait for");
+		return invalid_item(RULE_API_SYNC_KIND, name, index,
+				    "is a CPU notification, which nobody can wait for");
 	if (object->body->cpu_event)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
-				   "was created with SignalByKmd: the driver sets it, no queue");
+		return invalid_item(RULE_API_SYNC_KIND, name, index,
+				    "was created with SignalByKmd: the driver sets it, no queue");
 	if ((source == NO_VALUE && sync_body_is_fence(object->body)) ||
 	    (source == ARRAY_OF_VALUES && object->body->kind == SYNC_FENCE))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, name, index,
-				   "is %s, and this call has no value for it",
-				   sync_kind_name(object->body->kind));
+		return invalid_item(RULE_API_SYNC_KIND, name, index,
+				    "is %s, and this call has no value for it",
+				    sync_kind_name(object->body->kind));
 	if (!(purpose == TO_SIGNAL ? object->access.may_signal : object->access.may_wait))
 		return refuse_item(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, name, index,
 				   "was opened without the right to %s",
@@ -186,17 +187,19 @@ static NTSTATUS add_objects(struct queue_list *list, const D3DKMT_HANDLE *handle
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (count > max)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount",
-			      "is %u, and %u are possible", count, max);
+		return invalid(RULE_API_COUNT, "ObjectCount", "is %u, and %u are possible", count,
+			       max);
 	list->items = call_take(list->call, (count + 1ull) * sizeof(*list->items));
 	if (!list->items)
 		return STATUS_NO_MEMORY;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
 		struct queue_sync_item *item = &list->items[i];
-		status = call_find_sync_object(list->call, "ObjectHandleArray", i, handles[i],
-					       &item->object);
+		struct object *found = NULL;
+		status = call_find_object(list->call, &sync_object_class, "ObjectHandleArray", i,
+					  handles[i], &found);
 		if (!NT_SUCCESS(status))
 			break;
+		item->object = object_as(sync_object, found);
 		list->item_count++;
 		status = check_object(list, item->object, i, purpose, source);
 	}
@@ -214,12 +217,6 @@ static bool has_kind(const struct queue_list *list, enum sync_kind kind)
 	return false;
 }
 
-static void take_one_value(struct queue_list *list, uint64_t value)
-{
-	for (uint32_t i = 0; i < list->item_count; i++)
-		list->items[i].value = value;
-}
-
 static NTSTATUS take_array(struct queue_list *list, const char *name, const void *client)
 {
 	void *values;
@@ -232,19 +229,32 @@ static NTSTATUS take_array(struct queue_list *list, const char *name, const void
 	return status;
 }
 
+/* What a call has for the values of fences. */
+struct value_slot {
+	uint64_t value;
+	const void *array; /* where it leads, if it is a pointer */
+};
+
 /* One slot holds a value or a pointer to values: the kind of the objects says which. */
-static NTSTATUS take_values(struct queue_list *list, enum value_source source, uint64_t slot)
+static struct value_slot slot_of(const UINT64 *words)
+{
+	return (struct value_slot){ .value = words[0], .array = travel_slot_values(words) };
+}
+
+static NTSTATUS take_values(struct queue_list *list, enum value_source source,
+			    struct value_slot slot)
 {
 	bool is_monitored = has_kind(list, SYNC_MONITORED_FENCE);
 
 	if (source == BY_KIND && is_monitored && has_kind(list, SYNC_FENCE))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "ObjectHandleArray",
-			      "has monitored fences and others, and one slot for their values");
+		return invalid(RULE_API_SYNC_KIND, "ObjectHandleArray",
+			       "has monitored fences and others, and one slot for their values");
 	if (source == ONLY_MONITORED)
-		return take_array(list, "FenceValueArray", (const void *)(uintptr_t)slot);
+		return take_array(list, "FenceValueArray", slot.array);
 	if (is_monitored && (source == BY_KIND || source == ARRAY_OF_VALUES))
-		return take_array(list, "MonitoredFenceValueArray", (const void *)(uintptr_t)slot);
-	take_one_value(list, slot);
+		return take_array(list, "MonitoredFenceValueArray", slot.array);
+	for (uint32_t i = 0; i < list->item_count; i++)
+		list->items[i].value = slot.value;
 	return STATUS_SUCCESS;
 }
 
@@ -259,7 +269,7 @@ struct signal_args {
 	uint32_t object_max;
 	D3DDDICB_SIGNALFLAGS flags;
 	enum value_source source;
-	uint64_t slot;
+	struct value_slot slot;
 };
 
 static NTSTATUS signal_event(struct queue_list *list, const struct signal_args *args)
@@ -267,10 +277,11 @@ static NTSTATUS signal_event(struct queue_list *list, const struct signal_args *
 	struct queue_sync_signal signal = { .is_early = args->flags.SignalAtSubmission };
 
 	if (args->object_count != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount",
-			      "is %u with EnqueueCpuEvent, which signals an event only",
-			      args->object_count);
-	NTSTATUS status = event_capture((uintptr_t)args->slot, "CpuEventHandle", &signal.event);
+		return invalid(RULE_API_COUNT, "ObjectCount",
+			       "is %u with EnqueueCpuEvent, which signals an event only",
+			       args->object_count);
+	NTSTATUS status = event_capture(list->call->process->ledger, (uintptr_t)args->slot.value,
+					"CpuEventHandle", &signal.event);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = queue_sync_signal(list->targets, list->target_count, &signal);
@@ -304,8 +315,7 @@ static NTSTATUS signal_in_queues(struct call *call, const struct signal_args *ar
 	NTSTATUS status = add_contexts(&list, args->first, args->contexts, args->context_count);
 
 	if (NT_SUCCESS(status) && list.target_count == 0)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
-				"is 0");
+		status = invalid(RULE_API_COUNT, "BroadcastContextCount", "is 0");
 	if (NT_SUCCESS(status))
 		status = add_queues_of_contexts(&list);
 	if (NT_SUCCESS(status))
@@ -340,7 +350,7 @@ NTSTATUS dispatch_signal_synchronization_object2(struct call *call,
 					      .object_max = D3DDDI_MAX_OBJECT_SIGNALED,
 					      .flags = args->Flags,
 					      .source = ONE_VALUE,
-					      .slot = args->Fence.FenceValue,
+					      .slot = { .value = args->Fence.FenceValue },
 				      });
 }
 
@@ -354,7 +364,7 @@ dispatch_signal_synchronization_object_from_gpu(struct call *call,
 					      .object_count = args->ObjectCount,
 					      .object_max = CALL_MAX_LIST,
 					      .source = ARRAY_OF_VALUES,
-					      .slot = args->Reserved[0],
+					      .slot = slot_of(args->Reserved),
 				      });
 }
 
@@ -370,7 +380,7 @@ dispatch_signal_synchronization_object_from_gpu2(struct call *call,
 					      .object_max = CALL_MAX_LIST,
 					      .flags = args->Flags,
 					      .source = BY_KIND,
-					      .slot = args->Reserved[0],
+					      .slot = slot_of(args->Reserved),
 				      });
 }
 
@@ -389,17 +399,16 @@ dispatch_submit_signal_sync_objects_to_hw_queue(struct call *call,
 		.object_max = CALL_MAX_LIST,
 		.flags = args->Flags,
 		.source = ONLY_MONITORED,
-		.slot = (uintptr_t)args->FenceValueArray,
+		.slot = { .array = args->FenceValueArray },
 	};
 
 	if (args->Flags.EnqueueCpuEvent)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has EnqueueCpuEvent, and this call has no event");
+		return invalid(RULE_API_VALUE, "Flags",
+			       "has EnqueueCpuEvent, and this call has no event");
 	if (args->BroadcastHwQueueCount == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastHwQueueCount",
-			      "is 0");
+		return invalid(RULE_API_COUNT, "BroadcastHwQueueCount", "is 0");
 	if (args->ObjectCount == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+		return invalid(RULE_API_COUNT, "ObjectCount", "is 0");
 	NTSTATUS status =
 		add_hw_queues(&list, args->BroadcastHwQueueArray, args->BroadcastHwQueueCount);
 	if (NT_SUCCESS(status))
@@ -411,10 +420,10 @@ dispatch_submit_signal_sync_objects_to_hw_queue(struct call *call,
 /* ---- wait ---- */
 
 static NTSTATUS wait_in_list(struct queue_list *list, const D3DKMT_HANDLE *objects, uint32_t count,
-			     uint32_t max, enum value_source source, uint64_t slot)
+			     uint32_t max, enum value_source source, struct value_slot slot)
 {
 	if (count == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+		return invalid(RULE_API_COUNT, "ObjectCount", "is 0");
 	NTSTATUS status = add_objects(list, objects, count, max, TO_WAIT, source);
 	if (NT_SUCCESS(status))
 		status = take_values(list, source, slot);
@@ -424,7 +433,7 @@ static NTSTATUS wait_in_list(struct queue_list *list, const D3DKMT_HANDLE *objec
 }
 
 static NTSTATUS wait_in_queue(struct call *call, const D3DKMT_HANDLE *objects, uint32_t count,
-			      uint32_t max, enum value_source source, uint64_t slot)
+			      uint32_t max, enum value_source source, struct value_slot slot)
 {
 	struct queue_list list = { .call = call };
 	NTSTATUS status = add_contexts(&list, call_context(call, 0), NULL, 0);
@@ -439,14 +448,15 @@ NTSTATUS dispatch_wait_for_synchronization_object(struct call *call,
 						  D3DKMT_WAITFORSYNCHRONIZATIONOBJECT *args)
 {
 	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount,
-			     D3DDDI_MAX_OBJECT_WAITED_ON, NO_VALUE, 0);
+			     D3DDDI_MAX_OBJECT_WAITED_ON, NO_VALUE, (struct value_slot){ 0 });
 }
 
 NTSTATUS dispatch_wait_for_synchronization_object2(struct call *call,
 						   D3DKMT_WAITFORSYNCHRONIZATIONOBJECT2 *args)
 {
 	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount,
-			     D3DDDI_MAX_OBJECT_WAITED_ON, ONE_VALUE, args->Fence.FenceValue);
+			     D3DDDI_MAX_OBJECT_WAITED_ON, ONE_VALUE,
+			     (struct value_slot){ .value = args->Fence.FenceValue });
 }
 
 NTSTATUS
@@ -454,14 +464,14 @@ dispatch_wait_for_synchronization_object_from_gpu(struct call *call,
 						  D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *args)
 {
 	return wait_in_queue(call, args->ObjectHandleArray, args->ObjectCount, CALL_MAX_LIST,
-			     BY_KIND, args->Reserved[0]);
+			     BY_KIND, slot_of(args->Reserved));
 }
 
 NTSTATUS dispatch_submit_wait_for_sync_objects_to_hw_queue(
 	struct call *call, D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE *args)
 {
 	struct queue_list list = { .call = call };
-	struct dxg_hw_queue *queue = call_hw_queue(call, 0);
+	struct dxg_hw_queue *queue = object_as(hw_queue, call->objects[0]);
 	NTSTATUS status = make_room(&list, "ObjectCount", 1);
 
 	if (NT_SUCCESS(status)) {
@@ -471,7 +481,7 @@ NTSTATUS dispatch_submit_wait_for_sync_objects_to_hw_queue(
 	if (NT_SUCCESS(status))
 		status = wait_in_list(&list, args->ObjectHandleArray, args->ObjectCount,
 				      CALL_MAX_LIST, ONLY_MONITORED,
-				      (uintptr_t)args->FenceValueArray);
+				      (struct value_slot){ .array = args->FenceValueArray });
 	list_finish(&list);
 	return status;
 }

@@ -3,9 +3,8 @@
  * render_calls.c - work for contexts without GPU addresses: D3DKMTRender.
  *
  * The lists are in memory that the client fills and the kernel made; the allocation list is copied
- * here, the commands and the patch list the driver reads itself.
+ * here, the commands and the patch list the driver reads itself, or a copy (object/submit/render.c).
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/submit/render.h"
 
@@ -16,18 +15,17 @@ _Static_assert(sizeof(D3DDDI_ALLOCATIONLIST) == RENDER_LIST_ENTRY_BYTES &&
 static NTSTATUS check_flags(const D3DKMT_RENDER *args)
 {
 	if (args->Flags.RenderKm || args->Flags.RenderKmReadback)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
-			      "has RenderKm or RenderKmReadback, which are the system's");
+		return invalid(RULE_API_RESERVED, "Flags",
+			       "has RenderKm or RenderKmReadback, which are the system's");
 	if (args->Flags.PresentRedirected || args->PresentHistoryToken != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has PresentRedirected, and nothing is presented here");
+		return invalid(RULE_API_VALUE, "Flags",
+			       "has PresentRedirected, and nothing is presented here");
 	if (args->BroadcastContextCount != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "BroadcastContextCount",
-			      "is %u, and the adapter is not linked to another one",
-			      (unsigned)args->BroadcastContextCount);
+		return invalid(RULE_API_COUNT, "BroadcastContextCount",
+			       "is %u, and the adapter is not linked to another one",
+			       (unsigned)args->BroadcastContextCount);
 	if (args->pPrivateDriverData || args->PrivateDriverDataSize != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "pPrivateDriverData",
-			      "is reserved, and not 0");
+		return invalid(RULE_API_RESERVED, "pPrivateDriverData", "is reserved, and not 0");
 	return STATUS_SUCCESS;
 }
 
@@ -35,25 +33,25 @@ static NTSTATUS check_flags(const D3DKMT_RENDER *args)
 static NTSTATUS check_extents(const D3DKMT_RENDER *args, const struct render_buffers *buffers)
 {
 	if (args->CommandLength > buffers->command_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength",
-			      "is %u, and the command buffer has %u bytes", args->CommandLength,
-			      buffers->command_bytes);
+		return invalid(RULE_API_VALUE, "CommandLength",
+			       "is %u, and the command buffer has %u bytes", args->CommandLength,
+			       buffers->command_bytes);
 	if (args->CommandOffset > args->CommandLength)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandOffset",
-			      "is %u, behind the end of the commands at %u", args->CommandOffset,
-			      args->CommandLength);
+		return invalid(RULE_API_VALUE, "CommandOffset",
+			       "is %u, behind the end of the commands at %u", args->CommandOffset,
+			       args->CommandLength);
 	if (args->CommandOffset == args->CommandLength && !args->Flags.NullRendering)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "CommandLength",
-			      "is %u, and no commands are left behind CommandOffset",
-			      args->CommandLength);
+		return invalid(RULE_API_VALUE, "CommandLength",
+			       "is %u, and no commands are left behind CommandOffset",
+			       args->CommandLength);
 	if (args->AllocationCount > buffers->list_entries)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "AllocationCount",
-			      "is %u, and the allocation list has room for %u",
-			      args->AllocationCount, buffers->list_entries);
+		return invalid(RULE_API_COUNT, "AllocationCount",
+			       "is %u, and the allocation list has room for %u",
+			       args->AllocationCount, buffers->list_entries);
 	if (args->PatchLocationCount > buffers->patch_entries)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "PatchLocationCount",
-			      "is %u, and the patch list has room for %u", args->PatchLocationCount,
-			      buffers->patch_entries);
+		return invalid(RULE_API_COUNT, "PatchLocationCount",
+			       "is %u, and the patch list has room for %u",
+			       args->PatchLocationCount, buffers->patch_entries);
 	return STATUS_SUCCESS;
 }
 
@@ -64,9 +62,9 @@ static NTSTATUS decode_item(const struct call *call, const struct dxg_device *de
 {
 	item->is_written = entry->WriteOperation;
 	if (entry->Reserved != 0 || entry->OfferPriority != 0)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "AllocationList",
-				   index, "has bits 0x%x; offers go by D3DKMTOfferAllocations",
-				   entry->Value);
+		return invalid_item(RULE_API_RESERVED, "AllocationList", index,
+				    "has bits 0x%x; offers go by D3DKMTOfferAllocations",
+				    entry->Value);
 	if (entry->hAllocation == 0) /* what was in its slot is unbound */
 		return STATUS_SUCCESS;
 	return call_find_allocation(call, device, "AllocationList", index, entry->hAllocation,
@@ -122,11 +120,11 @@ static NTSTATUS submit(struct dxg_context *context, const D3DKMT_RENDER *args,
 
 static void fill_results(D3DKMT_RENDER *args, const struct render_stream *stream)
 {
-	args->pNewCommandBuffer = stream->buffers.command;
+	args->pNewCommandBuffer = stream->buffers.client.command;
 	args->NewCommandBufferSize = stream->buffers.command_bytes;
-	args->pNewAllocationList = stream->buffers.list;
+	args->pNewAllocationList = stream->buffers.client.list;
 	args->NewAllocationListSize = stream->buffers.list_entries;
-	args->pNewPatchLocationList = stream->buffers.patches;
+	args->pNewPatchLocationList = stream->buffers.client.patches;
 	args->NewPatchLocationListSize = stream->buffers.patch_entries;
 	args->QueuedBufferCount = atomic_load(&stream->queued);
 	args->NewCommandBuffer = 0;
@@ -141,8 +139,10 @@ NTSTATUS dispatch_render(struct call *call, D3DKMT_RENDER *args)
 
 	if (!NT_SUCCESS(status))
 		return status;
-	const struct render_buffers *buffers = &context->render->buffers;
-	status = check_flags(args);
+	struct render_buffers *buffers = &context->render->buffers;
+	status = render_buffers_show(call->process, buffers);
+	if (NT_SUCCESS(status))
+		status = check_flags(args);
 	if (NT_SUCCESS(status))
 		status = check_extents(args, buffers);
 	if (NT_SUCCESS(status))

@@ -2,7 +2,6 @@
 /*
  * residency_calls.c - what has to be in GPU memory: make resident, evict, properties.
  */
-#include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/memory/residency.h"
@@ -73,11 +72,10 @@ static NTSTATUS make_resident(struct call *call, struct dxg_paging_queue *queue,
 NTSTATUS dispatch_make_resident(struct call *call, D3DDDI_MAKERESIDENT *args)
 {
 	if (args->Flags.MustSucceed && !args->Flags.CantTrimFurther)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has MustSucceed without CantTrimFurther");
-	NTSTATUS status = make_resident(call, call_paging_queue(call, 0), args);
+		return invalid(RULE_API_VALUE, "Flags", "has MustSucceed without CantTrimFurther");
+	NTSTATUS status = make_resident(call, object_as(paging_queue, call->objects[0]), args);
 	if (status == STATUS_NO_MEMORY && args->Flags.MustSucceed)
-		residency_had_to_succeed(call_paging_queue(call, 0));
+		residency_had_to_succeed(object_as(paging_queue, call->objects[0]));
 	/* The one failure that has results. */
 	if (status == STATUS_NO_MEMORY) {
 		args->NumAllocations = 0;
@@ -110,7 +108,7 @@ NTSTATUS dispatch_evict(struct call *call, D3DKMT_EVICT *args)
 
 NTSTATUS dispatch_update_allocation_property(struct call *call, D3DDDI_UPDATEALLOCPROPERTY *args)
 {
-	struct dxg_paging_queue *queue = call_paging_queue(call, 0);
+	struct dxg_paging_queue *queue = object_as(paging_queue, call->objects[0]);
 	struct dxg_allocation *allocation;
 
 	if (args->SetPreferredSegment && args->PreferredSegment.Reserved != 0)
@@ -140,7 +138,6 @@ NTSTATUS dispatch_update_allocation_property(struct call *call, D3DDDI_UPDATEALL
 /* Every move that a call has started is under way by then; it is over when this returns. */
 NTSTATUS dispatch_flush_heap_transitions(struct call *call, D3DKMT_FLUSHHEAPTRANSITIONS *args)
 {
-	(void)args;
 	residency_drain(call_adapter(call, 0)->adapter);
 	return STATUS_SUCCESS;
 }

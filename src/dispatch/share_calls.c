@@ -6,7 +6,6 @@
 #include <wchar.h>
 
 #include "base/mem.h"
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/text.h"
 
@@ -64,13 +63,12 @@ static NTSTATUS capture_attributes(const char *argument, const OBJECT_ATTRIBUTES
 		return STATUS_SUCCESS;
 	memcpy(&attributes, client, sizeof(attributes));
 	if (attributes.Length != sizeof(attributes))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "has Length %u, and the struct has %zu bytes", attributes.Length,
-			      sizeof(attributes));
+		return invalid(RULE_API_VALUE, argument,
+			       "has Length %u, and the struct has %zu bytes", attributes.Length,
+			       sizeof(attributes));
 	if (attributes.Attributes & ~(ULONG)OBJ_VALID_ATTRIBUTES)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, argument,
-			      "has reserved attributes 0x%x set",
-			      attributes.Attributes & ~(ULONG)OBJ_VALID_ATTRIBUTES);
+		return invalid(RULE_API_RESERVED, argument, "has reserved attributes 0x%x set",
+			       attributes.Attributes & ~(ULONG)OBJ_VALID_ATTRIBUTES);
 	if (attributes.RootDirectory)
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_NAME, argument,
 			      "has a RootDirectory, and names are not in directories here");
@@ -130,9 +128,9 @@ static NTSTATUS decode_object(const struct call *call, uint32_t index, D3DKMT_HA
 	if (object->class->share)
 		request->shares[index] = object->class->share(object, &request->withheld[index]);
 	if (!request->shares[index])
-		return refuse_item(
-			STATUS_INVALID_PARAMETER, RULE_API_SHARE_SET, "ObjectHandleArray", index,
-			"0x%08x is %s, which cannot be shared", handle, object->class->name);
+		return invalid_item(RULE_API_SHARE_SET, "ObjectHandleArray", index,
+				    "0x%08x is %s, which cannot be shared", handle,
+				    object->class->name);
 	return STATUS_SUCCESS;
 }
 
@@ -142,8 +140,7 @@ static NTSTATUS decode_objects(const struct call *call, const D3DKMT_SHAREOBJECT
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!args->pSharedNtHandle)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pSharedNtHandle",
-			      "is NULL");
+		return invalid(RULE_API_NULL_ARGUMENT, "pSharedNtHandle", "is NULL");
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < args->ObjectCount; i++)
 		status = decode_object(call, i, args->ObjectHandleArray[i], request);
 	return status;
@@ -151,7 +148,8 @@ static NTSTATUS decode_objects(const struct call *call, const D3DKMT_SHAREOBJECT
 
 NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 {
-	struct share_nt_options options = { 0 };
+	struct share_nt_options options = { .user = call->process->identity.user,
+					    .ledger = call->process->ledger };
 	struct share_request request = { 0 };
 	char *name = NULL;
 	int descriptor;
@@ -177,15 +175,16 @@ NTSTATUS dispatch_share_objects(struct call *call, D3DKMT_SHAREOBJECTS *args)
 static NTSTATUS open_name(struct call *call, enum share_kind kind, DWORD access,
 			  const OBJECT_ATTRIBUTES *attributes, HANDLE *handle_out)
 {
-	struct share_nt_options options = { 0 };
+	struct share_nt_options options = { .user = call->process->identity.user,
+					    .ledger = call->process->ledger };
 	char *name;
 	int descriptor;
 
 	options_set_access(&options, kind, access);
 	NTSTATUS status = capture_attributes("pObjAttrib", attributes, &options, &name);
 	if (NT_SUCCESS(status) && !name)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_NULL_ARGUMENT, "pObjAttrib",
-				"%s", attributes ? "has no name" : "is NULL");
+		status = invalid(RULE_API_NULL_ARGUMENT, "pObjAttrib", "%s",
+				 attributes ? "has no name" : "is NULL");
 	if (NT_SUCCESS(status))
 		status = share_open_name(call->process->shares, kind, &options, &descriptor);
 	if (NT_SUCCESS(status))
@@ -217,11 +216,11 @@ NTSTATUS dispatch_get_shared_resource_adapter_luid(struct call *call,
 	NTSTATUS status;
 
 	if ((args->hGlobalShare != 0) == (args->hNtHandle != NULL))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
-			      "exactly one of hGlobalShare and hNtHandle names the resource");
+		return invalid(RULE_API_VALUE, NULL,
+			       "exactly one of hGlobalShare and hNtHandle names the resource");
 	if (args->hGlobalShare != 0) {
-		status = share_find_global(shares, args->hGlobalShare, SHARE_RESOURCE,
-					   "hGlobalShare", &set.shares[0]);
+		status = share_find_global(shares, call->process->identity.user, args->hGlobalShare,
+					   SHARE_RESOURCE, "hGlobalShare", &set.shares[0]);
 	} else {
 		status = share_find_nt(shares, (uintptr_t)args->hNtHandle, SHARE_RESOURCE,
 				       "hNtHandle", &set);

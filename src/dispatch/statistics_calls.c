@@ -8,12 +8,9 @@
  */
 #include <string.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
+#include "dispatch/rights.h"
 #include "object/owner/control.h"
-
-/* What GetCurrentProcess() answers. */
-#define CURRENT_PROCESS ((HANDLE)(intptr_t)-1)
 
 enum { NS_PER_TIME_UNIT = 100 };
 
@@ -86,21 +83,21 @@ static NTSTATUS check_segment(const struct question *question, const char *name)
 	uint32_t count = question->adapter->info->counted_segment_count;
 
 	if (question->selector >= count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, name,
-			      "is %u, and there are %u segments", question->selector, count);
+		return invalid(RULE_API_VALUE, name, "is %u, and there are %u segments",
+			       question->selector, count);
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS fill_segment(const struct question *question)
 {
 	D3DKMT_QUERYSTATISTICS_SEGMENT_INFORMATION *answer = &question->result->SegmentInformation;
-	const struct miniport_segment *segment;
 	struct vidmm_segment_usage usage = { 0 };
 	NTSTATUS status = check_segment(question, "QuerySegment.SegmentId");
 
 	if (!NT_SUCCESS(status))
 		return status;
-	segment = &question->adapter->info->segments[question->selector];
+	const struct miniport_segment *segment =
+		&question->adapter->info->segments[question->selector];
 	(void)!vidmm_segment_usage(question->adapter->memory, question->selector + 1, &usage);
 	answer->CommitLimit = segment->commit_limit_bytes;
 	/* Memory is taken when something comes in: what is committed is resident. */
@@ -131,14 +128,12 @@ static NTSTATUS fill_process(const struct question *question)
 {
 	D3DKMT_QUERYSTATISTICS_PROCESS_INFORMATION *answer = &question->result->ProcessInformation;
 	struct dxg_process *process = question->call->process;
-	struct list *link;
 
 	answer->NodeCount = question->adapter->info->node_count;
 	answer->VidPnSourceCount = question->adapter->info->video_present_sources;
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->adapters) {
-		const struct vidmm_account *account =
-			&container_of(link, struct process_adapter, link)->memory.account;
+	list_each (struct process_adapter, each, &process->adapters, link) {
+		const struct vidmm_account *account = &each->memory.account;
 
 		answer->SystemMemory.BytesAllocated +=
 			atomic_load_explicit(&account->committed_bytes, memory_order_relaxed);
@@ -207,17 +202,15 @@ static NTSTATUS fill_process_group(const struct question *question)
 	struct process_adapter *process_adapter;
 	struct vidmm_process_usage usage;
 	struct vidmm_segment_usage segment;
-	struct vidmm_memory_info info;
-	NTSTATUS status;
 
 	if (question->selector >= VIDMM_GROUPS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "QueryProcessSegmentGroup",
-			      "is %u, not 0 (local) or 1 (non-local)", question->selector);
-	status = find_process(question, &process_adapter);
+		return invalid(RULE_API_VALUE, "QueryProcessSegmentGroup",
+			       "is %u, not 0 (local) or 1 (non-local)", question->selector);
+	NTSTATUS status = find_process(question, &process_adapter);
 	if (!NT_SUCCESS(status))
 		return status;
-	info = vidmm_process_memory_info(&process_adapter->memory,
-					 (enum vidmm_group)question->selector);
+	struct vidmm_memory_info info = vidmm_process_memory_info(
+		&process_adapter->memory, (enum vidmm_group)question->selector);
 	answer->Budget = info.budget_bytes;
 	answer->Requested = info.usage_bytes;
 	for (uint32_t id = 1; vidmm_process_segment_usage(&process_adapter->memory, id, &usage) &&
@@ -249,12 +242,12 @@ static NTSTATUS fill_node(const struct question *question)
 {
 	D3DKMT_QUERYSTATISTICS_NODE_INFORMATION *answer = &question->result->NodeInformation;
 	uint32_t node_count = question->adapter->info->node_count;
-	struct sched_node_statistics statistics;
 
 	if (question->selector >= node_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "QueryNode.NodeId",
-			      "is %u, and there are %u nodes", question->selector, node_count);
-	statistics = sched_node_statistics(question->adapter->sched, question->selector);
+		return invalid(RULE_API_VALUE, "QueryNode.NodeId", "is %u, and there are %u nodes",
+			       question->selector, node_count);
+	struct sched_node_statistics statistics =
+		sched_node_statistics(question->adapter->sched, question->selector);
 	add_packets(&answer->GlobalInformation, &statistics.clients, D3DKMT_RenderCommandBuffer,
 		    D3DKMT_ClientRenderBuffer);
 	add_packets(&answer->GlobalInformation, &statistics.system, D3DKMT_SystemCommandBuffer,
@@ -300,17 +293,18 @@ NTSTATUS dispatch_query_statistics(struct call *call, D3DKMT_QUERYSTATISTICS *ar
 	if (!NT_SUCCESS(status))
 		return status;
 	if ((uint32_t)args->Type >= ARRAY_SIZE(answers))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-			      "is %u, and the last one is %u", (unsigned)args->Type,
-			      (unsigned)D3DKMT_QUERYSTATISTICS_PHYSICAL_ADAPTER);
+		return invalid(RULE_API_VALUE, "Type", "is %u, and the last one is %u",
+			       (unsigned)args->Type,
+			       (unsigned)D3DKMT_QUERYSTATISTICS_PHYSICAL_ADAPTER);
 	if (!answers[args->Type])
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "Type",
 			      "is %u; nodes are not counted by process, and there is neither a "
 			      "display nor a sensor to ask",
 			      (unsigned)args->Type);
-	if (is_about_process(args->Type) && args->hProcess && args->hProcess != CURRENT_PROCESS)
-		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, "hProcess",
-			      "is neither NULL nor -1, and a process asks about itself only");
+	if (is_about_process(args->Type))
+		status = call_check_own_process(call, args->hProcess);
+	if (!NT_SUCCESS(status))
+		return status;
 	memset(&args->QueryResult, 0, sizeof(args->QueryResult));
 	return answers[args->Type](&question);
 }

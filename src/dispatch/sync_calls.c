@@ -2,15 +2,14 @@
 /*
  * sync_calls.c - synchronization objects: create, open, destroy.
  */
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 
 static NTSTATUS check_engines(UINT engine_mask)
 {
 	if (engine_mask > 1)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EngineAffinity",
-			      "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
-			      engine_mask);
+		return invalid(RULE_API_VALUE, "EngineAffinity",
+			       "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
+			       engine_mask);
 	return STATUS_SUCCESS;
 }
 
@@ -20,12 +19,11 @@ static NTSTATUS check_sharing(const char *argument, enum sync_kind kind,
 			      D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags)
 {
 	if (flags.NtSecuritySharing && !flags.Shared)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "has NtSecuritySharing without Shared");
+		return invalid(RULE_API_VALUE, argument, "has NtSecuritySharing without Shared");
 	if (kind == SYNC_MONITORED_FENCE && flags.Shared && !flags.NtSecuritySharing)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "has Shared without NtSecuritySharing, and a monitored fence is "
-			      "shared by NT handle only");
+		return invalid(RULE_API_VALUE, argument,
+			       "has Shared without NtSecuritySharing, and a monitored fence is "
+			       "shared by NT handle only");
 	return STATUS_SUCCESS;
 }
 
@@ -34,20 +32,20 @@ static NTSTATUS check_access(const char *argument, enum sync_kind kind,
 			     D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags)
 {
 	if (flags.NoSignal && flags.NoWait)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "has both NoSignal and NoWait, and one excludes the other");
+		return invalid(RULE_API_VALUE, argument,
+			       "has both NoSignal and NoWait, and one excludes the other");
 	if ((flags.NoSignal || flags.NoWait || flags.TopOfPipeline) && kind != SYNC_MONITORED_FENCE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, argument,
-			      "has NoSignal, NoWait or TopOfPipeline, which are for monitored "
-			      "fences, and this is %s",
-			      sync_kind_name(kind));
+		return invalid(RULE_API_SYNC_KIND, argument,
+			       "has NoSignal, NoWait or TopOfPipeline, which are for monitored "
+			       "fences, and this is %s",
+			       sync_kind_name(kind));
 	if (flags.SignalByKmd && kind != SYNC_CPU_NOTIFICATION)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, argument,
-			      "has SignalByKmd, which is for CPU notifications, and this is %s",
-			      sync_kind_name(kind));
+		return invalid(RULE_API_SYNC_KIND, argument,
+			       "has SignalByKmd, which is for CPU notifications, and this is %s",
+			       sync_kind_name(kind));
 	if (flags.SignalByKmd && flags.Shared)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, argument,
-			      "has SignalByKmd and Shared, and the driver tells one client");
+		return invalid(RULE_API_VALUE, argument,
+			       "has SignalByKmd and Shared, and the driver tells one client");
 	return STATUS_SUCCESS;
 }
 
@@ -73,8 +71,8 @@ static enum share_scheme scheme_of(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags)
 static NTSTATUS check_semaphore(UINT initial_count, UINT max_count)
 {
 	if (initial_count > max_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "InitialCount",
-			      "is %u, and MaxCount is %u", initial_count, max_count);
+		return invalid(RULE_API_VALUE, "InitialCount", "is %u, and MaxCount is %u",
+			       initial_count, max_count);
 	return STATUS_SUCCESS;
 }
 
@@ -112,9 +110,9 @@ NTSTATUS dispatch_create_synchronization_object(struct call *call,
 	case D3DDDI_PERIODIC_MONITORED_FENCE:
 	case D3DDDI_SYNCHRONIZATION_TYPE_LIMIT:
 	default:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "Info.Type",
-			      "is %u, and this call makes mutexes (1) and semaphores (2)",
-			      args->Info.Type);
+		return invalid(RULE_API_SYNC_KIND, "Info.Type",
+			       "is %u, and this call makes mutexes (1) and semaphores (2)",
+			       args->Info.Type);
 	}
 	if (NT_SUCCESS(status))
 		status = create(call, &options, &names);
@@ -137,10 +135,9 @@ static NTSTATUS refuse_periodic(const struct call *call,
 					   "PeriodicMonitoredFence.hAdapter", -1, handle,
 					   "an adapter");
 	object_put(object);
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-		      "PeriodicMonitoredFence.VidPnTargetId",
-		      "%u is no display target: the adapter has none",
-		      info->PeriodicMonitoredFence.VidPnTargetId);
+	return invalid(RULE_API_VALUE, "PeriodicMonitoredFence.VidPnTargetId",
+		       "%u is no display target: the adapter has none",
+		       info->PeriodicMonitoredFence.VidPnTargetId);
 }
 
 /* The member of the union that the type chooses. An event is captured last: it has to be closed. */
@@ -168,8 +165,8 @@ static NTSTATUS decode_kind(const struct call *call, const D3DDDI_SYNCHRONIZATIO
 		return refuse_periodic(call, info);
 	case D3DDDI_SYNCHRONIZATION_TYPE_LIMIT:
 	default:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Info.Type",
-			      "is %u, which is no kind of sync object", info->Type);
+		return invalid(RULE_API_VALUE, "Info.Type",
+			       "is %u, which is no kind of sync object", info->Type);
 	}
 }
 
@@ -192,8 +189,9 @@ static NTSTATUS decode_create2(const struct call *call,
 	    info->Flags.Value != 0) /* what is refused is a flag that is set */
 		status = check_flags(options->kind, info->Flags);
 	if (NT_SUCCESS(status) && options->kind == SYNC_CPU_NOTIFICATION)
-		status = event_capture((uintptr_t)info->CPUNotification.Event,
-				       "CPUNotification.Event", &options->event);
+		status =
+			event_capture(call->process->ledger, (uintptr_t)info->CPUNotification.Event,
+				      "CPUNotification.Event", &options->event);
 	return status;
 }
 
@@ -227,16 +225,16 @@ NTSTATUS dispatch_create_synchronization_object2(struct call *call,
 NTSTATUS dispatch_destroy_synchronization_object(struct call *call,
 						 D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *args)
 {
-	struct dxg_sync_object *sync = call_sync_object(call, 0);
+	struct dxg_sync_object *sync = object_as(sync_object, call->objects[0]);
 
 	share_sweep(call->process->shares);
 	if (sync->access.is_owned)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_OWNED, "hSyncObject",
-			      "0x%08x is the fence of a paging queue and ends with that",
-			      args->hSyncObject);
+		return invalid(RULE_API_SYNC_OWNED, "hSyncObject",
+			       "0x%08x is the fence of a paging queue and ends with that",
+			       args->hSyncObject);
 	if (!sync_object_destroy_and_put(sync))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSyncObject",
-			      "0x%08x was destroyed by another thread", args->hSyncObject);
+		return invalid(RULE_API_HANDLE, "hSyncObject",
+			       "0x%08x was destroyed by another thread", args->hSyncObject);
 	call_forget_object(call, 0);
 	return STATUS_SUCCESS;
 }
@@ -250,8 +248,9 @@ NTSTATUS dispatch_open_synchronization_object(struct call *call,
 	struct dxg_sync_object *sync;
 	struct share *share;
 
-	NTSTATUS status = share_find_global(call->process->shares, args->hSharedHandle,
-					    SHARE_SYNC_OBJECT, "hSharedHandle", &share);
+	NTSTATUS status =
+		share_find_global(call->process->shares, call->process->identity.user,
+				  args->hSharedHandle, SHARE_SYNC_OBJECT, "hSharedHandle", &share);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = sync_object_open(call->process, NULL, share, &access, &sync);

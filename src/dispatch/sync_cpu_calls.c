@@ -4,7 +4,6 @@
  */
 #include <unistd.h>
 
-#include "base/refusal.h"
 #include "dispatch/dispatch.h"
 #include "object/fence/sync_wait.h"
 #include "trace/trace.h"
@@ -29,14 +28,12 @@ static NTSTATUS check_fence(const struct dxg_device *device, const struct dxg_sy
 			    uint32_t index, enum purpose purpose)
 {
 	if (fence->device && fence->device != device)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "ObjectHandleArray",
-				   index, "is of another device than 0x%08x",
-				   device->object.handle);
+		return invalid_item(RULE_API_HANDLE, "ObjectHandleArray", index,
+				    "is of another device than 0x%08x", device->object.handle);
 	if (fence->body->kind != SYNC_MONITORED_FENCE)
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND,
-				   "ObjectHandleArray", index,
-				   "is %s, and the CPU can only use monitored fences",
-				   sync_kind_name(fence->body->kind));
+		return invalid_item(RULE_API_SYNC_KIND, "ObjectHandleArray", index,
+				    "is %s, and the CPU can only use monitored fences",
+				    sync_kind_name(fence->body->kind));
 	if (!(purpose == TO_SIGNAL ? fence->access.may_signal : fence->access.may_wait))
 		return refuse_item(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, "ObjectHandleArray",
 				   index, "was opened without the right to %s",
@@ -48,12 +45,13 @@ static NTSTATUS find_fence(const struct call *call, const struct dxg_device *dev
 			   D3DKMT_HANDLE handle, enum purpose purpose, struct fence_list *list)
 {
 	uint32_t index = list->count;
-	NTSTATUS status = call_find_sync_object(call, "ObjectHandleArray", index, handle,
-						&list->fences[index]);
+	struct object *found = NULL;
+	NTSTATUS status = call_find_object(call, &sync_object_class, "ObjectHandleArray", index,
+					   handle, &found);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	list->count++;
+	list->fences[list->count++] = object_as(sync_object, found);
 	return check_fence(device, list->fences[index], index, purpose);
 }
 
@@ -64,7 +62,7 @@ static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HAND
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (count == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "ObjectCount", "is 0");
+		return invalid(RULE_API_COUNT, "ObjectCount", "is 0");
 	list->fences = call_take_room(call, (uint64_t)count * sizeof(*list->fences));
 	list->values = (const uint64_t *)values; /* two names of one type */
 	if (!list->fences)
@@ -81,12 +79,11 @@ static NTSTATUS check_forward(const struct fence_list *list)
 	for (uint32_t i = 0; i < list->count; i++) {
 		uint64_t now = fence_value(&list->fences[i]->body->fence);
 		if (list->values[i] < now)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_FENCE_BACKWARDS,
-					   "FenceValueArray", i,
-					   "is %llu, and the fence is at %llu; AllowFenceRewind "
-					   "is not set",
-					   (unsigned long long)list->values[i],
-					   (unsigned long long)now);
+			return invalid_item(RULE_API_FENCE_BACKWARDS, "FenceValueArray", i,
+					    "is %llu, and the fence is at %llu; AllowFenceRewind "
+					    "is not set",
+					    (unsigned long long)list->values[i],
+					    (unsigned long long)now);
 	}
 	return STATUS_SUCCESS;
 }
@@ -106,15 +103,13 @@ dispatch_signal_synchronization_object_from_cpu(struct call *call,
 						D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU *args)
 {
 	struct fence_list list = { 0 };
-	NTSTATUS status = STATUS_SUCCESS;
 
 	if (args->Flags.SignalAtSubmission || args->Flags.EnqueueCpuEvent)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Flags",
-			      "has %s, which is for signals in a queue",
-			      args->Flags.SignalAtSubmission ? "SignalAtSubmission"
-							     : "EnqueueCpuEvent");
-	status = find_fences(call, args->ObjectCount, args->ObjectHandleArray,
-			     args->FenceValueArray, TO_SIGNAL, &list);
+		return invalid(RULE_API_VALUE, "Flags", "has %s, which is for signals in a queue",
+			       args->Flags.SignalAtSubmission ? "SignalAtSubmission"
+							      : "EnqueueCpuEvent");
+	NTSTATUS status = find_fences(call, args->ObjectCount, args->ObjectHandleArray,
+				      args->FenceValueArray, TO_SIGNAL, &list);
 	if (NT_SUCCESS(status))
 		status = device_check_alive(call_device(call, 0));
 	if (NT_SUCCESS(status) && !args->Flags.AllowFenceRewind)
@@ -145,7 +140,8 @@ static NTSTATUS wait_for(struct call *call, const struct fence_list *list, HANDL
 				     list->values[i]);
 	if (!event_handle)
 		return sync_wait_here(&request);
-	NTSTATUS status = event_capture((uintptr_t)event_handle, "hAsyncEvent", &event);
+	NTSTATUS status = event_capture(call->process->ledger, (uintptr_t)event_handle,
+					"hAsyncEvent", &event);
 	if (NT_SUCCESS(status))
 		status = sync_wait_by_event(&request, &event, false);
 	return status;
@@ -167,7 +163,7 @@ dispatch_wait_for_synchronization_object_from_cpu(struct call *call,
 
 NTSTATUS dispatch_create_sync_file(struct call *call, D3DKMT_CREATESYNCFILE *args)
 {
-	struct dxg_sync_object *fence = call_sync_object(call, 1);
+	struct dxg_sync_object *fence = object_as(sync_object, call->objects[1]);
 	struct dxg_device *device = call_device(call, 0);
 	const uint64_t value = args->FenceValue;
 	const struct sync_wait_request request = {
@@ -181,17 +177,16 @@ NTSTATUS dispatch_create_sync_file(struct call *call, D3DKMT_CREATESYNCFILE *arg
 	int descriptor;
 
 	if (fence->device && fence->device != device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hMonitoredFence",
-			      "0x%08x is of another device than 0x%08x", fence->object.handle,
-			      device->object.handle);
+		return invalid(RULE_API_HANDLE, "hMonitoredFence",
+			       "0x%08x is of another device than 0x%08x", fence->object.handle,
+			       device->object.handle);
 	if (fence->body->kind != SYNC_MONITORED_FENCE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SYNC_KIND, "hMonitoredFence",
-			      "0x%08x is %s", fence->object.handle,
-			      sync_kind_name(fence->body->kind));
+		return invalid(RULE_API_SYNC_KIND, "hMonitoredFence", "0x%08x is %s",
+			       fence->object.handle, sync_kind_name(fence->body->kind));
 	if (!fence->access.may_wait)
 		return refuse(STATUS_ACCESS_DENIED, RULE_API_SYNC_ACCESS, "hMonitoredFence",
 			      "0x%08x was opened without the right to wait", fence->object.handle);
-	NTSTATUS status = event_create(&event, &descriptor);
+	NTSTATUS status = event_create(call->process->ledger, &event, &descriptor);
 	if (!NT_SUCCESS(status))
 		return status;
 	trace_fence_wait_cpu(call->process->id, fence->object.handle, value);

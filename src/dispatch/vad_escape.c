@@ -6,15 +6,14 @@
 #include "base/refusal.h"
 #include "dispatch/escapes.h"
 #include "object/owner/control.h"
-#include "object/memory/gpu_addresses.h"
 
 enum { PAGE_BYTES = 4096, PAGE_BYTES_64K = 65536 };
 
 static NTSTATUS check_adapter_index(UINT index)
 {
 	if (index != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PhysicalAdapterIndex",
-			      "is %u, and an unlinked adapter has only number 0", index);
+		return invalid(RULE_API_VALUE, "PhysicalAdapterIndex",
+			       "is %u, and an unlinked adapter has only number 0", index);
 	return STATUS_SUCCESS;
 }
 
@@ -81,28 +80,26 @@ static DXGK_PTE pte_of(const struct miniport_pte *entry)
 static NTSTATUS check_path(const struct gpuva_shape *shape, const D3DKMT_GET_PTE *args)
 {
 	if (args->PageTableLevel >= shape->answer.level_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PageTableLevel",
-			      "is %u, and there are %u levels", args->PageTableLevel,
-			      shape->answer.level_count);
+		return invalid(RULE_API_VALUE, "PageTableLevel", "is %u, and there are %u levels",
+			       args->PageTableLevel, shape->answer.level_count);
 	if (args->b64KBPte &&
 	    (shape->answer.leaf_table_64k_bytes == 0 || args->PageTableLevel > 1 ||
 	     (args->PageTableLevel == 1 && !shape->answer.has_dual_entries)))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "b64KBPte",
-			      "is set, and tables of level %u have no entries for 64 KiB pages",
-			      args->PageTableLevel);
+		return invalid(RULE_API_VALUE, "b64KBPte",
+			       "is set, and tables of level %u have no entries for 64 KiB pages",
+			       args->PageTableLevel);
 	if (args->NumPtes == 0 || args->NumPtes > D3DKMT_GET_PTE_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_COUNT, "NumPtes",
-			      "is %u, not 1 to %d", args->NumPtes, D3DKMT_GET_PTE_MAX);
+		return invalid(RULE_API_COUNT, "NumPtes", "is %u, not 1 to %d", args->NumPtes,
+			       D3DKMT_GET_PTE_MAX);
 	for (uint32_t level = args->PageTableLevel; level < shape->answer.level_count; level++) {
 		uint64_t count = level == 0 && args->b64KBPte
 					 ? gpuva_shape_wide_count(shape)
 					 : gpuva_shape_entry_count(shape, level);
 
 		if (args->PageTableIndex[level] >= count)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-					   "PageTableIndex", level,
-					   "is %u, and a table of that level has %llu entries",
-					   args->PageTableIndex[level], (unsigned long long)count);
+			return invalid_item(RULE_API_VALUE, "PageTableIndex", level,
+					    "is %u, and a table of that level has %llu entries",
+					    args->PageTableIndex[level], (unsigned long long)count);
 	}
 	return STATUS_SUCCESS;
 }
@@ -186,8 +183,8 @@ NTSTATUS escape_vad(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 				(unsigned)args->GetVads.Command);
 		break;
 	default:
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "GetVads.Command",
-				"is %u, not 0 to 5", (unsigned)args->GetVads.Command);
+		status = invalid(RULE_API_VALUE, "GetVads.Command", "is %u, not 0 to 5",
+				 (unsigned)args->GetVads.Command);
 		break;
 	}
 	args->GetVads.Status = status;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/refusal.h"
 #include "dispatch/escapes.h"
+#include "dispatch/rights.h"
 #include "object/owner/control.h"
 
 /* A client's bit and ours. */
@@ -84,8 +85,8 @@ static NTSTATUS check_flags(const struct option *options, size_t count, uint32_t
 static NTSTATUS check_mode(D3DKMT_VERIFIER_OPTION_MODE mode)
 {
 	if (mode != D3DKMT_VERIFIER_OPTION_QUERY && mode != D3DKMT_VERIFIER_OPTION_SET)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Mode",
-			      "is %u, not 0 (query) or 1 (set)", (unsigned)mode);
+		return invalid(RULE_API_VALUE, "Mode", "is %u, not 0 (query) or 1 (set)",
+			       (unsigned)mode);
 	return STATUS_SUCCESS;
 }
 
@@ -95,20 +96,19 @@ static NTSTATUS adapter_flags(const struct escape *escape, D3DKMT_ADAPTER_VERIFI
 {
 	struct vidmm *memory = escape->adapter->memory;
 	uint32_t flags = args->Data.VidMmFlags.Value;
-	NTSTATUS status;
 
 	if (args->Mode == D3DKMT_VERIFIER_OPTION_QUERY) {
 		args->Data.VidMmFlags.Value = flags_of(adapter_options, ARRAY_SIZE(adapter_options),
 						       vidmm_options(memory));
 		return STATUS_SUCCESS;
 	}
-	status = check_flags(adapter_options, ARRAY_SIZE(adapter_options), ADAPTER_FLAGS_KNOWN,
-			     flags);
+	NTSTATUS status = check_flags(adapter_options, ARRAY_SIZE(adapter_options),
+				      ADAPTER_FLAGS_KNOWN, flags);
 	if (!NT_SUCCESS(status))
 		return status;
 	if ((flags & ALWAYS_DISCARD_OFFER) && (flags & NEVER_DISCARD_OFFER))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "VidMmFlags",
-			      "asks for offers to be discarded always and never");
+		return invalid(RULE_MM_CONTROL, "VidMmFlags",
+			       "asks for offers to be discarded always and never");
 	vidmm_set_options(memory, options_of(adapter_options, ARRAY_SIZE(adapter_options), flags));
 	return STATUS_SUCCESS;
 }
@@ -131,7 +131,7 @@ static uint64_t ns_to_units(uint64_t ns)
 static NTSTATUS check_interval(const char *name, uint64_t units)
 {
 	if (units == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, name, "is 0");
+		return invalid(RULE_API_VALUE, name, "is 0");
 	return STATUS_SUCCESS;
 }
 
@@ -146,10 +146,10 @@ NTSTATUS escape_set_trim_intervals(const struct escape *escape, const struct tri
 	if (!NT_SUCCESS(status))
 		return status;
 	if (units->shortest.units > units->longest.units)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, units->longest.name,
-			      "is %llu, below the shortest interval of %llu",
-			      (unsigned long long)units->longest.units,
-			      (unsigned long long)units->shortest.units);
+		return invalid(RULE_API_VALUE, units->longest.name,
+			       "is %llu, below the shortest interval of %llu",
+			       (unsigned long long)units->longest.units,
+			       (unsigned long long)units->shortest.units);
 	const struct vidmm_trim_intervals intervals = {
 		.shortest_ns = units_to_ns(units->shortest.units),
 		.longest_ns = units_to_ns(units->longest.units),
@@ -187,6 +187,9 @@ NTSTATUS escape_adapter_verifier(const struct escape *escape)
 		return status;
 	memcpy(&args, escape->data, sizeof(args));
 	status = check_mode(args.Mode);
+	if (NT_SUCCESS(status) && args.Mode == D3DKMT_VERIFIER_OPTION_SET)
+		status = call_check_controller(escape->call, "Mode",
+					       "sets options of the adapter, which others use");
 	if (!NT_SUCCESS(status))
 		return status;
 	if (args.Type == D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS)
@@ -194,8 +197,8 @@ NTSTATUS escape_adapter_verifier(const struct escape *escape)
 	else if (args.Type == D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_TRIM_INTERVAL)
 		status = adapter_trim_interval(escape, &args);
 	else
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-				"is %u, not 1000 or 1001", (unsigned)args.Type);
+		status = invalid(RULE_API_VALUE, "Type", "is %u, not 1000 or 1001",
+				 (unsigned)args.Type);
 	if (NT_SUCCESS(status))
 		memcpy(escape->data, &args, sizeof(args));
 	return status;
@@ -206,15 +209,14 @@ NTSTATUS escape_adapter_verifier(const struct escape *escape)
 static NTSTATUS process_flags(struct vidmm_process *process, D3DKMT_PROCESS_VERIFIER_OPTION *args)
 {
 	uint32_t flags = args->Data.VidMmFlags.Value;
-	NTSTATUS status;
 
 	if (args->Mode == D3DKMT_VERIFIER_OPTION_QUERY) {
 		args->Data.VidMmFlags.Value = flags_of(process_options, ARRAY_SIZE(process_options),
 						       vidmm_process_options(process));
 		return STATUS_SUCCESS;
 	}
-	status = check_flags(process_options, ARRAY_SIZE(process_options), PROCESS_FLAGS_KNOWN,
-			     flags);
+	NTSTATUS status = check_flags(process_options, ARRAY_SIZE(process_options),
+				      PROCESS_FLAGS_KNOWN, flags);
 	if (NT_SUCCESS(status))
 		vidmm_process_set_options(
 			process, options_of(process_options, ARRAY_SIZE(process_options), flags));
@@ -256,8 +258,8 @@ NTSTATUS escape_process_verifier(const struct escape *escape)
 	else if (args.Type == D3DKMT_PROCESS_VERIFIER_OPTION_VIDMM_RESTRICT_BUDGET)
 		process_budget(process, &args);
 	else
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-				"is %u, not 1000 or 1001", (unsigned)args.Type);
+		status = invalid(RULE_API_VALUE, "Type", "is %u, not 1000 or 1001",
+				 (unsigned)args.Type);
 	if (NT_SUCCESS(status))
 		memcpy(escape->data, &args, sizeof(args));
 	return status;

@@ -9,6 +9,7 @@
 #include "base/refusal.h"
 #include "dispatch/allocation_list.h"
 #include "dispatch/escapes.h"
+#include "dispatch/rights.h"
 #include "object/owner/control.h"
 #include "object/memory/resource.h"
 
@@ -35,8 +36,8 @@ static NTSTATUS set_fault(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args
 			      faults, FAULTS_BUILT);
 	if (args->SetFault.NeverDiscardOfferedAllocation &&
 	    args->SetFault.AlwaysDiscardOfferedAllocation)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "SetFault",
-			      "asks for offers to be discarded always and never");
+		return invalid(RULE_MM_CONTROL, "SetFault",
+			       "asks for offers to be discarded always and never");
 	options &= ~(uint32_t)(VIDMM_NO_DEMOTION | VIDMM_NEVER_DISCARD_OFFERS |
 			       VIDMM_ALWAYS_DISCARD_OFFERS);
 	options |= args->SetFault.NoDemotion ? VIDMM_NO_DEMOTION : 0;
@@ -60,19 +61,18 @@ static NTSTATUS find_evicted(const struct escape *escape, const D3DKMT_VIDMM_ESC
 			     struct allocation_list *list)
 {
 	struct dxg_resource *resource;
-	NTSTATUS status;
 
 	if (args->Evict.ResourceHandle != 0 && args->Evict.AllocationHandle != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Evict.AllocationHandle",
-			      "is given together with a resource");
+		return invalid(RULE_API_VALUE, "Evict.AllocationHandle",
+			       "is given together with a resource");
 	if (!escape->device)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-			      "is 0, and handles of allocations and resources are a device's");
+		return invalid(RULE_API_HANDLE, "hDevice",
+			       "is 0, and handles of allocations and resources are a device's");
 	if (args->Evict.AllocationHandle != 0)
 		return allocation_list_decode(escape->call, escape->device,
 					      "Evict.AllocationHandle",
 					      &args->Evict.AllocationHandle, "one", 1, list);
-	status =
+	NTSTATUS status =
 		call_find_resource(escape->call, escape->device, "Evict.ResourceHandle", -1,
 				   args->Evict.ResourceHandle, STATUS_INVALID_PARAMETER, &resource);
 	if (!NT_SUCCESS(status))
@@ -93,6 +93,11 @@ static NTSTATUS evict(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (args->Evict.ResourceHandle == 0 && args->Evict.AllocationHandle == 0) {
+		if (!process)
+			status = call_check_controller(escape->call, "Evict.hProcess",
+						       "is NULL, which evicts what is everybody's");
+		if (!NT_SUCCESS(status))
+			return status;
 		vidmm_evict_selected(escape->adapter->memory,
 				     &(struct vidmm_selection){ .process = process });
 		return STATUS_SUCCESS;
@@ -108,21 +113,19 @@ static NTSTATUS evict(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 /* Bodies of a shared resource stay as long as it does. */
 static NTSTATUS evict_resource(const struct escape *escape, struct resource_body *body)
 {
-	const struct vidmm_allocation **memory;
 	uint32_t count = 0;
-	struct list *link;
 
 	lock_acquire(&body->lock);
 	uint32_t body_count = body->body_count;
 	lock_release(&body->lock);
-	memory = call_take(escape->call, (uint64_t)body_count * sizeof(*memory));
+	const struct vidmm_allocation **memory =
+		call_take(escape->call, (uint64_t)body_count * sizeof(*memory));
 	if (!memory)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&body->lock);
-	list_for_each (link, &body->bodies) {
+	list_each (struct allocation_body, each, &body->bodies, resource_link) {
 		if (count < body_count)
-			memory[count++] =
-				&container_of(link, struct allocation_body, resource_link)->memory;
+			memory[count++] = &each->memory;
 	}
 	lock_release(&body->lock);
 	for (uint32_t i = 0; i < count; i++)
@@ -151,13 +154,13 @@ static NTSTATUS evict_by_criteria(const struct escape *escape, D3DKMT_VIDMM_ESCA
 	const D3DKMT_EVICTION_CRITERIA *criteria = &args->EvictByCriteria;
 
 	if (criteria->Flags.Reserved != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "EvictByCriteria.Flags",
-			      "is 0x%x, which has reserved bits set", criteria->Value);
+		return invalid(RULE_API_RESERVED, "EvictByCriteria.Flags",
+			       "is 0x%x, which has reserved bits set", criteria->Value);
 	if (criteria->MaximumSize != 0 && criteria->MaximumSize < criteria->MinimumSize)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-			      "EvictByCriteria.MaximumSize", "is %llu, below the minimum of %llu",
-			      (unsigned long long)criteria->MaximumSize,
-			      (unsigned long long)criteria->MinimumSize);
+		return invalid(RULE_API_VALUE, "EvictByCriteria.MaximumSize",
+			       "is %llu, below the minimum of %llu",
+			       (unsigned long long)criteria->MaximumSize,
+			       (unsigned long long)criteria->MinimumSize);
 	/* Nothing is a primary where there is no display. */
 	if (criteria->Flags.Primary)
 		return STATUS_SUCCESS;
@@ -206,8 +209,8 @@ static NTSTATUS check_defrag(const struct escape *escape, const D3DKMT_VIDMM_ESC
 				      "fails because FailDefragPass is set");
 		return STATUS_SUCCESS;
 	default:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.Operation",
-			      "is %u, not 0 to 4", (unsigned)args->Defrag.Operation);
+		return invalid(RULE_API_VALUE, "Defrag.Operation", "is %u, not 0 to 4",
+			       (unsigned)args->Defrag.Operation);
 	}
 }
 
@@ -224,11 +227,15 @@ static NTSTATUS defrag(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 	uint32_t segment = args->Defrag.SegmentId;
 	NTSTATUS status = check_defrag(escape, args);
 
+	if (NT_SUCCESS(status) &&
+	    args->Defrag.Operation != D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS)
+		status = call_check_controller(escape->call, "Defrag.Operation",
+					       "moves what is everybody's");
 	if (!NT_SUCCESS(status))
 		return status;
 	if (!vidmm_fragmentation(memory, segment, &before))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Defrag.SegmentId",
-			      "is %u, which is no segment with addresses of its own", segment);
+		return invalid(RULE_API_VALUE, "Defrag.SegmentId",
+			       "is %u, which is no segment with addresses of its own", segment);
 	if (args->Defrag.Operation != D3DKMT_DEFRAG_ESCAPE_GET_FRAGMENTATION_STATS)
 		status = vidmm_defragment(memory, segment, &how);
 	if (!NT_SUCCESS(status))
@@ -243,26 +250,25 @@ static NTSTATUS defrag(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 
 static NTSTATUS delay_execution(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
-	struct dxg_paging_queue *queue;
+	struct object *found = NULL;
 	uint64_t fence_value = 0;
-	NTSTATUS status;
 
 	if (args->DelayExecution.PhysicalAdapterIndex != 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-			      "DelayExecution.PhysicalAdapterIndex",
-			      "is %u, and an unlinked adapter has only number 0",
-			      args->DelayExecution.PhysicalAdapterIndex);
+		return invalid(RULE_API_VALUE, "DelayExecution.PhysicalAdapterIndex",
+			       "is %u, and an unlinked adapter has only number 0",
+			       args->DelayExecution.PhysicalAdapterIndex);
 	if (args->DelayExecution.Milliseconds > CONTROL_LONGEST_DELAY_MS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-			      "DelayExecution.Milliseconds", "is %u, more than %d",
-			      args->DelayExecution.Milliseconds, CONTROL_LONGEST_DELAY_MS);
-	status = call_find_paging_queue(escape->call, "DelayExecution.hPagingQueue",
-					args->DelayExecution.hPagingQueue, &queue);
+		return invalid(RULE_API_VALUE, "DelayExecution.Milliseconds", "is %u, more than %d",
+			       args->DelayExecution.Milliseconds, CONTROL_LONGEST_DELAY_MS);
+	NTSTATUS status =
+		call_find_object(escape->call, &paging_queue_class, "DelayExecution.hPagingQueue",
+				 -1, args->DelayExecution.hPagingQueue, &found);
 	if (!NT_SUCCESS(status))
 		return status;
+	struct dxg_paging_queue *queue = object_as(paging_queue, found);
 	if (queue->device->adapter != escape->adapter)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE,
-				"DelayExecution.hPagingQueue", "is a queue of another adapter");
+		status = invalid(RULE_API_VALUE, "DelayExecution.hPagingQueue",
+				 "is a queue of another adapter");
 	else
 		status = control_delay(queue, args->DelayExecution.Milliseconds, &fence_value);
 	args->DelayExecution.PagingFenceValue = fence_value;
@@ -283,8 +289,8 @@ static NTSTATUS validate_integrity(const struct escape *escape, D3DKMT_VIDMM_ESC
 	uint32_t segment = args->VerifyIntegrity.SegmentId;
 
 	if (segment != 0 && !vidmm_segment_usage(escape->adapter->memory, segment, &usage))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "VerifyIntegrity.SegmentId",
-			      "is %u, which is no segment", segment);
+		return invalid(RULE_API_VALUE, "VerifyIntegrity.SegmentId",
+			       "is %u, which is no segment", segment);
 	return control_check_integrity(escape->adapter);
 }
 
@@ -324,8 +330,6 @@ static NTSTATUS set_trim_intervals(const struct escape *escape, D3DKMT_VIDMM_ESC
 
 static NTSTATUS set_eviction_config(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
-	(void)escape;
-	(void)args;
 	return not_built("Type",
 			 "is SET_EVICTION_CONFIG: of its timer neither the unit nor what it "
 			 "delays is documented, and evictions wait for none here");
@@ -333,32 +337,44 @@ static NTSTATUS set_eviction_config(const struct escape *escape, D3DKMT_VIDMM_ES
 
 static NTSTATUS test_hardware(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
-	(void)escape;
-	(void)args;
 	return not_built("Type", "is a test of hardware (RUN_COHERENCY_TEST to "
 				 "SUSPEND_CPU_ACCESS_TEST), for which there is none");
 }
 
-static NTSTATUS (*const actions[])(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args) = {
-	[D3DKMT_VIDMMESCAPETYPE_SETFAULT] = set_fault,
-	[D3DKMT_VIDMMESCAPETYPE_RUN_COHERENCY_TEST] = test_hardware,
-	[D3DKMT_VIDMMESCAPETYPE_RUN_UNMAP_TO_DUMMY_PAGE_TEST] = test_hardware,
-	[D3DKMT_VIDMMESCAPETYPE_APERTURE_CORRUPTION_CHECK] = test_hardware,
-	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_CPU_ACCESS_TEST] = test_hardware,
-	[D3DKMT_VIDMMESCAPETYPE_EVICT] = evict,
-	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_NT_HANDLE] = evict_by_nt_handle,
-	[D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO] = escape_vad,
-	[D3DKMT_VIDMMESCAPETYPE_SET_BUDGET] = set_budget,
-	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS] = suspend_process,
-	[D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS] = resume_process,
-	[D3DKMT_VIDMMESCAPETYPE_GET_BUDGET] = get_budget,
-	[D3DKMT_VIDMMESCAPETYPE_SET_TRIM_INTERVALS] = set_trim_intervals,
-	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA] = evict_by_criteria,
-	[D3DKMT_VIDMMESCAPETYPE_WAKE] = wake,
-	[D3DKMT_VIDMMESCAPETYPE_DEFRAG] = defrag,
-	[D3DKMT_VIDMMESCAPETYPE_DELAYEXECUTION] = delay_execution,
-	[D3DKMT_VIDMMESCAPETYPE_VALIDATE_INTEGRITY] = validate_integrity,
-	[D3DKMT_VIDMMESCAPETYPE_SET_EVICTION_CONFIG] = set_eviction_config,
+/* `touches`: why it takes a controller; NULL: it does not, or it looks for itself. */
+static const struct {
+	NTSTATUS (*run)(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args);
+	const char *touches;
+} actions[] = {
+	[D3DKMT_VIDMMESCAPETYPE_SETFAULT] = { set_fault,
+					      "is SETFAULT, which sets options of the adapter" },
+	[D3DKMT_VIDMMESCAPETYPE_RUN_COHERENCY_TEST] = { test_hardware, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_RUN_UNMAP_TO_DUMMY_PAGE_TEST] = { test_hardware, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_APERTURE_CORRUPTION_CHECK] = { test_hardware, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_CPU_ACCESS_TEST] = { test_hardware, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_EVICT] = { evict, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_NT_HANDLE] = { evict_by_nt_handle,
+							"is EVICT_BY_NT_HANDLE, which evicts what "
+							"others have open" },
+	[D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO] = { escape_vad, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_SET_BUDGET] = { set_budget,
+						"is SET_BUDGET, which changes the budgets of all" },
+	[D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS] = { suspend_process, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_RESUME_PROCESS] = { resume_process, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_GET_BUDGET] = { get_budget, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_SET_TRIM_INTERVALS] = { set_trim_intervals,
+							"is SET_TRIM_INTERVALS, which are the "
+							"adapter's" },
+	[D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA] = { evict_by_criteria,
+						       "is EVICT_BY_CRITERIA, which evicts what is "
+						       "everybody's" },
+	[D3DKMT_VIDMMESCAPETYPE_WAKE] = { wake, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_DEFRAG] = { defrag, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_DELAYEXECUTION] = { delay_execution, NULL },
+	[D3DKMT_VIDMMESCAPETYPE_VALIDATE_INTEGRITY] = { validate_integrity,
+							"is VALIDATE_INTEGRITY, for which "
+							"everybody stands still" },
+	[D3DKMT_VIDMMESCAPETYPE_SET_EVICTION_CONFIG] = { set_eviction_config, NULL },
 };
 
 NTSTATUS escape_vidmm(const struct escape *escape)
@@ -370,14 +386,17 @@ NTSTATUS escape_vidmm(const struct escape *escape)
 		return status;
 	memcpy(&args, escape->data, sizeof(args));
 	if ((uint32_t)args.Type >= ARRAY_SIZE(actions))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Type",
-			      "of the memory manager's escape is %u, and the last one is %zu",
-			      (unsigned)args.Type, ARRAY_SIZE(actions) - 1);
-	status = adapter_enter(escape->adapter);
+		return invalid(RULE_API_VALUE, "Type",
+			       "of the memory manager's escape is %u, and the last one is %zu",
+			       (unsigned)args.Type, ARRAY_SIZE(actions) - 1);
+	if (actions[args.Type].touches)
+		status = call_check_controller(escape->call, "Type", actions[args.Type].touches);
+	if (NT_SUCCESS(status))
+		status = adapter_enter(escape->adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	adapter_leave(escape->adapter);
-	status = actions[args.Type](escape, &args);
+	status = actions[args.Type].run(escape, &args);
 	if (NT_SUCCESS(status))
 		memcpy(escape->data, &args, sizeof(args));
 	return status;

@@ -13,7 +13,7 @@
  *
  * A policy orders equals by their uses. There are two, and room for more: a struct evict_policy.
  *   lru        the one not used for longest
- *   adaptive   the one whose next use is expected last, see evict_adaptive.c
+ *   adaptive   the one whose next use is expected last, see adaptive.c
  *
  * This only decides: nothing moves, nobody waits. Time is whatever number the caller counts uses
  * with; it never goes back. Locks: the segment's.
@@ -102,10 +102,12 @@ struct evict_policy {
 	const char *(*validate)(const void *state, struct evict_count *found);
 };
 
-extern const struct evict_policy evict_lru;
-extern const struct evict_policy evict_adaptive;
+/* THE list of policies; evict_<name> is in <name>.c. */
+#define EVICT_POLICIES(POLICY) POLICY(lru) POLICY(adaptive)
+#define EVICT_DECLARE(name)    extern const struct evict_policy evict_##name;
+EVICT_POLICIES(EVICT_DECLARE)
 
-/* All of them, a NULL behind the last (policies.c). */
+/* All of them, a NULL behind the last. */
 extern const struct evict_policy *const evict_policies[];
 /* By its name; NULL when there is none. */
 const struct evict_policy *evict_policy_find(const char *name);

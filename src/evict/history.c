@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * history.c - see history.h.
- */
 #include <assert.h>
 
 #include "evict/history.h"

@@ -30,7 +30,6 @@ static void lru_insert(void *state, struct evict_entry *entry)
 
 static void lru_remove(void *state, struct evict_entry *entry)
 {
-	(void)state;
 	list_remove(&entry->link);
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * policies.c - THE list of policies. A new one has a file of its own, a line in evict.h and one here.
- */
 #include <string.h>
 
 #include "evict/evict.h"
 
-const struct evict_policy *const evict_policies[] = { &evict_lru, &evict_adaptive, NULL };
+#define ENTRY(name) &evict_##name,
+const struct evict_policy *const evict_policies[] = { EVICT_POLICIES(ENTRY) NULL };
 
 const struct evict_policy *evict_policy_find(const char *name)
 {

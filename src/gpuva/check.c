@@ -19,15 +19,14 @@ NTSTATUS plan_refuse(int64_t index, enum rule rule, const char *argument, const 
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
 	if (index == NO_INDEX)
-		return refuse(STATUS_INVALID_PARAMETER, rule, argument, "%s", sentence);
-	return refuse_item(STATUS_INVALID_PARAMETER, rule, "Operations", (uint64_t)index,
-			   "is refused: %s %s", argument, sentence);
+		return invalid(rule, argument, "%s", sentence);
+	return invalid_item(rule, "Operations", (uint64_t)index, "is refused: %s %s", argument,
+			    sentence);
 }
 
 NTSTATUS plan_refuse_memory(void)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "there is no memory to write GPU addresses down");
+	return refuse_no_memory("there is no memory to write GPU addresses down");
 }
 
 NTSTATUS plan_refuse_size(const struct gpuva_space *space, int64_t index, const char *argument,

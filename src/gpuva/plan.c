@@ -4,8 +4,6 @@
  */
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/checked.h"
 #include "base/mem.h"
@@ -196,7 +194,6 @@ NTSTATUS gpuva_plan_reserve(struct gpuva_space *space, const struct gpuva_reserv
 	uint64_t unit_bytes = request->is_from_driver ? space->driver_unit_pages << GPUVA_PAGE_SHIFT
 						      : unit_64k_bytes;
 	struct page_range where;
-	NTSTATUS status;
 
 	plan_begin(plan, space);
 	if (request->driver_alignment_bytes != 0 &&
@@ -204,8 +201,8 @@ NTSTATUS gpuva_plan_reserve(struct gpuva_space *space, const struct gpuva_reserv
 		return plan_abandon(plan, plan_refuse(NO_INDEX, RULE_VA_ALIGNMENT, "Alignment",
 						      "is 0x%" PRIx64 ", which is no power of two",
 						      request->driver_alignment_bytes));
-	status = plan_check_size(space, NO_INDEX, "Size", request->size_bytes, unit_bytes,
-				 &where.page_count);
+	NTSTATUS status = plan_check_size(space, NO_INDEX, "Size", request->size_bytes, unit_bytes,
+					  &where.page_count);
 	if (NT_SUCCESS(status))
 		status = reserve_place(plan, request, unit_bytes, &where);
 	if (NT_SUCCESS(status))
@@ -334,12 +331,11 @@ static NTSTATUS map_anywhere(struct gpuva_plan *plan, const struct gpuva_map_req
 {
 	uint64_t alignment_pages = request->alignment_pages;
 	struct page_range limits;
-	NTSTATUS status;
 
 	if (!request->owner)
 		return plan_refuse(NO_INDEX, RULE_VA_RESERVED_ONLY, "BaseAddress",
 				   "is 0, and Zero and NoAccess need an address that was reserved");
-	status = window_limits(plan->space, &request->window, GPUVA_PAGE_BYTES, &limits);
+	NTSTATUS status = window_limits(plan->space, &request->window, GPUVA_PAGE_BYTES, &limits);
 	if (!NT_SUCCESS(status))
 		return status;
 	/* Where 64 KiB pages are possible they should be; they are not worth a refusal. */
@@ -369,11 +365,9 @@ static NTSTATUS map_at_base(struct gpuva_plan *plan, const struct gpuva_map_requ
 			    struct page_range *where)
 {
 	struct gpuva_space *space = plan->space;
-	struct gpuva_range *area;
-	NTSTATUS status;
 
-	status = plan_check_base(space, NO_INDEX, "BaseAddress", request->window.base,
-				 GPUVA_PAGE_BYTES, where->page_count, &where->first_page);
+	NTSTATUS status = plan_check_base(space, NO_INDEX, "BaseAddress", request->window.base,
+					  GPUVA_PAGE_BYTES, where->page_count, &where->first_page);
 	if (!NT_SUCCESS(status))
 		return status;
 	plan->above = range_set_from(&space->areas, where->first_page);
@@ -386,7 +380,7 @@ static NTSTATUS map_at_base(struct gpuva_plan *plan, const struct gpuva_map_requ
 	}
 	if (request->is_from_kernel)
 		return refuse_used_base(plan, request->window.base);
-	area = find_areas(space, where, RULE_VA_ONE_RANGE);
+	struct gpuva_range *area = find_areas(space, where, RULE_VA_ONE_RANGE);
 	if (!area)
 		return STATUS_INVALID_PARAMETER;
 	if (area->origin == GPUVA_ORIGIN_KERNEL)
@@ -408,11 +402,10 @@ NTSTATUS gpuva_plan_map(struct gpuva_space *space, const struct gpuva_map_reques
 			struct gpuva_plan *plan)
 {
 	struct page_range where = { .page_count = request->page_count };
-	NTSTATUS status;
 
 	plan_begin(plan, space);
 	map_state(request, &plan->one.state);
-	status = map_check(space, request);
+	NTSTATUS status = map_check(space, request);
 	if (NT_SUCCESS(status))
 		status = plan_check_unique(NO_INDEX, &plan->one.state, request->page_count, NULL);
 	if (NT_SUCCESS(status))
@@ -430,20 +423,19 @@ static NTSTATUS free_areas(struct gpuva_plan *plan, const struct page_range *whe
 			   bool is_from_driver)
 {
 	struct gpuva_range *area = find_areas(plan->space, where, RULE_VA_NOT_THERE);
-	bool is_drivers;
-	bool is_whole;
 
 	if (!area)
 		return STATUS_INVALID_PARAMETER;
 	if (area->origin == GPUVA_ORIGIN_KERNEL)
 		return refuse_kernels();
-	is_drivers =
+	bool is_drivers =
 		area->origin == GPUVA_ORIGIN_DRIVER || area->origin == GPUVA_ORIGIN_DRIVER_MAPPABLE;
 	if (is_drivers != is_from_driver)
 		return plan_refuse(NO_INDEX, RULE_VA_DRIVER, "BaseAddress",
 				   "lies in a range that the %s reserved",
 				   is_drivers ? "driver" : "client");
-	is_whole = area->first_page == where->first_page && area->page_count == where->page_count;
+	bool is_whole =
+		area->first_page == where->first_page && area->page_count == where->page_count;
 	plan->action = GPUVA_ACTION_FREE;
 	plan->source = area->source;
 	if (is_whole)
@@ -457,11 +449,10 @@ NTSTATUS gpuva_plan_free(struct gpuva_space *space, uint64_t base, uint64_t size
 			 bool is_from_driver, struct gpuva_plan *plan)
 {
 	struct page_range where;
-	NTSTATUS status;
 
 	plan_begin(plan, space);
-	status = plan_check_size(space, NO_INDEX, "Size", size_bytes, GPUVA_PAGE_BYTES,
-				 &where.page_count);
+	NTSTATUS status = plan_check_size(space, NO_INDEX, "Size", size_bytes, GPUVA_PAGE_BYTES,
+					  &where.page_count);
 	if (NT_SUCCESS(status))
 		status = plan_check_base(space, NO_INDEX, "BaseAddress", base, GPUVA_PAGE_BYTES,
 					 where.page_count, &where.first_page);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * range_pool.c - see range_pool.h.
- */
 #include <assert.h>
 
 #include "base/mem.h"
@@ -37,11 +34,9 @@ void range_pool_init(struct range_pool *pool)
 
 void range_pool_finish(struct range_pool *pool)
 {
-	struct list *link;
-
 	assert(pool->taken_count == 0);
-	while ((link = list_pop_front(&pool->chunks_with_room)) != NULL)
-		mem_free(container_of(link, struct range_chunk, link));
+	list_drain (struct range_chunk, each, &pool->chunks_with_room, link)
+		mem_free(each);
 	pool->chunk_count = 0;
 }
 
@@ -65,13 +60,12 @@ static struct range_chunk *chunk_create(struct range_pool *pool)
 struct gpuva_range *range_pool_take(struct range_pool *pool)
 {
 	struct range_chunk *chunk;
-	struct gpuva_range *range;
 
 	if (LIKELY(!list_is_empty(&pool->chunks_with_room)))
 		chunk = container_of(pool->chunks_with_room.next, struct range_chunk, link);
 	else if (!(chunk = chunk_create(pool)))
 		return NULL;
-	range = chunk->unused;
+	struct gpuva_range *range = chunk->unused;
 	chunk->unused = next_unused(range);
 	if (--chunk->unused_count == 0)
 		list_remove(&chunk->link);
@@ -81,11 +75,9 @@ struct gpuva_range *range_pool_take(struct range_pool *pool)
 
 void range_pool_give(struct range_pool *pool, struct gpuva_range *range)
 {
-	struct range_chunk *chunk;
-
 	if (!range)
 		return;
-	chunk = range->chunk;
+	struct range_chunk *chunk = range->chunk;
 	push_unused(chunk, range);
 	pool->taken_count--;
 	if (chunk->unused_count == 1)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ranges.c - see ranges.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -66,13 +63,11 @@ bool gpuva_state_shares_memory(const struct gpuva_state *a, uint64_t a_pages,
 {
 	struct page_span a_spans[2];
 	struct page_span b_spans[2];
-	int a_count;
-	int b_count;
 
 	if (a->kind != GPUVA_KIND_MAPPED || b->kind != GPUVA_KIND_MAPPED || a->owner != b->owner)
 		return false;
-	a_count = shown_spans(a, a_pages, a_spans);
-	b_count = shown_spans(b, b_pages, b_spans);
+	int a_count = shown_spans(a, a_pages, a_spans);
+	int b_count = shown_spans(b, b_pages, b_spans);
 	for (int i = 0; i < a_count; i++) {
 		for (int k = 0; k < b_count; k++) {
 			if (a_spans[i].first < b_spans[k].end && b_spans[k].first < a_spans[i].end)
@@ -286,12 +281,10 @@ void range_set_cut(struct range_set *set, uint64_t first_page, uint64_t end_page
 
 static bool continues(const struct gpuva_range *lower, const struct gpuva_range *upper)
 {
-	struct gpuva_state expected;
-
 	if (range_end(lower) != upper->first_page || lower->source != upper->source ||
 	    lower->origin != upper->origin)
 		return false;
-	expected = gpuva_state_after(&lower->state, lower->page_count);
+	struct gpuva_state expected = gpuva_state_after(&lower->state, lower->page_count);
 	return gpuva_state_equal(&expected, &upper->state);
 }
 
@@ -299,12 +292,11 @@ static bool continues(const struct gpuva_range *lower, const struct gpuva_range 
 static void take_over(struct range_set *set, struct gpuva_range *lower, struct gpuva_range *upper)
 {
 	uint64_t pages = upper->page_count;
-	struct gpuva_range *above;
 
 	range_set_remove(set, upper);
 	range_pool_give(set->pool, upper);
 	lower->page_count += pages;
-	above = range_next(lower);
+	struct gpuva_range *above = range_next(lower);
 	if (above)
 		rb_set_value(&above->node, range_gap(above) - pages);
 }
@@ -360,11 +352,9 @@ static struct gpuva_range *next_gap(const struct gpuva_range *range, uint64_t ga
 static struct gpuva_range *first_gap(const struct range_set *set, uint64_t from_page,
 				     uint64_t gap_pages)
 {
-	struct gpuva_range *range;
-
 	if (rb_largest(set->tree.root) < gap_pages)
 		return NULL;
-	range = lowest_gap_below(set->tree.root, gap_pages);
+	struct gpuva_range *range = lowest_gap_below(set->tree.root, gap_pages);
 	if (LIKELY(range->first_page > from_page))
 		return range;
 	range = range_set_from(set, from_page);
@@ -405,7 +395,6 @@ static enum search search_gaps(const struct range_set *set, const struct wish *w
 			       struct gpuva_range **above_out)
 {
 	struct gpuva_range *range = first_gap(set, wish->from_page, gap_pages);
-	struct gpuva_range *last;
 
 	for (; range; range = next_gap(range, gap_pages)) {
 		uint64_t gap_first = range->first_page - range_gap(range);
@@ -419,7 +408,7 @@ static enum search search_gaps(const struct range_set *set, const struct wish *w
 		if (tries-- == 0)
 			return SEARCH_TIRED;
 	}
-	last = range_or_null(rb_last(&set->tree));
+	struct gpuva_range *last = range_or_null(rb_last(&set->tree));
 	*above_out = NULL;
 	return gap_fits(wish, last ? range_end(last) : GPUVA_FIRST_PAGE, UINT64_MAX, first_page_out)
 		       ? SEARCH_FOUND
@@ -452,7 +441,6 @@ bool range_set_find_gap(const struct range_set *set, uint64_t from_page, uint64_
 {
 	struct wish wish = { from_page, end_page, page_count, alignment_pages };
 	struct gpuva_range *above = first_gap(set, from_page, page_count);
-	struct wish slow_wish;
 
 	assert(page_count > 0 && is_power_of_two(alignment_pages));
 	if (LIKELY(above) && gap_fits(&wish, above->first_page - range_gap(above),
@@ -461,7 +449,7 @@ bool range_set_find_gap(const struct range_set *set, uint64_t from_page, uint64_
 		return true;
 	}
 	/* A copy: so the compiler keeps the first in registers. */
-	slow_wish = wish;
+	struct wish slow_wish = wish;
 	return search_harder(set, &slow_wish, first_page_out, above_out);
 }
 

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * space.c - see space.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -43,7 +40,6 @@ static void view_range(const struct gpuva_range *range, uint64_t page, struct gp
 void gpuva_space_look(const struct gpuva_space *space, uint64_t page, struct gpuva_view *view_out)
 {
 	const struct gpuva_range *area = range_set_from(&space->areas, page);
-	const struct gpuva_range *piece;
 
 	*view_out = (struct gpuva_view){ .first_page = page };
 	if (!area || area->first_page > page) {
@@ -54,7 +50,7 @@ void gpuva_space_look(const struct gpuva_space *space, uint64_t page, struct gpu
 	view_range(area, page, view_out);
 	if (!gpuva_is_reservation(area))
 		return;
-	piece = range_set_from(&space->pieces, page);
+	const struct gpuva_range *piece = range_set_from(&space->pieces, page);
 	if (!piece)
 		return;
 	if (piece->first_page <= page)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * table_shape.c - see table_shape.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -21,13 +18,13 @@ static NTSTATUS check_level(const struct gpuva_shape_answer *answer, uint32_t le
 	bool may_be_empty = answer->level_count == 2 && level == 1;
 
 	if (desc->index_bits > MAX_INDEX_BITS || (desc->index_bits == 0 && !may_be_empty))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_BITS, "levels", level,
-				   "has %u index bits", desc->index_bits);
+		return invalid_item(RULE_DDI_MMU_BITS, "levels", level, "has %u index bits",
+				    desc->index_bits);
 	if (!is_aligned(desc->table_bytes, TABLE_UNIT_BYTES) ||
 	    (desc->table_bytes == 0 && !may_be_empty))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_TABLE, "levels", level,
-				   "has tables of %u bytes, which is no number of pages",
-				   desc->table_bytes);
+		return invalid_item(RULE_DDI_MMU_TABLE, "levels", level,
+				    "has tables of %u bytes, which is no number of pages",
+				    desc->table_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -37,12 +34,12 @@ static NTSTATUS check_levels(const struct gpuva_shape_answer *answer, uint32_t *
 	uint32_t bits = OFFSET_BITS;
 
 	if (answer->level_count < GPUVA_MIN_LEVELS || answer->level_count > GPUVA_MAX_LEVELS)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_LEVELS, "level_count",
-			      "is %u, page tables have %d to %d levels", answer->level_count,
-			      GPUVA_MIN_LEVELS, GPUVA_MAX_LEVELS);
+		return invalid(RULE_DDI_MMU_LEVELS, "level_count",
+			       "is %u, page tables have %d to %d levels", answer->level_count,
+			       GPUVA_MIN_LEVELS, GPUVA_MAX_LEVELS);
 	if (!is_aligned(answer->leaf_table_64k_bytes, TABLE_UNIT_BYTES))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_TABLE, "leaf_table_64k_bytes",
-			      "is %u, which is no number of pages", answer->leaf_table_64k_bytes);
+		return invalid(RULE_DDI_MMU_TABLE, "leaf_table_64k_bytes",
+			       "is %u, which is no number of pages", answer->leaf_table_64k_bytes);
 	for (uint32_t level = 0; level < answer->level_count && NT_SUCCESS(status); level++) {
 		status = check_level(answer, level);
 		bits += answer->levels[level].index_bits;
@@ -56,21 +53,20 @@ NTSTATUS gpuva_shape_init(struct gpuva_shape *shape, const struct gpuva_shape_an
 	uint32_t root = answer->level_count - 1;
 	uint32_t shift = 0;
 	uint32_t bits = 0;
-	bool has_growing_root;
 	NTSTATUS status = check_levels(answer, &bits);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	has_growing_root = answer->level_count == 2;
+	bool has_growing_root = answer->level_count == 2;
 	if (answer->address_bits <= OFFSET_BITS || answer->address_bits > 64 ||
 	    (answer->levels[root].index_bits == 0 && bits >= answer->address_bits) ||
 	    (has_growing_root ? bits > answer->address_bits : bits != answer->address_bits))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_BITS, "address_bits",
-			      "is %u, and offset and levels make %u", answer->address_bits, bits);
+		return invalid(RULE_DDI_MMU_BITS, "address_bits",
+			       "is %u, and offset and levels make %u", answer->address_bits, bits);
 	/* A 64 KiB page is sixteen entries of one leaf table. */
 	if (answer->leaf_table_64k_bytes != 0 && answer->levels[0].index_bits < 4)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_MMU_BITS, "leaf_table_64k_bytes",
-			      "is given, and a leaf table covers less than 64 KiB");
+		return invalid(RULE_DDI_MMU_BITS, "leaf_table_64k_bytes",
+			       "is given, and a leaf table covers less than 64 KiB");
 
 	*shape = (struct gpuva_shape){
 		.answer = *answer,

@@ -54,13 +54,12 @@ static struct gpuva_range *find_reservation(const struct update *update, int64_t
 static NTSTATUS check_place(struct update *update, int64_t index, const char *argument,
 			    uint64_t base, struct page_range *where, struct gpuva_range **chosen)
 {
-	struct gpuva_range *area;
 	NTSTATUS status = plan_check_base(update->space, index, argument, base, GPUVA_PAGE_BYTES,
 					  where->page_count, &where->first_page);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	area = find_reservation(update, index, argument, where);
+	struct gpuva_range *area = find_reservation(update, index, argument, where);
 	if (!area)
 		return STATUS_INVALID_PARAMETER;
 	if (*chosen && *chosen != area)
@@ -98,7 +97,6 @@ static NTSTATUS write_ranges(struct update *update, const struct page_range *whe
 			     struct gpuva_range *list)
 {
 	struct gpuva_range *spare = range_pool_take(&update->space->pool);
-	struct gpuva_range *above;
 
 	if (!spare) {
 		while (list) {
@@ -111,7 +109,7 @@ static NTSTATUS write_ranges(struct update *update, const struct page_range *whe
 	}
 	range_set_cut(&update->written, where->first_page, page_range_end(where), &spare);
 	range_pool_give(&update->space->pool, spare);
-	above = range_set_from(&update->written, page_range_end(where));
+	struct gpuva_range *above = range_set_from(&update->written, page_range_end(where));
 	while (list) {
 		struct gpuva_range *range = list;
 
@@ -186,8 +184,6 @@ static NTSTATUS check_repeat(const struct gpuva_operation *operation, int64_t in
 static NTSTATUS check_map(const struct gpuva_operation *operation, int64_t index,
 			  uint64_t *repeat_pages_out)
 {
-	NTSTATUS status;
-
 	if (!operation->owner)
 		return plan_refuse(index, RULE_VA_ALLOCATION, "hAllocation", "is 0");
 	if (operation->kind == GPUVA_OPERATION_MAP_PROTECT &&
@@ -199,7 +195,7 @@ static NTSTATUS check_map(const struct gpuva_operation *operation, int64_t index
 		return plan_refuse(index, RULE_VA_ALIGNMENT, "AllocationOffsetInBytes",
 				   "is 0x%" PRIx64 ", which is no number of pages",
 				   operation->offset_bytes);
-	status = check_repeat(operation, index, repeat_pages_out);
+	NTSTATUS status = check_repeat(operation, index, repeat_pages_out);
 	if (!NT_SUCCESS(status))
 		return status;
 	return plan_check_memory(index, operation->owner, "AllocationOffsetInBytes",
@@ -212,12 +208,11 @@ static NTSTATUS update_map(struct update *update, int64_t index,
 {
 	bool is_explicit = operation->kind == GPUVA_OPERATION_MAP_PROTECT;
 	uint64_t repeat_pages = 0;
-	struct gpuva_state state;
 	NTSTATUS status = check_map(operation, index, &repeat_pages);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	state = (struct gpuva_state){
+	struct gpuva_state state = {
 		.kind = GPUVA_KIND_MAPPED,
 		.protection = is_explicit ? (uint32_t)operation->protection : GPUVA_WRITE,
 		.driver_protection = is_explicit ? operation->driver_protection
@@ -278,10 +273,9 @@ static NTSTATUS update_copy(struct update *update, int64_t index,
 	if (!NT_SUCCESS(status))
 		return status;
 	for (uint64_t done = 0; done < source.page_count; done += view.page_count) {
-		struct gpuva_range *range;
-
 		look(update, source.first_page + done, page_range_end(&source), &view);
-		range = make_range(update, where->first_page + done, view.page_count, &view.state);
+		struct gpuva_range *range =
+			make_range(update, where->first_page + done, view.page_count, &view.state);
 		if (!range) {
 			status = plan_refuse_memory();
 			break;

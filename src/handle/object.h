@@ -157,6 +157,9 @@ MUST_CHECK static inline bool object_retire_alone(struct object *object)
 #define object_cast(object, class_tag, type, member)                                               \
 	(object_assert_class((object), (class_tag)), container_of((object), type, member))
 
+/* The same for structs that are named as their class: object_as(context, …) is a dxg_context. */
+#define object_as(kind, object_) object_cast(object_, &kind##_class, struct dxg_##kind, object)
+
 void object_assert_class(const struct object *object, const struct object_class *class);
 
 #endif

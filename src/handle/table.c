@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "handle/table.h"
 
 /* How soon the end of the last object is noticed. */
@@ -33,14 +32,13 @@ NTSTATUS handle_table_init(struct handle_table *table, uint32_t tag)
 	return STATUS_SUCCESS;
 }
 
-/* At the end nothing is numbered any more: each part only falls, and a sum of 0 is true. */
-static bool is_anybody_left(const struct handle_table *table)
+uint32_t handle_table_live(const struct handle_table *table)
 {
 	int64_t live = 0;
 
 	for (unsigned i = 0; i <= THREAD_SEATS; i++)
 		live += atomic_load(&table->seats[i].live);
-	return live != 0;
+	return (uint32_t)live;
 }
 
 static void chunks_free(struct handle_chunk *ring)
@@ -63,7 +61,8 @@ void handle_table_finish(struct handle_table *table)
 	_Atomic uint32_t nothing = 0;
 
 	/* Nobody tells us: the last thing they touch in here is the count. */
-	while (is_anybody_left(table))
+	/* Nothing is numbered any more: each part only falls, and a sum of 0 is true. */
+	while (handle_table_live(table) != 0)
 		thread_wait(&nothing, 0, clock_deadline(LIVE_POLL_NS));
 	chunks_free(table->ring);
 	mem_free(table->directory);
@@ -72,8 +71,10 @@ void handle_table_finish(struct handle_table *table)
 
 /* ---- drawing a chunk ---- */
 
-static bool chunk_is_empty_locked(const struct handle_chunk *chunk)
+static bool chunk_is_empty_locked(const struct handle_table *table,
+				  const struct handle_chunk *chunk)
 {
+	lock_assert_held(&table->lock);
 	return atomic_load(&chunk->freed_here) + atomic_load(&chunk->freed_elsewhere) ==
 	       chunk->handed;
 }
@@ -85,7 +86,7 @@ static struct handle_chunk *chunk_recycle_locked(struct handle_table *table)
 		struct handle_chunk *chunk = table->ring;
 
 		table->ring = chunk->next;
-		if (chunk_is_empty_locked(chunk)) {
+		if (chunk_is_empty_locked(table, chunk)) {
 			atomic_store_explicit(&table->directory[chunk->index], NULL,
 					      memory_order_release);
 			return chunk;
@@ -119,8 +120,10 @@ static struct handle_chunk *chunk_create_locked(struct handle_table *table)
  * Nobody lives in it and nobody finds it, so that nothing has to be done in one step. It names no
  * object, new or used.
  */
-static void chunk_fill_locked(struct handle_chunk *chunk, uint32_t index, uint32_t seat)
+static void chunk_fill_locked(const struct handle_table *table, struct handle_chunk *chunk,
+			      uint32_t index, uint32_t seat)
 {
+	lock_assert_held(&table->lock);
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
 		assert(!atomic_load_explicit(&chunk->slots[i].object, memory_order_relaxed));
 		atomic_store_explicit(&chunk->slots[i].state, SLOT_READY, memory_order_relaxed);
@@ -133,8 +136,9 @@ static void chunk_fill_locked(struct handle_chunk *chunk, uint32_t index, uint32
 }
 
 /* Somebody lives in it since the last time round. */
-static void chunk_refill_locked(struct handle_chunk *chunk)
+static void chunk_refill_locked(const struct handle_table *table, struct handle_chunk *chunk)
 {
+	lock_assert_held(&table->lock);
 	for (unsigned i = 0; i < HANDLE_CHUNK; i++) {
 		uint64_t empty = 0;
 		if (atomic_compare_exchange_strong(&chunk->slots[i].state, &empty, SLOT_READY))
@@ -166,7 +170,7 @@ static struct handle_chunk *chunk_open_locked(struct handle_table *table, uint32
 {
 	lock_assert_held(&table->lock);
 	if (chunk) {
-		chunk_refill_locked(chunk);
+		chunk_refill_locked(table, chunk);
 		return chunk;
 	}
 	chunk = chunk_recycle_locked(table);
@@ -174,7 +178,7 @@ static struct handle_chunk *chunk_open_locked(struct handle_table *table, uint32
 		chunk = chunk_create_locked(table);
 	if (!chunk)
 		return NULL;
-	chunk_fill_locked(chunk, index, seat);
+	chunk_fill_locked(table, chunk, index, seat);
 	if (atomic_load_explicit(&table->drawn, memory_order_relaxed) == 0)
 		leave_out_first(chunk);
 	atomic_store_explicit(&table->directory[index], chunk, memory_order_release);
@@ -227,17 +231,30 @@ static bool seat_prepare_locked(struct handle_table *table, struct handle_seat *
 NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
 			    struct handle_table *table)
 {
-	struct handle_seat *seat = &table->seats[thread_seat()];
+	struct handle_seat *seat = &table->seats[table->ledger ? 0 : thread_seat()];
+	NTSTATUS status = quota_take(table->ledger, QUOTA_HANDLES, 1);
 
+	if (!NT_SUCCESS(status))
+		return status;
 	lock_acquire(&table->lock);
 	bool is_ready = seat_prepare_locked(table, seat);
 	if (is_ready)
 		handle_settle(table, seat, object, class);
 	lock_release(&table->lock);
-	return is_ready ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+	if (is_ready)
+		return STATUS_SUCCESS;
+	quota_give(table->ledger, QUOTA_HANDLES, 1);
+	return STATUS_NO_MEMORY;
 }
 
 /* ---- giving back ---- */
+
+/* Of a table with a quota, always: no seat but the first has a chunk. */
+static void slot_free_elsewhere(struct handle_table *table, struct handle_chunk *chunk)
+{
+	atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
+	quota_give(table->ledger, QUOTA_HANDLES, 1);
+}
 
 /* The object is gone; its ordinal rests until the sequence comes round. */
 SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
@@ -255,7 +272,7 @@ SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct h
 			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
 			memory_order_release);
 	else
-		atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
+		slot_free_elsewhere(table, chunk);
 	handle_count(table, own_seat, -1);
 }
 
@@ -293,8 +310,6 @@ bool object_retire(struct object *object)
 void object_assert_class(const struct object *object, const struct object_class *class)
 {
 	assert(object->class == class);
-	(void)object;
-	(void)class;
 }
 
 /* ---- what became of a number ---- */
@@ -383,19 +398,18 @@ static const char *chunk_validate_locked(const struct handle_table *table,
 static bool is_in_use_locked(const struct handle_table *table, const struct handle_chunk *chunk)
 {
 	lock_assert_held(&table->lock);
-	return !chunk_is_empty_locked(chunk) ||
+	return !chunk_is_empty_locked(table, chunk) ||
 	       atomic_load(&table->directory[chunk->index]) == chunk;
 }
 
 const char *handle_table_validate(struct handle_table *table, uint32_t *published_out)
 {
 	struct slot_count count = { 0 };
-	const struct handle_chunk *chunk;
 	const char *wrong = NULL;
 	int64_t live = 0;
 
 	lock_acquire(&table->lock);
-	chunk = table->ring;
+	const struct handle_chunk *chunk = table->ring;
 	for (bool is_over = !chunk; !is_over && !wrong; is_over = chunk == table->ring) {
 		if (is_in_use_locked(table, chunk))
 			wrong = chunk_validate_locked(table, chunk, &count);

@@ -16,6 +16,9 @@
  * then a stale handle matches nothing, because a slot compares the whole handle. Two threads write
  * no cache line in turn as long as each ends what it made.
  *
+ * In a table with a quota all seats are the first: every number is drawn, counted and given back
+ * there, slower and exactly.
+ *
  * Lookup takes no lock and makes no system call. Costs do not depend on how many handles live.
  */
 #ifndef HANDLE_TABLE_H
@@ -25,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "base/quota.h"
 #include "base/thread.h"
 #include "handle/object.h"
 
@@ -75,6 +79,8 @@ struct handle_table {
 	_Atomic uint64_t drawn;    /* ordinals, ever; under `lock` */
 	uint64_t first_ordinal;    /* those before it were another table's; set at its beginning */
 	struct handle_chunk *ring; /* all chunks; where to look next for an empty one */
+	struct quota_ledger
+		*ledger; /* set at its beginning; whose handles they are; NULL: no quota */
 
 	struct handle_seat seats[THREAD_SEATS + 1];
 };
@@ -94,6 +100,15 @@ static inline void handle_table_continue(struct handle_table *table, uint64_t dr
 	table->first_ordinal = drawn;
 	atomic_store_explicit(&table->drawn, drawn, memory_order_relaxed);
 }
+
+/* Before anything is numbered. The ledger outlives the table. */
+static inline void handle_table_limit(struct handle_table *table, struct quota_ledger *ledger)
+{
+	table->ledger = ledger;
+}
+
+/* A look: how many objects have a number. */
+uint32_t handle_table_live(const struct handle_table *table);
 
 /* Waits for objects whose last reference is being given back right now. Accepts a zeroed struct. */
 void handle_table_finish(struct handle_table *table);

@@ -20,8 +20,7 @@ enum { FEW = 4 };
 
 static NTSTATUS no_memory(const char *what)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
-		      what);
+	return refuse_no_memory("There is no memory for %s", what);
 }
 
 /* ---- judging what the driver made of an allocation ---- */
@@ -649,9 +648,9 @@ NTSTATUS miniport_describe_existing_heap(struct miniport *miniport, struct minip
 			      "DxgkDdiGetStandardAllocationDriverData",
 			      "is missing, and standard allocations need it");
 	if (size_bytes > UINT32_MAX)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "ExistingHeapData.Size",
-			      "is %llu, and a driver is told the size in 32 bits",
-			      (unsigned long long)size_bytes);
+		return invalid(RULE_API_VALUE, "ExistingHeapData.Size",
+			       "is %llu, and a driver is told the size in 32 bits",
+			       (unsigned long long)size_bytes);
 	NTSTATUS status = standard_data(miniport, client, &args);
 	if (!NT_SUCCESS(status))
 		return status;

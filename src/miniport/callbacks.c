@@ -116,9 +116,6 @@ static NTSTATUS APIENTRY eval_acpi_method(HANDLE handle, ULONG device_uid,
 {
 	struct miniport *miniport = callback_begin(handle, "DxgkCbEvalAcpiMethod", PASSIVE_LEVEL);
 
-	(void)device_uid;
-	(void)input;
-	(void)input_bytes;
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
 	/* Drivers read Length even after a failure, to try again with that much room. */
@@ -145,7 +142,6 @@ static NTSTATUS APIENTRY map_memory(HANDLE handle, PHYSICAL_ADDRESS address, ULO
 {
 	const char *name = "DxgkCbMapMemory";
 	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
-	struct mapping *mapping;
 
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
@@ -157,7 +153,7 @@ static NTSTATUS APIENTRY map_memory(HANDLE handle, PHYSICAL_ADDRESS address, ULO
 	if (in_io_space || to_user_mode)
 		return callback_end(STATUS_NOT_SUPPORTED);
 
-	mapping = mem_zalloc(sizeof(*mapping));
+	struct mapping *mapping = mem_zalloc(sizeof(*mapping));
 	if (!mapping)
 		return callback_end(STATUS_NO_MEMORY);
 	mapping->length = length;
@@ -177,12 +173,9 @@ static NTSTATUS APIENTRY map_memory(HANDLE handle, PHYSICAL_ADDRESS address, ULO
 static struct mapping *mapping_take(struct miniport *miniport, const void *pointer)
 {
 	struct mapping *found = NULL;
-	struct list *link;
 
 	lock_acquire(&miniport->mappings_lock);
-	list_for_each (link, &miniport->mappings) {
-		struct mapping *mapping = container_of(link, struct mapping, link);
-
+	list_each (struct mapping, mapping, &miniport->mappings, link) {
 		if (!pointer || mapping->pointer == pointer) {
 			found = mapping;
 			list_remove(&mapping->link);
@@ -203,11 +196,10 @@ static NTSTATUS APIENTRY unmap_memory(HANDLE handle, PVOID pointer)
 {
 	const char *name = "DxgkCbUnmapMemory";
 	struct miniport *miniport = callback_begin(handle, name, PASSIVE_LEVEL);
-	struct mapping *mapping;
 
 	if (!miniport)
 		return callback_end(STATUS_INVALID_PARAMETER);
-	mapping = pointer ? mapping_take(miniport, pointer) : NULL;
+	struct mapping *mapping = pointer ? mapping_take(miniport, pointer) : NULL;
 	if (!mapping)
 		return callback_bad_argument(name,
 					     "an address that DxgkCbMapMemory did not return");

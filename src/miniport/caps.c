@@ -6,7 +6,6 @@
  * aware of the engines it is aware for.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/refusal.h"
 #include "miniport/answers.h"
@@ -161,15 +160,13 @@ NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info)
 
 NTSTATUS physical_caps_accept(const DXGK_PHYSICALADAPTERCAPS *caps, struct miniport_info *info)
 {
-	NTSTATUS status;
-
 	if (caps->NumExecutionNodes != info->node_count)
 		return refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_CAPS_NODES,
 			      "DXGK_PHYSICALADAPTERCAPS.NumExecutionNodes",
 			      "is %u, and DXGK_DRIVERCAPS says %u nodes", caps->NumExecutionNodes,
 			      info->node_count);
-	status = paging_node_accept("DXGK_PHYSICALADAPTERCAPS.PagingNodeIndex",
-				    caps->PagingNodeIndex, info);
+	NTSTATUS status = paging_node_accept("DXGK_PHYSICALADAPTERCAPS.PagingNodeIndex",
+					     caps->PagingNodeIndex, info);
 	return status;
 }
 

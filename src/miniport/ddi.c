@@ -287,8 +287,8 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 	nt_debug_has_said = false;
 	trace_ddi_call_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
-	crossing->behalf_before =
-		nt_thread_act_for(is_for_system(crossing) ? NT_BEHALF_SYSTEM : NT_BEHALF_CLIENT);
+	crossing->behalf_before = nt_thread_act_for(crossing->client ? crossing->client->process
+								     : nt_process_of_system());
 	return true;
 }
 

@@ -21,6 +21,7 @@
 #include "base/attributes.h"
 #include "base/status.h"
 #include "nt/irql.h"
+#include "nt/nt.h"
 #include "nt/threads.h"
 
 struct miniport;
@@ -111,7 +112,7 @@ struct ddi_crossing {
 
 	/* Unless it is simple. */
 	struct nt_irql irql;
-	enum nt_behalf behalf_before;
+	struct nt_process *behalf_before;
 	struct ddi_crossing *outer; /* a callback may lead into the driver again */
 };
 

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device.c - see device.h.
- */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +11,7 @@
 
 static NTSTATUS no_memory(const char *what)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
-		      what);
+	return refuse_no_memory("There is no memory for %s", what);
 }
 
 /* ---- resources ---- */

@@ -31,16 +31,14 @@ static NTSTATUS check_arguments(const DRIVER_OBJECT *driver_object,
 				const UNICODE_STRING *registry_path, const void *data)
 {
 	if (!driver_object || !registry_path || !data)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkInitialize",
-			      "was given a NULL %s",
-			      !driver_object   ? "DriverObject"
-			      : !registry_path ? "RegistryPath"
-					       : "DriverInitializationData");
+		return invalid(RULE_DDI_INITIALIZE, "DxgkInitialize", "was given a NULL %s",
+			       !driver_object   ? "DriverObject"
+			       : !registry_path ? "RegistryPath"
+						: "DriverInitializationData");
 	if (!loading || loading->driver_object != driver_object)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkInitialize",
-			      "was called %s",
-			      loading ? "with a DriverObject that is not this driver's"
-				      : "outside DriverEntry");
+		return invalid(RULE_DDI_INITIALIZE, "DxgkInitialize", "was called %s",
+			       loading ? "with a DriverObject that is not this driver's"
+				       : "outside DriverEntry");
 	return STATUS_SUCCESS;
 }
 
@@ -120,8 +118,8 @@ DxgkInitializeDisplayOnlyDriver(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Reg
 EXPORTED NTSTATUS NTAPI DxgkUnInitialize(PDRIVER_OBJECT DriverObject)
 {
 	if (!loading || loading->driver_object != DriverObject)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_INITIALIZE, "DxgkUnInitialize",
-			      "is for a DriverEntry that fails after DxgkInitialize");
+		return invalid(RULE_DDI_INITIALIZE, "DxgkUnInitialize",
+			       "is for a DriverEntry that fails after DxgkInitialize");
 	if (loading->initialize_status == STATUS_PENDING)
 		return refuse(STATUS_INVALID_DEVICE_STATE, RULE_DDI_INITIALIZE, "DxgkUnInitialize",
 			      "was called before DxgkInitialize");
@@ -135,7 +133,6 @@ NTSTATUS entry_run(struct miniport *miniport)
 		(PDRIVER_INITIALIZE)image_symbol(&miniport->image, "DriverEntry");
 	struct nt_visit visit;
 	struct nt_irql irql;
-	NTSTATUS status;
 
 	miniport->initialize_status = STATUS_PENDING;
 	loading = miniport;
@@ -143,8 +140,8 @@ NTSTATUS entry_run(struct miniport *miniport)
 	trace_ddi_call_begin("DriverEntry", PASSIVE_LEVEL);
 	nt_visit_begin(&visit, "DriverEntry", (const void *)driver_entry);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
-	status = driver_entry(miniport->driver_object,
-			      nt_driver_object_registry_path(miniport->driver_object));
+	NTSTATUS status = driver_entry(miniport->driver_object,
+				       nt_driver_object_registry_path(miniport->driver_object));
 	nt_irql_leave(&irql, "DriverEntry");
 	nt_visit_end(&visit);
 	nt_routine_left = (const void *)driver_entry;

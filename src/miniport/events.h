@@ -3,7 +3,8 @@
  * events.h - what upper layers may ask to be told.
  *
  * Called on the driver's DPC, or on the thread that flushes, at DISPATCH_LEVEL, no lock held, in
- * order per node. The listener never calls back into the driver from here.
+ * order per node. The listener never calls back into the driver from here, and takes no memory
+ * (mem_forbid()).
  */
 #ifndef MINIPORT_EVENTS_H
 #define MINIPORT_EVENTS_H

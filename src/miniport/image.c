@@ -106,8 +106,8 @@ NTSTATUS image_find(const char *driver, char *path, size_t size_bytes)
 	const char *search_path = getenv("DXGK_DRIVER_PATH");
 
 	if (!driver || !*driver)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_IMAGE_FIND, "driver",
-			      "is empty: a name or an absolute path is needed");
+		return invalid(RULE_DDI_IMAGE_FIND, "driver",
+			       "is empty: a name or an absolute path is needed");
 	if (driver[0] == '/') {
 		int length = snprintf(path, size_bytes, "%s", driver);
 
@@ -166,14 +166,13 @@ static bool elf_defines(const uint8_t *file, size_t file_size, const Elf64_Shdr 
 static const char *elf_complaint(const uint8_t *file, size_t file_size)
 {
 	const Elf64_Ehdr *header = elf_part(file, file_size, 0, sizeof(*header));
-	const Elf64_Shdr *sections;
 
 	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return "is not an ELF file";
 	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_DYN)
 		return "is not a 64-bit shared object";
-	sections = elf_part(file, file_size, header->e_shoff,
-			    (uint64_t)header->e_shnum * sizeof(*sections));
+	const Elf64_Shdr *sections = elf_part(file, file_size, header->e_shoff,
+					      (uint64_t)header->e_shnum * sizeof(*sections));
 	if (!sections || header->e_shentsize != sizeof(*sections) ||
 	    header->e_shoff % _Alignof(Elf64_Shdr) != 0)
 		return "is a damaged ELF file: its section table is not all there";
@@ -189,8 +188,6 @@ static const char *elf_complaint(const uint8_t *file, size_t file_size)
 static NTSTATUS image_inspect(int file, const char *path)
 {
 	struct stat info;
-	const uint8_t *bytes;
-	const char *complaint;
 
 	if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
 		return refuse(STATUS_INVALID_IMAGE_FORMAT, RULE_DDI_IMAGE, "driver", "%.180s is %s",
@@ -199,11 +196,11 @@ static NTSTATUS image_inspect(int file, const char *path)
 		return refuse(STATUS_INVALID_IMAGE_FORMAT, RULE_DDI_IMAGE, "driver",
 			      "%.180s is an empty file", path);
 
-	bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	const uint8_t *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (bytes == MAP_FAILED)
 		return refuse(STATUS_NO_MEMORY, RULE_DDI_IMAGE, "driver", "%.150s: %s", path,
 			      strerror(errno));
-	complaint = elf_complaint(bytes, (size_t)info.st_size);
+	const char *complaint = elf_complaint(bytes, (size_t)info.st_size);
 	munmap((void *)bytes, (size_t)info.st_size);
 
 	if (*complaint == '\0')
@@ -306,8 +303,6 @@ static NTSTATUS image_open(struct image *image)
 
 NTSTATUS image_load(struct image *image, const char *path)
 {
-	NTSTATUS status;
-
 	*image = (struct image){ 0 };
 	if (!own_fd_keep(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), &image->file)) {
 		int reason = errno;
@@ -319,7 +314,7 @@ NTSTATUS image_load(struct image *image, const char *path)
 	}
 	snprintf(image->path, sizeof(image->path), "%s", path);
 
-	status = image_inspect(image->file.number, path);
+	NTSTATUS status = image_inspect(image->file.number, path);
 	if (NT_SUCCESS(status)) {
 		lock_acquire(&loading_lock);
 		status = image_open(image);
@@ -354,7 +349,6 @@ static int add_segments(struct dl_phdr_info *info, size_t size_bytes, void *argu
 {
 	struct range *range = argument;
 
-	(void)size_bytes;
 	if (info->dlpi_addr != range->base)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -88,6 +88,7 @@ struct judged_answer {
 struct miniport_client {
 	struct lock entry; /* LOCK_RANK_DDI_PROCESS: one thread of a process in the driver */
 	void *owner;       /* whose handles the driver asks about (handle_services.h) */
+	struct nt_process *process;  /* what the driver sees as the current one */
 	struct judged_answer judged; /* the last; guarded by entry */
 };
 

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "miniport/internal.h"
 #include "miniport/work.h"
 #include "nt/dpc.h"
@@ -35,9 +36,6 @@ static VOID NTAPI run_dpc_routine(KDPC *dpc, PVOID context, PVOID argument1, PVO
 	struct miniport *miniport = context;
 	struct ddi_crossing crossing;
 
-	(void)dpc;
-	(void)argument1;
-	(void)argument2;
 	if (!atomic_load(&miniport->interrupt.is_connected))
 		return;
 	ddi_enter(&crossing, miniport, NULL, DDI_DPC_ROUTINE);
@@ -133,6 +131,7 @@ enum record_result { RECORD_ADDED, RECORD_DOUBLED, RECORD_LOST };
 /* The caller holds records_lock. The newest record of a node, or NULL. */
 static struct interrupt_record *newest_of_node_locked(struct interrupt *interrupt, uint32_t node)
 {
+	lock_assert_held(&interrupt->records_lock);
 	for (uint32_t i = interrupt->count; i-- > 0;) {
 		struct interrupt_record *record =
 			&interrupt->records[(interrupt->first + i) % INTERRUPT_RECORDS];
@@ -410,10 +409,8 @@ void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUP
 
 static bool record_take(struct interrupt *interrupt, struct interrupt_record *record_out)
 {
-	bool is_there;
-
 	lock_acquire(&interrupt->records_lock);
-	is_there = interrupt->count > 0;
+	bool is_there = interrupt->count > 0;
 	if (is_there) {
 		*record_out = interrupt->records[interrupt->first];
 		interrupt->first = (interrupt->first + 1) % INTERRUPT_RECORDS;
@@ -472,17 +469,18 @@ void interrupt_deliver(struct miniport *miniport)
 {
 	struct interrupt *interrupt = &miniport->interrupt;
 	struct interrupt_record record;
-	bool is_busy;
 
 	lock_acquire(&interrupt->records_lock);
-	is_busy = interrupt->is_delivering;
+	bool is_busy = interrupt->is_delivering;
 	interrupt->is_delivering = true;
 	lock_release(&interrupt->records_lock);
 	if (is_busy)
 		return; /* whoever is at it takes ours along */
 
 	while (record_take(interrupt, &record)) {
+		mem_forbid();
 		tell(miniport, &record);
+		mem_permit();
 		record_is_delivered(interrupt, &record);
 	}
 }
@@ -491,10 +489,9 @@ void miniport_flush_events(struct miniport *miniport)
 {
 	struct interrupt *interrupt = &miniport->interrupt;
 	struct nt_irql irql;
-	uint64_t newest;
 
 	lock_acquire(&interrupt->records_lock);
-	newest = interrupt->newest_serial;
+	uint64_t newest = interrupt->newest_serial;
 	lock_release(&interrupt->records_lock);
 
 	KeFlushQueuedDpcs();

@@ -4,7 +4,6 @@
  *
  * Counted before it is looked at, and over before it is counted: one of the two sees the other.
  */
-#include "base/clock.h"
 #include "miniport/kept_name.h"
 
 bool miniport_name_enter(struct miniport_kept_name *name)
@@ -25,11 +24,6 @@ void miniport_name_leave(struct miniport_kept_name *name)
 void miniport_name_end(struct miniport_kept_name *name, bool may_wait)
 {
 	atomic_store(&name->is_over, true);
-	while (may_wait) {
-		uint32_t seen = notice_read(&name->left);
-
-		if (atomic_load(&name->inside) == 0)
-			break;
-		notice_wait(&name->left, seen, CLOCK_FOREVER);
-	}
+	if (may_wait)
+		notice_wait_until_none(&name->left, &name->inside);
 }

@@ -11,8 +11,7 @@
 
 static NTSTATUS no_memory(void)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "There is no memory for a list of pages");
+	return refuse_no_memory("There is no memory for a list of pages");
 }
 
 static bool count_pages(const struct miniport_page_run *runs, uint32_t run_count,

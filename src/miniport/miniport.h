@@ -182,8 +182,13 @@ struct miniport_info {
 MUST_CHECK NTSTATUS miniport_host_start(void);
 void miniport_host_stop(void);
 
-/* A process of clients begins or ends: drivers that asked for it are told, on this thread. */
-void miniport_tell_process(bool begins);
+/*
+ * A client's process begins or ends: drivers that asked for it are told, on this thread. NULL: there is
+ * no memory for it.
+ */
+struct nt_process;
+MUST_CHECK struct nt_process *miniport_process_begin(uint32_t pid);
+void miniport_process_end(struct nt_process *process);
 
 /*
  * Load, DriverEntry, AddDevice, StartDevice, every query, node metadata, and the kernel's own
@@ -210,7 +215,7 @@ const struct miniport_info *miniport_info(const struct miniport *miniport);
  * belongs to the caller and outlives the calls.
  */
 struct miniport_client;
-MUST_CHECK NTSTATUS miniport_client_create(struct miniport *miniport,
+MUST_CHECK NTSTATUS miniport_client_create(struct nt_process *process,
 					   struct miniport_client **client_out);
 void miniport_client_destroy(struct miniport_client *client);
 

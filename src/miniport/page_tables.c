@@ -67,7 +67,6 @@ static NTSTATUS level_accept(const DXGK_PAGE_TABLE_LEVEL_DESC *desc, uint32_t le
 			     struct miniport_info *info)
 {
 	bool may_be_empty = info->gpu_mmu.level_count == 2 && level == 1;
-	NTSTATUS status;
 
 	if (desc->PageTableIndexBitCount > 32 ||
 	    (desc->PageTableIndexBitCount == 0 && !may_be_empty))
@@ -89,7 +88,8 @@ static NTSTATUS level_accept(const DXGK_PAGE_TABLE_LEVEL_DESC *desc, uint32_t le
 			      "of level %u is %u, which is no power of two", level,
 			      desc->PageTableAlignmentInBytes);
 
-	status = segment_accept("PageTableSegmentId", desc->PageTableSegmentId, level, info);
+	NTSTATUS status =
+		segment_accept("PageTableSegmentId", desc->PageTableSegmentId, level, info);
 	if (NT_SUCCESS(status))
 		status = segment_accept("PagingProcessPageTableSegmentId",
 					desc->PagingProcessPageTableSegmentId, level, info);

@@ -13,38 +13,21 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/guarded_calls.h"
 #include "miniport/internal.h"
 #include "miniport/kept_name.h"
-#include "miniport/paging_name.h"
 #include "miniport/pte.h"
 #include "miniport/work.h"
 #include "nt/report.h"
 
 /* What an argument struct points to, for the time of one call. */
-struct arrays {
-	union {
-		DXGK_PTE entries[MINIPORT_FEW_ENTRIES];
-		DXGK_BUILDPAGINGBUFFER_COPY_RANGE copies[MINIPORT_FEW_ENTRIES];
-	} few;
-	void *many;
+union arrays {
+	DXGK_PTE entries[MINIPORT_FEW_ENTRIES];
+	DXGK_BUILDPAGINGBUFFER_COPY_RANGE copies[MINIPORT_FEW_ENTRIES];
 };
 
-static NTSTATUS array_take(struct arrays *arrays, uint32_t count, size_t element_bytes,
-			   void **array_out)
-{
-	*array_out = &arrays->few;
-	if (count <= MINIPORT_FEW_ENTRIES)
-		return STATUS_SUCCESS;
-	arrays->many = mem_zalloc_array(count, element_bytes);
-	*array_out = arrays->many;
-	if (arrays->many)
-		return STATUS_SUCCESS;
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "There is no memory for %u entries of a page table", count);
-}
+_Static_assert(sizeof(DXGK_PTE) == MINIPORT_ENTRY_BYTES, "as the pager takes memory for them");
 
 uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint64_t offset_bytes)
 {
@@ -55,9 +38,15 @@ uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint
 	return info->segments[segment - 1].base_address + offset_bytes;
 }
 
-static D3DGPU_PHYSICAL_ADDRESS gpu_physical(uint32_t segment, uint64_t offset_bytes)
+static LONGLONG place_address(const struct miniport *miniport, const struct miniport_place *place)
 {
-	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = segment, .SegmentOffset = offset_bytes };
+	return (LONGLONG)segment_address(miniport, place->segment, place->offset_bytes);
+}
+
+static D3DGPU_PHYSICAL_ADDRESS gpu_physical(const struct miniport_place *place)
+{
+	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = place->segment,
+					  .SegmentOffset = place->offset_bytes };
 }
 
 /* ---- one function per kind of argument ---- */
@@ -69,73 +58,41 @@ static D3DGPU_PHYSICAL_ADDRESS gpu_physical(uint32_t segment, uint64_t offset_by
 		if ((place)->segment == 0)                                                         \
 			(side).pMdl = mdl_of((place)->mdl);                                        \
 		else                                                                               \
-			(side).SegmentAddress.QuadPart = (LONGLONG)segment_address(                \
-				miniport, (place)->segment, (place)->offset_bytes);                \
+			(side).SegmentAddress.QuadPart = place_address(miniport, place);           \
 	} while (0)
 
-static DXGK_TRANSFERFLAGS transfer_flags(const struct miniport_paging_op *op)
+static void fill_transfer(const struct miniport *miniport, const struct miniport_paging_op *op,
+			  DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	return (DXGK_TRANSFERFLAGS){
-		.Swizzle = op->transfer.is_swizzled,
-		.Unswizzle = op->transfer.is_unswizzled,
-		.AllocationIsIdle = op->transfer.is_idle,
+	args->Transfer.hAllocation = op->subject.driver_allocation;
+	args->Transfer.TransferOffset = (UINT)op->offset_bytes;
+	args->Transfer.TransferSize = op->size_bytes;
+	FILL_PLACE(args->Transfer.Source, miniport, &op->source);
+	FILL_PLACE(args->Transfer.Destination, miniport, &op->place);
+	args->Transfer.Flags = (DXGK_TRANSFERFLAGS){
+		.AllocationIsIdle = op->is_idle,
 		.TransferStart = op->transfer.is_start,
 		.TransferEnd = op->transfer.is_end,
 	};
 }
 
-static void fill_transfer(const struct miniport *miniport, const struct miniport_paging_op *op,
-			  DXGKARG_BUILDPAGINGBUFFER *args)
-{
-	const struct miniport_place *source = &op->transfer.source;
-	const struct miniport_place *destination = &op->transfer.destination;
-
-	args->Operation = DXGK_OPERATION_TRANSFER;
-	args->Transfer.hAllocation = op->subject.driver_allocation;
-	args->Transfer.TransferOffset = op->transfer.offset_bytes;
-	args->Transfer.TransferSize = op->transfer.size_bytes;
-	FILL_PLACE(args->Transfer.Source, miniport, source);
-	FILL_PLACE(args->Transfer.Destination, miniport, destination);
-	args->Transfer.Flags = transfer_flags(op);
-	args->Transfer.MdlOffset = source->segment == 0 ? source->mdl_page : destination->mdl_page;
-}
-
-static void fill_special_transfer(const struct miniport *miniport,
-				  const struct miniport_paging_op *op,
-				  DXGKARG_BUILDPAGINGBUFFER *args)
-{
-	args->Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
-	args->SpecialLockTransfer.hAllocation = op->subject.driver_allocation;
-	args->SpecialLockTransfer.TransferOffset = op->transfer.offset_bytes;
-	args->SpecialLockTransfer.TransferSize = op->transfer.size_bytes;
-	FILL_PLACE(args->SpecialLockTransfer.Source, miniport, &op->transfer.source);
-	FILL_PLACE(args->SpecialLockTransfer.Destination, miniport, &op->transfer.destination);
-	args->SpecialLockTransfer.Flags = transfer_flags(op);
-}
-
 static void fill_fill(const struct miniport *miniport, const struct miniport_paging_op *op,
 		      DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	const struct miniport_place *destination = &op->fill.destination;
-
-	args->Operation = DXGK_OPERATION_FILL;
 	args->Fill.hAllocation = op->subject.driver_allocation;
-	args->Fill.FillSize = op->fill.size_bytes;
+	args->Fill.FillSize = op->size_bytes;
 	args->Fill.FillPattern = op->fill.pattern;
-	args->Fill.Destination.SegmentId = destination->segment;
-	args->Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)segment_address(
-		miniport, destination->segment, destination->offset_bytes);
+	args->Fill.Destination.SegmentId = op->place.segment;
+	args->Fill.Destination.SegmentAddress.QuadPart = place_address(miniport, &op->place);
 }
 
 static void fill_discard(const struct miniport *miniport, const struct miniport_paging_op *op,
 			 DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_DISCARD_CONTENT;
 	args->DiscardContent.hAllocation = op->subject.driver_allocation;
-	args->DiscardContent.Flags.AllocationIsIdle = op->discard.is_idle;
-	args->DiscardContent.SegmentId = op->discard.segment;
-	args->DiscardContent.SegmentAddress.QuadPart =
-		(LONGLONG)segment_address(miniport, op->discard.segment, op->discard.offset_bytes);
+	args->DiscardContent.Flags.AllocationIsIdle = op->is_idle;
+	args->DiscardContent.SegmentId = op->place.segment;
+	args->DiscardContent.SegmentAddress.QuadPart = place_address(miniport, &op->place);
 }
 
 /* Pages of an aperture count from its start: no base address. */
@@ -144,74 +101,72 @@ static void fill_aperture(const struct miniport_paging_op *op, DXGKARG_BUILDPAGI
 	/* Drivers look at an unmap through the other struct: the first five members agree. */
 	args->MapApertureSegment.hDevice = op->aperture.driver_device;
 	args->MapApertureSegment.hAllocation = op->subject.driver_allocation;
-	args->MapApertureSegment.SegmentId = op->aperture.segment;
-	args->MapApertureSegment.OffsetInPages = op->aperture.first_page;
-	args->MapApertureSegment.NumberOfPages = op->aperture.page_count;
-	if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE) {
-		args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+	args->MapApertureSegment.SegmentId = op->place.segment;
+	args->MapApertureSegment.OffsetInPages = op->place.offset_bytes >> PAGE_SHIFT;
+	args->MapApertureSegment.NumberOfPages = op->size_bytes >> PAGE_SHIFT;
+	if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT) {
 		args->UnmapApertureSegment.DummyPage.QuadPart =
 			(LONGLONG)op->aperture.dummy_address;
 		return;
 	}
-	args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
-	args->MapApertureSegment.pMdl = mdl_of(op->aperture.mdl);
+	args->MapApertureSegment.pMdl = mdl_of(op->source.mdl);
 	args->MapApertureSegment.Flags.CacheCoherent = op->aperture.is_cache_coherent;
-	args->MapApertureSegment.MdlOffset = op->aperture.mdl_page;
+}
+
+static DXGK_MEMORY_TRANSFER_DIRECTION direction_of(const struct miniport_paging_op *op)
+{
+	if (op->source.segment == 0)
+		return DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+	return op->place.segment == 0 ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
+				      : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
 }
 
 static void fill_virtual_transfer(const struct miniport_paging_op *op,
 				  DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
 	args->TransferVirtual = (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){
 		.hAllocation = op->subject.driver_allocation,
-		.AllocationOffsetInBytes = op->virtual_transfer.offset_bytes,
-		.TransferSizeInBytes = op->virtual_transfer.size_bytes,
-		.SourceVirtualAddress = op->virtual_transfer.source,
-		.DestinationVirtualAddress = op->virtual_transfer.destination,
-		.SourcePageTable = op->virtual_transfer.source_table,
-		.TransferDirection = (DXGK_MEMORY_TRANSFER_DIRECTION)op->virtual_transfer.direction,
-		.Flags = { .Src64KBPages = op->virtual_transfer.source_has_64k_pages,
-			   .Dst64KBPages = op->virtual_transfer.destination_has_64k_pages },
-		.DestinationPageTable = op->virtual_transfer.destination_table,
+		.AllocationOffsetInBytes = op->offset_bytes,
+		.TransferSizeInBytes = op->size_bytes,
+		.SourceVirtualAddress = op->source.gpu_address,
+		.DestinationVirtualAddress = op->place.gpu_address,
+		.SourcePageTable = op->source.gpu_table,
+		.TransferDirection = direction_of(op),
+		.DestinationPageTable = op->place.gpu_table,
 	};
 }
 
 static void fill_virtual_fill(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
 	args->FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){
 		.hAllocation = op->subject.driver_allocation,
-		.AllocationOffsetInBytes = op->virtual_fill.offset_bytes,
-		.FillSizeInBytes = op->virtual_fill.size_bytes,
-		.FillPattern = op->virtual_fill.pattern,
-		.DestinationVirtualAddress = op->virtual_fill.destination,
+		.AllocationOffsetInBytes = op->offset_bytes,
+		.FillSizeInBytes = op->size_bytes,
+		.FillPattern = op->fill.pattern,
+		.DestinationVirtualAddress = op->place.gpu_address,
 	};
 }
 
 static void fill_init_context(const struct miniport *miniport, const struct miniport_paging_op *op,
 			      DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE;
 	args->InitContextResource.hAllocation = op->subject.driver_allocation;
-	FILL_PLACE(args->InitContextResource.Destination, miniport, &op->init_context.destination);
-	args->InitContextResource.Destination.VirtualAddress = op->init_context.pointer;
-	args->InitContextResource.Destination.GpuVirtualAddress = op->init_context.gpu_address;
+	FILL_PLACE(args->InitContextResource.Destination, miniport, &op->place);
+	args->InitContextResource.Destination.VirtualAddress = op->place.pointer;
+	args->InitContextResource.Destination.GpuVirtualAddress = op->place.gpu_address;
 }
 
 static DXGK_PAGETABLEUPDATEADDRESS table_address(const struct miniport_paging_op *op)
 {
 	switch (op->update_table.mode) {
 	case MINIPORT_TABLE_CPU_VIRTUAL:
-		return (DXGK_PAGETABLEUPDATEADDRESS){ .CpuVirtual = op->update_table.cpu_table };
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .CpuVirtual = op->place.pointer };
 	case MINIPORT_TABLE_GPU_VIRTUAL:
-		return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuVirtual = op->update_table.gpu_table };
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuVirtual = op->place.gpu_address };
 	case MINIPORT_TABLE_GPU_PHYSICAL:
 		break;
 	}
-	return (DXGK_PAGETABLEUPDATEADDRESS){
-		.GpuPhysical = gpu_physical(op->update_table.segment, op->update_table.offset_bytes)
-	};
+	return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuPhysical = gpu_physical(&op->place) };
 }
 
 /* Two pointers in each entry: to a table of 4 KiB pages, and to one of 64 KiB pages. */
@@ -238,23 +193,19 @@ static void fill_entries(const struct miniport_paging_op *op, uint32_t count, DX
 					  : (DXGK_PTE){ .Flags = 0 };
 }
 
-static NTSTATUS fill_update_table(const struct miniport *miniport,
-				  const struct miniport_paging_op *op, struct arrays *arrays,
-				  DXGKARG_BUILDPAGINGBUFFER *args)
+/* The entries of both kinds are one behind the other. */
+static void fill_update_table(const struct miniport *miniport, const struct miniport_paging_op *op,
+			      const struct miniport_paging_buffer *buffer, union arrays *few,
+			      DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	uint32_t count = op->update_table.is_repeated ? 1 : op->update_table.count;
 	bool is_double = has_two_pointers(miniport, op);
-	void *array;
-	NTSTATUS status =
-		array_take(arrays, is_double ? 2 * count : count, sizeof(DXGK_PTE), &array);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	DXGK_PTE *entries = array;
+	uint32_t all = is_double ? 2 * count : count;
+	DXGK_PTE *entries = all <= MINIPORT_FEW_ENTRIES ? few->entries : buffer->entry_memory;
 	DXGK_PTE *wide_entries = is_double ? entries + count : NULL;
 
+	assert(all <= MINIPORT_FEW_ENTRIES || all <= buffer->entry_max);
 	fill_entries(op, count, entries, wide_entries);
-	args->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
 	args->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){
 		.PageTableLevel = op->update_table.level,
 		.hAllocation = op->subject.driver_allocation,
@@ -267,21 +218,18 @@ static NTSTATUS fill_update_table(const struct miniport *miniport,
 			   .NotifyEviction = op->update_table.is_eviction,
 			   .Use64KBPages = op->update_table.has_64k_pages },
 		.DriverProtection = op->update_table.driver_protection,
-		.AllocationOffsetInBytes = op->update_table.offset_in_allocation_bytes,
+		.AllocationOffsetInBytes = op->offset_bytes,
 		.hProcess = op->update_table.driver_process,
 		.UpdateMode = (DXGK_PAGETABLEUPDATEMODE)op->update_table.mode,
 		.pPageTableEntries64KB = wide_entries,
 		.FirstPteVirtualAddress = op->update_table.first_address,
 	};
-	return STATUS_SUCCESS;
 }
 
 static void fill_flush_tlb(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_FLUSH_TLB;
 	args->FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){
-		.RootPageTableAddress =
-			gpu_physical(op->flush_tlb.root_segment, op->flush_tlb.root_offset_bytes),
+		.RootPageTableAddress = gpu_physical(&op->place),
 		.hProcess = op->flush_tlb.driver_process,
 		.StartVirtualAddress = op->flush_tlb.first_address,
 		.EndVirtualAddress = op->flush_tlb.end_address,
@@ -291,65 +239,58 @@ static void fill_flush_tlb(const struct miniport_paging_op *op, DXGKARG_BUILDPAG
 static void fill_update_context(const struct miniport_paging_op *op,
 				DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION;
 	args->UpdateContextAllocation = (DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION){
-		.ContextAllocation = op->update_context.gpu_address,
-		.ContextAllocationSize = op->update_context.size_bytes,
+		.ContextAllocation = op->place.gpu_address,
+		.ContextAllocationSize = op->size_bytes,
 		.pDriverPrivateData = op->update_context.private_data,
 		.DriverPrivateDataSize = op->update_context.private_bytes,
 	};
 }
 
-static NTSTATUS fill_copy_entries(const struct miniport_paging_op *op, struct arrays *arrays,
-				  DXGKARG_BUILDPAGINGBUFFER *args)
+static void fill_copy_entries(const struct miniport_paging_op *op, union arrays *few,
+			      DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	void *array;
-	NTSTATUS status = array_take(arrays, op->copy_entries.count,
-				     sizeof(DXGK_BUILDPAGINGBUFFER_COPY_RANGE), &array);
-
-	if (!NT_SUCCESS(status))
-		return status;
-	DXGK_BUILDPAGINGBUFFER_COPY_RANGE *ranges = array;
-
+	assert(op->copy_entries.count <= MINIPORT_FEW_ENTRIES);
 	for (uint32_t i = 0; i < op->copy_entries.count; i++) {
 		const struct miniport_table_copy *copy = &op->copy_entries.copies[i];
 
-		ranges[i] = (DXGK_BUILDPAGINGBUFFER_COPY_RANGE){
+		few->copies[i] = (DXGK_BUILDPAGINGBUFFER_COPY_RANGE){
 			.NumPageTableEntries = copy->count,
-			.SrcPageTableAddress = copy->source_table,
-			.DstPageTableAddress = copy->destination_table,
+			.SrcPageTableAddress = op->source.gpu_address,
+			.DstPageTableAddress = op->place.gpu_address,
 			.SrcStartPteIndex = copy->source_index,
 			.DstStartPteIndex = copy->destination_index,
 		};
 	}
-	args->Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
 	args->CopyPageTableEntries.NumRanges = op->copy_entries.count;
-	args->CopyPageTableEntries.pRanges = ranges;
-	return STATUS_SUCCESS;
+	args->CopyPageTableEntries.pRanges = few->copies;
 }
 
 /* An eviction names no place: (0, 0). */
 static void fill_notify_residency(const struct miniport_paging_op *op,
 				  DXGKARG_BUILDPAGINGBUFFER *args)
 {
-	args->Operation = DXGK_OPERATION_NOTIFY_RESIDENCY;
 	args->NotifyResidency.hAllocation = op->subject.driver_allocation;
 	if (!op->notify_residency.is_resident)
 		return;
-	args->NotifyResidency.PhysicalAddress =
-		gpu_physical(op->notify_residency.segment, op->notify_residency.offset_bytes);
+	args->NotifyResidency.PhysicalAddress = gpu_physical(&op->place);
 	args->NotifyResidency.Resident = 1;
 }
 
-static NTSTATUS fill_operation(const struct miniport *miniport, const struct miniport_paging_op *op,
-			       struct arrays *arrays, DXGKARG_BUILDPAGINGBUFFER *args)
+static void fill_operation(const struct miniport *miniport, const struct miniport_paging_op *op,
+			   const struct miniport_paging_buffer *buffer, union arrays *few,
+			   DXGKARG_BUILDPAGINGBUFFER *args)
 {
+	static const DXGK_BUILDPAGINGBUFFER_OPERATION operations[] = {
+#define KIND(name) DXGK_OPERATION_##name,
+#include "miniport/paging_kinds.def"
+#undef KIND
+	};
+
+	args->Operation = operations[op->kind];
 	switch (op->kind) {
 	case MINIPORT_PAGING_TRANSFER:
 		fill_transfer(miniport, op, args);
-		break;
-	case MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER:
-		fill_special_transfer(miniport, op, args);
 		break;
 	case MINIPORT_PAGING_FILL:
 		fill_fill(miniport, op, args);
@@ -357,8 +298,8 @@ static NTSTATUS fill_operation(const struct miniport *miniport, const struct min
 	case MINIPORT_PAGING_DISCARD_CONTENT:
 		fill_discard(miniport, op, args);
 		break;
-	case MINIPORT_PAGING_MAP_APERTURE:
-	case MINIPORT_PAGING_UNMAP_APERTURE:
+	case MINIPORT_PAGING_MAP_APERTURE_SEGMENT:
+	case MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT:
 		fill_aperture(op, args);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
@@ -371,7 +312,8 @@ static NTSTATUS fill_operation(const struct miniport *miniport, const struct min
 		fill_init_context(miniport, op, args);
 		break;
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
-		return fill_update_table(miniport, op, arrays, args);
+		fill_update_table(miniport, op, buffer, few, args);
+		break;
 	case MINIPORT_PAGING_FLUSH_TLB:
 		fill_flush_tlb(op, args);
 		break;
@@ -379,17 +321,12 @@ static NTSTATUS fill_operation(const struct miniport *miniport, const struct min
 		fill_update_context(op, args);
 		break;
 	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
-		return fill_copy_entries(op, arrays, args);
+		fill_copy_entries(op, few, args);
+		break;
 	case MINIPORT_PAGING_NOTIFY_RESIDENCY:
 		fill_notify_residency(op, args);
 		break;
-	case MINIPORT_PAGING_SIGNAL_MONITORED_FENCE:
-		args->Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
-		args->SignalMonitoredFence.MonitoredFenceGpuVa = op->signal_fence.gpu_address;
-		args->SignalMonitoredFence.MonitoredFenceValue = op->signal_fence.value;
-		break;
 	}
-	return STATUS_SUCCESS;
 }
 
 /* ---- the buffer ---- */
@@ -449,10 +386,8 @@ static NTSTATUS mistake(const struct miniport_paging_op *op, enum rule rule, con
 
 static bool may_be_busy(const struct miniport_paging_op *op)
 {
-	if (op->kind == MINIPORT_PAGING_TRANSFER ||
-	    op->kind == MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER)
-		return !op->transfer.is_idle;
-	return op->kind == MINIPORT_PAGING_DISCARD_CONTENT && !op->discard.is_idle;
+	return !op->is_idle && (op->kind == MINIPORT_PAGING_TRANSFER ||
+				op->kind == MINIPORT_PAGING_DISCARD_CONTENT);
 }
 
 /* `has_moved`: the driver wrote something, or counted up its passes. */
@@ -553,15 +488,11 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
 	DXGKARG_BUILDPAGINGBUFFER args;
-	struct arrays arrays;
+	union arrays few;
 	struct ddi_crossing crossing;
 
 	memset(&args, 0, sizeof(args));
-	arrays.many = NULL;
-	NTSTATUS status = fill_operation(miniport, op, &arrays, &args);
-
-	if (!NT_SUCCESS(status))
-		return status;
+	fill_operation(miniport, op, buffer, &few, &args);
 	fill_buffer(miniport, buffer, &args);
 	args.MultipassOffset = *multipass;
 
@@ -569,9 +500,7 @@ NTSTATUS miniport_build_paging(struct miniport *miniport, const struct miniport_
 	ddi_note(&crossing, miniport->context, &args);
 	trace_paging_operation(miniport_paging_name(op), args.MultipassOffset);
 	bool is_late = is_of_before(buffer);
-	status = is_late ? STATUS_DEVICE_REMOVED : call(miniport, op->subject.kept, &args);
+	NTSTATUS status = is_late ? STATUS_DEVICE_REMOVED : call(miniport, op->subject.kept, &args);
 	ddi_leave_as_it_is(&crossing, status);
-
-	mem_free(arrays.many);
 	return is_late ? status : accept(op, &args, buffer, multipass, status);
 }

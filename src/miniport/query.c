@@ -24,8 +24,7 @@
 
 static NTSTATUS no_memory(const char *what)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
-		      what);
+	return refuse_no_memory("There is no memory for %s", what);
 }
 
 void query_before_start(struct miniport *miniport)
@@ -33,14 +32,13 @@ void query_before_start(struct miniport *miniport)
 	struct miniport_client *client = &miniport->system_client;
 	DXGK_PHYSICAL_MEMORY_CAPS memory = { 0 };
 	DXGK_IOMMU_CAPS iommu = { 0 };
-	NTSTATUS status;
 
 	if (miniport->ddi.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_9)
 		return;
 	/* Whatever a driver answers: here all memory is reachable and nothing is remapped. */
-	status = miniport_query(miniport, client,
-				ASK(PHYSICAL_MEMORY_CAPS, .is_optional = true, .output = &memory,
-				    .output_bytes = sizeof(memory)));
+	NTSTATUS status = miniport_query(miniport, client,
+					 ASK(PHYSICAL_MEMORY_CAPS, .is_optional = true,
+					     .output = &memory, .output_bytes = sizeof(memory)));
 	log_topic(LOG_START, "%s: PHYSICAL_MEMORY_CAPS: %s", miniport->start_name,
 		  status_name(status));
 	status = miniport_query(miniport, client,
@@ -88,7 +86,6 @@ static NTSTATUS query_physical_caps(struct miniport *miniport)
 static NTSTATUS copy_banks(struct miniport *miniport, const struct segments_answer *answer)
 {
 	size_t count = 0;
-	uint64_t *next;
 
 	for (uint32_t i = 0; i < answer->count; i++)
 		count += miniport->info.segments[i].bank_count;
@@ -98,7 +95,7 @@ static NTSTATUS copy_banks(struct miniport *miniport, const struct segments_answ
 	if (!miniport->bank_ends)
 		return no_memory("the banks of the segments");
 
-	next = miniport->bank_ends;
+	uint64_t *next = miniport->bank_ends;
 	for (uint32_t i = 0; i < answer->count; i++) {
 		struct miniport_segment *segment = &miniport->info.segments[i];
 
@@ -137,6 +134,15 @@ static size_t descriptor_bytes(enum segment_query kind)
 	return sizeof(DXGK_SEGMENTDESCRIPTOR4);
 }
 
+/* The fields have the same names in all three answers. */
+#define PASS_TAKE(pass, output)                                                                    \
+	do {                                                                                       \
+		(pass)->count = (output).NbSegment;                                                \
+		(pass)->paging_buffer_segment_id = (output).PagingBufferSegmentId;                 \
+		(pass)->paging_buffer_size_bytes = (output).PagingBufferSize;                      \
+		(pass)->paging_buffer_private_bytes = (output).PagingBufferPrivateDataSize;        \
+	} while (0)
+
 static NTSTATUS ask_segments_4(struct miniport *miniport, struct segment_pass *pass)
 {
 	DXGK_QUERYSEGMENTIN4 input = { .PhysicalAdapterIndex = 0 };
@@ -157,54 +163,27 @@ static NTSTATUS ask_segments_4(struct miniport *miniport, struct segment_pass *p
 			      "DXGK_QUERYSEGMENTOUT4.SegmentDescriptorStride",
 			      "was changed from %zu to %zu", pass->stride,
 			      (size_t)output.SegmentDescriptorStride);
-	pass->count = output.NbSegment;
-	pass->paging_buffer_segment_id = output.PagingBufferSegmentId;
-	pass->paging_buffer_size_bytes = output.PagingBufferSize;
-	pass->paging_buffer_private_bytes = output.PagingBufferPrivateDataSize;
+	PASS_TAKE(pass, output);
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS ask_segments_3(struct miniport *miniport, struct segment_pass *pass)
-{
-	DXGK_QUERYSEGMENTIN input = { 0 };
-	DXGK_QUERYSEGMENTOUT3 output = {
-		.NbSegment = pass->count,
-		.pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR3 *)pass->descriptors,
-	};
-	NTSTATUS status =
-		miniport_query(miniport, &miniport->system_client,
-			       ASK(QUERYSEGMENT3, .input = &input, .input_bytes = sizeof(input),
-				   .output = &output, .output_bytes = sizeof(output)));
-
-	if (!NT_SUCCESS(status))
-		return status;
-	pass->count = output.NbSegment;
-	pass->paging_buffer_segment_id = output.PagingBufferSegmentId;
-	pass->paging_buffer_size_bytes = output.PagingBufferSize;
-	pass->paging_buffer_private_bytes = output.PagingBufferPrivateDataSize;
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS ask_segments_1(struct miniport *miniport, struct segment_pass *pass)
-{
-	DXGK_QUERYSEGMENTIN input = { 0 };
-	DXGK_QUERYSEGMENTOUT output = {
-		.NbSegment = pass->count,
-		.pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR *)pass->descriptors,
-	};
-	NTSTATUS status =
-		miniport_query(miniport, &miniport->system_client,
-			       ASK(QUERYSEGMENT, .input = &input, .input_bytes = sizeof(input),
-				   .output = &output, .output_bytes = sizeof(output)));
-
-	if (!NT_SUCCESS(status))
-		return status;
-	pass->count = output.NbSegment;
-	pass->paging_buffer_segment_id = output.PagingBufferSegmentId;
-	pass->paging_buffer_size_bytes = output.PagingBufferSize;
-	pass->paging_buffer_private_bytes = output.PagingBufferPrivateDataSize;
-	return STATUS_SUCCESS;
-}
+#define ASK_SEGMENTS(name, QUERY, OUT, DESCRIPTOR)                                                 \
+	static NTSTATUS name(struct miniport *miniport, struct segment_pass *pass)                 \
+	{                                                                                          \
+		DXGK_QUERYSEGMENTIN input = { 0 };                                                 \
+		OUT output = { .NbSegment = pass->count,                                           \
+			       .pSegmentDescriptor = (DESCRIPTOR *)pass->descriptors };            \
+		NTSTATUS status =                                                                  \
+			miniport_query(miniport, &miniport->system_client,                         \
+				       ASK(QUERY, .input = &input, .input_bytes = sizeof(input),   \
+					   .output = &output, .output_bytes = sizeof(output)));    \
+                                                                                                   \
+		if (NT_SUCCESS(status))                                                            \
+			PASS_TAKE(pass, output);                                                   \
+		return status;                                                                     \
+	}
+ASK_SEGMENTS(ask_segments_3, QUERYSEGMENT3, DXGK_QUERYSEGMENTOUT3, DXGK_SEGMENTDESCRIPTOR3)
+ASK_SEGMENTS(ask_segments_1, QUERYSEGMENT, DXGK_QUERYSEGMENTOUT, DXGK_SEGMENTDESCRIPTOR)
 
 static NTSTATUS ask_pass(struct miniport *miniport, enum segment_query kind,
 			 struct segment_pass *pass)
@@ -328,14 +307,13 @@ static NTSTATUS query_gpu_mmu(struct miniport *miniport)
 	DXGK_QUERYGPUMMUCAPSIN caps_input = { .PhysicalAdapterIndex = 0 };
 	DXGK_GPUMMUCAPS caps = { 0 };
 	DXGK_PAGE_TABLE_LEVEL_DESC levels[MINIPORT_MAX_PAGE_TABLE_LEVELS] = { 0 };
-	NTSTATUS status;
 
 	if (!miniport->info.supports_gpu_mmu)
 		return STATUS_SUCCESS;
-	status = miniport_query(miniport, &miniport->system_client,
-				ASK(GPUMMUCAPS, .input = &caps_input,
-				    .input_bytes = sizeof(caps_input), .output = &caps,
-				    .output_bytes = sizeof(caps)));
+	NTSTATUS status = miniport_query(miniport, &miniport->system_client,
+					 ASK(GPUMMUCAPS, .input = &caps_input,
+					     .input_bytes = sizeof(caps_input), .output = &caps,
+					     .output_bytes = sizeof(caps)));
 	if (NT_SUCCESS(status))
 		status = gpu_mmu_accept(&caps, &miniport->info);
 
@@ -357,7 +335,6 @@ static NTSTATUS query_node(struct miniport *miniport, uint32_t node)
 	DXGKARG_GETNODEMETADATA metadata;
 	struct ddi_crossing crossing;
 	struct guard guard;
-	NTSTATUS status;
 
 	if (!miniport->ddi.DxgkDdiGetNodeMetadata) {
 		node_default(node, &miniport->info);
@@ -366,7 +343,8 @@ static NTSTATUS query_node(struct miniport *miniport, uint32_t node)
 	memset(&metadata, 0, sizeof(metadata));
 	guard_open(&guard, &metadata, sizeof(metadata));
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_GET_NODE_METADATA);
-	status = miniport->ddi.DxgkDdiGetNodeMetadata(miniport->context, node, guard.memory);
+	NTSTATUS status =
+		miniport->ddi.DxgkDdiGetNodeMetadata(miniport->context, node, guard.memory);
 	guard_close(&guard, "DxgkDdiGetNodeMetadata", NULL);
 	status = ddi_leave(&crossing, status);
 	return NT_SUCCESS(status) ? node_accept(&metadata, node, &miniport->info) : status;
@@ -375,13 +353,12 @@ static NTSTATUS query_node(struct miniport *miniport, uint32_t node)
 static NTSTATUS query_power(struct miniport *miniport)
 {
 	UINT count = 0;
-	NTSTATUS status;
 
 	if (miniport->info.wddm_version < 1200)
 		return STATUS_SUCCESS;
-	status = miniport_query(miniport, &miniport->system_client,
-				ASK(NUMPOWERCOMPONENTS, .is_optional = true, .output = &count,
-				    .output_bytes = sizeof(count)));
+	NTSTATUS status = miniport_query(miniport, &miniport->system_client,
+					 ASK(NUMPOWERCOMPONENTS, .is_optional = true,
+					     .output = &count, .output_bytes = sizeof(count)));
 	if (!NT_SUCCESS(status))
 		return STATUS_SUCCESS;
 	status = power_count_accept(count, &miniport->info);

@@ -50,8 +50,7 @@ static NTSTATUS list_copy_init(struct list_copy *copy, const struct miniport *mi
 	if (count > FEW)
 		copy->entries = room ? room : mem_zalloc_array(count, sizeof(*copy->entries));
 	if (count > FEW && !copy->entries)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for a list of %u allocations", count);
+		return refuse_no_memory("There is no memory for a list of %u allocations", count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct miniport_list_entry *from = &allocations[i];
 

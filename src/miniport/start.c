@@ -28,8 +28,7 @@ enum { DMA_QUEUE_ENTRIES = 16 };
 
 static NTSTATUS no_memory(const char *what)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "There is no memory for %s",
-		      what);
+	return refuse_no_memory("There is no memory for %s", what);
 }
 
 /* ---- registry ---- */
@@ -217,9 +216,14 @@ NTSTATUS miniport_host_start(void)
 	return NT_SUCCESS(status) ? status : no_memory("the NT environment");
 }
 
-void miniport_tell_process(bool begins)
+struct nt_process *miniport_process_begin(uint32_t pid)
 {
-	nt_process_tell(begins);
+	return nt_process_begin(pid);
+}
+
+void miniport_process_end(struct nt_process *process)
+{
+	nt_process_end(process);
 }
 
 void miniport_host_stop(void)
@@ -296,6 +300,7 @@ static struct miniport *miniport_create(const struct miniport_config *config,
 	miniport->events = *events;
 	miniport->listener = listener;
 	lock_init(&miniport->system_client.entry, LOCK_RANK_DDI_PROCESS, "system process");
+	miniport->system_client.process = nt_process_of_system();
 	for (size_t i = 0; i < DDI_CLASS_COUNT; i++)
 		lock_init(&miniport->class_locks[i], LOCK_RANK_DDI_CLASS, "driver class");
 	gate_init(&miniport->level_gate, LOCK_RANK_DDI_LEVEL, "driver level");
@@ -428,20 +433,18 @@ unload_driver:
 NTSTATUS miniport_start(const struct miniport_config *config, const struct miniport_events *events,
 			void *listener, struct miniport **miniport_out)
 {
-	struct miniport *miniport;
 	struct refusal_scope scope;
-	NTSTATUS status;
 
 	if (!config->driver || !*config->driver)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_DDI_IMAGE_FIND, "driver",
-			      "is empty: a name or an absolute path is needed");
-	miniport = miniport_create(config, events, listener);
+		return invalid(RULE_DDI_IMAGE_FIND, "driver",
+			       "is empty: a name or an absolute path is needed");
+	struct miniport *miniport = miniport_create(config, events, listener);
 	if (!miniport)
 		return no_memory("an adapter");
 
 	refusal_begin(&scope, miniport->start_name);
 	log_topic(LOG_START, "%s: starting %s", miniport->start_name, config->driver);
-	status = start(miniport, config);
+	NTSTATUS status = start(miniport, config);
 	log_topic(LOG_START, "%s: %s", miniport->start_name, status_name(status));
 	refusal_end_call(&scope, status);
 

@@ -17,203 +17,19 @@
 #include "base/attributes.h"
 #include "base/refusal.h"
 #include "base/status.h"
-#include "miniport/kept_name.h"
 #include "miniport/miniport.h"
+#include "miniport/paging_op.h"
 
-/* ---- places ---- */
+/* ---- pages of system memory, as a driver is shown them ---- */
 
-/* Neighbouring pages of the machine (base/machine.h). */
-struct miniport_page_run {
-	uint64_t first_pfn;
-	uint64_t count;
-};
-
-/*
- * Pages of system memory as a driver is shown them. Alive and unchanged until the fence of the last
- * operation that names it.
- */
-struct miniport_mdl;
+/* Alive and unchanged until the fence of the last operation that names it. */
 MUST_CHECK NTSTATUS miniport_mdl_create(const struct miniport_page_run *runs, uint32_t run_count,
 					struct miniport_mdl **mdl_out);
 void miniport_mdl_destroy(struct miniport_mdl *mdl);
 
-/* ---- one entry of a page table: DXGK_PTE in our words ---- */
+/* ---- paging buffers ---- */
 
-struct miniport_pte {
-	uint64_t page;   /* 4 KiB pages from the start of the segment, or of physical memory */
-	uint8_t segment; /* 0: system memory */
-	bool is_valid : 1;
-	bool is_zero : 1; /* reads as zeroes, drops writes */
-	bool is_read_only : 1;
-	bool is_no_execute : 1;
-	bool is_cache_coherent : 1;
-	bool is_large : 1;     /* above the leaves: a page, not a table */
-	bool is_table_64k : 1; /* level 1: the table below has 64 KiB pages */
-};
-
-/* ---- paging operations: what DxgkDdiBuildPagingBuffer is asked for ---- */
-
-enum miniport_paging_kind {
-	MINIPORT_PAGING_TRANSFER, /* segment <-> MDL, segment <-> segment, physical model */
-	MINIPORT_PAGING_FILL,
-	MINIPORT_PAGING_DISCARD_CONTENT,
-	MINIPORT_PAGING_MAP_APERTURE,
-	MINIPORT_PAGING_UNMAP_APERTURE,
-	MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER,
-	MINIPORT_PAGING_VIRTUAL_TRANSFER, /* addresses of the paging process */
-	MINIPORT_PAGING_VIRTUAL_FILL,
-	MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
-	MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-	MINIPORT_PAGING_FLUSH_TLB,
-	MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
-	MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
-	MINIPORT_PAGING_NOTIFY_RESIDENCY,
-	MINIPORT_PAGING_SIGNAL_MONITORED_FENCE,
-};
-
-/* A segment and an offset in it (the base address is added below), or an MDL when segment is 0. */
-struct miniport_place {
-	uint32_t segment;
-	uint64_t offset_bytes;
-	struct miniport_mdl *mdl;
-	uint32_t mdl_page; /* first page of it */
-};
-
-enum miniport_transfer_direction {
-	MINIPORT_LOCAL_TO_SYSTEM,
-	MINIPORT_SYSTEM_TO_LOCAL,
-	MINIPORT_LOCAL_TO_LOCAL
-};
-
-enum miniport_table_update_mode {
-	MINIPORT_TABLE_CPU_VIRTUAL,
-	MINIPORT_TABLE_GPU_VIRTUAL,
-	MINIPORT_TABLE_GPU_PHYSICAL
-};
-
-struct miniport_table_copy {
-	uint64_t source_table; /* addresses of the privileged space */
-	uint64_t destination_table;
-	uint32_t source_index;
-	uint32_t destination_index;
-	uint32_t count;
-};
-
-/* What an operation is about, as the driver calls it. */
-struct miniport_subject {
-	void *driver_allocation;         /* NULL where there is none */
-	struct miniport_kept_name *kept; /* a name that may be taken back; NULL */
-};
-
-struct miniport_paging_op {
-	enum miniport_paging_kind kind;
-	struct miniport_subject subject;
-	union {
-		struct {
-			struct miniport_place source;
-			struct miniport_place destination;
-			uint64_t size_bytes;   /* 0: after a reset, the content is gone */
-			uint32_t offset_bytes; /* TransferOffset */
-			bool is_start;
-			bool is_end;
-			bool is_idle; /* AllocationIsIdle: the answer to
-					 STATUS_GRAPHICS_ALLOCATION_BUSY */
-			bool is_swizzled;
-			bool is_unswizzled;
-		} transfer;
-		struct {
-			struct miniport_place destination; /* a memory segment */
-			uint64_t size_bytes;
-			uint32_t pattern;
-		} fill;
-		struct {
-			uint32_t segment;
-			uint64_t offset_bytes;
-			bool is_idle;
-		} discard;
-		struct {
-			void *driver_device; /* NULL: nobody's */
-			uint32_t segment;
-			uint64_t first_page; /* of the segment */
-			uint64_t page_count;
-			struct miniport_mdl *mdl; /* map */
-			uint32_t mdl_page;
-			uint64_t dummy_address; /* unmap: physical address of the dummy page */
-			bool is_cache_coherent;
-		} aperture;
-		struct {
-			uint64_t source;
-			uint64_t destination;
-			uint64_t offset_bytes; /* in the allocation; already in the addresses */
-			uint64_t size_bytes;
-			enum miniport_transfer_direction direction;
-			bool source_has_64k_pages;
-			bool destination_has_64k_pages;
-			uint64_t source_table; /* with SourcePageTableVaInTransfer only */
-			uint64_t destination_table;
-		} virtual_transfer;
-		struct {
-			uint64_t destination;
-			uint64_t offset_bytes;
-			uint64_t size_bytes;
-			uint32_t pattern;
-		} virtual_fill;
-		struct {
-			struct miniport_place destination;
-			void *pointer;        /* for the CPU, or NULL */
-			uint64_t gpu_address; /* in the paging process */
-		} init_context;
-		struct {
-			uint32_t level; /* 0 is the leaf */
-			enum miniport_table_update_mode mode;
-			void *cpu_table;    /* CPU_VIRTUAL */
-			uint64_t gpu_table; /* GPU_VIRTUAL */
-			uint32_t segment;   /* GPU_PHYSICAL */
-			uint64_t offset_bytes;
-			const struct miniport_pte *entries; /* one with is_repeated or is_run */
-			/* Level 1 with DualPteSupported: as many pointers to tables of 64 KiB pages.
-			 * NULL: they are invalid. */
-			const struct miniport_pte *wide_entries;
-			uint32_t first_index;
-			uint32_t count;
-			bool is_repeated;
-			bool is_run; /* each next entry is for the next page */
-			bool is_initial;
-			bool is_eviction;
-			bool has_64k_pages;
-			uint64_t driver_protection;
-			uint64_t offset_in_allocation_bytes;
-			void *driver_process;
-			uint64_t first_address; /* FirstPteVirtualAddress */
-		} update_table;
-		struct {
-			uint32_t root_segment;
-			uint64_t root_offset_bytes;
-			void *driver_process;
-			uint64_t first_address;
-			uint64_t end_address; /* both 0: everything */
-		} flush_tlb;
-		struct {
-			uint64_t gpu_address;
-			uint64_t size_bytes;
-			void *private_data;
-			uint32_t private_bytes;
-		} update_context;
-		struct {
-			const struct miniport_table_copy *copies;
-			uint32_t count;
-		} copy_entries;
-		struct {
-			uint32_t segment;
-			uint64_t offset_bytes;
-			bool is_resident;
-		} notify_residency;
-		struct {
-			uint64_t gpu_address;
-			uint64_t value;
-		} signal_fence;
-	};
-};
+enum { MINIPORT_ENTRY_BYTES = 16 };
 
 /*
  * A paging buffer while operations are packed into it. The two used_bytes grow as the driver
@@ -228,6 +44,10 @@ struct miniport_paging_buffer {
 	void *private_data;   /* zeroed when the buffer is fresh */
 	uint32_t private_bytes;
 	uint32_t used_bytes; /* of memory */
+	/* For the entries of one update as the driver reads them, MINIPORT_ENTRY_BYTES each; only
+	 * more than MINIPORT_FEW_ENTRIES need it. */
+	void *entry_memory;
+	uint32_t entry_max;
 	uint32_t private_used_bytes;
 
 	/* A reset of the adapter counts it up first: what is of before does not enter after. */
@@ -236,9 +56,6 @@ struct miniport_paging_buffer {
 		uint32_t mine;
 	} epoch;
 };
-
-/* So many entries or copies in one operation need no memory; more can fail for lack of it. */
-enum { MINIPORT_FEW_ENTRIES = 64 };
 
 /*
  * DxgkDdiBuildPagingBuffer for one pass of one operation. `multipass` is 0 at the first pass and
@@ -250,8 +67,6 @@ enum { MINIPORT_FEW_ENTRIES = 64 };
  *		submit what is there, come again with a fresh buffer
  *	STATUS_GRAPHICS_ALLOCATION_BUSY
  *		transfer, discard: idle it, come again with is_idle
- *	STATUS_NO_MEMORY
- *		the driver was not asked (MINIPORT_FEW_ENTRIES)
  *	STATUS_DEVICE_REMOVED
  *		the driver was not asked, because a reset has begun
  *	STATUS_DRIVER_INTERNAL_ERROR

@@ -6,7 +6,6 @@
  * entry point is tested for NULL here and nowhere else.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -16,15 +15,14 @@
 #include "nt/report.h"
 #include "nt/unicode.h"
 
-NTSTATUS miniport_client_create(struct miniport *miniport, struct miniport_client **client_out)
+NTSTATUS miniport_client_create(struct nt_process *process, struct miniport_client **client_out)
 {
 	struct miniport_client *client = mem_zalloc_apart(sizeof(*client));
 
-	(void)miniport;
 	if (!client)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory for a client of the driver");
+		return refuse_no_memory("There is no memory for a client of the driver");
 	lock_init(&client->entry, LOCK_RANK_DDI_PROCESS, "driver client");
+	client->process = process;
 	*client_out = client;
 	return STATUS_SUCCESS;
 }
@@ -59,8 +57,7 @@ static NTSTATUS create_process(struct miniport *miniport, struct miniport_client
 	if (name) {
 		name16 = nt_utf16_dup(name, &name_length);
 		if (!name16)
-			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-				      "There is no memory for the name of a process");
+			return refuse_no_memory("There is no memory for the name of a process");
 	}
 	DXGKARG_CREATEPROCESS args = {
 		.hDxgkProcess = kernel_handle,
@@ -200,11 +197,10 @@ void miniport_destroy_context(struct miniport *miniport, struct miniport_client 
 NTSTATUS system_objects_create(struct miniport *miniport)
 {
 	struct miniport_client *client = &miniport->system_client;
-	NTSTATUS status;
 
 	/* The handles only have to be distinct, and ours: callbacks compare them. */
-	status = create_process(miniport, client, &miniport->system_process, "System", true,
-				&miniport->system_process);
+	NTSTATUS status = create_process(miniport, client, &miniport->system_process, "System",
+					 true, &miniport->system_process);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = create_device(miniport, client, &miniport->system_device, miniport->system_process,

@@ -4,7 +4,6 @@
  * driver guards its own bitmap. Requests that reach past the end touch nothing.
  */
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <ddk/wdm.h>
@@ -65,11 +64,10 @@ static ULONG find_run_between(const RTL_BITMAP *map, ULONG from, ULONG to, ULONG
 {
 	for (;;) {
 		ULONG start = find_next(map, from, value);
-		ULONG end;
 
 		if (start >= to || !range_fits(map, start, count))
 			return NOT_FOUND;
-		end = find_next(map, start, !value);
+		ULONG end = find_next(map, start, !value);
 		if (end - start >= count)
 			return start;
 		from = end;
@@ -78,13 +76,11 @@ static ULONG find_run_between(const RTL_BITMAP *map, ULONG from, ULONG to, ULONG
 
 static ULONG find_run(const RTL_BITMAP *map, ULONG count, ULONG hint, bool value)
 {
-	ULONG found;
-
 	if (hint >= map->SizeOfBitMap)
 		hint = 0;
 	if (count == 0)
 		return hint & ~7u;
-	found = find_run_between(map, hint, map->SizeOfBitMap, count, value);
+	ULONG found = find_run_between(map, hint, map->SizeOfBitMap, count, value);
 	return found == NOT_FOUND ? find_run_between(map, 0, hint, count, value) : found;
 }
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +171,7 @@ static void breakpoint(const void *where, const char *what)
 
 VOID DbgBreakPoint(VOID)
 {
-	breakpoint(__builtin_return_address(0), "break point");
+	breakpoint(CALLER, "break point");
 }
 
 VOID DbgBreakPointWithStatus(ULONG Status)
@@ -180,7 +179,7 @@ VOID DbgBreakPointWithStatus(ULONG Status)
 	char what[48];
 
 	snprintf(what, sizeof(what), "break point with status 0x%08x", Status);
-	breakpoint(__builtin_return_address(0), what);
+	breakpoint(CALLER, what);
 }
 
 VOID OpendxgkAssertionFailed(PCSTR Expression, PCSTR File, ULONG Line)

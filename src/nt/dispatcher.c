@@ -19,16 +19,10 @@
  * Locks: nt_dispatcher_lock for everything here. It is inner to the interrupt lock, and nothing of
  * a driver is called under it. Mistakes are remembered and reported after it is released.
  */
-#include <limits.h>
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <ddk/wdm.h>
-
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/dispatcher_parts.h"
@@ -217,6 +211,7 @@ static bool wait_satisfy_locked(KWAIT_BLOCK *block, struct wake_list *woken)
 	DISPATCHER_HEADER *object = block->Object;
 	NTSTATUS status;
 
+	lock_assert_held(&nt_dispatcher_lock);
 	if (wait->type == WaitAny) {
 		bool was_abandoned = object_consume_locked(object, wait->thread);
 		status = (was_abandoned ? STATUS_ABANDONED_WAIT_0 : STATUS_WAIT_0) +
@@ -360,14 +355,11 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR
 {
 	DISPATCHER_HEADER *object = Object;
 
-	UNREFERENCED_PARAMETER(WaitReason);
-	UNREFERENCED_PARAMETER(WaitMode);
-	UNREFERENCED_PARAMETER(Alertable);
-	if (!is_given(Object, "Object", "KeWaitForSingleObject"))
+	if (!is_given(Object, "Object", __func__))
 		return STATUS_INVALID_PARAMETER;
-	NTSTATUS status = wait_for(1, &object, WaitAny, Timeout, nt_thread_current()->wait_blocks,
-				   "KeWaitForSingleObject");
-	return note_mutexes(status, 1, &object, WaitAny, __builtin_return_address(0));
+	NTSTATUS status =
+		wait_for(1, &object, WaitAny, Timeout, nt_thread_current()->wait_blocks, __func__);
+	return note_mutexes(status, 1, &object, WaitAny, CALLER);
 }
 
 NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitType,
@@ -378,9 +370,6 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
 	KWAIT_BLOCK *blocks = WaitBlockArray ? WaitBlockArray : nt_thread_current()->wait_blocks;
 	ULONG highest = WaitBlockArray ? MAXIMUM_WAIT_OBJECTS : THREAD_WAIT_OBJECTS;
 
-	UNREFERENCED_PARAMETER(WaitReason);
-	UNREFERENCED_PARAMETER(WaitMode);
-	UNREFERENCED_PARAMETER(Alertable);
 	if (Count == 0 || Count > highest || (WaitType != WaitAny && WaitType != WaitAll)) {
 		nt_report(RULE_NT_WAIT_COUNT,
 			  "KeWaitForMultipleObjects was given %u objects and "
@@ -390,13 +379,12 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
 		return STATUS_INVALID_PARAMETER;
 	}
 	for (ULONG i = 0; i < Count; i++) {
-		if (!is_given(Object[i], "one of the objects", "KeWaitForMultipleObjects"))
+		if (!is_given(Object[i], "one of the objects", __func__))
 			return STATUS_INVALID_PARAMETER;
 	}
 	DISPATCHER_HEADER *const *objects = (DISPATCHER_HEADER *const *)Object;
-	NTSTATUS status =
-		wait_for(Count, objects, WaitType, Timeout, blocks, "KeWaitForMultipleObjects");
-	return note_mutexes(status, Count, objects, WaitType, __builtin_return_address(0));
+	NTSTATUS status = wait_for(Count, objects, WaitType, Timeout, blocks, __func__);
+	return note_mutexes(status, Count, objects, WaitType, CALLER);
 }
 
 /* ---- events ---- */
@@ -435,16 +423,12 @@ static LONG event_signal(PRKEVENT event, bool lasts, const char *routine)
 /* `Wait` lets NT keep its lock for the wait that follows; here each takes it by itself. */
 LONG KeSetEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
-	UNREFERENCED_PARAMETER(Increment);
-	UNREFERENCED_PARAMETER(Wait);
-	return event_signal(Event, true, "KeSetEvent");
+	return event_signal(Event, true, __func__);
 }
 
 LONG KePulseEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
-	UNREFERENCED_PARAMETER(Increment);
-	UNREFERENCED_PARAMETER(Wait);
-	return event_signal(Event, false, "KePulseEvent");
+	return event_signal(Event, false, __func__);
 }
 
 static LONG event_reset(PRKEVENT event, const char *routine)
@@ -461,12 +445,12 @@ static LONG event_reset(PRKEVENT event, const char *routine)
 
 LONG KeResetEvent(PRKEVENT Event)
 {
-	return event_reset(Event, "KeResetEvent");
+	return event_reset(Event, __func__);
 }
 
 VOID KeClearEvent(PRKEVENT Event)
 {
-	event_reset(Event, "KeClearEvent");
+	event_reset(Event, __func__);
 }
 
 LONG read_state(DISPATCHER_HEADER *object)
@@ -494,11 +478,9 @@ LONG KeReleaseSemaphore(PRKSEMAPHORE Semaphore, KPRIORITY Increment, LONG Adjust
 {
 	struct wake_list woken;
 
-	UNREFERENCED_PARAMETER(Increment);
-	UNREFERENCED_PARAMETER(Wait);
-	if (!is_given(Semaphore, "Semaphore", "KeReleaseSemaphore"))
+	if (!is_given(Semaphore, "Semaphore", __func__))
 		return 0;
-	nt_irql_require(DISPATCH_LEVEL, "KeReleaseSemaphore");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
 	LONG before = Semaphore->Header.SignalState;
@@ -528,7 +510,6 @@ LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore)
 
 VOID KeInitializeMutex(PRKMUTEX Mutex, ULONG Level)
 {
-	UNREFERENCED_PARAMETER(Level);
 	memset(Mutex, 0, sizeof(*Mutex));
 	nt_dispatcher_header_init(&Mutex->Header, NT_MUTANT, 1);
 	InitializeListHead(&Mutex->MutantListEntry);
@@ -549,10 +530,9 @@ LONG KeReleaseMutex(PRKMUTEX Mutex, BOOLEAN Wait)
 	struct _KTHREAD *thread = nt_thread_current();
 	struct wake_list woken;
 
-	UNREFERENCED_PARAMETER(Wait);
-	if (!is_given(Mutex, "Mutex", "KeReleaseMutex"))
+	if (!is_given(Mutex, "Mutex", __func__))
 		return 0;
-	nt_irql_require(DISPATCH_LEVEL, "KeReleaseMutex");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
 	LONG before = Mutex->Header.SignalState;

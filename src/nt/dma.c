@@ -13,6 +13,7 @@
 
 #include <ddk/wdm.h>
 
+#include "base/checked.h"
 #include "nt/irql.h"
 #include "nt/pool.h"
 #include "nt/report.h"
@@ -30,11 +31,6 @@ struct dma_adapter {
 static struct dma_adapter *dma_from_adapter(PDMA_ADAPTER adapter)
 {
 	return (struct dma_adapter *)(void *)adapter;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Walking an MDL chain. */
@@ -65,22 +61,19 @@ static uint64_t dma_walk_next(struct dma_walk *walk, uint64_t *address_out)
 	uint64_t bytes = 0;
 
 	while (walk->left > 0) {
-		uint64_t in_frames;
-		uint64_t address;
-		uint64_t part;
-
 		if (walk->offset == walk->mdl->ByteCount) {
 			walk->mdl = walk->mdl->Next;
 			walk->offset = 0;
 			continue;
 		}
-		in_frames = walk->mdl->ByteOffset + walk->offset;
-		address = (MmGetMdlPfnArray(walk->mdl)[in_frames >> PAGE_SHIFT] << PAGE_SHIFT) |
-			  (in_frames & PAGE_MASK);
+		uint64_t in_frames = walk->mdl->ByteOffset + walk->offset;
+		uint64_t address =
+			(MmGetMdlPfnArray(walk->mdl)[in_frames >> PAGE_SHIFT] << PAGE_SHIFT) |
+			(in_frames & PAGE_MASK);
 		if (bytes > 0 && address != *address_out + bytes)
 			break;
-		part = smaller(PAGE_SIZE - (in_frames & PAGE_MASK),
-			       smaller(walk->mdl->ByteCount - walk->offset, walk->left));
+		uint64_t part = lower_of(PAGE_SIZE - (in_frames & PAGE_MASK),
+					 lower_of(walk->mdl->ByteCount - walk->offset, walk->left));
 		if (bytes == 0)
 			*address_out = address;
 		bytes += part;
@@ -132,10 +125,9 @@ static PVOID dma_allocate_common_buffer(PDMA_ADAPTER DmaAdapter, ULONG Length,
 					PPHYSICAL_ADDRESS LogicalAddress, BOOLEAN CacheEnabled)
 {
 	PHYSICAL_ADDRESS highest = { .QuadPart = dma_from_adapter(DmaAdapter)->highest_address };
-	PVOID buffer;
 
 	nt_irql_require(PASSIVE_LEVEL, "AllocateCommonBuffer");
-	buffer = MmAllocateContiguousMemory(Length, highest);
+	PVOID buffer = MmAllocateContiguousMemory(Length, highest);
 	if (buffer)
 		*LogicalAddress = MmGetPhysicalAddress(buffer);
 	return buffer;
@@ -157,12 +149,11 @@ static NTSTATUS dma_calculate_list(PDMA_ADAPTER DmaAdapter, PMDL Mdl, PVOID Curr
 				   PULONG ScatterGatherListSize, PULONG pNumberOfMapRegisters)
 {
 	struct dma_walk walk;
-	ULONG pages;
 
 	if (Mdl && !dma_walk_begin(&walk, Mdl, CurrentVa, Length))
 		return STATUS_BUFFER_TOO_SMALL;
 	/* Without an MDL the frames are not known yet: each may lie by itself. */
-	pages = Mdl ? dma_count(walk) : ADDRESS_AND_SIZE_TO_SPAN_PAGES(CurrentVa, Length);
+	ULONG pages = Mdl ? dma_count(walk) : ADDRESS_AND_SIZE_TO_SPAN_PAGES(CurrentVa, Length);
 	*ScatterGatherListSize = dma_list_bytes(pages);
 	if (pNumberOfMapRegisters)
 		*pNumberOfMapRegisters = pages;
@@ -190,14 +181,13 @@ static NTSTATUS dma_get_list(PDMA_ADAPTER DmaAdapter, PDEVICE_OBJECT DeviceObjec
 			     PVOID CurrentVa, ULONG Length, PDRIVER_LIST_CONTROL ExecutionRoutine,
 			     PVOID Context, BOOLEAN WriteToDevice)
 {
-	PSCATTER_GATHER_LIST list;
 	struct dma_walk walk;
 
 	dma_require_dispatch("GetScatterGatherList");
 	if (!dma_walk_begin(&walk, Mdl, CurrentVa, Length))
 		return STATUS_BUFFER_TOO_SMALL;
-	list = nt_pool_alloc_at(__builtin_return_address(0), dma_list_bytes(dma_count(walk)),
-				DMA_TAG);
+	PSCATTER_GATHER_LIST list =
+		nt_pool_alloc_at(CALLER, dma_list_bytes(dma_count(walk)), DMA_TAG);
 	if (!list)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	dma_fill(list, walk);
@@ -311,7 +301,6 @@ PDMA_ADAPTER IoGetDmaAdapter(PDEVICE_OBJECT PhysicalDeviceObject,
 			     PDEVICE_DESCRIPTION DeviceDescription, PULONG NumberOfMapRegisters)
 {
 	const DEVICE_DESCRIPTION *description = DeviceDescription;
-	struct dma_adapter *adapter;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (description->Version > DEVICE_DESCRIPTION_VERSION2) {
@@ -326,7 +315,7 @@ PDMA_ADAPTER IoGetDmaAdapter(PDEVICE_OBJECT PhysicalDeviceObject,
 			  __func__);
 		return NULL;
 	}
-	adapter = nt_pool_alloc_at(__builtin_return_address(0), sizeof(*adapter), DMA_TAG);
+	struct dma_adapter *adapter = nt_pool_alloc_at(CALLER, sizeof(*adapter), DMA_TAG);
 	if (!adapter)
 		return NULL;
 	adapter->adapter = (DMA_ADAPTER){

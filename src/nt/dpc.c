@@ -16,10 +16,7 @@
  */
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <ddk/wdm.h>
 
 #include "base/lock.h"
 #include "base/log.h"
@@ -59,6 +56,7 @@ static struct {
 
 static void dpc_take_locked(KDPC *dpc)
 {
+	lock_assert_held(&nt_dispatcher_lock);
 	RemoveEntryList(&dpc->DpcListEntry);
 	dpc->DpcData = NULL;
 	atomic_fetch_sub_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
@@ -66,7 +64,6 @@ static void dpc_take_locked(KDPC *dpc)
 
 static void dpcs_drain(struct work *work)
 {
-	(void)work;
 	lock_acquire(&nt_dispatcher_lock);
 	/* Who runs one elsewhere calls us again. */
 	while (!dpcs.is_running && !IsListEmpty(&dpcs.queue)) {
@@ -197,9 +194,6 @@ BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc)
 
 static VOID NTAPI flush_reached(PKDPC dpc, PVOID context, PVOID argument1, PVOID argument2)
 {
-	UNREFERENCED_PARAMETER(dpc);
-	UNREFERENCED_PARAMETER(argument1);
-	UNREFERENCED_PARAMETER(argument2);
 	KeSetEvent(context, IO_NO_INCREMENT, FALSE);
 }
 
@@ -224,7 +218,7 @@ static void dpcs_flush(void)
 VOID KeFlushQueuedDpcs(VOID)
 {
 	/* Above PASSIVE_LEVEL it might be the DPC thread itself, which cannot wait for itself. */
-	if (nt_irql_require(PASSIVE_LEVEL, "KeFlushQueuedDpcs"))
+	if (nt_irql_require(PASSIVE_LEVEL, __func__))
 		dpcs_flush();
 }
 
@@ -244,6 +238,7 @@ VOID KeSetTargetProcessorDpc(PRKDPC Dpc, CCHAR Number)
 
 static void work_take_locked(WORK_QUEUE_ITEM *item)
 {
+	lock_assert_held(&nt_dispatcher_lock);
 	RemoveEntryList(&item->List);
 	item->List.Flink = NULL;
 	atomic_fetch_sub_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
@@ -323,8 +318,7 @@ static void work_queue(PWORK_QUEUE_ITEM item, const char *routine)
 
 VOID ExQueueWorkItem(PWORK_QUEUE_ITEM WorkItem, WORK_QUEUE_TYPE QueueType)
 {
-	UNREFERENCED_PARAMETER(QueueType);
-	work_queue(WorkItem, "ExQueueWorkItem");
+	work_queue(WorkItem, __func__);
 }
 
 struct _IO_WORKITEM {
@@ -347,7 +341,7 @@ static VOID NTAPI io_work_run(PVOID Parameter)
 
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject)
 {
-	nt_irql_require(DISPATCH_LEVEL, "IoAllocateWorkItem");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	struct _IO_WORKITEM *work = mem_zalloc(sizeof(*work));
 	if (work)
 		work->device = DeviceObject;
@@ -356,7 +350,7 @@ PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject)
 
 VOID IoFreeWorkItem(PIO_WORKITEM IoWorkItem)
 {
-	nt_irql_require(DISPATCH_LEVEL, "IoFreeWorkItem");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_queued = IoWorkItem->item.List.Flink != NULL;
 	if (is_queued)
@@ -386,15 +380,13 @@ static void io_work_queue(PIO_WORKITEM work, PIO_WORKITEM_ROUTINE routine,
 VOID IoQueueWorkItem(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE WorkerRoutine,
 		     WORK_QUEUE_TYPE QueueType, PVOID Context)
 {
-	UNREFERENCED_PARAMETER(QueueType);
-	io_work_queue(IoWorkItem, WorkerRoutine, NULL, Context, "IoQueueWorkItem");
+	io_work_queue(IoWorkItem, WorkerRoutine, NULL, Context, __func__);
 }
 
 VOID IoQueueWorkItemEx(PIO_WORKITEM IoWorkItem, PIO_WORKITEM_ROUTINE_EX WorkerRoutine,
 		       WORK_QUEUE_TYPE QueueType, PVOID Context)
 {
-	UNREFERENCED_PARAMETER(QueueType);
-	io_work_queue(IoWorkItem, NULL, WorkerRoutine, Context, "IoQueueWorkItemEx");
+	io_work_queue(IoWorkItem, NULL, WorkerRoutine, Context, __func__);
 }
 
 /* ---- the host's side ---- */

@@ -68,12 +68,9 @@ static void block_free(struct block *block)
 bool driver_memory_free(const void *name, bool is_run)
 {
 	struct block *found = NULL;
-	struct list *link;
 
 	lock_acquire(&drivers.lock);
-	list_for_each (link, &drivers.blocks) {
-		struct block *block = container_of(link, struct block, link);
-
+	list_each (struct block, block, &drivers.blocks, link) {
 		if (block->name == name && block->is_run == is_run) {
 			found = block;
 			break;
@@ -91,12 +88,9 @@ bool driver_memory_free(const void *name, bool is_run)
 static struct block *take_next_of_image(const void *begin, const void *end)
 {
 	struct block *found = NULL;
-	struct list *link;
 
 	lock_acquire(&drivers.lock);
-	list_for_each (link, &drivers.blocks) {
-		struct block *block = container_of(link, struct block, link);
-
+	list_each (struct block, block, &drivers.blocks, link) {
 		if ((uintptr_t)block->site >= (uintptr_t)begin &&
 		    (uintptr_t)block->site < (uintptr_t)end) {
 			found = block;

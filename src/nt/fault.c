@@ -299,13 +299,12 @@ static void on_fault(int number, siginfo_t *info, void *context)
 
 	if (is_own(number, info)) {
 		struct nt_fault fault = fault_of(context);
-		const char *place;
 
 		if (number == SIGSEGV && nt_paged_guard_fault(info->si_addr, &fault))
 			return;
 		if (number != SIGABRT)
 			nt_seh_take_fault(number, info, context);
-		place = is_end_expected ? NULL : nt_fault_place();
+		const char *place = is_end_expected ? NULL : nt_fault_place();
 		if (place)
 			crash_report(place, number, info, context);
 	}

@@ -189,18 +189,16 @@ static void format_number(struct format *f, const struct format_spec *spec, uint
 	const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
 	char text[24];
 	int count = 0;
-	int64_t zeros;
-	int64_t padding;
 
 	for (; value != 0; value /= base)
 		text[sizeof(text) - (size_t)++count] = digits[value % base];
 
-	zeros = spec->precision < 0 ? (count == 0) : (int64_t)spec->precision - count;
+	int64_t zeros = spec->precision < 0 ? (count == 0) : (int64_t)spec->precision - count;
 	if (base == 8 && spec->alternate && zeros <= 0)
 		zeros = 1;
 	if (zeros < 0)
 		zeros = 0;
-	padding = (int64_t)spec->width - count - zeros - (int64_t)strlen(prefix);
+	int64_t padding = (int64_t)spec->width - count - zeros - (int64_t)strlen(prefix);
 	if (spec->zero && !spec->left && spec->precision < 0 && padding > 0) {
 		zeros += padding;
 		padding = 0;
@@ -414,12 +412,11 @@ static void format_read_size(struct format *f, struct format_spec *spec)
 static void format_conversion(struct format *f)
 {
 	struct format_spec spec = { 0 };
-	uint16_t letter;
 
 	format_read_flags(f, &spec);
 	format_read_width(f, &spec);
 	format_read_size(f, &spec);
-	letter = format_peek(f, 0);
+	uint16_t letter = format_peek(f, 0);
 	if (letter == '!') {
 		if (!format_wpp(f, &spec))
 			format_put_unit(f, '%');

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * held.c - see held.h.
- */
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include <ddk/wdm.h>
 
 #include "nt/held.h"
-#include "nt/irql.h"
 #include "nt/pool.h"
 #include "nt/report.h"
 #include "nt/threads.h"
@@ -69,32 +64,18 @@ void nt_held_forget_ownership(void)
 	}
 }
 
-static const char *kind_name(enum nt_held_kind kind)
-{
-	switch (kind) {
-	case NT_HELD_SPIN_LOCK:
-		return "spin lock";
-	case NT_HELD_SPIN_SHARED:
-		return "shared spin lock";
-	case NT_HELD_SPIN_EXCLUSIVE:
-		return "exclusive spin lock";
-	case NT_HELD_FAST_MUTEX:
-		return "fast mutex";
-	case NT_HELD_RESOURCE:
-		return "resource";
-	case NT_HELD_PUSH_SHARED:
-		return "shared push lock";
-	case NT_HELD_PUSH_EXCLUSIVE:
-		return "exclusive push lock";
-	case NT_HELD_CRITICAL_REGION:
-		return "critical region";
-	case NT_HELD_GUARDED_REGION:
-		return "guarded region";
-	case NT_HELD_MUTEX:
-		return "mutex";
-	}
-	return "lock";
-}
+static const char *const kind_names[] = {
+	[NT_HELD_SPIN_LOCK] = "spin lock",
+	[NT_HELD_SPIN_SHARED] = "shared spin lock",
+	[NT_HELD_SPIN_EXCLUSIVE] = "exclusive spin lock",
+	[NT_HELD_FAST_MUTEX] = "fast mutex",
+	[NT_HELD_RESOURCE] = "resource",
+	[NT_HELD_PUSH_SHARED] = "shared push lock",
+	[NT_HELD_PUSH_EXCLUSIVE] = "exclusive push lock",
+	[NT_HELD_CRITICAL_REGION] = "critical region",
+	[NT_HELD_GUARDED_REGION] = "guarded region",
+	[NT_HELD_MUTEX] = "mutex",
+};
 
 /* Freed with what it was part of: then there is nothing left to release. */
 static bool is_freed(const void *lock)
@@ -169,12 +150,12 @@ static void report(enum nt_held_kind kind, const void *lock, const void *site, c
 	if (lock)
 		nt_report_about(RULE_DDI_LOCK_HELD, (uint64_t)(uintptr_t)site,
 				"%s returned and still holds the %s %p%s, taken at %s", routine,
-				kind_name(kind), lock, is_freed(lock) ? " in freed pool" : "",
+				kind_names[kind], lock, is_freed(lock) ? " in freed pool" : "",
 				where);
 	else
 		nt_report_about(RULE_DDI_LOCK_HELD, (uint64_t)(uintptr_t)site,
 				"%s returned inside of a %s, entered at %s", routine,
-				kind_name(kind), where);
+				kind_names[kind], where);
 }
 
 /* Each is taken off the list by what releases it, unless it cannot be released. */

@@ -8,7 +8,6 @@
  * changes the list holds the busy bit for those few instructions.
  */
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,29 +37,19 @@ static void list_unlock(struct list_guard *guard)
 	nt_irql_leave(&guard->scope, "An interlocked list routine");
 }
 
-PLIST_ENTRY ExInterlockedInsertHeadList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
-					PKSPIN_LOCK Lock)
-{
-	struct list_guard guard;
-
-	list_lock(&guard, Lock);
-	PLIST_ENTRY before = IsListEmpty(ListHead) ? NULL : ListHead->Flink;
-	InsertHeadList(ListHead, ListEntry);
-	list_unlock(&guard);
-	return before;
-}
-
-PLIST_ENTRY ExInterlockedInsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry,
-					PKSPIN_LOCK Lock)
-{
-	struct list_guard guard;
-
-	list_lock(&guard, Lock);
-	PLIST_ENTRY before = IsListEmpty(ListHead) ? NULL : ListHead->Blink;
-	InsertTailList(ListHead, ListEntry);
-	list_unlock(&guard);
-	return before;
-}
+#define INSERTS(name, Insert, neighbour)                                                           \
+	PLIST_ENTRY name(PLIST_ENTRY ListHead, PLIST_ENTRY ListEntry, PKSPIN_LOCK Lock)            \
+	{                                                                                          \
+		struct list_guard guard;                                                           \
+                                                                                                   \
+		list_lock(&guard, Lock);                                                           \
+		PLIST_ENTRY before = IsListEmpty(ListHead) ? NULL : ListHead->neighbour;           \
+		Insert(ListHead, ListEntry);                                                       \
+		list_unlock(&guard);                                                               \
+		return before;                                                                     \
+	}
+INSERTS(ExInterlockedInsertHeadList, InsertHeadList, Flink)
+INSERTS(ExInterlockedInsertTailList, InsertTailList, Blink)
 
 PLIST_ENTRY ExInterlockedRemoveHeadList(PLIST_ENTRY ListHead, PKSPIN_LOCK Lock)
 {

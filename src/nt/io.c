@@ -16,7 +16,7 @@
 #include "nt/irql.h"
 #include "nt/object.h"
 #include "nt/registry.h"
-#include "nt/registry_zw.h"
+#include "nt/registry_tree.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -177,15 +177,13 @@ static bool property_set_text(struct device *device, DEVICE_REGISTRY_PROPERTY pr
 			      const char *text)
 {
 	size_t length;
-	uint16_t *wide;
-	bool is_set;
 
 	if (!text)
 		return true;
-	wide = nt_utf16_dup(text, &length);
+	uint16_t *wide = nt_utf16_dup(text, &length);
 	if (!wide)
 		return false;
-	is_set = property_set(device, property, wide, (length + 1) * sizeof(*wide));
+	bool is_set = property_set(device, property, wide, (length + 1) * sizeof(*wide));
 	mem_free(wide);
 	return is_set;
 }
@@ -195,19 +193,17 @@ static bool property_set_texts(struct device *device, DEVICE_REGISTRY_PROPERTY p
 {
 	size_t units = 1;
 	size_t at = 0;
-	uint16_t *wide;
-	bool is_set;
 
 	if (count == 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		units += nt_utf16_from_utf8(NULL, 0, texts[i], strlen(texts[i])) + 1;
-	wide = mem_zalloc_array(units, sizeof(*wide));
+	uint16_t *wide = mem_zalloc_array(units, sizeof(*wide));
 	if (!wide)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		at += nt_utf16_from_utf8(wide + at, units - at, texts[i], strlen(texts[i])) + 1;
-	is_set = property_set(device, property, wide, units * sizeof(*wide));
+	bool is_set = property_set(device, property, wide, units * sizeof(*wide));
 	mem_free(wide);
 	return is_set;
 }
@@ -318,14 +314,13 @@ NTSTATUS IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject, DEVICE_REGISTRY_PROPER
 			     ULONG BufferLength, PVOID PropertyBuffer, PULONG ResultLength)
 {
 	struct device *device = device_from_driver(DeviceObject, __func__);
-	const struct property *property;
 
 	*ResultLength = 0;
 	if (!device)
 		return STATUS_INVALID_DEVICE_REQUEST;
 	if ((unsigned)DeviceProperty >= PROPERTY_COUNT)
 		return STATUS_INVALID_PARAMETER_2;
-	property = &device->properties[DeviceProperty];
+	const struct property *property = &device->properties[DeviceProperty];
 	if (!property->data)
 		return STATUS_OBJECT_NAME_NOT_FOUND;
 	*ResultLength = property->size_bytes;

@@ -10,10 +10,7 @@
  * An EX_SPIN_LOCK is four bytes: the number of readers, or the writer's bit; waiters set a bit of
  * their own. Neither really spins: there may be fewer processors than threads.
  */
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <ddk/wdm.h>
 
@@ -120,9 +117,6 @@ VOID OpendxgkPagedCode(PCSTR File, ULONG Line)
 BOOLEAN KeSynchronizeExecution(PKINTERRUPT Interrupt, PKSYNCHRONIZE_ROUTINE SynchronizeRoutine,
 			       PVOID SynchronizeContext)
 {
-	UNREFERENCED_PARAMETER(Interrupt);
-	UNREFERENCED_PARAMETER(SynchronizeRoutine);
-	UNREFERENCED_PARAMETER(SynchronizeContext);
 	nt_report(RULE_NT_NOT_HOSTED, "KeSynchronizeExecution is not available here; a display "
 				      "driver calls DxgkCbSynchronizeExecution");
 	return FALSE;
@@ -227,39 +221,38 @@ KIRQL KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
 {
 	KIRQL before = raise_to_dispatch("KeAcquireSpinLock");
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLock", __builtin_return_address(0));
+	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLock", CALLER);
 	return before;
 }
 
 VOID KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
 {
-	spin_release(spin_lock_of(SpinLock), "KeReleaseSpinLock");
-	lower_from_dispatch(NewIrql, "KeReleaseSpinLock");
+	spin_release(spin_lock_of(SpinLock), __func__);
+	lower_from_dispatch(NewIrql, __func__);
 }
 
 VOID KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
 {
-	require_dispatch("KeAcquireSpinLockAtDpcLevel");
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockAtDpcLevel",
-		     __builtin_return_address(0));
+	require_dispatch(__func__);
+	spin_acquire(spin_lock_of(SpinLock), __func__, CALLER);
 }
 
 VOID KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
 {
-	require_dispatch("KeReleaseSpinLockFromDpcLevel");
-	spin_release(spin_lock_of(SpinLock), "KeReleaseSpinLockFromDpcLevel");
+	require_dispatch(__func__);
+	spin_release(spin_lock_of(SpinLock), __func__);
 }
 
 BOOLEAN KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
 {
 	struct spin_lock *lock = spin_lock_of(SpinLock);
 
-	require_dispatch("KeTryToAcquireSpinLockAtDpcLevel");
+	require_dispatch(__func__);
 	thread_point();
 	if (!spin_take(lock))
 		return FALSE;
 	atomic_store_explicit(&lock->owner, thread_id(), memory_order_relaxed);
-	nt_held_add(NT_HELD_SPIN_LOCK, lock, __builtin_return_address(0));
+	nt_held_add(NT_HELD_SPIN_LOCK, lock, CALLER);
 	return TRUE;
 }
 
@@ -273,26 +266,24 @@ BOOLEAN KeTestSpinLock(PKSPIN_LOCK SpinLock)
 /* For routines that a normal and a threaded DPC share: raises only where it is needed. */
 KIRQL KeAcquireSpinLockForDpc(PKSPIN_LOCK SpinLock)
 {
-	KIRQL before = raise_to_dispatch("KeAcquireSpinLockForDpc");
+	KIRQL before = raise_to_dispatch(__func__);
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireSpinLockForDpc",
-		     __builtin_return_address(0));
+	spin_acquire(spin_lock_of(SpinLock), __func__, CALLER);
 	return before;
 }
 
 VOID KeReleaseSpinLockForDpc(PKSPIN_LOCK SpinLock, KIRQL OldIrql)
 {
-	spin_release(spin_lock_of(SpinLock), "KeReleaseSpinLockForDpc");
-	lower_from_dispatch(OldIrql, "KeReleaseSpinLockForDpc");
+	spin_release(spin_lock_of(SpinLock), __func__);
+	lower_from_dispatch(OldIrql, __func__);
 }
 
 /* The queue of a queued lock is the host's business: it wakes waiters in turn either way. */
 VOID KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle)
 {
-	KIRQL before = raise_to_dispatch("KeAcquireInStackQueuedSpinLock");
+	KIRQL before = raise_to_dispatch(__func__);
 
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLock",
-		     __builtin_return_address(0));
+	spin_acquire(spin_lock_of(SpinLock), __func__, CALLER);
 	LockHandle->LockQueue.Next = NULL;
 	LockHandle->LockQueue.Lock = SpinLock;
 	LockHandle->OldIrql = before;
@@ -300,24 +291,22 @@ VOID KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE Lo
 
 VOID KeReleaseInStackQueuedSpinLock(PKLOCK_QUEUE_HANDLE LockHandle)
 {
-	spin_release(spin_lock_of(LockHandle->LockQueue.Lock), "KeReleaseInStackQueuedSpinLock");
-	lower_from_dispatch(LockHandle->OldIrql, "KeReleaseInStackQueuedSpinLock");
+	spin_release(spin_lock_of(LockHandle->LockQueue.Lock), __func__);
+	lower_from_dispatch(LockHandle->OldIrql, __func__);
 }
 
 VOID KeAcquireInStackQueuedSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle)
 {
-	require_dispatch("KeAcquireInStackQueuedSpinLockAtDpcLevel");
-	spin_acquire(spin_lock_of(SpinLock), "KeAcquireInStackQueuedSpinLockAtDpcLevel",
-		     __builtin_return_address(0));
+	require_dispatch(__func__);
+	spin_acquire(spin_lock_of(SpinLock), __func__, CALLER);
 	LockHandle->LockQueue.Next = NULL;
 	LockHandle->LockQueue.Lock = SpinLock;
 }
 
 VOID KeReleaseInStackQueuedSpinLockFromDpcLevel(PKLOCK_QUEUE_HANDLE LockHandle)
 {
-	require_dispatch("KeReleaseInStackQueuedSpinLockFromDpcLevel");
-	spin_release(spin_lock_of(LockHandle->LockQueue.Lock),
-		     "KeReleaseInStackQueuedSpinLockFromDpcLevel");
+	require_dispatch(__func__);
+	spin_release(spin_lock_of(LockHandle->LockQueue.Lock), __func__);
 }
 
 /* ---- spin locks for readers and writers ---- */
@@ -398,10 +387,10 @@ bool nt_rw_release_exclusive(_Atomic uint32_t *word)
 
 KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock)
 {
-	KIRQL before = raise_to_dispatch("ExAcquireSpinLockExclusive");
+	KIRQL before = raise_to_dispatch(__func__);
 
 	nt_rw_acquire_exclusive(rw_word(SpinLock));
-	nt_held_add(NT_HELD_SPIN_EXCLUSIVE, rw_word(SpinLock), __builtin_return_address(0));
+	nt_held_add(NT_HELD_SPIN_EXCLUSIVE, rw_word(SpinLock), CALLER);
 	return before;
 }
 
@@ -411,15 +400,15 @@ VOID ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)
 	if (!nt_rw_release_exclusive(rw_word(SpinLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleaseSpinLockExclusive releases a lock that is "
 					      "not held exclusively");
-	lower_from_dispatch(OldIrql, "ExReleaseSpinLockExclusive");
+	lower_from_dispatch(OldIrql, __func__);
 }
 
 KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock)
 {
-	KIRQL before = raise_to_dispatch("ExAcquireSpinLockShared");
+	KIRQL before = raise_to_dispatch(__func__);
 
 	nt_rw_acquire_shared(rw_word(SpinLock));
-	nt_held_add(NT_HELD_SPIN_SHARED, rw_word(SpinLock), __builtin_return_address(0));
+	nt_held_add(NT_HELD_SPIN_SHARED, rw_word(SpinLock), CALLER);
 	return before;
 }
 
@@ -429,5 +418,5 @@ VOID ExReleaseSpinLockShared(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)
 	if (!nt_rw_release_shared(rw_word(SpinLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleaseSpinLockShared releases a lock that is not "
 					      "held shared");
-	lower_from_dispatch(OldIrql, "ExReleaseSpinLockShared");
+	lower_from_dispatch(OldIrql, __func__);
 }

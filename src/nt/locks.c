@@ -87,7 +87,7 @@ VOID ExAcquireFastMutex(PFAST_MUTEX FastMutex)
 {
 	KIRQL before = nt_irql_current();
 
-	fast_mutex_acquire(FastMutex, "ExAcquireFastMutex", __builtin_return_address(0));
+	fast_mutex_acquire(FastMutex, __func__, CALLER);
 	if (before < APC_LEVEL)
 		KfRaiseIrql(APC_LEVEL);
 	FastMutex->OldIrql = before;
@@ -97,11 +97,11 @@ BOOLEAN ExTryToAcquireFastMutex(PFAST_MUTEX FastMutex)
 {
 	KIRQL before = nt_irql_current();
 
-	nt_irql_require(APC_LEVEL, "ExTryToAcquireFastMutex");
+	nt_irql_require(APC_LEVEL, __func__);
 	thread_point();
 	if (InterlockedCompareExchange(&FastMutex->Count, 0, 1) != 1)
 		return FALSE;
-	fast_mutex_own(FastMutex, __builtin_return_address(0));
+	fast_mutex_own(FastMutex, CALLER);
 	if (before < APC_LEVEL)
 		KfRaiseIrql(APC_LEVEL);
 	FastMutex->OldIrql = before;
@@ -113,18 +113,18 @@ VOID ExReleaseFastMutex(PFAST_MUTEX FastMutex)
 	/* Read while it is ours. */
 	KIRQL before = (KIRQL)FastMutex->OldIrql;
 
-	if (fast_mutex_release(FastMutex, "ExReleaseFastMutex"))
+	if (fast_mutex_release(FastMutex, __func__))
 		KeLowerIrql(before);
 }
 
 VOID ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex)
 {
-	fast_mutex_acquire(FastMutex, "ExAcquireFastMutexUnsafe", __builtin_return_address(0));
+	fast_mutex_acquire(FastMutex, __func__, CALLER);
 }
 
 VOID ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex)
 {
-	fast_mutex_release(FastMutex, "ExReleaseFastMutexUnsafe");
+	fast_mutex_release(FastMutex, __func__);
 }
 
 /* ---- resources ---- */
@@ -190,6 +190,7 @@ static POWNER_ENTRY owner_add_locked(PERESOURCE resource)
 {
 	POWNER_ENTRY free_entry = owner_find_locked(resource, 0);
 
+	lock_assert_held(&nt_dispatcher_lock);
 	if (free_entry)
 		return free_entry;
 	ULONG size = resource->OwnerTable ? resource->OwnerTable[0].TableSize : 1;
@@ -266,7 +267,7 @@ static BOOLEAN resource_acquire_exclusive(PERESOURCE Resource, bool Wait, const 
 
 BOOLEAN ExAcquireResourceExclusiveLite(PERESOURCE Resource, BOOLEAN Wait)
 {
-	return resource_acquire_exclusive(Resource, Wait, __builtin_return_address(0));
+	return resource_acquire_exclusive(Resource, Wait, CALLER);
 }
 
 /* False when the request has to wait. */
@@ -276,6 +277,7 @@ static bool resource_share_locked(PERESOURCE resource, ERESOURCE_THREAD thread,
 	POWNER_ENTRY owner = owner_find_locked(resource, thread);
 	bool others_wait = resource->NumberOfExclusiveWaiters != 0;
 
+	lock_assert_held(&nt_dispatcher_lock);
 	if (owner &&
 	    (resource_is_exclusive(resource) || manners != SHARED_QUEUES_ALWAYS || !others_wait)) {
 		owner->OwnerCount++;
@@ -313,22 +315,17 @@ static BOOLEAN resource_acquire_shared(PERESOURCE resource, bool waits, enum sha
 
 BOOLEAN ExAcquireResourceSharedLite(PERESOURCE Resource, BOOLEAN Wait)
 {
-	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES, "ExAcquireResourceSharedLite",
-				       __builtin_return_address(0));
+	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES, __func__, CALLER);
 }
 
 BOOLEAN ExAcquireSharedStarveExclusive(PERESOURCE Resource, BOOLEAN Wait)
 {
-	return resource_acquire_shared(Resource, Wait, SHARED_OVERTAKES,
-				       "ExAcquireSharedStarveExclusive",
-				       __builtin_return_address(0));
+	return resource_acquire_shared(Resource, Wait, SHARED_OVERTAKES, __func__, CALLER);
 }
 
 BOOLEAN ExAcquireSharedWaitForExclusive(PERESOURCE Resource, BOOLEAN Wait)
 {
-	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES_ALWAYS,
-				       "ExAcquireSharedWaitForExclusive",
-				       __builtin_return_address(0));
+	return resource_acquire_shared(Resource, Wait, SHARED_QUEUES_ALWAYS, __func__, CALLER);
 }
 
 VOID ExConvertExclusiveToSharedLite(PERESOURCE Resource)
@@ -408,17 +405,15 @@ ULONG ExIsResourceAcquiredSharedLite(PERESOURCE Resource)
 
 PVOID ExEnterCriticalRegionAndAcquireResourceExclusive(PERESOURCE Resource)
 {
-	nt_region_enter(__builtin_return_address(0));
-	resource_acquire_exclusive(Resource, true, __builtin_return_address(0));
+	nt_region_enter(CALLER);
+	resource_acquire_exclusive(Resource, true, CALLER);
 	return KeGetCurrentThread();
 }
 
 PVOID ExEnterCriticalRegionAndAcquireResourceShared(PERESOURCE Resource)
 {
-	nt_region_enter(__builtin_return_address(0));
-	resource_acquire_shared(Resource, true, SHARED_QUEUES,
-				"ExEnterCriticalRegionAndAcquireResourceShared",
-				__builtin_return_address(0));
+	nt_region_enter(CALLER);
+	resource_acquire_shared(Resource, true, SHARED_QUEUES, __func__, CALLER);
 	return KeGetCurrentThread();
 }
 
@@ -440,22 +435,15 @@ VOID ExInitializePushLock(PEX_PUSH_LOCK PushLock)
 	*PushLock = 0;
 }
 
-static void push_check_caller(const char *routine)
-{
-	nt_irql_require(APC_LEVEL, routine);
-}
-
 VOID ExAcquirePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
-	UNREFERENCED_PARAMETER(Flags);
-	push_check_caller("ExAcquirePushLockExclusive");
+	nt_irql_require(APC_LEVEL, "ExAcquirePushLockExclusive");
 	nt_rw_acquire_exclusive(push_word(PushLock));
-	nt_held_add(NT_HELD_PUSH_EXCLUSIVE, PushLock, __builtin_return_address(0));
+	nt_held_add(NT_HELD_PUSH_EXCLUSIVE, PushLock, CALLER);
 }
 
 VOID ExReleasePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
-	UNREFERENCED_PARAMETER(Flags);
 	nt_held_drop(NT_HELD_PUSH_EXCLUSIVE, PushLock);
 	if (!nt_rw_release_exclusive(push_word(PushLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleasePushLockExclusive releases a lock that is "
@@ -464,15 +452,13 @@ VOID ExReleasePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 
 VOID ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
-	UNREFERENCED_PARAMETER(Flags);
-	push_check_caller("ExAcquirePushLockShared");
+	nt_irql_require(APC_LEVEL, "ExAcquirePushLockShared");
 	nt_rw_acquire_shared(push_word(PushLock));
-	nt_held_add(NT_HELD_PUSH_SHARED, PushLock, __builtin_return_address(0));
+	nt_held_add(NT_HELD_PUSH_SHARED, PushLock, CALLER);
 }
 
 VOID ExReleasePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
-	UNREFERENCED_PARAMETER(Flags);
 	nt_held_drop(NT_HELD_PUSH_SHARED, PushLock);
 	if (!nt_rw_release_shared(push_word(PushLock)))
 		nt_report(RULE_NT_LOCK_OWNER, "ExReleasePushLockShared releases a lock that is not "
@@ -531,7 +517,7 @@ VOID ExWaitForRundownProtectionRelease(PEX_RUNDOWN_REF RunRef)
 {
 	_Atomic uint32_t *word = rundown_word(RunRef);
 
-	nt_irql_require_waitable("ExWaitForRundownProtectionRelease");
+	nt_irql_require_waitable(__func__);
 	uint32_t seen = atomic_fetch_or(word, RUNDOWN_ACTIVE) | RUNDOWN_ACTIVE;
 	while (seen != RUNDOWN_ACTIVE) {
 		thread_wait(word, seen, CLOCK_FOREVER);

@@ -11,6 +11,7 @@
 
 #include <ddk/wdm.h>
 
+#include "base/attributes.h"
 #include "nt/pool.h"
 
 static void lookaside_init(GENERAL_LOOKASIDE_POOL *list, POOL_TYPE type, size_t size_bytes,
@@ -50,17 +51,13 @@ static void lookaside_free(GENERAL_LOOKASIDE_POOL *list, void *entry, const void
 		nt_pool_free(entry, list->Tag, site, routine);
 }
 
-static POOL_TYPE nonpaged_type(ULONG flags)
-{
-	return (POOL_TYPE)(flags & (NonPagedPoolNx | POOL_RAISE_IF_ALLOCATION_FAILURE));
-}
-
 VOID ExInitializeNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PALLOCATE_FUNCTION Allocate,
 				     PFREE_FUNCTION Free, ULONG Flags, SIZE_T Size, ULONG Tag,
 				     USHORT Depth)
 {
-	UNREFERENCED_PARAMETER(Depth);
-	lookaside_init(lookaside_of(&Lookaside->L), nonpaged_type(Flags), Size, Tag);
+	lookaside_init(lookaside_of(&Lookaside->L),
+		       (POOL_TYPE)(Flags & (NonPagedPoolNx | POOL_RAISE_IF_ALLOCATION_FAILURE)),
+		       Size, Tag);
 	Lookaside->L.Allocate = Allocate;
 	Lookaside->L.Free = Free;
 }
@@ -73,21 +70,18 @@ VOID ExDeleteNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside)
 
 PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside)
 {
-	return lookaside_allocate(lookaside_of(&Lookaside->L), __builtin_return_address(0),
-				  "ExAllocateFromNPagedLookasideList");
+	return lookaside_allocate(lookaside_of(&Lookaside->L), CALLER, __func__);
 }
 
 VOID ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry)
 {
-	lookaside_free(lookaside_of(&Lookaside->L), Entry, __builtin_return_address(0),
-		       "ExFreeToNPagedLookasideList");
+	lookaside_free(lookaside_of(&Lookaside->L), Entry, CALLER, __func__);
 }
 
 VOID ExInitializePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PALLOCATE_FUNCTION Allocate,
 				    PFREE_FUNCTION Free, ULONG Flags, SIZE_T Size, ULONG Tag,
 				    USHORT Depth)
 {
-	UNREFERENCED_PARAMETER(Depth);
 	lookaside_init(lookaside_of(&Lookaside->L),
 		       (POOL_TYPE)(PagedPool | (Flags & POOL_RAISE_IF_ALLOCATION_FAILURE)), Size,
 		       Tag);
@@ -102,21 +96,18 @@ VOID ExDeletePagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside)
 
 PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside)
 {
-	return lookaside_allocate(lookaside_of(&Lookaside->L), __builtin_return_address(0),
-				  "ExAllocateFromPagedLookasideList");
+	return lookaside_allocate(lookaside_of(&Lookaside->L), CALLER, __func__);
 }
 
 VOID ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST Lookaside, PVOID Entry)
 {
-	lookaside_free(lookaside_of(&Lookaside->L), Entry, __builtin_return_address(0),
-		       "ExFreeToPagedLookasideList");
+	lookaside_free(lookaside_of(&Lookaside->L), Entry, CALLER, __func__);
 }
 
 NTSTATUS ExInitializeLookasideListEx(PLOOKASIDE_LIST_EX Lookaside, PALLOCATE_FUNCTION_EX Allocate,
 				     PFREE_FUNCTION_EX Free, POOL_TYPE PoolType, ULONG Flags,
 				     SIZE_T Size, ULONG Tag, USHORT Depth)
 {
-	UNREFERENCED_PARAMETER(Flags);
 	if (Depth != 0 || Size > MAXULONG)
 		return STATUS_INVALID_PARAMETER;
 	lookaside_init(&Lookaside->L, PoolType, Size, Tag);
@@ -140,8 +131,7 @@ PVOID ExAllocateFromLookasideListEx(PLOOKASIDE_LIST_EX Lookaside)
 	GENERAL_LOOKASIDE_POOL *list = &Lookaside->L;
 
 	if (!list->AllocateEx)
-		return lookaside_allocate(list, __builtin_return_address(0),
-					  "ExAllocateFromLookasideListEx");
+		return lookaside_allocate(list, CALLER, __func__);
 	__atomic_fetch_add(&list->TotalAllocates, 1, __ATOMIC_RELAXED);
 	return list->AllocateEx(list->Type, list->Size, list->Tag, Lookaside);
 }
@@ -151,7 +141,7 @@ VOID ExFreeToLookasideListEx(PLOOKASIDE_LIST_EX Lookaside, PVOID Entry)
 	GENERAL_LOOKASIDE_POOL *list = &Lookaside->L;
 
 	if (!list->FreeEx) {
-		lookaside_free(list, Entry, __builtin_return_address(0), "ExFreeToLookasideListEx");
+		lookaside_free(list, Entry, CALLER, __func__);
 		return;
 	}
 	__atomic_fetch_add(&list->TotalFrees, 1, __ATOMIC_RELAXED);

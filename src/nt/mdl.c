@@ -17,7 +17,6 @@
  * Size has 16 bits and is too small for an MDL of more than 4091 pages; nothing here relies on it.
  * An MDL belongs to one thread at a time, so there are no locks.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -101,13 +100,11 @@ PMDL IoAllocateMdl(PVOID VirtualAddress, ULONG Length, BOOLEAN SecondaryBuffer, 
 		   PIRP Irp)
 {
 	uint64_t end;
-	PMDL mdl;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
 	if (!checked_add((uintptr_t)VirtualAddress, Length, &end) || Length > 0xfffff000u)
 		return NULL;
-	mdl = nt_pool_alloc_at(__builtin_return_address(0), MmSizeOfMdl(VirtualAddress, Length),
-			       MDL_TAG);
+	PMDL mdl = nt_pool_alloc_at(CALLER, MmSizeOfMdl(VirtualAddress, Length), MDL_TAG);
 	if (!mdl)
 		return NULL;
 	MmInitializeMdl(mdl, VirtualAddress, Length);
@@ -139,11 +136,9 @@ VOID IoFreeMdl(PMDL Mdl)
 
 NTSTATUS nt_mdl_create_for_pages(const uint64_t pfns[], uint64_t count, PMDL *mdl_out)
 {
-	PMDL mdl;
-
 	if (count == 0 || count > MDL_MAX_PAGES)
 		return STATUS_INVALID_PARAMETER;
-	mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(pfns[0]));
+	PMDL mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(pfns[0]));
 	if (!mdl)
 		return STATUS_NO_MEMORY;
 	MmInitializeMdl(mdl, NULL, count * PAGE_SIZE);
@@ -235,8 +230,6 @@ VOID IoBuildPartialMdl(PMDL SourceMdl, PMDL TargetMdl, PVOID VirtualAddress, ULO
 {
 	uint64_t source_start = (uintptr_t)MmGetMdlVirtualAddress(SourceMdl);
 	uint64_t start = (uintptr_t)VirtualAddress;
-	uint64_t capacity;
-	uint64_t pages;
 
 	if (Length == 0 && start >= source_start && start - source_start < SourceMdl->ByteCount)
 		Length = (ULONG)(SourceMdl->ByteCount - (start - source_start));
@@ -249,10 +242,10 @@ VOID IoBuildPartialMdl(PMDL SourceMdl, PMDL TargetMdl, PVOID VirtualAddress, ULO
 		return;
 	}
 	/* What the target was made for; its Size has too few bits for very long ones. */
-	capacity = ((USHORT)TargetMdl->Size - sizeof(MDL)) / sizeof(PFN_NUMBER);
+	uint64_t capacity = ((USHORT)TargetMdl->Size - sizeof(MDL)) / sizeof(PFN_NUMBER);
 	if (mdl_page_count(TargetMdl) > capacity)
 		capacity = mdl_page_count(TargetMdl);
-	pages = ADDRESS_AND_SIZE_TO_SPAN_PAGES(VirtualAddress, Length);
+	uint64_t pages = ADDRESS_AND_SIZE_TO_SPAN_PAGES(VirtualAddress, Length);
 	if (pages > capacity) {
 		nt_report(RULE_NT_MDL_PARTIAL,
 			  "%s was given a target MDL for %llu pages, and %llu are needed", __func__,
@@ -285,7 +278,6 @@ PVOID MmMapLockedPagesSpecifyCache(PMDL MemoryDescriptorList, KPROCESSOR_MODE Ac
 				   ULONG BugCheckOnFailure, ULONG Priority)
 {
 	PMDL mdl = MemoryDescriptorList;
-	char *view;
 
 	nt_irql_require(AccessMode == KernelMode ? DISPATCH_LEVEL : APC_LEVEL, __func__);
 	if (!mdl_require(mdl,
@@ -297,7 +289,7 @@ PVOID MmMapLockedPagesSpecifyCache(PMDL MemoryDescriptorList, KPROCESSOR_MODE Ac
 			 __func__, "that is already mapped"))
 		return mdl->MappedSystemVa;
 
-	view = machine_map(mdl_pfns(mdl), mdl_page_count(mdl));
+	char *view = machine_map(mdl_pfns(mdl), mdl_page_count(mdl));
 	if (!view && AccessMode != KernelMode)
 		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
 	if (!view && BugCheckOnFailure)
@@ -386,14 +378,13 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 	bool is_chunked = (flags & MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS) != 0;
 	uint64_t count = BYTES_TO_PAGES(size_bytes);
 	uint64_t got;
-	PMDL mdl;
 
 	nt_irql_require(APC_LEVEL, "MmAllocatePagesForMdl");
 	if (count == 0 || count > MDL_MAX_PAGES || low > high || skip % PAGE_SIZE != 0)
 		return NULL;
 	if (is_chunked && skip != 0 && (!is_power_of_two(skip) || count % (skip / PAGE_SIZE) != 0))
 		return NULL;
-	mdl = nt_pool_alloc_at(site, sizeof(*mdl) + count * sizeof(uint64_t), MDL_TAG);
+	PMDL mdl = nt_pool_alloc_at(site, sizeof(*mdl) + count * sizeof(uint64_t), MDL_TAG);
 	if (!mdl)
 		return NULL;
 
@@ -432,16 +423,14 @@ PMDL MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS LowAddress, PHYSICAL_ADDRESS HighA
 			     MEMORY_CACHING_TYPE CacheType, ULONG Flags)
 {
 	return pages_for_mdl((uint64_t)LowAddress.QuadPart, (uint64_t)HighAddress.QuadPart,
-			     (uint64_t)SkipBytes.QuadPart, TotalBytes, Flags,
-			     __builtin_return_address(0));
+			     (uint64_t)SkipBytes.QuadPart, TotalBytes, Flags, CALLER);
 }
 
 PMDL MmAllocatePagesForMdl(PHYSICAL_ADDRESS LowAddress, PHYSICAL_ADDRESS HighAddress,
 			   PHYSICAL_ADDRESS SkipBytes, SIZE_T TotalBytes)
 {
 	return pages_for_mdl((uint64_t)LowAddress.QuadPart, (uint64_t)HighAddress.QuadPart,
-			     (uint64_t)SkipBytes.QuadPart, TotalBytes, 0,
-			     __builtin_return_address(0));
+			     (uint64_t)SkipBytes.QuadPart, TotalBytes, 0, CALLER);
 }
 
 /* The MDL itself is the driver's to free, with ExFreePool. */

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
-#include "base/log.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "base/mem.h"
@@ -19,7 +18,6 @@
 
 #include "nt/driver_memory.h"
 #include "nt/irql.h"
-#include "nt/mdl.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -27,15 +25,13 @@ static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highe
 			      LONGLONG boundary, const void *site)
 {
 	uint64_t address;
-	uint64_t pfn;
-	PVOID pointer;
 
 	nt_irql_require(DISPATCH_LEVEL, "MmAllocateContiguousMemory");
 	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
 						 (uint64_t)boundary, &address)))
 		return NULL;
-	pointer = machine_to_pointer(address);
-	pfn = address >> PAGE_SHIFT;
+	PVOID pointer = machine_to_pointer(address);
+	uint64_t pfn = address >> PAGE_SHIFT;
 	if (!driver_memory_add(pointer, true, &pfn, BYTES_TO_PAGES(size_bytes), site)) {
 		(void)!machine_free_contiguous(address);
 		return NULL;
@@ -45,8 +41,7 @@ static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highe
 
 PVOID MmAllocateContiguousMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS HighestAcceptableAddress)
 {
-	return contiguous_alloc(NumberOfBytes, 0, HighestAcceptableAddress.QuadPart, 0,
-				__builtin_return_address(0));
+	return contiguous_alloc(NumberOfBytes, 0, HighestAcceptableAddress.QuadPart, 0, CALLER);
 }
 
 PVOID MmAllocateContiguousMemorySpecifyCache(SIZE_T NumberOfBytes,
@@ -57,7 +52,7 @@ PVOID MmAllocateContiguousMemorySpecifyCache(SIZE_T NumberOfBytes,
 {
 	return contiguous_alloc(NumberOfBytes, LowestAcceptableAddress.QuadPart,
 				HighestAcceptableAddress.QuadPart, BoundaryAddressMultiple.QuadPart,
-				__builtin_return_address(0));
+				CALLER);
 }
 
 PVOID MmAllocateContiguousNodeMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS LowestAcceptableAddress,
@@ -67,12 +62,12 @@ PVOID MmAllocateContiguousNodeMemory(SIZE_T NumberOfBytes, PHYSICAL_ADDRESS Lowe
 {
 	return contiguous_alloc(NumberOfBytes, LowestAcceptableAddress.QuadPart,
 				HighestAcceptableAddress.QuadPart, BoundaryAddressMultiple.QuadPart,
-				__builtin_return_address(0));
+				CALLER);
 }
 
 PVOID MmAllocateNonCachedMemory(SIZE_T NumberOfBytes)
 {
-	return contiguous_alloc(NumberOfBytes, 0, INT64_MAX, 0, __builtin_return_address(0));
+	return contiguous_alloc(NumberOfBytes, 0, INT64_MAX, 0, CALLER);
 }
 
 /* `size_bytes` is what the driver says; 0 when it does not say. */
@@ -182,12 +177,11 @@ PVOID MmGetSystemRoutineAddress(PUNICODE_STRING SystemRoutineName)
 	Dl_info there;
 	char *name =
 		nt_utf8_dup(SystemRoutineName->Buffer, SystemRoutineName->Length / sizeof(WCHAR));
-	void *routine;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!name)
 		return NULL;
-	routine = dlsym(RTLD_DEFAULT, name);
+	void *routine = dlsym(RTLD_DEFAULT, name);
 	mem_free(name);
 	if (!routine || !dladdr((void *)(uintptr_t)MmGetSystemRoutineAddress, &here) ||
 	    !dladdr(routine, &there) || here.dli_fbase != there.dli_fbase)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.c - see modules.h; and the auxiliary library's question for them.
+ * modules.c - images that a driver can ask about, the kernel's and the drivers', and the auxiliary
+ * library's question for them.
  *
  * Locks: modules.lock, LOCK_RANK_NT_OBJECTS.
  */
@@ -16,7 +17,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "nt/irql.h"
-#include "nt/modules.h"
+#include "nt/nt.h"
 
 /* Of the linker: the image that this code is in. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -59,12 +60,9 @@ NTSTATUS nt_module_add(const char *path, const void *begin, const void *end)
 void nt_module_remove(const void *begin)
 {
 	struct module *found = NULL;
-	struct list *link;
 
 	lock_acquire(&modules.lock);
-	list_for_each (link, &modules.all) {
-		struct module *module = container_of(link, struct module, link);
-
+	list_each (struct module, module, &modules.all, link) {
 		if (module->begin == begin)
 			found = module;
 	}
@@ -103,7 +101,7 @@ static struct module kernel_module(void)
 
 NTSTATUS AuxKlibInitialize(VOID)
 {
-	nt_irql_require(PASSIVE_LEVEL, "AuxKlibInitialize");
+	nt_irql_require(PASSIVE_LEVEL, __func__);
 	atomic_store(&is_initialized, true);
 	return STATUS_SUCCESS;
 }
@@ -113,9 +111,8 @@ NTSTATUS AuxKlibQueryModuleInformation(PULONG BufferSize, ULONG ElementSize, PVO
 	const struct module kernel = kernel_module();
 	NTSTATUS status = STATUS_SUCCESS;
 	char *element = QueryInfo;
-	struct list *link;
 
-	nt_irql_require(PASSIVE_LEVEL, "AuxKlibQueryModuleInformation");
+	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!atomic_load(&is_initialized))
 		return STATUS_UNSUCCESSFUL;
 	if (ElementSize != sizeof(AUX_MODULE_BASIC_INFO) &&
@@ -127,9 +124,9 @@ NTSTATUS AuxKlibQueryModuleInformation(PULONG BufferSize, ULONG ElementSize, PVO
 		status = STATUS_BUFFER_TOO_SMALL;
 	} else if (element) {
 		tell(element, ElementSize, &kernel);
-		list_for_each (link, &modules.all) {
+		list_each (struct module, each, &modules.all, link) {
 			element += ElementSize;
-			tell(element, ElementSize, container_of(link, struct module, link));
+			tell(element, ElementSize, each);
 		}
 	}
 	lock_release(&modules.lock);

@@ -3,7 +3,6 @@
  * nt.c - start and end of the NT environment, and the end of a driver in it.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/machine.h"

@@ -8,9 +8,6 @@
 #ifndef NT_NT_H
 #define NT_NT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/attributes.h"
 #include "base/status.h"
 
@@ -19,10 +16,8 @@
 #include "nt/io.h"
 #include "nt/irql.h"
 #include "nt/mdl.h"
-#include "nt/modules.h"
 #include "nt/object.h"
 #include "nt/pool.h"
-#include "nt/processes.h"
 #include "nt/registry.h"
 #include "nt/report.h"
 #include "nt/seh.h"
@@ -43,5 +38,22 @@ void nt_stop(void);
  * memory that it left behind, and frees the memory. True when its image may be unmapped.
  */
 bool nt_driver_unloaded(const void *begin, const void *end);
+
+/* An image that a driver can ask about, until nt_module_remove(). STATUS_NO_MEMORY. */
+MUST_CHECK NTSTATUS nt_module_add(const char *path, const void *begin, const void *end);
+void nt_module_remove(const void *begin);
+
+/*
+ * A process begins or ends to be a client: routines are told, on this thread and on its behalf. NULL:
+ * there is no memory for it.
+ */
+struct nt_process;
+MUST_CHECK struct nt_process *nt_process_begin(uint32_t pid);
+void nt_process_end(struct nt_process *process);
+
+struct nt_process *nt_process_of_system(void);
+
+/* Routines of a driver that is gone, which it should have taken back: how many there were. */
+unsigned nt_process_forget_routines(const void *begin, const void *end);
 
 #endif

@@ -8,8 +8,6 @@
  * destroy functions run without it.
  */
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/lock.h"
 #include "base/mem.h"
@@ -69,11 +67,9 @@ void nt_object_init(struct nt_object *object, const struct nt_object_type *type,
 
 struct nt_object *nt_object_from_body(const void *body)
 {
-	struct nt_object *object;
-
 	if (!body || ((uintptr_t)body & 15) != 0)
 		return NULL;
-	object = (struct nt_object *)body - 1;
+	struct nt_object *object = (struct nt_object *)body - 1;
 	return object->magic == OBJECT_MAGIC ? object : NULL;
 }
 
@@ -108,12 +104,11 @@ static bool handle_index(void *handle, uint32_t *index_out)
 static bool table_grow_locked(void)
 {
 	uint32_t capacity = table.capacity == 0 ? 64 : table.capacity * 2;
-	struct handle_slot *slots;
 
 	lock_assert_held(&table.lock);
 	if (capacity > HANDLE_LIMIT)
 		return false;
-	slots = mem_realloc(table.slots, capacity * sizeof(*slots));
+	struct handle_slot *slots = mem_realloc(table.slots, capacity * sizeof(*slots));
 	if (!slots)
 		return false;
 	for (uint32_t i = table.capacity; i < capacity; i++)
@@ -128,14 +123,12 @@ static bool table_grow_locked(void)
 
 NTSTATUS nt_handle_open(struct nt_object *object, void **handle_out)
 {
-	uint32_t index;
-
 	lock_acquire(&table.lock);
 	if (table.first_free == HANDLE_END && !table_grow_locked()) {
 		lock_release(&table.lock);
 		return STATUS_INSUFFICIENT_RESOURCES;
 	}
-	index = table.first_free;
+	uint32_t index = table.first_free;
 	table.first_free = table.slots[index].next_free;
 	if (table.first_free == HANDLE_END)
 		table.last_free = HANDLE_END;
@@ -194,12 +187,9 @@ NTSTATUS nt_handle_close(void *handle)
 
 void nt_handle_finish(void)
 {
-	struct handle_slot *slots;
-	uint32_t capacity;
-
 	lock_acquire(&table.lock);
-	slots = table.slots;
-	capacity = table.capacity;
+	struct handle_slot *slots = table.slots;
+	uint32_t capacity = table.capacity;
 	table.slots = NULL;
 	table.capacity = 0;
 	table.first_free = HANDLE_END;
@@ -295,11 +285,10 @@ LONG_PTR ObfReferenceObjectWithTag(PVOID Object, ULONG Tag)
 LONG_PTR ObfDereferenceObject(PVOID Object)
 {
 	struct nt_object *object = object_from_driver(Object, "ObDereferenceObject");
-	LONG_PTR left;
 
 	if (!object)
 		return 0;
-	left = (LONG_PTR)atomic_load(&object->refs.count) - 1;
+	LONG_PTR left = (LONG_PTR)atomic_load(&object->refs.count) - 1;
 	nt_object_put(object);
 	return left;
 }
@@ -344,12 +333,10 @@ NTSTATUS ObOpenObjectByPointer(PVOID Object, ULONG HandleAttributes, PVOID Passe
 
 NTSTATUS ZwClose(HANDLE Handle)
 {
-	NTSTATUS status;
-
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (Handle == NtCurrentThread() || Handle == NtCurrentProcess())
 		return STATUS_SUCCESS;
-	status = nt_handle_close(Handle);
+	NTSTATUS status = nt_handle_close(Handle);
 	if (!NT_SUCCESS(status))
 		nt_report(RULE_NT_HANDLE, "%s was given handle %p, which is not open", __func__,
 			  Handle);
@@ -375,13 +362,12 @@ static NTSTATUS event_create(EVENT_TYPE type, BOOLEAN state, HANDLE *handle_out,
 			     struct event_object **event_out)
 {
 	struct event_object *event = mem_zalloc(sizeof(*event));
-	NTSTATUS status;
 
 	if (!event)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	nt_object_init(&event->object, &nt_type_event, event_destroy);
 	KeInitializeEvent(&event->event, type, state);
-	status = nt_handle_open(&event->object, handle_out);
+	NTSTATUS status = nt_handle_open(&event->object, handle_out);
 	if (NT_SUCCESS(status))
 		*event_out = event;
 	nt_object_put(&event->object);
@@ -412,7 +398,6 @@ NTSTATUS ZwSetEvent(HANDLE EventHandle, PLONG PreviousState)
 {
 	struct nt_object *object;
 	NTSTATUS status = nt_handle_get(EventHandle, &nt_type_event, &object);
-	LONG previous;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!NT_SUCCESS(status)) {
@@ -420,7 +405,7 @@ NTSTATUS ZwSetEvent(HANDLE EventHandle, PLONG PreviousState)
 			  EventHandle);
 		return status;
 	}
-	previous = KeSetEvent(nt_object_body(object), IO_NO_INCREMENT, FALSE);
+	LONG previous = KeSetEvent(nt_object_body(object), IO_NO_INCREMENT, FALSE);
 	if (PreviousState)
 		*PreviousState = previous;
 	nt_object_put(object);

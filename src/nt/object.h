@@ -18,7 +18,6 @@
 #ifndef NT_OBJECT_H
 #define NT_OBJECT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"

@@ -8,9 +8,9 @@
  * Locks: `guard.is_busy`, held for a few instructions and one system call. A thread takes it in a
  * signal handler, where it may hold any other lock, and under it nobody faults and nobody waits.
  */
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include <ddk/wdm.h>
@@ -47,6 +47,12 @@ static void guard_acquire(void)
 {
 	while (atomic_exchange_explicit(&guard.is_busy, true, memory_order_acquire))
 		thread_relax();
+}
+
+/* Somebody has it. */
+static void guard_assert_held(void)
+{
+	assert(atomic_load_explicit(&guard.is_busy, memory_order_relaxed));
 }
 
 static void guard_release(void)
@@ -111,6 +117,7 @@ static size_t whole_pages(size_t size_bytes)
 
 static void open_locked(void *begin, size_t size_bytes)
 {
+	guard_assert_held();
 	mprotect(begin, whole_pages(size_bytes), PROT_READ | PROT_WRITE);
 	guard.has_open = true;
 }

@@ -25,10 +25,6 @@
  * Locks: none for small blocks; whoever changes the state of one from live to freed has freed it.
  * The table has its own (pool_table.c). Reports come after it is released.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -44,7 +40,6 @@
 #include "nt/pool_block.h"
 #include "nt/pool_stack.h"
 #include "nt/report.h"
-#include "nt/seh.h"
 
 #define UNTAGGED 0x656e6f4e /* "None", the tag of ExAllocatePool() */
 
@@ -151,7 +146,6 @@ RARE static struct pool_block *block_create_apart(const struct pool_request *req
 {
 	uint64_t around = request->alignment + 2 * sizeof(uint64_t);
 	uint64_t memory_bytes = rounded(request->size_bytes) + around;
-	struct pool_apart *apart;
 	char *memory;
 
 	if (request->size_bytes > POOL_MAX_BYTES)
@@ -159,7 +153,8 @@ RARE static struct pool_block *block_create_apart(const struct pool_request *req
 
 	/* The descriptor is counted memory in any case, so that a failing allocation reaches both.
 	 */
-	apart = mem_alloc(sizeof(*apart) + (request->needs_pages ? 0 : memory_bytes));
+	struct pool_apart *apart =
+		mem_alloc(sizeof(*apart) + (request->needs_pages ? 0 : memory_bytes));
 	if (!apart)
 		return NULL;
 	*apart = (struct pool_apart){ .size_bytes = request->size_bytes };
@@ -489,22 +484,18 @@ SPECIALIZED void *allocate_typed(POOL_TYPE type, size_t size_bytes, uint32_t tag
 
 PVOID ExAllocatePool(POOL_TYPE PoolType, SIZE_T NumberOfBytes)
 {
-	return allocate_typed(PoolType, NumberOfBytes, UNTAGGED, false, __builtin_return_address(0),
-			      "ExAllocatePool");
+	return allocate_typed(PoolType, NumberOfBytes, UNTAGGED, false, CALLER, __func__);
 }
 
 PVOID ExAllocatePoolWithTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 {
-	return allocate_typed(PoolType, NumberOfBytes, Tag, false, __builtin_return_address(0),
-			      "ExAllocatePoolWithTag");
+	return allocate_typed(PoolType, NumberOfBytes, Tag, false, CALLER, __func__);
 }
 
 PVOID ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag,
 				    EX_POOL_PRIORITY Priority)
 {
-	UNREFERENCED_PARAMETER(Priority);
-	return allocate_typed(PoolType, NumberOfBytes, Tag, false, __builtin_return_address(0),
-			      "ExAllocatePoolWithTagPriority");
+	return allocate_typed(PoolType, NumberOfBytes, Tag, false, CALLER, __func__);
 }
 
 /* Nobody has a quota; failing raises unless the caller asked for NULL, as on NT. */
@@ -514,20 +505,17 @@ PVOID ExAllocatePoolWithQuotaTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG
 
 	if (!((ULONG)PoolType & POOL_QUOTA_FAIL_INSTEAD_OF_RAISE))
 		type |= TYPE_RAISE;
-	return allocate_typed((POOL_TYPE)type, NumberOfBytes, Tag, false,
-			      __builtin_return_address(0), "ExAllocatePoolWithQuotaTag");
+	return allocate_typed((POOL_TYPE)type, NumberOfBytes, Tag, false, CALLER, __func__);
 }
 
 PVOID ExAllocatePoolUninitialized(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 {
-	return allocate_typed(PoolType, NumberOfBytes, Tag, false, __builtin_return_address(0),
-			      "ExAllocatePoolUninitialized");
+	return allocate_typed(PoolType, NumberOfBytes, Tag, false, CALLER, __func__);
 }
 
 PVOID ExAllocatePoolZero(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 {
-	return allocate_typed(PoolType, NumberOfBytes, Tag, true, __builtin_return_address(0),
-			      "ExAllocatePoolZero");
+	return allocate_typed(PoolType, NumberOfBytes, Tag, true, CALLER, __func__);
 }
 
 SPECIALIZED void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t tag,
@@ -563,8 +551,7 @@ SPECIALIZED void *allocate_flagged(POOL_FLAGS flags, size_t size_bytes, uint32_t
 
 PVOID ExAllocatePool2(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag)
 {
-	return allocate_flagged(Flags, NumberOfBytes, Tag, __builtin_return_address(0),
-				"ExAllocatePool2");
+	return allocate_flagged(Flags, NumberOfBytes, Tag, CALLER, __func__);
 }
 
 PVOID ExAllocatePool3(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag,
@@ -576,26 +563,23 @@ PVOID ExAllocatePool3(POOL_FLAGS Flags, SIZE_T NumberOfBytes, ULONG Tag,
 		    !ExtendedParameters[i].Optional)
 			return NULL;
 	}
-	return allocate_flagged(Flags, NumberOfBytes, Tag, __builtin_return_address(0),
-				"ExAllocatePool3");
+	return allocate_flagged(Flags, NumberOfBytes, Tag, CALLER, __func__);
 }
 
 VOID ExFreePool(PVOID P)
 {
-	pool_free(P, 0, __builtin_return_address(0), "ExFreePool");
+	pool_free(P, 0, CALLER, __func__);
 }
 
 VOID ExFreePoolWithTag(PVOID P, ULONG Tag)
 {
-	pool_free(P, Tag, __builtin_return_address(0), "ExFreePoolWithTag");
+	pool_free(P, Tag, CALLER, __func__);
 }
 
 VOID ExFreePool2(PVOID P, ULONG Tag, PCPOOL_EXTENDED_PARAMETER ExtendedParameters,
 		 ULONG ExtendedParametersCount)
 {
-	UNREFERENCED_PARAMETER(ExtendedParameters);
-	UNREFERENCED_PARAMETER(ExtendedParametersCount);
-	pool_free(P, Tag, __builtin_return_address(0), "ExFreePool2");
+	pool_free(P, Tag, CALLER, __func__);
 }
 
 /* ---- the host's side ---- */

@@ -51,6 +51,7 @@ static void buckets_grow_locked(void)
 	struct pool_block **smaller = buckets;
 	struct pool_block **larger = mem_zalloc_array(smaller_count * 2, sizeof(*larger));
 
+	lock_assert_held(&pool_lock);
 	if (!larger)
 		return;
 	buckets = larger;
@@ -71,6 +72,7 @@ static void buckets_grow_locked(void)
 
 static void block_insert_locked(struct pool_block *block)
 {
+	lock_assert_held(&pool_lock);
 	if (apart_usage.blocks >= bucket_count * BLOCKS_PER_BUCKET)
 		buckets_grow_locked();
 	block_link_locked(block);

@@ -2,22 +2,24 @@
 /*
  * processes.c - processes as a driver sees them, and who is told of them.
  *
- * There are two, which never end while we live: the system's, and the one around us. A thread acts
- * for one of them (nt_thread_behalf); attaching to the other changes that for a while.
+ * Two never end while we live: the system's, and the one around us. Others come and go with clients
+ * that are elsewhere; a driver may keep a reference to one that has ended. A thread acts for one of
+ * them (nt_thread_behalf); attaching to another changes that for a while.
  *
- * Locks: tellers.lock, LOCK_RANK_NT_OBJECTS, not held while a routine runs. Who removes a routine
- * waits until nobody tells.
+ * Locks: LOCK_RANK_NT_OBJECTS, for clients and for routines, none held while a routine runs. Who removes a
+ * routine waits until nobody tells.
  */
 #include <stdint.h>
 #include <unistd.h>
 
 #include <ddk/ntifs.h>
 
+#include "base/list.h"
 #include "base/lock.h"
+#include "base/mem.h"
 #include "base/notice.h"
 #include "nt/irql.h"
 #include "nt/nt.h"
-#include "nt/processes.h"
 #include "nt/report.h"
 
 enum { ROUTINES_MAX = 64 };
@@ -27,23 +29,42 @@ struct _KPROCESS {
 	HANDLE id; /* NULL: this process's own */
 };
 
-static struct nt_process {
+struct nt_process {
 	struct nt_object object;
 	struct _KPROCESS process;
-} system_process, client_process;
+	struct list link; /* clients.all */
+};
 _Static_assert(offsetof(struct nt_process, process) == sizeof(struct nt_object),
 	       "the body follows the object header");
 
-static void process_destroy(struct nt_object *object)
+static struct nt_process system_process;
+static struct nt_process our_process;
+
+static struct {
+	struct lock lock;
+	struct list all; /* nt_process.link; beside the two above */
+} clients = { .lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "processes of clients") };
+
+static void stay(struct nt_object *object)
 {
-	(void)object;
 }
 
 __attribute__((constructor)) static void processes_init(void)
 {
-	nt_object_init(&system_process.object, &nt_type_process, process_destroy);
-	nt_object_init(&client_process.object, &nt_type_process, process_destroy);
+	list_init(&clients.all);
+	nt_object_init(&system_process.object, &nt_type_process, stay);
+	nt_object_init(&our_process.object, &nt_type_process, stay);
 	system_process.process.id = ULongToHandle(4);
+}
+
+static struct nt_process *process_of(PEPROCESS process)
+{
+	return container_of(process, struct nt_process, process);
+}
+
+struct nt_process *nt_process_of_system(void)
+{
+	return &system_process;
 }
 
 PEPROCESS PsInitialSystemProcess = &system_process.process;
@@ -54,11 +75,9 @@ PEPROCESS PsInitialSystemProcess = &system_process.process;
  */
 PEPROCESS PsGetCurrentProcess(VOID)
 {
-	if (nt_thread_behalf == NT_BEHALF_SYSTEM)
-		return &system_process.process;
-	if (nt_thread_behalf == NT_BEHALF_CLIENT)
-		return &client_process.process;
-	return nt_thread_current()->is_system ? &system_process.process : &client_process.process;
+	if (nt_thread_behalf)
+		return &nt_thread_behalf->process;
+	return nt_thread_current()->is_system ? &system_process.process : &our_process.process;
 }
 
 HANDLE PsGetProcessId(PEPROCESS Process)
@@ -71,37 +90,50 @@ HANDLE PsGetCurrentProcessId(VOID)
 	return PsGetProcessId(PsGetCurrentProcess());
 }
 
-NTSTATUS PsLookupProcessByProcessId(HANDLE ProcessId, PEPROCESS *Process)
+static struct nt_process *find_client_locked(HANDLE id)
 {
-	struct nt_process *const all[] = { &system_process, &client_process };
-
-	nt_irql_require(APC_LEVEL, "PsLookupProcessByProcessId");
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (PsGetProcessId(&all[i]->process) != ProcessId)
-			continue;
-		nt_object_get(&all[i]->object);
-		*Process = &all[i]->process;
-		return STATUS_SUCCESS;
+	lock_assert_held(&clients.lock);
+	list_each (struct nt_process, client, &clients.all, link) {
+		if (client->process.id == id)
+			return client;
 	}
-	return STATUS_INVALID_PARAMETER;
+	return NULL;
 }
 
-/* ---- attaching: both have the same addresses ---- */
+NTSTATUS PsLookupProcessByProcessId(HANDLE ProcessId, PEPROCESS *Process)
+{
+	struct nt_process *found = NULL;
+
+	nt_irql_require(APC_LEVEL, __func__);
+	lock_acquire(&clients.lock);
+	if (ProcessId == PsGetProcessId(&system_process.process))
+		found = &system_process;
+	else if (ProcessId == PsGetProcessId(&our_process.process))
+		found = &our_process;
+	else
+		found = find_client_locked(ProcessId);
+	if (found)
+		nt_object_get(&found->object);
+	lock_release(&clients.lock);
+	if (!found)
+		return STATUS_INVALID_PARAMETER;
+	*Process = &found->process;
+	return STATUS_SUCCESS;
+}
+
+/* ---- attaching: all have the same addresses ---- */
 
 VOID KeStackAttachProcess(PRKPROCESS PROCESS, PRKAPC_STATE ApcState)
 {
-	enum nt_behalf behalf =
-		PROCESS == &system_process.process ? NT_BEHALF_SYSTEM : NT_BEHALF_CLIENT;
-
-	nt_irql_require(APC_LEVEL, "KeStackAttachProcess");
+	nt_irql_require(APC_LEVEL, __func__);
 	*ApcState = (KAPC_STATE){ .Process = PsGetCurrentProcess() };
-	ApcState->InProgressFlags = (UCHAR)nt_thread_act_for(behalf);
+	ApcState->ApcListHead[0].Flink = (PLIST_ENTRY)nt_thread_act_for(process_of(PROCESS));
 }
 
 VOID KeUnstackDetachProcess(PRKAPC_STATE ApcState)
 {
-	nt_irql_require(APC_LEVEL, "KeUnstackDetachProcess");
-	(void)nt_thread_act_for((enum nt_behalf)ApcState->InProgressFlags);
+	nt_irql_require(APC_LEVEL, __func__);
+	(void)nt_thread_act_for((struct nt_process *)ApcState->ApcListHead[0].Flink);
 }
 
 /* ---- who is told ---- */
@@ -137,7 +169,7 @@ NTSTATUS PsSetCreateProcessNotifyRoutine(PCREATE_PROCESS_NOTIFY_ROUTINE NotifyRo
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
-	nt_irql_require(PASSIVE_LEVEL, "PsSetCreateProcessNotifyRoutine");
+	nt_irql_require(PASSIVE_LEVEL, __func__);
 	lock_acquire(&tellers.lock);
 	uint32_t at = find_locked(NotifyRoutine);
 	if (Remove && at < tellers.count) {
@@ -173,7 +205,7 @@ unsigned nt_process_forget_routines(const void *begin, const void *end)
 	return forgotten;
 }
 
-void nt_process_tell(bool begins)
+static void tell(struct nt_process *process, bool begins)
 {
 	PCREATE_PROCESS_NOTIFY_ROUTINE routines[ROUTINES_MAX];
 
@@ -185,14 +217,56 @@ void nt_process_tell(bool begins)
 	lock_release(&tellers.lock);
 	if (count == 0)
 		return;
-	enum nt_behalf before = nt_thread_act_for(NT_BEHALF_CLIENT);
+	struct nt_process *before = nt_thread_act_for(process);
 	KeEnterCriticalRegion();
 	for (uint32_t i = 0; i < count; i++)
-		routines[i](ULongToHandle((ULONG)getppid()), PsGetCurrentProcessId(), begins);
+		routines[i](ULongToHandle(process == &our_process ? (ULONG)getppid() : 0),
+			    PsGetCurrentProcessId(), begins);
 	KeLeaveCriticalRegion();
 	(void)nt_thread_act_for(before);
 	lock_acquire(&tellers.lock);
 	tellers.telling--;
 	notice_give(&tellers.changed);
 	lock_release(&tellers.lock);
+}
+
+/* ---- clients ---- */
+
+static void client_free(struct nt_object *object)
+{
+	mem_free(container_of(object, struct nt_process, object));
+}
+
+static struct nt_process *client_create(uint32_t pid)
+{
+	struct nt_process *client = mem_zalloc(sizeof(*client));
+
+	if (!client)
+		return NULL;
+	nt_object_init(&client->object, &nt_type_process, client_free);
+	client->process.id = ULongToHandle(pid);
+	lock_acquire(&clients.lock);
+	list_push_back(&clients.all, &client->link);
+	lock_release(&clients.lock);
+	return client;
+}
+
+struct nt_process *nt_process_begin(uint32_t pid)
+{
+	struct nt_process *process = pid == (uint32_t)getpid() ? &our_process : client_create(pid);
+
+	if (process)
+		tell(process, true);
+	return process;
+}
+
+void nt_process_end(struct nt_process *process)
+{
+	tell(process, false);
+	if (process == &our_process)
+		return;
+	lock_acquire(&clients.lock);
+	list_remove(&process->link);
+	lock_release(&clients.lock);
+	nt_object_put(&process->object);
 }

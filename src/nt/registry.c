@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -155,6 +156,7 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 	struct registry_key *key = base;
 	bool is_created = false;
 
+	lock_assert_held(&tree.lock);
 	if (base && base->is_deleted)
 		return STATUS_KEY_DELETED;
 	if (base && length > 0 && path[0] == SEPARATOR)
@@ -176,14 +178,13 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 	for (;;) {
 		const uint16_t *name;
 		size_t name_length;
-		struct registry_key *child;
 		struct list *before;
 
 		if (!path_next(&path, end, &name, &name_length))
 			break;
 		if (name_length == 0 || name_length > REGISTRY_MAX_KEY_NAME)
 			return STATUS_OBJECT_NAME_INVALID;
-		child = key_find(key, name, name_length, &before);
+		struct registry_key *child = key_find(key, name, name_length, &before);
 		if (!child) {
 			if (how == REGISTRY_OPEN || (how == REGISTRY_CREATE_LAST && path != end))
 				return STATUS_OBJECT_NAME_NOT_FOUND;
@@ -286,11 +287,10 @@ static uint16_t *key_path(const struct registry_key *key, uint32_t *length_out)
 {
 	static const char prefix[] = "\\REGISTRY";
 	size_t length = sizeof(prefix) - 1;
-	uint16_t *path;
 
 	for (const struct registry_key *k = key; k->parent; k = k->parent)
 		length += 1 + k->name_length;
-	path = mem_alloc(length * sizeof(*path));
+	uint16_t *path = mem_alloc(length * sizeof(*path));
 	if (!path)
 		return NULL;
 	for (size_t i = 0; i < sizeof(prefix) - 1; i++)
@@ -315,34 +315,27 @@ static uint16_t *key_name(const struct registry_key *key, uint32_t *length_out)
 	return name;
 }
 
-static uint32_t larger(uint32_t a, size_t b)
-{
-	return b > a ? (uint32_t)b : a;
-}
-
 NTSTATUS registry_key_describe(struct registry_key *key, bool with_path,
 			       struct registry_key_info *info)
 {
 	NTSTATUS status = STATUS_KEY_DELETED;
-	struct list *link;
 
 	lock_acquire(&tree.lock);
 	if (key->is_deleted)
 		goto unlock;
 	*info = (struct registry_key_info){ .last_write = key->last_write };
-	list_for_each (link, &key->children) {
+	list_each (struct registry_key, each, &key->children, link) {
 		info->subkeys++;
-		info->longest_subkey =
-			larger(info->longest_subkey,
-			       container_of(link, struct registry_key, link)->name_length);
+		info->longest_subkey = (uint32_t)higher_of(info->longest_subkey, each->name_length);
 	}
-	list_for_each (link, &key->values) {
-		const struct registry_value *value =
-			&container_of(link, struct value_node, link)->value;
+	list_each (struct value_node, each, &key->values, link) {
+		const struct registry_value *value = &each->value;
 
 		info->values++;
-		info->longest_value_name = larger(info->longest_value_name, value->name_length);
-		info->largest_value_bytes = larger(info->largest_value_bytes, value->size_bytes);
+		info->longest_value_name =
+			(uint32_t)higher_of(info->longest_value_name, value->name_length);
+		info->largest_value_bytes =
+			(uint32_t)higher_of(info->largest_value_bytes, value->size_bytes);
 	}
 	info->name =
 		with_path ? key_path(key, &info->name_length) : key_name(key, &info->name_length);
@@ -371,11 +364,7 @@ NTSTATUS registry_key_delete(struct registry_key *key, bool with_subkeys)
 
 static struct value_node *value_find(struct registry_key *key, const uint16_t *name, size_t length)
 {
-	struct list *link;
-
-	list_for_each (link, &key->values) {
-		struct value_node *node = container_of(link, struct value_node, link);
-
+	list_each (struct value_node, node, &key->values, link) {
 		if (nt_utf16_compare(name, length, node->name, node->value.name_length, true) == 0)
 			return node;
 	}
@@ -385,11 +374,10 @@ static struct value_node *value_find(struct registry_key *key, const uint16_t *n
 static NTSTATUS value_set_locked(struct registry_key *key, const uint16_t *name, size_t name_length,
 				 uint32_t type, uint8_t *data, size_t size_bytes)
 {
-	struct value_node *node;
-
+	lock_assert_held(&tree.lock);
 	if (key->is_deleted)
 		return STATUS_KEY_DELETED;
-	node = value_find(key, name, name_length);
+	struct value_node *node = value_find(key, name, name_length);
 	if (!node) {
 		node = mem_zalloc(sizeof(*node));
 		if (!node)
@@ -415,21 +403,18 @@ static NTSTATUS value_set_locked(struct registry_key *key, const uint16_t *name,
 NTSTATUS registry_value_set(struct registry_key *key, const uint16_t *name, size_t name_length,
 			    uint32_t type, const void *data, size_t size_bytes)
 {
-	uint8_t *copy;
-	NTSTATUS status;
-
 	if (name_length > REGISTRY_MAX_VALUE_NAME)
 		return STATUS_OBJECT_NAME_INVALID;
 	if (size_bytes > UINT32_MAX / 2)
 		return STATUS_INSUFFICIENT_RESOURCES;
-	copy = mem_alloc(size_bytes + 1);
+	uint8_t *copy = mem_alloc(size_bytes + 1);
 	if (!copy)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	if (size_bytes > 0)
 		memcpy(copy, data, size_bytes);
 
 	lock_acquire(&tree.lock);
-	status = value_set_locked(key, name, name_length, type, copy, size_bytes);
+	NTSTATUS status = value_set_locked(key, name, name_length, type, copy, size_bytes);
 	lock_release(&tree.lock);
 	if (!NT_SUCCESS(status))
 		mem_free(copy);
@@ -441,12 +426,11 @@ static NTSTATUS value_copy(const struct value_node *node, struct registry_value 
 	size_t name_bytes = node->value.name_length * sizeof(uint16_t);
 	struct registry_value *copy =
 		mem_alloc(sizeof(*copy) + name_bytes + node->value.size_bytes);
-	uint8_t *tail;
 
 	if (!copy)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	*copy = node->value;
-	tail = (uint8_t *)(copy + 1);
+	uint8_t *tail = (uint8_t *)(copy + 1);
 	copy->name = memcpy(tail, node->name, name_bytes);
 	copy->data = memcpy(tail + name_bytes, node->data, node->value.size_bytes);
 	*value_out = copy;
@@ -457,10 +441,9 @@ NTSTATUS registry_value_get(struct registry_key *key, const uint16_t *name, size
 			    struct registry_value **value_out)
 {
 	NTSTATUS status = STATUS_OBJECT_NAME_NOT_FOUND;
-	struct value_node *node;
 
 	lock_acquire(&tree.lock);
-	node = value_find(key, name, name_length);
+	struct value_node *node = value_find(key, name, name_length);
 	if (key->is_deleted)
 		status = STATUS_KEY_DELETED;
 	else if (node)
@@ -473,14 +456,13 @@ NTSTATUS registry_value_at(struct registry_key *key, uint32_t index,
 			   struct registry_value **value_out)
 {
 	NTSTATUS status = STATUS_NO_MORE_ENTRIES;
-	struct list *link;
 
 	lock_acquire(&tree.lock);
 	if (key->is_deleted)
 		status = STATUS_KEY_DELETED;
-	list_for_each (link, &key->values) {
+	list_each (struct value_node, each, &key->values, link) {
 		if (index-- == 0) {
-			status = value_copy(container_of(link, struct value_node, link), value_out);
+			status = value_copy(each, value_out);
 			break;
 		}
 	}
@@ -491,10 +473,9 @@ NTSTATUS registry_value_at(struct registry_key *key, uint32_t index,
 NTSTATUS registry_value_delete(struct registry_key *key, const uint16_t *name, size_t name_length)
 {
 	NTSTATUS status = STATUS_OBJECT_NAME_NOT_FOUND;
-	struct value_node *node;
 
 	lock_acquire(&tree.lock);
-	node = value_find(key, name, name_length);
+	struct value_node *node = value_find(key, name, name_length);
 	if (key->is_deleted) {
 		status = STATUS_KEY_DELETED;
 	} else if (node) {
@@ -512,11 +493,10 @@ static NTSTATUS host_open(const char *path, enum registry_open how, struct regis
 {
 	size_t length;
 	uint16_t *wide = nt_utf16_dup(path, &length);
-	NTSTATUS status;
 
 	if (!wide)
 		return STATUS_NO_MEMORY;
-	status = registry_key_open(NULL, wide, length, how, key_out, NULL);
+	NTSTATUS status = registry_key_open(NULL, wide, length, how, key_out, NULL);
 	mem_free(wide);
 	return status;
 }
@@ -536,12 +516,11 @@ static NTSTATUS host_set(const char *path, const char *name, uint32_t type, cons
 {
 	struct registry_key *key;
 	size_t length;
-	uint16_t *wide;
 	NTSTATUS status = host_open(path, REGISTRY_CREATE_ALL, &key);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	wide = nt_utf16_dup(name, &length);
+	uint16_t *wide = nt_utf16_dup(name, &length);
 	status = wide ? registry_value_set(key, wide, length, type, data, size_bytes)
 		      : STATUS_NO_MEMORY;
 	mem_free(wide);
@@ -564,11 +543,10 @@ NTSTATUS nt_registry_set_string(const char *path, const char *name, const char *
 {
 	size_t length;
 	uint16_t *wide = nt_utf16_dup(text, &length);
-	NTSTATUS status;
 
 	if (!wide)
 		return STATUS_NO_MEMORY;
-	status = host_set(path, name, NT_REG_SZ, wide, (length + 1) * sizeof(*wide));
+	NTSTATUS status = host_set(path, name, NT_REG_SZ, wide, (length + 1) * sizeof(*wide));
 	mem_free(wide);
 	return status;
 }
@@ -578,17 +556,15 @@ NTSTATUS nt_registry_set_strings(const char *path, const char *name, const char 
 {
 	size_t units = 1; /* the terminator of the list */
 	size_t at = 0;
-	uint16_t *wide;
-	NTSTATUS status;
 
 	for (size_t i = 0; i < count; i++)
 		units += nt_utf16_from_utf8(NULL, 0, texts[i], strlen(texts[i])) + 1;
-	wide = mem_zalloc_array(units, sizeof(*wide));
+	uint16_t *wide = mem_zalloc_array(units, sizeof(*wide));
 	if (!wide)
 		return STATUS_NO_MEMORY;
 	for (size_t i = 0; i < count; i++)
 		at += nt_utf16_from_utf8(wide + at, units - at, texts[i], strlen(texts[i])) + 1;
-	status = host_set(path, name, NT_REG_MULTI_SZ, wide, units * sizeof(*wide));
+	NTSTATUS status = host_set(path, name, NT_REG_MULTI_SZ, wide, units * sizeof(*wide));
 	mem_free(wide);
 	return status;
 }
@@ -614,7 +590,6 @@ static NTSTATUS value_as_host_sees_it(const struct registry_value *value, void *
 {
 	const uint16_t *text = (const uint16_t *)(const void *)value->data;
 	size_t units = value->size_bytes / sizeof(uint16_t);
-	size_t needed;
 
 	if (!type_is_text(value->type)) {
 		*needed_out = value->size_bytes;
@@ -628,7 +603,7 @@ static NTSTATUS value_as_host_sees_it(const struct registry_value *value, void *
 		units = nt_utf16_length(text, units);
 	else if (units > 0 && text[units - 1] == 0)
 		units--;
-	needed = nt_utf8_from_utf16(NULL, 0, text, units) + 1;
+	size_t needed = nt_utf8_from_utf16(NULL, 0, text, units) + 1;
 	*needed_out = needed;
 	if (capacity < needed)
 		return STATUS_BUFFER_TOO_SMALL;
@@ -642,13 +617,12 @@ NTSTATUS nt_registry_query(const char *path, const char *name, uint32_t *type_ou
 {
 	struct registry_value *value;
 	struct registry_key *key;
-	uint16_t *wide;
 	size_t length;
 	NTSTATUS status = host_open(path, REGISTRY_OPEN, &key);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	wide = nt_utf16_dup(name, &length);
+	uint16_t *wide = nt_utf16_dup(name, &length);
 	status = wide ? registry_value_get(key, wide, length, &value) : STATUS_NO_MEMORY;
 	if (NT_SUCCESS(status)) {
 		*type_out = value->type;

@@ -19,8 +19,6 @@
 #include "nt/pool.h"
 #include "nt/registry.h"
 #include "nt/registry_tree.h"
-#include "nt/registry_zw.h"
-#include "nt/report.h"
 #include "nt/unicode.h"
 
 static const char *const relative_paths[] = {
@@ -35,19 +33,16 @@ static const char *const relative_paths[] = {
 /* Puts the fixed part in front of the driver's part; a trailing separator is dropped. */
 static NTSTATUS path_build(ULONG relative_to, PCWSTR path, uint16_t **full_out, size_t *length_out)
 {
-	const char *prefix;
-	size_t prefix_length;
 	size_t path_length = path ? nt_utf16_length(path, 32767) : 0;
-	uint16_t *full;
 
 	if (relative_to >= ARRAYSIZE(relative_paths))
 		return STATUS_INVALID_PARAMETER;
-	prefix = relative_paths[relative_to];
-	prefix_length = strlen(prefix);
+	const char *prefix = relative_paths[relative_to];
+	size_t prefix_length = strlen(prefix);
 	/* A path that is absolute anyway is taken as it is. */
 	if (path_length > 0 && path[0] == '\\')
 		prefix_length = 0;
-	full = mem_alloc((prefix_length + path_length + 1) * sizeof(*full));
+	uint16_t *full = mem_alloc((prefix_length + path_length + 1) * sizeof(*full));
 	if (!full)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	for (size_t i = 0; i < prefix_length; i++)
@@ -66,11 +61,10 @@ static NTSTATUS relative_open(ULONG relative_to, PCWSTR path, bool is_creating,
 {
 	uint16_t *full;
 	size_t length;
-	NTSTATUS status;
 
 	if ((relative_to & RTL_REGISTRY_HANDLE) != 0)
 		return registry_key_from_handle((HANDLE)path, key_out);
-	status = path_build(relative_to & ~RTL_REGISTRY_OPTIONAL, path, &full, &length);
+	NTSTATUS status = path_build(relative_to & ~RTL_REGISTRY_OPTIONAL, path, &full, &length);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = registry_key_open(NULL, full, length,
@@ -179,8 +173,6 @@ static NTSTATUS deliver_strings(const RTL_QUERY_REGISTRY_TABLE *entry, PWSTR nam
 static NTSTATUS deliver(const RTL_QUERY_REGISTRY_TABLE *entry, PWSTR name, ULONG type,
 			const void *data, ULONG size_bytes, const struct query *query)
 {
-	NTSTATUS status;
-
 	if ((entry->Flags & RTL_QUERY_REGISTRY_DIRECT) != 0)
 		return deliver_direct(entry, type, data, size_bytes, query->site);
 	if (!entry->QueryRoutine)
@@ -190,8 +182,8 @@ static NTSTATUS deliver(const RTL_QUERY_REGISTRY_TABLE *entry, PWSTR name, ULONG
 	/* There is no environment to expand from. */
 	if ((entry->Flags & RTL_QUERY_REGISTRY_NOEXPAND) == 0 && type == REG_EXPAND_SZ)
 		type = REG_SZ;
-	status = entry->QueryRoutine(name, type, (PVOID)data, size_bytes, query->context,
-				     entry->EntryContext);
+	NTSTATUS status = entry->QueryRoutine(name, type, (PVOID)data, size_bytes, query->context,
+					      entry->EntryContext);
 	/* A routine that has no room for this one does not end the walk. */
 	return status == STATUS_BUFFER_TOO_SMALL ? STATUS_SUCCESS : status;
 }
@@ -200,12 +192,11 @@ static NTSTATUS deliver_value(const RTL_QUERY_REGISTRY_TABLE *entry,
 			      const struct registry_value *value, const struct query *query)
 {
 	WCHAR *name = mem_zalloc_array(value->name_length + 1, sizeof(WCHAR));
-	NTSTATUS status;
 
 	if (!name)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	memcpy(name, value->name, value->name_length * sizeof(WCHAR));
-	status = deliver(entry, name, value->type, value->data, value->size_bytes, query);
+	NTSTATUS status = deliver(entry, name, value->type, value->data, value->size_bytes, query);
 	mem_free(name);
 	return status;
 }
@@ -287,12 +278,11 @@ static NTSTATUS enter_subkey(struct registry_key *top, const RTL_QUERY_REGISTRY_
 			     struct registry_key **key)
 {
 	struct registry_key *subkey;
-	NTSTATUS status;
 
 	if (!entry->Name)
 		return STATUS_INVALID_PARAMETER;
-	status = registry_key_open(top, entry->Name, nt_utf16_length(entry->Name, 32767),
-				   REGISTRY_OPEN, &subkey, NULL);
+	NTSTATUS status = registry_key_open(top, entry->Name, nt_utf16_length(entry->Name, 32767),
+					    REGISTRY_OPEN, &subkey, NULL);
 	if (!NT_SUCCESS(status))
 		return status;
 	if (*key != top)
@@ -346,12 +336,11 @@ static NTSTATUS query_table(struct registry_key *top, const RTL_QUERY_REGISTRY_T
 NTSTATUS RtlQueryRegistryValues(ULONG RelativeTo, PCWSTR Path, PRTL_QUERY_REGISTRY_TABLE QueryTable,
 				PVOID Context, PVOID Environment)
 {
-	struct query query = { .context = Context, .site = __builtin_return_address(0) };
+	struct query query = { .context = Context, .site = CALLER };
 	struct registry_key *top;
-	NTSTATUS status;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
-	status = relative_open(RelativeTo, Path, false, &top);
+	NTSTATUS status = relative_open(RelativeTo, Path, false, &top);
 	/* A key that may be missing is as good as an empty one, and then the defaults are used. */
 	if (status == STATUS_OBJECT_NAME_NOT_FOUND && (RelativeTo & RTL_REGISTRY_OPTIONAL) != 0)
 		return STATUS_SUCCESS;
@@ -366,12 +355,11 @@ NTSTATUS RtlWriteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName, 
 			       PVOID ValueData, ULONG ValueLength)
 {
 	struct registry_key *key;
-	NTSTATUS status;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!ValueName || (!ValueData && ValueLength != 0))
 		return STATUS_INVALID_PARAMETER;
-	status = relative_open(RelativeTo, Path, true, &key);
+	NTSTATUS status = relative_open(RelativeTo, Path, true, &key);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = registry_value_set(key, ValueName, nt_utf16_length(ValueName, 32767), ValueType,
@@ -383,12 +371,11 @@ NTSTATUS RtlWriteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName, 
 NTSTATUS RtlDeleteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName)
 {
 	struct registry_key *key;
-	NTSTATUS status;
 
 	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!ValueName)
 		return STATUS_INVALID_PARAMETER;
-	status = relative_open(RelativeTo, Path, false, &key);
+	NTSTATUS status = relative_open(RelativeTo, Path, false, &key);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = registry_value_delete(key, ValueName, nt_utf16_length(ValueName, 32767));
@@ -396,26 +383,23 @@ NTSTATUS RtlDeleteRegistryValue(ULONG RelativeTo, PCWSTR Path, PCWSTR ValueName)
 	return status;
 }
 
-NTSTATUS RtlCheckRegistryKey(ULONG RelativeTo, PWSTR Path)
+static NTSTATUS key_is_there(ULONG relative_to, PCWSTR path, bool is_creating, const char *routine)
 {
 	struct registry_key *key;
-	NTSTATUS status;
 
-	nt_irql_require(PASSIVE_LEVEL, __func__);
-	status = relative_open(RelativeTo, Path, false, &key);
+	nt_irql_require(PASSIVE_LEVEL, routine);
+	NTSTATUS status = relative_open(relative_to, path, is_creating, &key);
 	if (NT_SUCCESS(status))
 		registry_key_put(key);
 	return status;
 }
 
+NTSTATUS RtlCheckRegistryKey(ULONG RelativeTo, PWSTR Path)
+{
+	return key_is_there(RelativeTo, Path, false, __func__);
+}
+
 NTSTATUS RtlCreateRegistryKey(ULONG RelativeTo, PWSTR Path)
 {
-	struct registry_key *key;
-	NTSTATUS status;
-
-	nt_irql_require(PASSIVE_LEVEL, __func__);
-	status = relative_open(RelativeTo, Path, true, &key);
-	if (NT_SUCCESS(status))
-		registry_key_put(key);
-	return status;
+	return key_is_there(RelativeTo, Path, true, __func__);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry_tree.h - keys and values by 16-bit name, for registry*.c only.
+ * registry_tree.h - keys and values by 16-bit name, for registry*.c and io.c.
  *
  * A key is found by path and held by reference; a value is handed out as a copy, so nobody reads
  * the tree without its lock.
@@ -16,6 +16,12 @@
 #include "base/status.h"
 
 struct registry_key;
+
+/* As a handle, for the routines that open one for a driver (registry_zw.c). */
+MUST_CHECK NTSTATUS nt_registry_open_handle(const char *path, void **handle_out);
+
+/* The key that a handle names, with a reference. Reports a handle that names none. */
+MUST_CHECK NTSTATUS registry_key_from_handle(void *handle, struct registry_key **key_out);
 
 enum registry_open { REGISTRY_OPEN, REGISTRY_CREATE_LAST, REGISTRY_CREATE_ALL };
 

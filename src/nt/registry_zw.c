@@ -17,9 +17,7 @@
 
 #include "nt/irql.h"
 #include "nt/object.h"
-#include "nt/registry.h"
 #include "nt/registry_tree.h"
-#include "nt/registry_zw.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -40,7 +38,6 @@ static void key_object_destroy(struct nt_object *object)
 static NTSTATUS key_handle_open(struct registry_key *key, HANDLE *handle_out)
 {
 	struct key_object *opened = mem_zalloc(sizeof(*opened));
-	NTSTATUS status;
 
 	if (!opened) {
 		registry_key_put(key);
@@ -48,7 +45,7 @@ static NTSTATUS key_handle_open(struct registry_key *key, HANDLE *handle_out)
 	}
 	opened->key = key;
 	nt_object_init(&opened->object, &nt_type_key, key_object_destroy);
-	status = nt_handle_open(&opened->object, handle_out);
+	NTSTATUS status = nt_handle_open(&opened->object, handle_out);
 	nt_object_put(&opened->object);
 	return status;
 }
@@ -74,7 +71,6 @@ static NTSTATUS key_open(PHANDLE handle_out, POBJECT_ATTRIBUTES attributes, enum
 {
 	struct key_object *root = NULL;
 	struct registry_key *key;
-	const UNICODE_STRING *name;
 	NTSTATUS status;
 
 	nt_irql_require(PASSIVE_LEVEL, routine);
@@ -85,7 +81,7 @@ static NTSTATUS key_open(PHANDLE handle_out, POBJECT_ATTRIBUTES attributes, enum
 		return STATUS_INVALID_PARAMETER;
 	}
 	*handle_out = NULL;
-	name = attributes->ObjectName;
+	const UNICODE_STRING *name = attributes->ObjectName;
 	if (attributes->RootDirectory) {
 		status = key_handle_get(attributes->RootDirectory, routine, &root);
 		if (!NT_SUCCESS(status))
@@ -105,11 +101,10 @@ NTSTATUS nt_registry_open_handle(const char *path, void **handle_out)
 	struct registry_key *key;
 	size_t length;
 	uint16_t *wide = nt_utf16_dup(path, &length);
-	NTSTATUS status;
 
 	if (!wide)
 		return STATUS_INSUFFICIENT_RESOURCES;
-	status = registry_key_open(NULL, wide, length, REGISTRY_OPEN, &key, NULL);
+	NTSTATUS status = registry_key_open(NULL, wide, length, REGISTRY_OPEN, &key, NULL);
 	mem_free(wide);
 	return NT_SUCCESS(status) ? key_handle_open(key, handle_out) : status;
 }
@@ -198,11 +193,6 @@ static NTSTATUS answer_finish(const struct answer *answer, PULONG result_length)
 	return answer->length < answer->needed ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS;
 }
 
-static ULONG align_offset(ULONG offset, ULONG alignment)
-{
-	return (offset + alignment - 1) & ~(alignment - 1);
-}
-
 static NTSTATUS answer_value(const struct registry_value *value, KEY_VALUE_INFORMATION_CLASS class,
 			     PVOID buffer, ULONG length, PULONG result_length)
 {
@@ -215,7 +205,7 @@ static NTSTATUS answer_value(const struct registry_value *value, KEY_VALUE_INFOR
 						  .DataLength = value->size_bytes };
 	KEY_VALUE_FULL_INFORMATION full = {
 		.Type = value->type,
-		.DataOffset = align_offset(
+		.DataOffset = (ULONG)ALIGN_UP_BY(
 			FIELD_OFFSET(KEY_VALUE_FULL_INFORMATION, Name) + name_bytes, alignment),
 		.DataLength = value->size_bytes,
 		.NameLength = name_bytes,
@@ -279,12 +269,11 @@ static NTSTATUS answer_key(struct registry_key *key, KEY_INFORMATION_CLASS class
 {
 	struct registry_key_info info;
 	struct answer answer = { .length = 0 };
-	NTSTATUS status;
 
 	if (class != KeyBasicInformation && class != KeyNodeInformation &&
 	    class != KeyFullInformation && class != KeyNameInformation)
 		return STATUS_INVALID_PARAMETER;
-	status = registry_key_describe(key, class == KeyNameInformation, &info);
+	NTSTATUS status = registry_key_describe(key, class == KeyNameInformation, &info);
 	if (!NT_SUCCESS(status))
 		return status;
 

@@ -12,7 +12,6 @@
 #include <execinfo.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -316,6 +315,15 @@ void nt_report_from(enum rule rule, uint64_t subject, const struct nt_stack *sta
 uint64_t nt_report_count(enum rule rule)
 {
 	return atomic_load_explicit(&counts[rule], memory_order_relaxed);
+}
+
+uint64_t nt_report_count_of(const char *id)
+{
+	for (unsigned i = 0; i < RULE_COUNT; i++) {
+		if (strcmp(rule_id((enum rule)i), id) == 0)
+			return nt_report_count((enum rule)i);
+	}
+	return 0;
 }
 
 void nt_report_listen(void (*listener)(void *context, enum rule rule, const char *sentence),

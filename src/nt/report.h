@@ -66,6 +66,8 @@ void nt_report_explain_values(char *sentence, size_t size_bytes);
 
 /* How often the rule was broken since the process began, or since nt_report_reset(). */
 uint64_t nt_report_count(enum rule rule);
+/* The same by its id; 0 for one that there is not. */
+uint64_t nt_report_count_of(const char *id);
 
 /* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. For tests: a
  * report that is an answer to what they did is no surprise. */

@@ -7,8 +7,6 @@
  */
 #include <ddk/wdm.h>
 
-#include "nt/nt.h"
-
 static const struct {
 	USHORT flag;
 	unsigned shift;

@@ -76,10 +76,9 @@ BOOLEAN IoIsWdmVersionAvailable(UCHAR MajorVersion, UCHAR MinorVersion)
 ULONG RtlRandomEx(PULONG Seed)
 {
 	struct random random;
-	uint64_t value;
 
 	random_init(&random, *Seed);
-	value = random_next(&random);
+	uint64_t value = random_next(&random);
 	*Seed = (ULONG)(value >> 32) & MAXLONG;
 	return (ULONG)value & MAXLONG;
 }
@@ -88,11 +87,10 @@ NTSTATUS ExUuidCreate(GUID *Uuid)
 {
 	static _Atomic uint64_t created;
 	struct random random;
-	uint64_t value;
 
 	/* Unique within the run, the same in every run with the same seed. */
 	random_init(&random, clock_wall_ns() + atomic_fetch_add(&created, 1));
-	value = random_next(&random);
+	uint64_t value = random_next(&random);
 	memcpy(Uuid, &value, sizeof(value));
 	value = random_next(&random);
 	memcpy(Uuid->Data4, &value, sizeof(value));
@@ -105,13 +103,12 @@ USHORT RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture, PVOID
 				PULONG BackTraceHash)
 {
 	void *frames[128];
-	int count;
 	ULONG hash = 0;
 	USHORT captured = 0;
 
 	if (FramesToSkip > 64 || FramesToCapture > 63)
 		return 0;
-	count = backtrace(frames, ARRAYSIZE(frames));
+	int count = backtrace(frames, ARRAYSIZE(frames));
 	/* The first frame is this routine. */
 	for (ULONG i = 1 + FramesToSkip; i < (ULONG)count && captured < FramesToCapture; i++) {
 		BackTrace[captured++] = frames[i];
@@ -162,18 +159,17 @@ static CSHORT days_in_month(CSHORT year, CSHORT month)
 BOOLEAN RtlTimeFieldsToTime(PTIME_FIELDS TimeFields, PLARGE_INTEGER Time)
 {
 	const TIME_FIELDS *f = TimeFields;
-	LONGLONG year;
-	LONGLONG in_year;
-	LONGLONG day;
 
 	if (f->Year < 1601 || f->Month < 1 || f->Month > 12 || f->Day < 1 ||
 	    f->Day > days_in_month(f->Year, f->Month) || f->Hour < 0 || f->Hour > 23 ||
 	    f->Minute < 0 || f->Minute > 59 || f->Second < 0 || f->Second > 59 ||
 	    f->Milliseconds < 0 || f->Milliseconds > 999)
 		return FALSE;
-	year = f->Month > 2 ? f->Year : f->Year - 1;
-	in_year = (153 * (f->Month > 2 ? f->Month - 3 : f->Month + 9) + 2) / 5 + f->Day - 1;
-	day = year / 400 * 146097 + year % 400 * 365 + year % 400 / 4 - year % 400 / 100 + in_year;
+	LONGLONG year = f->Month > 2 ? f->Year : f->Year - 1;
+	LONGLONG in_year =
+		(153 * (f->Month > 2 ? f->Month - 3 : f->Month + 9) + 2) / 5 + f->Day - 1;
+	LONGLONG day = year / 400 * 146097 + year % 400 * 365 + year % 400 / 4 - year % 400 / 100 +
+		       in_year;
 	Time->QuadPart =
 		(day - DAYS_TO_1601) * UNITS_PER_DAY +
 		(((f->Hour * 60ll + f->Minute) * 60 + f->Second) * 1000 + f->Milliseconds) *

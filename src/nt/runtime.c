@@ -228,16 +228,12 @@ ULONG DxgkRt_strtoul(const char *String, char **End, int Base)
 
 int DxgkRt_wtoi(const WCHAR *String)
 {
-	struct number_source source = { String, true };
-
-	return number_parse_int(&source);
+	return number_parse_int(&(struct number_source){ String, true });
 }
 
 int DxgkRt_atoi(const char *String)
 {
-	struct number_source source = { String, false };
-
-	return number_parse_int(&source);
+	return number_parse_int(&(struct number_source){ String, false });
 }
 
 WCHAR DxgkRt_towlower(WCHAR Character)
@@ -311,83 +307,69 @@ static int secure_check(void *destination, size_t capacity, const void *source, 
 	return 0;
 }
 
+static size_t unit_length(const void *text, size_t limit, size_t unit_size)
+{
+	return unit_size == sizeof(char) ? strnlen(text, limit) : nt_utf16_length(text, limit);
+}
+
+static int secure_append(void *destination, size_t capacity, const void *source, size_t unit_size)
+{
+	int error = secure_check(destination, capacity, source, unit_size);
+
+	if (error)
+		return error;
+	size_t at = unit_length(destination, capacity, unit_size);
+	if (at == capacity) {
+		memset(destination, 0, unit_size);
+		return EINVAL;
+	}
+	return secure_put(destination, capacity, at, source,
+			  unit_length(source, capacity, unit_size), unit_size);
+}
+
+static int secure_copy(void *destination, size_t capacity, const void *source, size_t count,
+		       size_t unit_size)
+{
+	int error = secure_check(destination, capacity, source, unit_size);
+
+	if (error)
+		return error;
+	size_t length = unit_length(source, count < capacity ? count : capacity, unit_size);
+	if (count == SIZE_MAX && length >= capacity) { /* _TRUNCATE */
+		secure_put(destination, capacity, 0, source, capacity - 1, unit_size);
+		return SECURE_TRUNCATED;
+	}
+	return secure_put(destination, capacity, 0, source, length, unit_size);
+}
+
 int DxgkRt_strcpy_s(char *Destination, size_t Size, const char *Source)
 {
-	int error = secure_check(Destination, Size, Source, sizeof(char));
-
-	return error ? error
-		     : secure_put(Destination, Size, 0, Source, strnlen(Source, Size),
-				  sizeof(char));
+	return secure_copy(Destination, Size, Source, Size, sizeof(char));
 }
 
 int DxgkRt_strcat_s(char *Destination, size_t Size, const char *Source)
 {
-	int error = secure_check(Destination, Size, Source, sizeof(char));
-	size_t at;
-
-	if (error)
-		return error;
-	at = strnlen(Destination, Size);
-	if (at == Size) {
-		Destination[0] = '\0';
-		return EINVAL;
-	}
-	return secure_put(Destination, Size, at, Source, strnlen(Source, Size), sizeof(char));
+	return secure_append(Destination, Size, Source, sizeof(char));
 }
 
 int DxgkRt_strncpy_s(char *Destination, size_t Size, const char *Source, size_t Count)
 {
-	int error = secure_check(Destination, Size, Source, sizeof(char));
-	size_t length;
-
-	if (error)
-		return error;
-	length = strnlen(Source, Count < Size ? Count : Size);
-	if (Count == SIZE_MAX && length >= Size) { /* _TRUNCATE */
-		secure_put(Destination, Size, 0, Source, Size - 1, sizeof(char));
-		return SECURE_TRUNCATED;
-	}
-	return secure_put(Destination, Size, 0, Source, length, sizeof(char));
+	return secure_copy(Destination, Size, Source, Count, sizeof(char));
 }
 
 int DxgkRt_wcscpy_s(WCHAR *Destination, size_t Count, const WCHAR *Source)
 {
-	int error = secure_check(Destination, Count, Source, sizeof(WCHAR));
-
-	return error ? error
-		     : secure_put(Destination, Count, 0, Source, nt_utf16_length(Source, Count),
-				  sizeof(WCHAR));
+	return secure_copy(Destination, Count, Source, Count, sizeof(WCHAR));
 }
 
 int DxgkRt_wcscat_s(WCHAR *Destination, size_t Count, const WCHAR *Source)
 {
-	int error = secure_check(Destination, Count, Source, sizeof(WCHAR));
-	size_t at;
-
-	if (error)
-		return error;
-	at = nt_utf16_length(Destination, Count);
-	if (at == Count) {
-		Destination[0] = 0;
-		return EINVAL;
-	}
-	return secure_put(Destination, Count, at, Source, nt_utf16_length(Source, Count),
-			  sizeof(WCHAR));
+	return secure_append(Destination, Count, Source, sizeof(WCHAR));
 }
 
 int DxgkRt_wcsncpy_s(WCHAR *Destination, size_t Size, const WCHAR *Source, size_t Count)
 {
-	int error = secure_check(Destination, Size, Source, sizeof(WCHAR));
-	size_t length;
-
-	if (error)
-		return error;
-	length = nt_utf16_length(Source, Count < Size ? Count : Size);
-	if (Count == SIZE_MAX && length >= Size) {
-		secure_put(Destination, Size, 0, Source, Size - 1, sizeof(WCHAR));
-		return SECURE_TRUNCATED;
-	}
-	return secure_put(Destination, Size, 0, Source, length, sizeof(WCHAR));
+	return secure_copy(Destination, Size, Source, Count, sizeof(WCHAR));
 }
 
 int DxgkRt_memmove_s(void *Destination, size_t DestinationSize, const void *Source, size_t Size)
@@ -440,64 +422,37 @@ int DxgkRt_vsnwprintf(WCHAR *Buffer, size_t Count, const WCHAR *Format, va_list 
 
 int DxgkRt_vsprintf_s(char *Buffer, size_t Count, const char *Format, va_list Arguments)
 {
-	size_t needed;
 	size_t written;
 
 	if (!Buffer || Count == 0 || !Format)
 		return -1;
-	needed = nt_format_narrow(Buffer, Count - 1, &written, Format, Arguments);
+	size_t needed = nt_format_narrow(Buffer, Count - 1, &written, Format, Arguments);
 	Buffer[needed > Count - 1 ? 0 : written] = '\0';
 	return print_result(needed, Count - 1);
 }
 
 int DxgkRt_vswprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *Format, va_list Arguments)
 {
-	size_t needed;
 	size_t written;
 
 	if (!Buffer || Count == 0 || !Format)
 		return -1;
-	needed = nt_format_wide(Buffer, Count - 1, &written, Format, Arguments);
+	size_t needed = nt_format_wide(Buffer, Count - 1, &written, Format, Arguments);
 	Buffer[needed > Count - 1 ? 0 : written] = 0;
 	return print_result(needed, Count - 1);
 }
 
-int DxgkRt_snprintf(char *Buffer, size_t Count, const char *Format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, Format);
-	int result = DxgkRt_vsnprintf(Buffer, Count, Format, arguments);
-	va_end(arguments);
-	return result;
-}
-
-int DxgkRt_sprintf_s(char *Buffer, size_t Count, const char *Format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, Format);
-	int result = DxgkRt_vsprintf_s(Buffer, Count, Format, arguments);
-	va_end(arguments);
-	return result;
-}
-
-int DxgkRt_snwprintf(WCHAR *Buffer, size_t Count, const WCHAR *Format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, Format);
-	int result = DxgkRt_vsnwprintf(Buffer, Count, Format, arguments);
-	va_end(arguments);
-	return result;
-}
-
-int DxgkRt_swprintf_s(WCHAR *Buffer, size_t Count, const WCHAR *Format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, Format);
-	int result = DxgkRt_vswprintf_s(Buffer, Count, Format, arguments);
-	va_end(arguments);
-	return result;
-}
+#define PRINTS(name, print, type)                                                                  \
+	int name(type *Buffer, size_t Count, const type *Format, ...)                              \
+	{                                                                                          \
+		va_list arguments;                                                                 \
+                                                                                                   \
+		va_start(arguments, Format);                                                       \
+		int result = print(Buffer, Count, Format, arguments);                              \
+		va_end(arguments);                                                                 \
+		return result;                                                                     \
+	}
+PRINTS(DxgkRt_snprintf, DxgkRt_vsnprintf, char)
+PRINTS(DxgkRt_sprintf_s, DxgkRt_vsprintf_s, char)
+PRINTS(DxgkRt_snwprintf, DxgkRt_vsnwprintf, WCHAR)
+PRINTS(DxgkRt_swprintf_s, DxgkRt_vswprintf_s, WCHAR)

@@ -23,13 +23,9 @@
  * Locks: none, everything belongs to one thread.
  */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-#include <ucontext.h>
 
 #include <ddk/wdm.h>
 
@@ -378,23 +374,23 @@ NORETURN static void raise_status(NTSTATUS status, void *address)
 
 VOID ExRaiseStatus(NTSTATUS Status)
 {
-	raise_status(Status, __builtin_return_address(0));
+	raise_status(Status, CALLER);
 }
 
 VOID ExRaiseAccessViolation(VOID)
 {
-	raise_status(STATUS_ACCESS_VIOLATION, __builtin_return_address(0));
+	raise_status(STATUS_ACCESS_VIOLATION, CALLER);
 }
 
 VOID ExRaiseDatatypeMisalignment(VOID)
 {
-	raise_status(STATUS_DATATYPE_MISALIGNMENT, __builtin_return_address(0));
+	raise_status(STATUS_DATATYPE_MISALIGNMENT, CALLER);
 }
 
 void nt_seh_raise_if_guarded(NTSTATUS status)
 {
 	if (self.active)
-		raise_status(status, __builtin_return_address(0));
+		raise_status(status, CALLER);
 }
 
 uint32_t nt_seh_forget_frames(void)

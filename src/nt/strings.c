@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "base/utf8.h"
 
 #include <ddk/wdm.h>
@@ -200,7 +199,7 @@ NTSTATUS RtlUpcaseUnicodeString(PUNICODE_STRING DestinationString, PCUNICODE_STR
 		status = string_reserve(DestinationString,
 					SourceString->Length +
 						(AllocateDestinationString ? sizeof(WCHAR) : 0),
-					AllocateDestinationString, __builtin_return_address(0));
+					AllocateDestinationString, CALLER);
 	if (!NT_SUCCESS(status))
 		return status;
 	for (size_t i = 0; i < SourceString->Length / sizeof(WCHAR); i++)
@@ -216,7 +215,7 @@ NTSTATUS RtlAnsiStringToUnicodeString(PUNICODE_STRING DestinationString, PCANSI_
 {
 	size_t units = nt_utf16_from_utf8(NULL, 0, SourceString->Buffer, SourceString->Length);
 	NTSTATUS status = string_reserve(DestinationString, (units + 1) * sizeof(WCHAR),
-					 AllocateDestinationString, __builtin_return_address(0));
+					 AllocateDestinationString, CALLER);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -232,8 +231,8 @@ NTSTATUS RtlUnicodeStringToAnsiString(PANSI_STRING DestinationString, PCUNICODE_
 {
 	size_t units = SourceString->Length / sizeof(WCHAR);
 	size_t bytes = nt_utf8_from_utf16(NULL, 0, SourceString->Buffer, units);
-	NTSTATUS status = string_reserve(DestinationString, bytes + 1, AllocateDestinationString,
-					 __builtin_return_address(0));
+	NTSTATUS status =
+		string_reserve(DestinationString, bytes + 1, AllocateDestinationString, CALLER);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -252,9 +251,7 @@ VOID RtlFreeUnicodeString(PUNICODE_STRING UnicodeString)
 
 VOID RtlFreeAnsiString(PANSI_STRING AnsiString)
 {
-	if (AnsiString->Buffer)
-		ExFreePoolWithTag(AnsiString->Buffer, NT_STRING_TAG);
-	memset(AnsiString, 0, sizeof(*AnsiString));
+	RtlFreeUnicodeString((PUNICODE_STRING)(void *)AnsiString); /* it has the same fields */
 }
 
 ULONG RtlxUnicodeStringToAnsiSize(PCUNICODE_STRING UnicodeString)
@@ -301,7 +298,6 @@ NTSTATUS RtlUnicodeToUTF8N(PCHAR UTF8StringDestination, ULONG UTF8StringMaxByteC
 			   ULONG UnicodeStringByteCount)
 {
 	size_t units = UnicodeStringByteCount / sizeof(WCHAR);
-	size_t needed;
 
 	if (!UnicodeStringSource)
 		return STATUS_INVALID_PARAMETER_4;
@@ -310,9 +306,9 @@ NTSTATUS RtlUnicodeToUTF8N(PCHAR UTF8StringDestination, ULONG UTF8StringMaxByteC
 	if (!UTF8StringDestination && !UTF8StringActualByteCount)
 		return STATUS_INVALID_PARAMETER;
 
-	needed = nt_utf8_from_utf16(UTF8StringDestination,
-				    UTF8StringDestination ? UTF8StringMaxByteCount : 0,
-				    UnicodeStringSource, units);
+	size_t needed = nt_utf8_from_utf16(UTF8StringDestination,
+					   UTF8StringDestination ? UTF8StringMaxByteCount : 0,
+					   UnicodeStringSource, units);
 	if (UTF8StringActualByteCount)
 		*UTF8StringActualByteCount = (ULONG)needed;
 	if (UTF8StringDestination && needed > UTF8StringMaxByteCount)
@@ -326,16 +322,15 @@ NTSTATUS RtlUTF8ToUnicodeN(PWSTR UnicodeStringDestination, ULONG UnicodeStringMa
 			   ULONG UTF8StringByteCount)
 {
 	size_t capacity = UnicodeStringMaxByteCount / sizeof(WCHAR);
-	size_t needed;
 
 	if (!UTF8StringSource)
 		return STATUS_INVALID_PARAMETER_4;
 	if (!UnicodeStringDestination && !UnicodeStringActualByteCount)
 		return STATUS_INVALID_PARAMETER;
 
-	needed = nt_utf16_from_utf8(UnicodeStringDestination,
-				    UnicodeStringDestination ? capacity : 0, UTF8StringSource,
-				    UTF8StringByteCount);
+	size_t needed = nt_utf16_from_utf8(UnicodeStringDestination,
+					   UnicodeStringDestination ? capacity : 0,
+					   UTF8StringSource, UTF8StringByteCount);
 	if (UnicodeStringActualByteCount)
 		*UnicodeStringActualByteCount = (ULONG)(needed * sizeof(WCHAR));
 	if (UnicodeStringDestination && needed > capacity)
@@ -422,8 +417,8 @@ static const char guid_pattern[] = "{33221100-5544-7766-8899-aabbccddeeff}";
 NTSTATUS RtlStringFromGUID(REFGUID Guid, PUNICODE_STRING GuidString)
 {
 	const uint8_t *bytes = (const uint8_t *)Guid;
-	NTSTATUS status = string_reserve(GuidString, (GUID_TEXT_LENGTH + 1) * sizeof(WCHAR), TRUE,
-					 __builtin_return_address(0));
+	NTSTATUS status =
+		string_reserve(GuidString, (GUID_TEXT_LENGTH + 1) * sizeof(WCHAR), TRUE, CALLER);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -452,16 +447,14 @@ NTSTATUS RtlGUIDFromString(PCUNICODE_STRING GuidString, GUID *Guid)
 		return STATUS_INVALID_PARAMETER;
 	for (size_t i = 0; i < GUID_TEXT_LENGTH; i++) {
 		ULONG index = digit_value((WCHAR)guid_pattern[i]);
-		ULONG high;
-		ULONG low;
 
 		if (index == 16) {
 			if (text[i] != (WCHAR)guid_pattern[i])
 				return STATUS_INVALID_PARAMETER;
 			continue;
 		}
-		high = digit_value(text[i]);
-		low = digit_value(text[++i]);
+		ULONG high = digit_value(text[i]);
+		ULONG low = digit_value(text[++i]);
 		if (high == 16 || low == 16)
 			return STATUS_INVALID_PARAMETER;
 		bytes[index] = (uint8_t)(high << 4 | low);

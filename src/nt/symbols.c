@@ -11,7 +11,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +100,6 @@ void symbols_load(void)
 
 static int read_generation(struct dl_phdr_info *info, size_t size_bytes, void *generation)
 {
-	(void)size_bytes;
 	*(uint64_t *)generation = info->dlpi_adds + info->dlpi_subs;
 	return 1; /* the first is enough */
 }

@@ -9,7 +9,6 @@
 #ifndef NT_SYMBOLS_H
 #define NT_SYMBOLS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

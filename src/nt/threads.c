@@ -10,25 +10,16 @@
  *
  * Locks: the lists belong to the dispatcher lock.
  */
-#include <setjmp.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <ddk/wdm.h>
-
-#include "base/clock.h"
-#include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/held.h"
 #include "nt/irql.h"
-#include "nt/object.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/threads.h"
@@ -42,7 +33,7 @@ static struct list ended = { &ended, &ended };       /* _KTHREAD.link */
 
 static _Atomic uint32_t last_id;
 
-_Thread_local enum nt_behalf nt_thread_behalf;
+_Thread_local struct nt_process *nt_thread_behalf;
 
 static _Thread_local struct nt_thread *self;
 static _Thread_local struct nt_thread adopted;
@@ -50,7 +41,6 @@ static _Thread_local struct nt_thread adopted;
 /* Keeps a reference for ever: it goes with its thread. */
 static void adopted_destroy(struct nt_object *object)
 {
-	(void)object;
 }
 
 static void kthread_init(struct nt_thread *thread, void (*destroy)(struct nt_object *object))
@@ -122,10 +112,7 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
 {
 	char name[16];
 
-	UNREFERENCED_PARAMETER(DesiredAccess);
-	UNREFERENCED_PARAMETER(ObjectAttributes);
-	UNREFERENCED_PARAMETER(ProcessHandle);
-	nt_irql_require(PASSIVE_LEVEL, "PsCreateSystemThread");
+	nt_irql_require(PASSIVE_LEVEL, __func__);
 	if (!ThreadHandle || !StartRoutine)
 		return STATUS_INVALID_PARAMETER;
 	nt_threads_reap();
@@ -204,12 +191,11 @@ uint32_t nt_threads_report_running(const void *begin, const void *end)
 	uintptr_t first = (uintptr_t)begin;
 	uintptr_t start = 0;
 	uint32_t count = 0;
-	struct list *link;
 
 	nt_threads_reap();
 	lock_acquire(&nt_dispatcher_lock);
-	list_for_each (link, &running) {
-		uintptr_t routine = (uintptr_t)container_of(link, struct _KTHREAD, link)->start;
+	list_each (struct _KTHREAD, each, &running, link) {
+		uintptr_t routine = (uintptr_t)each->start;
 		if (routine < first || routine >= (uintptr_t)end)
 			continue;
 		start = routine;
@@ -291,7 +277,7 @@ void nt_region_enter(const void *site)
 
 VOID KeEnterCriticalRegion(VOID)
 {
-	nt_region_enter(__builtin_return_address(0));
+	nt_region_enter(CALLER);
 }
 
 static void leave_region(int32_t *depth, enum nt_held_kind kind, const char *routine)
@@ -307,21 +293,19 @@ static void leave_region(int32_t *depth, enum nt_held_kind kind, const char *rou
 
 VOID KeLeaveCriticalRegion(VOID)
 {
-	leave_region(&nt_thread_current()->region_depth, NT_HELD_CRITICAL_REGION,
-		     "KeLeaveCriticalRegion");
+	leave_region(&nt_thread_current()->region_depth, NT_HELD_CRITICAL_REGION, __func__);
 }
 
 VOID KeEnterGuardedRegion(VOID)
 {
-	nt_irql_require(APC_LEVEL, "KeEnterGuardedRegion");
+	nt_irql_require(APC_LEVEL, __func__);
 	nt_thread_current()->guarded_depth++;
-	nt_held_add(NT_HELD_GUARDED_REGION, NULL, __builtin_return_address(0));
+	nt_held_add(NT_HELD_GUARDED_REGION, NULL, CALLER);
 }
 
 VOID KeLeaveGuardedRegion(VOID)
 {
-	leave_region(&nt_thread_current()->guarded_depth, NT_HELD_GUARDED_REGION,
-		     "KeLeaveGuardedRegion");
+	leave_region(&nt_thread_current()->guarded_depth, NT_HELD_GUARDED_REGION, __func__);
 }
 
 BOOLEAN KeAreApcsDisabled(VOID)
@@ -369,7 +353,6 @@ KAFFINITY KeQueryActiveProcessors(VOID)
 
 VOID KeSetSystemAffinityThread(KAFFINITY Affinity)
 {
-	UNREFERENCED_PARAMETER(Affinity);
 }
 
 VOID KeRevertToUserAffinityThread(VOID)
@@ -420,7 +403,6 @@ BOOLEAN ExIsProcessorFeaturePresent(ULONG ProcessorFeature)
 		return FALSE;
 	}
 #else
-	UNREFERENCED_PARAMETER(ProcessorFeature);
 	return FALSE;
 #endif
 }
@@ -434,30 +416,27 @@ KPROCESSOR_MODE ExGetPreviousMode(VOID)
 /* The floating-point registers of a thread are saved by the system we run on. */
 NTSTATUS KeSaveFloatingPointState(PKFLOATING_SAVE FloatSave)
 {
-	nt_irql_require(DISPATCH_LEVEL, "KeSaveFloatingPointState");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	FloatSave->Dummy = 0;
 	return STATUS_SUCCESS;
 }
 
 NTSTATUS KeRestoreFloatingPointState(PKFLOATING_SAVE FloatSave)
 {
-	UNREFERENCED_PARAMETER(FloatSave);
-	nt_irql_require(DISPATCH_LEVEL, "KeRestoreFloatingPointState");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	return STATUS_SUCCESS;
 }
 
 NTSTATUS KeSaveExtendedProcessorState(ULONG64 Mask, PXSTATE_SAVE XStateSave)
 {
-	UNREFERENCED_PARAMETER(Mask);
-	nt_irql_require(DISPATCH_LEVEL, "KeSaveExtendedProcessorState");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	memset(XStateSave, 0, sizeof(*XStateSave));
 	return STATUS_SUCCESS;
 }
 
 VOID KeRestoreExtendedProcessorState(PXSTATE_SAVE XStateSave)
 {
-	UNREFERENCED_PARAMETER(XStateSave);
-	nt_irql_require(DISPATCH_LEVEL, "KeRestoreExtendedProcessorState");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 }
 
 /* Memory of this process is coherent. */

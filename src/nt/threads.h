@@ -58,16 +58,17 @@ _Static_assert(offsetof(struct nt_thread, kthread) == sizeof(struct nt_object),
  * process: a worker of ours is nobody's, and one that carries out what a client left behind counts
  * as that client's.
  */
-enum nt_behalf { NT_BEHALF_OWN, NT_BEHALF_SYSTEM, NT_BEHALF_CLIENT };
+struct nt_process;
 
-extern _Thread_local enum nt_behalf nt_thread_behalf __attribute__((visibility("hidden")));
+/* NULL: the thread's own. */
+extern _Thread_local struct nt_process *nt_thread_behalf __attribute__((visibility("hidden")));
 
 /* Returns whose it was before; around every call into a driver. */
-static inline enum nt_behalf nt_thread_act_for(enum nt_behalf behalf)
+static inline struct nt_process *nt_thread_act_for(struct nt_process *process)
 {
-	enum nt_behalf before = nt_thread_behalf;
+	struct nt_process *before = nt_thread_behalf;
 
-	nt_thread_behalf = behalf;
+	nt_thread_behalf = process;
 	return before;
 }
 

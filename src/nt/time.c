@@ -5,8 +5,6 @@
  * NT counts in units of 100 ns: interrupt time and the performance counter from the start, system
  * time from the year 1601. A tick is KeQueryTimeIncrement() units, 15.625 ms.
  */
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <ddk/wdm.h>
@@ -84,9 +82,7 @@ ULONG KeQueryTimeIncrement(VOID)
 /* Our timers are as fine as the clock, so there is nothing to refine. */
 ULONG ExSetTimerResolution(ULONG DesiredTime, BOOLEAN SetResolution)
 {
-	UNREFERENCED_PARAMETER(DesiredTime);
-	UNREFERENCED_PARAMETER(SetResolution);
-	nt_irql_require(APC_LEVEL, "ExSetTimerResolution");
+	nt_irql_require(APC_LEVEL, __func__);
 	return UNITS_PER_TICK;
 }
 
@@ -99,9 +95,7 @@ VOID KeStallExecutionProcessor(ULONG MicroSeconds)
 NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE WaitMode, BOOLEAN Alertable,
 				PLARGE_INTEGER Interval)
 {
-	UNREFERENCED_PARAMETER(WaitMode);
-	UNREFERENCED_PARAMETER(Alertable);
-	nt_irql_require_waitable("KeDelayExecutionThread");
+	nt_irql_require_waitable(__func__);
 	thread_point();
 	clock_sleep_until(nt_timeout_deadline_ns(Interval));
 	return STATUS_SUCCESS;

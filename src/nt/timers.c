@@ -37,6 +37,7 @@ static bool timer_is_armed(const KTIMER *timer)
 
 static void timer_disarm_locked(KTIMER *timer)
 {
+	lock_assert_held(&nt_dispatcher_lock);
 	RemoveEntryList(&timer->TimerListEntry);
 	timer->Header.TimerMiscFlags = 0;
 	atomic_fetch_sub_explicit(&nt_dispatcher_queued, 1, memory_order_relaxed);
@@ -75,7 +76,6 @@ static void timer_expire_locked(KTIMER *timer, uint64_t now_ns, struct wake_list
 
 static void timers_main(void *context)
 {
-	UNREFERENCED_PARAMETER(context);
 	lock_acquire(&nt_dispatcher_lock);
 	while (!timers.is_stopping) {
 		struct wake_list woken;
@@ -204,9 +204,9 @@ BOOLEAN KeSetCoalescableTimer(PKTIMER Timer, LARGE_INTEGER DueTime, ULONG Period
 
 BOOLEAN KeCancelTimer(PKTIMER Timer)
 {
-	if (!is_given(Timer, "Timer", "KeCancelTimer"))
+	if (!is_given(Timer, "Timer", __func__))
 		return FALSE;
-	nt_irql_require(DISPATCH_LEVEL, "KeCancelTimer");
+	nt_irql_require(DISPATCH_LEVEL, __func__);
 	lock_acquire(&nt_dispatcher_lock);
 	bool was_armed = timer_is_armed(Timer);
 	if (was_armed)

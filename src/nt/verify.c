@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * verify.c - see verify.h.
- */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,6 @@
 #ifndef NT_VISIT_H
 #define NT_VISIT_H
 
-#include <stddef.h>
-
 struct nt_visit {
 	const char *what; /* "a DPC routine" */
 	const void *routine;

@@ -116,12 +116,9 @@ enum { MOVE_ENTRIES, MOVE_FLUSH };
 static struct memory_view *view_from(struct mapped_memory *memory, uint64_t id)
 {
 	struct memory_view *found = NULL;
-	struct list *link;
 
 	lock_acquire(&memory->lock);
-	list_for_each (link, &memory->views) {
-		struct memory_view *view = container_of(link, struct memory_view, memory_link);
-
+	list_each (struct memory_view, view, &memory->views, memory_link) {
 		if (view->id >= id) {
 			found = view;
 			break;
@@ -177,10 +174,9 @@ static void move_begin(struct memory_view *view)
 static bool next_unwritten_range(struct memory_view *view, struct moved_range *out)
 {
 	struct memory_move *move = &view->move;
-	const struct gpuva_range *range;
 
 	lock_acquire(&view->tables->lock);
-	range = range_from(view, move->next_page);
+	const struct gpuva_range *range = range_from(view, move->next_page);
 	if (range) {
 		*out = (struct moved_range){ range->first_page, range->page_count };
 		move->next_page = range_end(range);
@@ -201,7 +197,7 @@ static bool next_range(struct memory_view *view, struct moved_range *out)
 	return true;
 }
 
-static bool next_entries(struct memory_view *view, struct paging_op *op_out)
+static bool next_entries(struct memory_view *view, struct miniport_paging_op *op_out)
 {
 	struct memory_move *move = &view->move;
 	struct moved_range range;
@@ -217,7 +213,7 @@ static bool next_entries(struct memory_view *view, struct paging_op *op_out)
 }
 
 static bool next_in_view(struct memory_view *view, struct mapped_memory_cursor *cursor,
-			 struct paging_op *op_out)
+			 struct miniport_paging_op *op_out)
 {
 	if (cursor->step == MOVE_FLUSH)
 		return table_sync_flush(&view->move.sync, op_out);
@@ -235,7 +231,7 @@ bool mapped_memory_must_settle(struct mapped_memory *memory)
 }
 
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
-			struct paging_op *op_out)
+			struct miniport_paging_op *op_out)
 {
 	for (; cursor->step <= MOVE_FLUSH; cursor->step++, cursor->view_id = 0) {
 		struct memory_view *view;

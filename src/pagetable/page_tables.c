@@ -45,14 +45,13 @@ static void describe_shape(const struct miniport_gpu_mmu *mmu, struct gpuva_shap
 NTSTATUS page_tables_config_init(struct page_tables_config *config)
 {
 	struct gpuva_shape_answer answer;
-	NTSTATUS status;
 
 	config->scratch = NULL;
 	config->zero_page = 0;
 	lock_init(&config->lock, LOCK_RANK_VA_SPACES, "gpu address spaces");
 	list_init(&config->spaces);
 	describe_shape(&config->mmu, &answer);
-	status = gpuva_shape_init(&config->shape, &answer);
+	NTSTATUS status = gpuva_shape_init(&config->shape, &answer);
 	if (!NT_SUCCESS(status))
 		return status;
 	config->scratch = mem_zalloc(sizeof(*config->scratch));
@@ -143,8 +142,7 @@ void table_free(struct page_tables *tables, struct table *table)
 
 static NTSTATUS refuse_memory(void)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "There is no memory for a page table");
+	return refuse_no_memory("There is no memory for a page table");
 }
 
 static NTSTATUS place_table(struct table_making *making, struct table *table, uint64_t size_bytes)
@@ -213,22 +211,21 @@ static NTSTATUS make_table(struct table_making *making, uint32_t level, uint64_t
 /* Who waits for room waits for this much. */
 static NTSTATUS note_need(const struct table_making *making, NTSTATUS status)
 {
-	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && making->rooms)
-		making->rooms->need = making->need;
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && making->wants)
+		making->wants->need = making->need;
 	return status;
 }
 
 NTSTATUS table_make(struct page_tables *tables, uint32_t level, const struct table_size *size,
-		    struct table_rooms *rooms, struct table **table_out)
+		    struct table_block_wants *wants, struct table **table_out)
 {
-	struct table_making making = { .tables = tables, .rooms = rooms };
-	NTSTATUS status;
+	struct table_making making = { .tables = tables, .wants = wants };
 
 	assert(level == gpuva_shape_root(&tables->config->shape));
 	making.need.count[level] = 1;
 	making.need.root_bytes =
 		align_down(size->bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
-	status = table_making_check_locked(&making);
+	NTSTATUS status = table_making_check(&making);
 	if (NT_SUCCESS(status))
 		status = make_sized(&making, level, size, 0, table_out);
 	return note_need(&making, status);
@@ -240,12 +237,11 @@ static NTSTATUS make_wide(struct table_making *making, struct table *leaf)
 	const struct gpuva_shape *shape = &making->tables->config->shape;
 	struct table_size size = { .bytes = shape->answer.leaf_table_64k_bytes, .is_wide = true };
 	struct table *wide = NULL;
-	NTSTATUS status;
 
 	if (size.bytes == 0)
 		return STATUS_SUCCESS;
 	size.entry_count = (uint32_t)gpuva_shape_wide_count(shape);
-	status = make_sized(making, 0, &size, leaf->first_page, &wide);
+	NTSTATUS status = make_sized(making, 0, &size, leaf->first_page, &wide);
 	if (!NT_SUCCESS(status))
 		return status;
 	wide->shift = GPUVA_WIDE_SHIFT;
@@ -255,7 +251,7 @@ static NTSTATUS make_wide(struct table_making *making, struct table *leaf)
 
 /* ---- the tree ---- */
 
-struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page)
+struct table *tables_at(const struct page_tables *tables, uint32_t level, uint64_t page)
 {
 	struct table *table = page < table_end(tables, tables->root) ? tables->root : NULL;
 
@@ -316,11 +312,10 @@ static NTSTATUS make_zeroes(struct table_making *making, uint32_t level)
 
 	for (uint32_t below = 0; below <= level; below++) {
 		struct table *table = NULL;
-		NTSTATUS status;
 
 		if (tables->zeroes[below])
 			continue;
-		status = make_table(making, below, 0, &table);
+		NTSTATUS status = make_table(making, below, 0, &table);
 		if (!NT_SUCCESS(status))
 			return status;
 		assert(table);
@@ -362,6 +357,7 @@ static bool is_whole(const struct table_making *making, uint64_t first_page, uin
 bool table_making_needs_one_locked(const struct table_making *making, uint64_t first_page,
 				   uint64_t end_page)
 {
+	lock_assert_held(&making->tables->lock);
 	if (making->kind == GPUVA_KIND_MAPPED)
 		return true;
 	if (is_whole(making, first_page, end_page))
@@ -455,14 +451,14 @@ static NTSTATUS count_steps_locked(struct table_making *making, const struct gpu
 		if (turn_to_step(making, &steps[i]))
 			table_making_count_locked(making);
 	}
-	return note_need(making, table_making_check_locked(making));
+	return note_need(making, table_making_check(making));
 }
 
 NTSTATUS page_tables_count_steps_locked(struct page_tables *tables, const struct gpuva_step *steps,
 					size_t count, enum table_time time,
-					struct table_rooms *rooms)
+					struct table_block_wants *wants)
 {
-	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
+	struct table_making making = { .tables = tables, .wants = wants, .time = time };
 
 	lock_assert_held(&tables->lock);
 	return count_steps_locked(&making, steps, count);
@@ -470,9 +466,9 @@ NTSTATUS page_tables_count_steps_locked(struct page_tables *tables, const struct
 
 NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct gpuva_step *steps,
 				       size_t count, enum table_time time,
-				       struct table_rooms *rooms)
+				       struct table_block_wants *wants)
 {
-	struct table_making making = { .tables = tables, .rooms = rooms, .time = time };
+	struct table_making making = { .tables = tables, .wants = wants, .time = time };
 	NTSTATUS status = count_steps_locked(&making, steps, count);
 
 	lock_assert_held(&tables->lock);
@@ -492,7 +488,7 @@ NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct 
 
 static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables_config *config,
 			    struct vidmm_process *process, void *driver_process,
-			    struct table_rooms *rooms, bool are_pools)
+			    struct table_block_wants *wants, bool are_pools)
 {
 	struct table_size size;
 	NTSTATUS status = size_first_root(config, &size);
@@ -502,7 +498,7 @@ static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables
 					.driver_process = driver_process,
 					.are_pools = are_pools };
 	if (NT_SUCCESS(status))
-		status = table_make(tables, gpuva_shape_root(&config->shape), &size, rooms,
+		status = table_make(tables, gpuva_shape_root(&config->shape), &size, wants,
 				    &tables->root);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -516,15 +512,15 @@ static NTSTATUS init_tables(struct page_tables *tables, const struct page_tables
 
 NTSTATUS page_tables_init(struct page_tables *tables, const struct page_tables_config *config,
 			  struct vidmm_process *process, void *driver_process,
-			  struct table_rooms *rooms)
+			  struct table_block_wants *wants)
 {
-	return init_tables(tables, config, process, driver_process, rooms, false);
+	return init_tables(tables, config, process, driver_process, wants, false);
 }
 
 NTSTATUS page_tables_init_pools(struct page_tables *tables, const struct page_tables *user,
-				struct table_rooms *rooms)
+				struct table_block_wants *wants)
 {
-	return init_tables(tables, user->config, user->process, user->driver_process, rooms, true);
+	return init_tables(tables, user->config, user->process, user->driver_process, wants, true);
 }
 
 static void free_tree(struct page_tables *tables, struct table *table)

@@ -82,12 +82,10 @@ struct shown_run {
 };
 
 /* So many entries in one operation. */
-enum { TABLES_FEW_ENTRIES = 512 };
+enum { TABLES_FEW_ENTRIES = PAGING_TABLE_ENTRIES };
 
 /* What the operation points at that was made last. The pager's thread's. */
 struct table_scratch {
-	struct miniport_page_run run;
-	struct miniport_page_run source_run;
 	struct miniport_table_copy copies[MINIPORT_FEW_ENTRIES];
 	struct miniport_pte entries[TABLES_FEW_ENTRIES];
 	uint64_t packed[TABLES_FEW_ENTRIES]; /* the same (table_tree.h) */
@@ -121,8 +119,8 @@ struct table_need {
 };
 
 /* Room that a call waited for, because there was none. Zeroed at its start. */
-struct table_rooms {
-	struct table_block_want *rooms;
+struct table_block_wants {
+	struct table_block_want *wants;
 	uint32_t count;
 	struct table_need need; /* when there is none again */
 };
@@ -160,7 +158,7 @@ struct page_tables_config {
 	void (*hold)(struct vidmm_process *process);
 	void (*release)(struct vidmm_process *process);
 	NTSTATUS(*await)
-	(struct vidmm_process *process, struct table_block_want rooms[], uint32_t count);
+	(struct vidmm_process *process, struct table_block_want wants[], uint32_t count);
 
 	/* Two levels only: bytes for a root of at least so many entries; says how many fit. */
 	uint64_t (*root_bytes)(void *driver, uint32_t *entry_count);
@@ -213,13 +211,13 @@ struct page_tables {
 };
 
 /*
- * An empty space and its root, which is written by the first sync of anything. `rooms` is what was
+ * An empty space and its root, which is written by the first sync of anything. `wants` is what was
  * waited for, or NULL.
  */
 MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
 				     const struct page_tables_config *config,
 				     struct vidmm_process *process, void *driver_process,
-				     struct table_rooms *rooms);
+				     struct table_block_wants *wants);
 
 /*
  * The same for tables that `user` copies from: they are its process's, too. Their lock is taken with
@@ -227,7 +225,7 @@ MUST_CHECK NTSTATUS page_tables_init(struct page_tables *tables,
  */
 MUST_CHECK NTSTATUS page_tables_init_pools(struct page_tables *tables,
 					   const struct page_tables *user,
-					   struct table_rooms *rooms);
+					   struct table_block_wants *wants);
 
 /* No job is under way. With TABLES_END_INVALID a sync with `is_ending` came last. */
 void page_tables_finish(struct page_tables *tables);
@@ -246,30 +244,33 @@ enum table_time {
  * All tables that are missing to let steps show what they say, which is nothing above end_page: all
  * or none. They ascend, do not overlap, and are applied before the lock is let go. They are counted
  * first, and nothing is taken for what has no room.
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY: wait for table_rooms.need, and try again. `rooms` may be NULL.
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY: wait for table_block_wants.need, and try again. `wants` may be NULL.
  */
 MUST_CHECK NTSTATUS page_tables_make_steps_locked(struct page_tables *tables,
 						  const struct gpuva_step *steps, size_t count,
-						  enum table_time time, struct table_rooms *rooms);
+						  enum table_time time,
+						  struct table_block_wants *wants);
 
 /* The same without making any. */
 MUST_CHECK NTSTATUS page_tables_count_steps_locked(struct page_tables *tables,
 						   const struct gpuva_step *steps, size_t count,
-						   enum table_time time, struct table_rooms *rooms);
+						   enum table_time time,
+						   struct table_block_wants *wants);
 
 /*
  * Returns when there is room for everything that was needed, and whatever the process has in place
  * is; refused when nothing more can go. No lock held, not on the pager's thread.
  */
-MUST_CHECK NTSTATUS table_rooms_await(struct table_rooms *rooms,
-				      const struct page_tables_config *config,
-				      struct vidmm_process *process);
+MUST_CHECK NTSTATUS table_block_wants_await(struct table_block_wants *wants,
+					    const struct page_tables_config *config,
+					    struct vidmm_process *process);
 
 /* The refusal for who does not wait. */
-MUST_CHECK NTSTATUS table_rooms_refuse(void);
+MUST_CHECK NTSTATUS table_block_wants_refuse(void);
 
 /* What was not used goes back. */
-void table_rooms_finish(struct table_rooms *rooms, const struct page_tables_config *config);
+void table_block_wants_finish(struct table_block_wants *wants,
+			      const struct page_tables_config *config);
 
 /* After an adapter reset: nothing counts as written. A sync of everything writes it anew. */
 void page_tables_forget(struct page_tables *tables);
@@ -319,16 +320,20 @@ void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64
  * The next operation: leaves, what is above them, the TLB. False: there are no more. On the pager's
  * thread. An operation is built before the next one is asked for.
  */
-bool table_sync_next(struct table_sync *sync, struct paging_op *op_out);
+bool table_sync_next(struct table_sync *sync, struct miniport_paging_op *op_out);
 
 /*
  * For a row of several ranges: their operations without the TLB, one more range, and the TLB for
  * all of them at the end. Where the CPU writes entries nothing is written after a flush in the same
  * job.
  */
-bool table_sync_write(struct table_sync *sync, struct paging_op *op_out);
+bool table_sync_write(struct table_sync *sync, struct miniport_paging_op *op_out);
 void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t page_count);
-bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out);
+bool table_sync_flush(struct table_sync *sync, struct miniport_paging_op *op_out);
+
+/* What the TLBs have of these pages goes; end_page 0: of all. Nobody exchanges the root meanwhile. */
+void page_tables_flush_op(const struct page_tables *tables, uint64_t first_page, uint64_t end_page,
+			  struct miniport_paging_op *op_out);
 
 /* The job with this range failed: the next sync writes the whole tables of it. */
 void page_tables_distrust(struct page_tables *tables, uint64_t first_page, uint64_t page_count);
@@ -435,7 +440,7 @@ struct mapped_memory_cursor {
 	bool has_begun; /* with the entries of that view */
 };
 bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_cursor *cursor,
-			struct paging_op *op_out);
+			struct miniport_paging_op *op_out);
 
 /* The job with such a row failed: page_tables_config.failed() of every table that shows it. */
 void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status);

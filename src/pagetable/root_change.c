@@ -12,7 +12,7 @@
 #include "pagetable/table_tree.h"
 
 NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
-			   uint64_t end_page, struct table_rooms *rooms)
+			   uint64_t end_page, struct table_block_wants *wants)
 {
 	const struct page_tables_config *config = tables->config;
 	const struct gpuva_shape *shape = &config->shape;
@@ -20,17 +20,16 @@ NTSTATUS root_change_begin(struct root_change *change, struct page_tables *table
 	uint64_t wanted = gpuva_shape_root_entries(shape, end_page);
 	uint64_t twice = 2 * (uint64_t)tables->root->entry_count;
 	struct table_size size;
-	NTSTATUS status;
 
 	assert(shape->has_growing_root && end_page > tables->end_page);
 	*change = (struct root_change){ .tables = tables };
 	if (wanted < twice)
 		wanted = lower_of(twice, gpuva_shape_entry_count(shape, level));
-	status = table_size_root(config, wanted, &size);
+	NTSTATUS status = table_size_root(config, wanted, &size);
 	if (!NT_SUCCESS(status))
 		return status;
 	lock_acquire(&tables->lock);
-	status = table_make(tables, level, &size, rooms, &change->table);
+	status = table_make(tables, level, &size, wants, &change->table);
 	lock_release(&tables->lock);
 	return status;
 }
@@ -45,6 +44,7 @@ static void exchange_locked(struct root_change *change)
 	struct table *other = change->table;
 	struct table was = *root;
 
+	lock_assert_held(&change->tables->lock);
 	other->is_run = false;
 	for (uint32_t i = 0; i < other->entry_count; i++) {
 		bool is_there = i < root->entry_count;
@@ -62,7 +62,7 @@ static void exchange_locked(struct root_change *change)
 }
 
 static void make_invalid(struct page_tables *tables, const struct table *table,
-			 struct paging_op *op_out)
+			 struct miniport_paging_op *op_out)
 {
 	tables->config->scratch->entries[0] = (struct miniport_pte){ 0 };
 	table_update_op(tables, table, 0, table->entry_count, op_out);
@@ -70,7 +70,7 @@ static void make_invalid(struct page_tables *tables, const struct table *table,
 }
 
 /* Entries that lead somewhere, in a row. */
-static bool write_given_locked(struct root_change *change, struct paging_op *op_out)
+static bool write_given_locked(struct root_change *change, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = change->tables;
 	const struct table *root = tables->root;
@@ -79,6 +79,7 @@ static bool write_given_locked(struct root_change *change, struct paging_op *op_
 	uint32_t index = change->next_index;
 	uint32_t count = 0;
 
+	lock_assert_held(&tables->lock);
 	while (index < root->entry_count && table_given(root, index) == 0)
 		index++;
 	for (; count < TABLES_FEW_ENTRIES && index + count < root->entry_count; count++) {
@@ -99,10 +100,11 @@ static bool write_given_locked(struct root_change *change, struct paging_op *op_
 	return true;
 }
 
-static bool write_locked(struct root_change *change, struct paging_op *op_out)
+static bool write_locked(struct root_change *change, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = change->tables;
 
+	lock_assert_held(&tables->lock);
 	if (change->state == ROOT_IS_OLD) {
 		exchange_locked(change);
 		change->state = ROOT_IS_NEW;
@@ -123,12 +125,10 @@ static bool write_locked(struct root_change *change, struct paging_op *op_out)
 	return true;
 }
 
-bool root_change_next(struct root_change *change, struct paging_op *op_out)
+bool root_change_next(struct root_change *change, struct miniport_paging_op *op_out)
 {
-	bool is_there;
-
 	lock_acquire(&change->tables->lock);
-	is_there = write_locked(change, op_out);
+	bool is_there = write_locked(change, op_out);
 	lock_release(&change->tables->lock);
 	if (!is_there && change->step == ROOT_WRITE_TRUTH)
 		is_there = table_sync_next(&change->sync, op_out);
@@ -151,7 +151,7 @@ void root_change_undo(struct root_change *change)
 	root_change_rewind(change);
 }
 
-bool root_change_last(struct root_change *change, struct paging_op *op_out)
+bool root_change_last(struct root_change *change, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = change->tables;
 

@@ -28,14 +28,14 @@ struct root_change {
 };
 
 /*
- * A root that covers all below `end_page`, and more, so that this does not happen often. `rooms` is
+ * A root that covers all below `end_page`, and more, so that this does not happen often. `wants` is
  * what was waited for, or NULL.
  */
 MUST_CHECK NTSTATUS root_change_begin(struct root_change *change, struct page_tables *tables,
-				      uint64_t end_page, struct table_rooms *rooms);
+				      uint64_t end_page, struct table_block_wants *wants);
 
 /* The next operation that writes it, as table_sync_next(). */
-bool root_change_next(struct root_change *change, struct paging_op *op_out);
+bool root_change_next(struct root_change *change, struct miniport_paging_op *op_out);
 
 /* Writing begins again: a reset came in between. */
 void root_change_rewind(struct root_change *change);
@@ -45,7 +45,7 @@ void root_change_undo(struct root_change *change);
 
 /* With TABLES_END_INVALID, when nobody uses the old one: it is written once more. True: it is to.
  */
-bool root_change_last(struct root_change *change, struct paging_op *op_out);
+bool root_change_last(struct root_change *change, struct miniport_paging_op *op_out);
 
 /* The table that is not the root goes. */
 void root_change_end(struct root_change *change);

@@ -12,6 +12,8 @@
  *
  * Locks: page_tables.lock, inside it that of the pools. On the pager's thread.
  */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "pagetable/table_tree.h"
 
@@ -21,14 +23,11 @@ static bool find_memory_locked(const struct page_tables *pools, const struct gpu
 {
 	struct mapped_memory *memory =
 		container_of(view->state.owner, struct memory_view, owner)->memory;
-	struct list *link;
 	bool is_found = false;
 
 	lock_assert_held(&pools->lock);
 	lock_acquire(&memory->lock);
-	list_for_each (link, &memory->views) {
-		const struct memory_view *kept =
-			container_of(link, struct memory_view, memory_link);
+	list_each (const struct memory_view, kept, &memory->views, memory_link) {
 		const struct gpuva_range *range;
 
 		if (kept->tables != pools || kept->owner.range_count != 1)
@@ -83,7 +82,7 @@ static bool next_range_locked(struct page_tables *tables, struct copy_source *so
 {
 	struct gpuva_view part = *view;
 	uint64_t page = source->memory_page + table_view_offset(view, &part.page_count);
-	const struct table *table = tables_at_locked(source->pools, 0, page);
+	const struct table *table = tables_at(source->pools, 0, page);
 
 	lock_assert_held(&tables->lock);
 	/* One operation names two tables. */
@@ -130,24 +129,21 @@ static uint32_t fill_copies_locked(struct page_tables *tables, struct table *tab
 }
 
 static void make_copy(const struct page_tables *tables, const struct table *from,
-		      const struct table *to, uint32_t filled, struct paging_op *op_out)
+		      const struct table *to, uint32_t filled, struct miniport_paging_op *op_out)
 {
-	struct table_scratch *scratch = tables->config->scratch;
-
-	*op_out = (struct paging_op){
-		.kind = PAGING_COPY_ENTRIES,
-		.copy_entries = {
-			.source = table_place(from, &scratch->source_run),
-			.destination = table_place(to, &scratch->run),
-			.copies = scratch->copies,
-			.count = filled,
-		},
+	assert(from->size_bytes == to->size_bytes);
+	*op_out = (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
+		.place = pager_table_place(&to->place),
+		.source = pager_table_place(&from->place),
+		.size_bytes = to->size_bytes,
+		.copy_entries = { .copies = tables->config->scratch->copies, .count = filled },
 	};
 }
 
 bool table_copy_locked(struct page_tables *tables, struct table *table,
 		       const struct gpuva_view *view, uint64_t *page, struct table_changes *changes,
-		       struct paging_op *op_out)
+		       struct miniport_paging_op *op_out)
 {
 	struct page_tables *pools = tables->pools;
 	struct copy_source source = { .pools = pools };
@@ -168,7 +164,7 @@ bool table_copy_locked(struct page_tables *tables, struct table *table,
 /* The twin that shows the page; NULL: what the GPU finds there is no 64 KiB page. */
 static const struct table *wide_at_locked(const struct page_tables *pools, uint64_t page)
 {
-	const struct table *leaf = tables_at_locked(pools, 0, page);
+	const struct table *leaf = tables_at(pools, 0, page);
 
 	lock_assert_held(&pools->lock);
 	if (!leaf || !leaf->is_written || !leaf->wide ||
@@ -179,20 +175,19 @@ static const struct table *wide_at_locked(const struct page_tables *pools, uint6
 
 static bool copy_wide_locked(struct page_tables *tables, struct table *wide,
 			     const struct wide_part *part, uint64_t memory_page, uint64_t *page,
-			     struct table_changes *changes, struct paging_op *op_out)
+			     struct table_changes *changes, struct miniport_paging_op *op_out)
 {
 	const struct page_tables *pools = tables->pools;
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t source_page = memory_page + part->offset_pages;
 	const struct table *source = wide_at_locked(pools, source_page);
 	uint32_t index = table_index(tables, wide, *page);
-	uint32_t source_index;
 	uint32_t equal = 0;
 
 	lock_assert_held(&tables->lock);
 	if (!source || !is_aligned(source_page, GPUVA_WIDE_PAGES))
 		return false;
-	source_index = table_index(pools, source, source_page);
+	uint32_t source_index = table_index(pools, source, source_page);
 	while (equal < part->count && source_index + equal < source->entry_count &&
 	       table_given(source, source_index + equal) == scratch->packed[equal])
 		equal++;
@@ -211,18 +206,17 @@ static bool copy_wide_locked(struct page_tables *tables, struct table *wide,
 
 bool table_copy_wide_locked(struct page_tables *tables, struct table *wide,
 			    const struct wide_part *part, uint64_t *page,
-			    struct table_changes *changes, struct paging_op *op_out)
+			    struct table_changes *changes, struct miniport_paging_op *op_out)
 {
 	struct page_tables *pools = tables->pools;
 	struct gpuva_view view;
 	uint64_t memory_page;
-	bool is_copied;
 
 	lock_assert_held(&tables->lock);
 	gpuva_space_look(&tables->space, *page, &view);
 	lock_acquire(&pools->lock);
-	is_copied = find_memory_locked(pools, &view, &memory_page) &&
-		    copy_wide_locked(tables, wide, part, memory_page, page, changes, op_out);
+	bool is_copied = find_memory_locked(pools, &view, &memory_page) &&
+			 copy_wide_locked(tables, wide, part, memory_page, page, changes, op_out);
 	lock_release(&pools->lock);
 	return is_copied;
 }

@@ -75,15 +75,13 @@ struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 					     const struct gpuva_view *view, uint64_t *count)
 {
 	uint64_t page_count;
-	uint64_t offset;
-	struct shown_run run;
 
 	lock_assert_held(&tables->lock);
 	*count = view->page_count;
 	if (view->state.kind != GPUVA_KIND_MAPPED)
 		return table_entry_of_kind(tables, view->state.kind);
-	offset = table_view_offset(view, &page_count);
-	run = table_look(tables, table_view_memory(view), offset, page_count);
+	uint64_t offset = table_view_offset(view, &page_count);
+	struct shown_run run = table_look(tables, table_view_memory(view), offset, page_count);
 	*count = run.page_count;
 	return table_memory_entry(tables, view, &run);
 }
@@ -118,7 +116,6 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	const struct page_tables_config *config = tables->config;
 	uint64_t pages = gpuva_shape_table_pages(&config->shape, table->level);
 	struct gpuva_view view;
-	struct shown_run run;
 
 	lock_assert_held(&tables->lock);
 	if (!config->shape.answer.has_large_pages || tables->are_pools || table == tables->root ||
@@ -128,7 +125,8 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	if (view.page_count < pages || view.state.kind != GPUVA_KIND_MAPPED ||
 	    view.state.period_pages != 0 || view.state.driver_protection != 0)
 		return false;
-	run = table_look(tables, table_view_memory(&view), view.state.offset_pages, pages);
+	struct shown_run run =
+		table_look(tables, table_view_memory(&view), view.state.offset_pages, pages);
 	if (!run.is_shown || run.page_count < pages ||
 	    (run.segment == 0 && !(config->mmu.flags & TABLES_HAVE_LARGE_SYSTEM)))
 		return false;

@@ -7,7 +7,6 @@
  * Locks: page_tables.lock. On the pager's thread: operations point into the scratch.
  */
 #include "base/checked.h"
-#include "base/machine.h"
 #include "pagetable/table_tree.h"
 
 static void note_change(const struct page_tables *tables, struct table_changes *changes,
@@ -81,28 +80,20 @@ static bool is_behind_twin(const struct page_tables *tables, const struct table 
 		PACKED_TABLE_64K);
 }
 
-struct paging_place table_place(const struct table *table, struct miniport_page_run *run)
-{
-	*run = (struct miniport_page_run){
-		.first_pfn = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
-		.count = table->size_bytes >> MACHINE_PAGE_SHIFT,
-	};
-	return (struct paging_place){ .segment = table->place.segment,
-				      .run_count = 1,
-				      .runs = run };
-}
-
 void table_update_op(const struct page_tables *tables, const struct table *table,
-		     uint32_t first_index, uint32_t count, struct paging_op *op_out)
+		     uint32_t first_index, uint32_t count, struct miniport_paging_op *op_out)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 
 	/* One by one, and not the whole of it: there are as many of these as tables. */
-	op_out->kind = PAGING_UPDATE_TABLE;
+	op_out->kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE;
 	op_out->subject = (struct miniport_subject){ 0 };
-	op_out->update_table.table = table_place(table, &scratch->run);
-	op_out->update_table.pointer = table->place.pointer;
+	op_out->place = pager_table_place(&table->place);
+	op_out->size_bytes = table->size_bytes;
+	op_out->offset_bytes = 0;
 	op_out->update_table.level = table->level;
+	op_out->update_table.mode =
+		(enum miniport_table_update_mode)tables->config->mmu.update_mode;
 	op_out->update_table.entries = scratch->entries;
 	op_out->update_table.first_index = first_index;
 	op_out->update_table.count = count;
@@ -111,7 +102,6 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 	op_out->update_table.is_initial = false;
 	op_out->update_table.is_eviction = false;
 	op_out->update_table.driver_protection = 0;
-	op_out->update_table.offset_in_allocation_bytes = 0;
 	op_out->update_table.driver_process = tables->driver_process;
 	op_out->update_table.wide_entries = NULL;
 	op_out->update_table.has_64k_pages = table->is_wide;
@@ -142,7 +132,7 @@ void table_give_locked(struct page_tables *tables, struct table *table, uint32_t
 
 static void make_update(struct page_tables *tables, struct table *table, uint32_t first_index,
 			uint32_t count, bool was_valid, struct table_changes *changes,
-			struct paging_op *op_out)
+			struct miniport_paging_op *op_out)
 {
 	note_entries(tables, table, first_index, count, was_valid, changes);
 	table_update_op(tables, table, first_index, count, op_out);
@@ -150,7 +140,8 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 
 /* Different entries. */
 void table_make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, struct table_changes *changes, struct paging_op *op_out)
+			uint32_t count, struct table_changes *changes,
+			struct miniport_paging_op *op_out)
 {
 	table_give_locked(tables, table, first_index, count, tables->config->scratch->packed,
 			  changes);
@@ -160,7 +151,7 @@ void table_make_several(struct page_tables *tables, struct table *table, uint32_
 /* The same entry all over. */
 void table_make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
 			 uint32_t count, struct miniport_pte entry, struct table_changes *changes,
-			 struct paging_op *op_out)
+			 struct miniport_paging_op *op_out)
 {
 	bool was_valid = give_run(table, first_index, count, pte_pack(&entry), 0);
 
@@ -171,7 +162,7 @@ void table_make_repeated(struct page_tables *tables, struct table *table, uint32
 
 /* It is a table from now on. */
 void table_make_initial(struct page_tables *tables, struct table *table, struct miniport_pte entry,
-			struct table_changes *changes, struct paging_op *op_out)
+			struct table_changes *changes, struct miniport_paging_op *op_out)
 {
 	table_make_repeated(tables, table, 0, table->entry_count, entry, changes, op_out);
 	op_out->update_table.is_initial = true;
@@ -183,7 +174,7 @@ void table_make_initial(struct page_tables *tables, struct table *table, struct 
 /* Pages in a row, of which this is the first. */
 void table_make_run(struct page_tables *tables, struct table *table, uint32_t first_index,
 		    uint32_t count, struct miniport_pte entry, struct table_changes *changes,
-		    struct paging_op *op_out)
+		    struct miniport_paging_op *op_out)
 {
 	bool was_valid =
 		give_run(table, first_index, count, pte_pack(&entry), 1 << PACKED_PAGE_SHIFT);
@@ -193,26 +184,26 @@ void table_make_run(struct page_tables *tables, struct table *table, uint32_t fi
 	op_out->update_table.is_run = true;
 }
 
+void page_tables_flush_op(const struct page_tables *tables, uint64_t first_page, uint64_t end_page,
+			  struct miniport_paging_op *op_out)
+{
+	*op_out = (struct miniport_paging_op){
+		.kind = MINIPORT_PAGING_FLUSH_TLB,
+		.place = pager_table_place(&tables->root->place),
+		.flush_tlb = { .driver_process = tables->driver_process,
+			       .first_address = first_page << GPUVA_PAGE_SHIFT,
+			       .end_address = end_page << GPUVA_PAGE_SHIFT },
+	};
+}
+
 /* The TLB, where what was written asks for it. */
 bool table_make_flush(struct page_tables *tables, struct table_changes *changes,
-		      struct paging_op *op_out)
+		      struct miniport_paging_op *op_out)
 {
 	bool must_flush = changes->must_flush;
 
 	if (must_flush)
-		*op_out = (struct paging_op){
-			.kind = PAGING_AS_IT_IS,
-			.as_it_is = {
-				.kind = MINIPORT_PAGING_FLUSH_TLB,
-				.flush_tlb = {
-					.root_segment = tables->root->place.segment,
-					.root_offset_bytes = tables->root->place.offset_bytes,
-					.driver_process = tables->driver_process,
-					.first_address = changes->first_page << GPUVA_PAGE_SHIFT,
-					.end_address = changes->end_page << GPUVA_PAGE_SHIFT,
-				},
-			},
-		};
+		page_tables_flush_op(tables, changes->first_page, changes->end_page, op_out);
 	*changes = (struct table_changes){ 0 };
 	return must_flush;
 }

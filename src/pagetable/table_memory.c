@@ -28,11 +28,11 @@ static uint64_t alignment_of(const struct page_tables_config *config, uint32_t l
 }
 
 /* Room that was waited for. */
-static bool take_waited_for(struct table_rooms *rooms, uint32_t level, uint64_t size_bytes,
+static bool take_waited_for(struct table_block_wants *wants, uint32_t level, uint64_t size_bytes,
 			    struct pager_table *place_out)
 {
-	for (uint32_t i = 0; rooms && i < rooms->count; i++) {
-		struct table_block_want *room = &rooms->rooms[i];
+	for (uint32_t i = 0; wants && i < wants->count; i++) {
+		struct table_block_want *room = &wants->wants[i];
 
 		if (!room->is_taken || room->level != level || room->size_bytes != size_bytes)
 			continue;
@@ -50,16 +50,16 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 	const struct page_tables_config *config = tables->config;
 	uint64_t align_bytes = alignment_of(config, level);
 	uint32_t segment = config->mmu.levels[level].segment_id;
-	NTSTATUS status;
 	uint64_t address;
 
 	if (!table_is_in_system_memory(config, segment)) {
-		if (take_waited_for(making->rooms, level, size_bytes, place_out))
+		if (take_waited_for(making->wants, level, size_bytes, place_out))
 			return STATUS_SUCCESS;
 		return config->take_room(config->memory, tables->process, segment, size_bytes,
 					 align_bytes, place_out);
 	}
-	status = machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
+	NTSTATUS status =
+		machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_API_NO_MEMORY, NULL,
 			      "There is no system memory for a page table of %llu bytes",
@@ -84,37 +84,38 @@ static bool is_root(const struct page_tables_config *config, uint32_t level)
 	return level == gpuva_shape_root(&config->shape);
 }
 
-NTSTATUS table_rooms_refuse(void)
+NTSTATUS table_block_wants_refuse(void)
 {
 	return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_TABLE_ROOM, NULL,
 		      "a page table has no room where the driver wants it, and nothing goes for it "
 		      "here");
 }
 
-static void give_rooms(struct table_rooms *rooms, const struct page_tables_config *config)
+static void wants_give_back(struct table_block_wants *wants,
+			    const struct page_tables_config *config)
 {
-	for (uint32_t i = 0; i < rooms->count; i++) {
-		const struct table_block_want *room = &rooms->rooms[i];
+	for (uint32_t i = 0; i < wants->count; i++) {
+		const struct table_block_want *room = &wants->wants[i];
 
 		if (room->is_taken)
 			config->give_room(config->memory, &room->place, room->size_bytes);
 	}
-	mem_free(rooms->rooms);
-	rooms->rooms = NULL;
-	rooms->count = 0;
+	mem_free(wants->wants);
+	wants->wants = NULL;
+	wants->count = 0;
 }
 
-static uint64_t count_needed(const struct table_rooms *rooms,
+static uint64_t count_needed(const struct table_block_wants *wants,
 			     const struct page_tables_config *config)
 {
 	uint64_t count = 0;
 
 	for (uint32_t level = 0; level < config->shape.answer.level_count; level++) {
 		if (!table_is_in_system_memory(config, config->mmu.levels[level].segment_id))
-			count += rooms->need.count[level];
+			count += wants->need.count[level];
 	}
 	if (!table_is_in_system_memory(config, config->mmu.levels[0].segment_id))
-		count += rooms->need.wide_count;
+		count += wants->need.wide_count;
 	return count;
 }
 
@@ -123,14 +124,14 @@ static uint64_t whole_pages(uint64_t size_bytes)
 	return align_down(size_bytes + MACHINE_PAGE_BYTES - 1, MACHINE_PAGE_BYTES);
 }
 
-static uint64_t needed_bytes(const struct table_rooms *rooms,
+static uint64_t needed_bytes(const struct table_block_wants *wants,
 			     const struct page_tables_config *config, uint32_t level)
 {
-	return is_root(config, level) ? rooms->need.root_bytes
+	return is_root(config, level) ? wants->need.root_bytes
 				      : whole_pages(config->mmu.levels[level].table_size_bytes);
 }
 
-static void describe_some(struct table_rooms *rooms, const struct page_tables_config *config,
+static void describe_some(struct table_block_wants *wants, const struct page_tables_config *config,
 			  uint32_t level, uint64_t size_bytes, uint64_t count)
 {
 	uint32_t segment = config->mmu.levels[level].segment_id;
@@ -138,7 +139,7 @@ static void describe_some(struct table_rooms *rooms, const struct page_tables_co
 	if (table_is_in_system_memory(config, segment))
 		return;
 	for (uint64_t i = 0; i < count; i++)
-		rooms->rooms[rooms->count++] = (struct table_block_want){
+		wants->wants[wants->count++] = (struct table_block_want){
 			.level = level,
 			.segment = segment,
 			.size_bytes = size_bytes,
@@ -146,38 +147,37 @@ static void describe_some(struct table_rooms *rooms, const struct page_tables_co
 		};
 }
 
-static void describe_rooms(struct table_rooms *rooms, const struct page_tables_config *config)
+static void describe_wants(struct table_block_wants *wants, const struct page_tables_config *config)
 {
 	for (uint32_t level = 0; level < config->shape.answer.level_count; level++)
-		describe_some(rooms, config, level, needed_bytes(rooms, config, level),
-			      rooms->need.count[level]);
-	describe_some(rooms, config, 0, whole_pages(config->shape.answer.leaf_table_64k_bytes),
-		      rooms->need.wide_count);
+		describe_some(wants, config, level, needed_bytes(wants, config, level),
+			      wants->need.count[level]);
+	describe_some(wants, config, 0, whole_pages(config->shape.answer.leaf_table_64k_bytes),
+		      wants->need.wide_count);
 }
 
 /* What it had so far goes back first: nobody waits for room with room in hand. */
-NTSTATUS table_rooms_await(struct table_rooms *rooms, const struct page_tables_config *config,
-			   struct vidmm_process *process)
+NTSTATUS table_block_wants_await(struct table_block_wants *wants,
+				 const struct page_tables_config *config,
+				 struct vidmm_process *process)
 {
-	NTSTATUS status;
-
 	if (!config->await || !process)
-		return table_rooms_refuse();
-	give_rooms(rooms, config);
-	status = table_need_check(&rooms->need, config, process);
+		return table_block_wants_refuse();
+	wants_give_back(wants, config);
+	NTSTATUS status = table_need_check(&wants->need, config, process);
 	if (!NT_SUCCESS(status))
 		return status;
-	rooms->rooms = mem_zalloc_array(count_needed(rooms, config), sizeof(*rooms->rooms));
-	if (!rooms->rooms)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "There is no memory to ask for room for page tables");
-	describe_rooms(rooms, config);
-	return config->await(process, rooms->rooms, rooms->count);
+	wants->wants = mem_zalloc_array(count_needed(wants, config), sizeof(*wants->wants));
+	if (!wants->wants)
+		return refuse_no_memory("There is no memory to ask for room for page tables");
+	describe_wants(wants, config);
+	return config->await(process, wants->wants, wants->count);
 }
 
-void table_rooms_finish(struct table_rooms *rooms, const struct page_tables_config *config)
+void table_block_wants_finish(struct table_block_wants *wants,
+			      const struct page_tables_config *config)
 {
-	give_rooms(rooms, config);
+	wants_give_back(wants, config);
 }
 
 /* ---- going and coming back ---- */

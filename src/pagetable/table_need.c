@@ -188,13 +188,13 @@ uint64_t table_need_bytes(const struct table_need *need, const struct page_table
 }
 
 /* What was waited for, and is there for these alone. */
-static uint64_t waited_for_bytes(const struct table_rooms *rooms,
+static uint64_t waited_for_bytes(const struct table_block_wants *wants,
 				 const struct page_tables_config *config, uint32_t segment)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; rooms && i < rooms->count; i++) {
-		const struct table_block_want *room = &rooms->rooms[i];
+	for (uint32_t i = 0; wants && i < wants->count; i++) {
+		const struct table_block_want *room = &wants->wants[i];
 
 		if (room->is_taken && room->segment == segment)
 			bytes += taken_bytes(config, segment, room->size_bytes);
@@ -205,21 +205,20 @@ static uint64_t waited_for_bytes(const struct table_rooms *rooms,
 static NTSTATUS check_system_memory(const struct table_making *making)
 {
 	uint64_t bytes = table_need_bytes(&making->need, making->tables->config, 0);
-	struct machine_usage usage;
 
 	if (bytes == 0)
 		return STATUS_SUCCESS;
-	usage = machine_usage();
+	struct machine_usage usage = machine_usage();
 	if (bytes <= (usage.total_pages - usage.taken_pages) << MACHINE_PAGE_SHIFT)
 		return STATUS_SUCCESS;
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "page tables of %llu MiB are needed, and of system memory %llu MiB are free",
-		      (unsigned long long)(bytes >> 20),
-		      (unsigned long long)((usage.total_pages - usage.taken_pages) >>
-					   (20 - MACHINE_PAGE_SHIFT)));
+	return refuse_no_memory(
+		"page tables of %llu MiB are needed, and of system memory %llu MiB are free",
+		(unsigned long long)(bytes >> 20),
+		(unsigned long long)((usage.total_pages - usage.taken_pages) >>
+				     (20 - MACHINE_PAGE_SHIFT)));
 }
 
-NTSTATUS table_making_check_locked(const struct table_making *making)
+NTSTATUS table_making_check(const struct table_making *making)
 {
 	const struct page_tables *tables = making->tables;
 	const struct page_tables_config *config = tables->config;
@@ -235,7 +234,7 @@ NTSTATUS table_making_check_locked(const struct table_making *making)
 
 		if (bytes > 0 && bytes > sum_of(config->room_left(config->memory, tables->process,
 								  segment, false),
-						waited_for_bytes(making->rooms, config, segment)))
+						waited_for_bytes(making->wants, config, segment)))
 			return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	}
 	return STATUS_SUCCESS;
@@ -249,13 +248,11 @@ NTSTATUS table_need_check(const struct table_need *need, const struct page_table
 	for (uint32_t level = 0; config->room_left && level < config->shape.answer.level_count;
 	     level++) {
 		uint32_t segment = config->mmu.levels[level].segment_id;
-		uint64_t bytes;
-		uint64_t most_bytes;
 
 		if (table_is_in_system_memory(config, segment))
 			continue;
-		bytes = table_need_bytes(need, config, segment);
-		most_bytes = config->room_left(config->memory, process, segment, true);
+		uint64_t bytes = table_need_bytes(need, config, segment);
+		uint64_t most_bytes = config->room_left(config->memory, process, segment, true);
 		if (bytes > most_bytes)
 			return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_TABLE_ROOM, NULL,
 				      "page tables of %llu KiB are needed in segment %u, which has "

@@ -21,7 +21,6 @@
 #include <assert.h>
 
 #include "base/checked.h"
-#include "base/machine.h"
 #include "pagetable/table_tree.h"
 
 /* ---- leaves ---- */
@@ -68,7 +67,7 @@ static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view
 
 static void make_memory(struct page_tables *tables, struct table *table,
 			const struct gpuva_view *view, uint64_t *page,
-			struct table_changes *changes, struct paging_op *op_out)
+			struct table_changes *changes, struct miniport_paging_op *op_out)
 {
 	const struct mapped_memory *memory = table_view_memory(view);
 	uint64_t count;
@@ -89,13 +88,14 @@ static void make_memory(struct page_tables *tables, struct table *table,
 		table_make_several(tables, table, index, (uint32_t)count, changes, op_out);
 	}
 	op_out->subject = memory->subject;
-	op_out->update_table.offset_in_allocation_bytes = offset << GPUVA_PAGE_SHIFT;
+	op_out->offset_bytes = offset << GPUVA_PAGE_SHIFT;
 	*page += count;
 }
 
 /* The next operation for leaf entries of 4 KiB of the table that is at turn. False: nothing is left
  * to be written below `stop_page`. */
-static bool write_narrow(struct table_sync *sync, uint64_t stop_page, struct paging_op *op_out)
+static bool write_narrow(struct table_sync *sync, uint64_t stop_page,
+			 struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
@@ -131,17 +131,16 @@ static bool write_narrow(struct table_sync *sync, uint64_t stop_page, struct pag
 
 /* ---- leaves of 64 KiB pages ---- */
 
-static bool begin_table(struct table_sync *sync, struct paging_op *op_out);
+static bool begin_table(struct table_sync *sync, struct miniport_paging_op *op_out);
 
 static void make_wide(struct table_sync *sync, const struct wide_part *part,
-		      struct paging_op *op_out)
+		      struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *wide = sync->table->wide;
-	uint32_t index;
 
 	assert(wide);
-	index = table_index(tables, wide, sync->page);
+	uint32_t index = table_index(tables, wide, sync->page);
 	if (part->memory && sync->may_copy && tables->pools &&
 	    table_copy_wide_locked(tables, wide, part, &sync->page, &sync->changes, op_out))
 		return;
@@ -152,15 +151,14 @@ static void make_wide(struct table_sync *sync, const struct wide_part *part,
 		table_make_several(tables, wide, index, part->count, &sync->changes, op_out);
 	if (part->memory) {
 		op_out->subject = part->memory->subject;
-		op_out->update_table.offset_in_allocation_bytes = part->offset_pages
-								  << GPUVA_PAGE_SHIFT;
+		op_out->offset_bytes = part->offset_pages << GPUVA_PAGE_SHIFT;
 	}
 	op_out->update_table.driver_protection = part->driver_protection;
 	sync->page += (uint64_t)part->count << GPUVA_WIDE_SHIFT;
 }
 
 /* Its twin leads nowhere any more: all of it is written, and then led to. */
-static bool become_narrow(struct table_sync *sync, struct paging_op *op_out)
+static bool become_narrow(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct table *table = sync->table;
 
@@ -173,7 +171,7 @@ static bool become_narrow(struct table_sync *sync, struct paging_op *op_out)
 	return begin_table(sync, op_out);
 }
 
-static bool write_wide(struct table_sync *sync, struct paging_op *op_out)
+static bool write_wide(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	const struct table *wide = sync->table->wide;
@@ -201,7 +199,7 @@ static bool write_wide(struct table_sync *sync, struct paging_op *op_out)
  * one becomes invalid in the other first. No context may find neither.
  */
 static bool make_way(struct table_sync *sync, struct table *table, uint64_t page_count,
-		     struct paging_op *op_out)
+		     struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	uint32_t index = table_index(tables, table, sync->page);
@@ -232,16 +230,15 @@ static uint64_t narrow_end(const struct table_sync *sync)
 	return end_page;
 }
 
-static bool write_block(struct table_sync *sync, struct paging_op *op_out)
+static bool write_block(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
 	struct wide_part part;
-	uint64_t page_count;
 
 	assert(table->wide);
 	table_wide_part_locked(tables, sync->page, sync->stop_page, &part);
-	page_count = (uint64_t)part.count << GPUVA_WIDE_SHIFT;
+	uint64_t page_count = (uint64_t)part.count << GPUVA_WIDE_SHIFT;
 	if (part.count == 0)
 		return make_way(sync, table->wide, GPUVA_WIDE_PAGES, op_out) ||
 		       write_narrow(sync, narrow_end(sync), op_out);
@@ -259,7 +256,7 @@ static bool write_block(struct table_sync *sync, struct paging_op *op_out)
 	return true;
 }
 
-static bool write_both(struct table_sync *sync, struct paging_op *op_out)
+static bool write_both(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *wide = sync->table->wide;
@@ -286,7 +283,7 @@ static bool write_both(struct table_sync *sync, struct paging_op *op_out)
 	return false;
 }
 
-static bool write_leaf(struct table_sync *sync, struct paging_op *op_out)
+static bool write_leaf(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	if (sync->table->wide && tables_are_dual(sync->tables))
 		return write_both(sync, op_out);
@@ -374,7 +371,7 @@ static bool fill_wide_above(const struct page_tables *tables, const struct table
 }
 
 static void give_wide_above(const struct page_tables *tables, struct table *table,
-			    uint32_t first_index, uint32_t count, struct paging_op *op_out)
+			    uint32_t first_index, uint32_t count, struct miniport_paging_op *op_out)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 
@@ -393,7 +390,7 @@ static bool leaves_twin(uint64_t given, const struct miniport_pte *entry)
 }
 
 /* Entries that are not what they should be, in a row. */
-static bool write_above(struct table_sync *sync, struct paging_op *op_out)
+static bool write_above(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
@@ -443,7 +440,7 @@ void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64
 }
 
 /* The table of zeroes of this level, once. */
-static bool write_zeroes(struct table_sync *sync, struct paging_op *op_out)
+static bool write_zeroes(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *zeroes = tables->zeroes[sync->level];
@@ -467,7 +464,7 @@ static void choose_width(const struct page_tables *tables, struct table *table)
 }
 
 /* Turns to the next table of the level; true with the operation that makes it a table. */
-static bool begin_table(struct table_sync *sync, struct paging_op *op_out)
+static bool begin_table(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
@@ -535,7 +532,7 @@ static struct table *next_table(const struct table_sync *sync)
 	return tables_next_locked(tables, sync->level, sync->next_page, sync->end_page);
 }
 
-static bool write_level(struct table_sync *sync, struct paging_op *op_out)
+static bool write_level(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	if (write_zeroes(sync, op_out))
 		return true;
@@ -559,7 +556,8 @@ static bool write_level(struct table_sync *sync, struct paging_op *op_out)
  * With ExplicitPageTableInvalidation what is given back shows nothing. Tables that leave are told to
  * the driver that way, whatever it wants; and nothing leads from those that stay to where they were.
  */
-static bool end_table(const struct table_sync *sync, struct table *table, struct paging_op *op_out)
+static bool end_table(const struct table_sync *sync, struct table *table,
+		      struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table_changes changes = { 0 };
@@ -573,7 +571,7 @@ static bool end_table(const struct table_sync *sync, struct table *table, struct
 	return true;
 }
 
-static bool end_level(struct table_sync *sync, struct paging_op *op_out)
+static bool end_level(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 
@@ -603,17 +601,17 @@ void table_sync_again(struct table_sync *sync, uint64_t first_page, uint64_t pag
 	sync->may_copy = may_copy;
 }
 
-bool table_sync_flush(struct table_sync *sync, struct paging_op *op_out)
+bool table_sync_flush(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	return table_make_flush(sync->tables, &sync->changes, op_out);
 }
 
-bool table_sync_next(struct table_sync *sync, struct paging_op *op_out)
+bool table_sync_next(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	return table_sync_write(sync, op_out) || table_sync_flush(sync, op_out);
 }
 
-bool table_sync_write(struct table_sync *sync, struct paging_op *op_out)
+bool table_sync_write(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	uint32_t level_count = tables->config->shape.answer.level_count;

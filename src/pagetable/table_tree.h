@@ -66,14 +66,12 @@ static inline void table_set_given(struct table *table, uint64_t first, uint64_t
 
 static inline uint64_t table_end(const struct page_tables *tables, const struct table *table)
 {
-	(void)tables;
 	return table->first_page + ((uint64_t)table->entry_count << table->shift);
 }
 
 static inline uint32_t table_index(const struct page_tables *tables, const struct table *table,
 				   uint64_t page)
 {
-	(void)tables;
 	return (uint32_t)((page - table->first_page) >> table->shift);
 }
 
@@ -119,9 +117,9 @@ struct table_size {
 MUST_CHECK NTSTATUS table_size_root(const struct page_tables_config *config, uint64_t wanted,
 				    struct table_size *size_out);
 
-/* `rooms` is what was waited for, or NULL; STATUS_GRAPHICS_NO_VIDEO_MEMORY: what there is to. */
+/* `wants` is what was waited for, or NULL; STATUS_GRAPHICS_NO_VIDEO_MEMORY: what there is to. */
 MUST_CHECK NTSTATUS table_make(struct page_tables *tables, uint32_t level,
-			       const struct table_size *size, struct table_rooms *rooms,
+			       const struct table_size *size, struct table_block_wants *wants,
 			       struct table **table_out);
 /* Nothing counts as written, and nothing leads anywhere. */
 void table_forget(struct table *table);
@@ -136,7 +134,7 @@ static inline void tables_reach(struct page_tables *tables, uint64_t end_page)
 }
 
 /* The table of `level` with `page`; NULL: there is none. */
-struct table *tables_at_locked(const struct page_tables *tables, uint32_t level, uint64_t page);
+struct table *tables_at(const struct page_tables *tables, uint32_t level, uint64_t page);
 
 /* The first one that ends above `page` and begins below `end_page`. */
 struct table *tables_next_locked(const struct page_tables *tables, uint32_t level, uint64_t page,
@@ -153,7 +151,7 @@ void tables_forget_locked(struct page_tables *tables);
 
 struct table_making {
 	struct page_tables *tables;
-	struct table_rooms *rooms; /* what was waited for; may be NULL */
+	struct table_block_wants *wants; /* what was waited for; may be NULL */
 	enum table_time time;
 
 	/* The step at turn. */
@@ -177,7 +175,7 @@ bool table_making_needs_one_locked(const struct table_making *making, uint64_t f
 void table_making_count_locked(struct table_making *making);
 
 /* Is there room for what was counted, as far as numbers tell? STATUS_GRAPHICS_NO_VIDEO_MEMORY. */
-MUST_CHECK NTSTATUS table_making_check_locked(const struct table_making *making);
+MUST_CHECK NTSTATUS table_making_check(const struct table_making *making);
 
 /* Bytes that it takes in a segment; 0 is system memory. UINT64_MAX: more than there are numbers. */
 uint64_t table_need_bytes(const struct table_need *need, const struct page_tables_config *config,
@@ -205,10 +203,7 @@ void table_give_place(const struct page_tables_config *config, const struct tabl
 
 /* An update of `count` entries, which are in the scratch, or one of which is. */
 void table_update_op(const struct page_tables *tables, const struct table *table,
-		     uint32_t first_index, uint32_t count, struct paging_op *op_out);
-
-/* The table as an operation names it. `run` lives until the operation is built. */
-struct paging_place table_place(const struct table *table, struct miniport_page_run *run);
+		     uint32_t first_index, uint32_t count, struct miniport_paging_op *op_out);
 
 /*
  * From now on the driver was given these, packed: what was there before is noted, where a TLB may
@@ -224,19 +219,20 @@ bool table_is_all_invalid(const struct table *table, uint32_t first_index, uint3
  * over, all of a table that is none yet, pages in a row of which this is the first.
  */
 void table_make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, struct table_changes *changes, struct paging_op *op_out);
+			uint32_t count, struct table_changes *changes,
+			struct miniport_paging_op *op_out);
 void table_make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
 			 uint32_t count, struct miniport_pte entry, struct table_changes *changes,
-			 struct paging_op *op_out);
+			 struct miniport_paging_op *op_out);
 void table_make_initial(struct page_tables *tables, struct table *table, struct miniport_pte entry,
-			struct table_changes *changes, struct paging_op *op_out);
+			struct table_changes *changes, struct miniport_paging_op *op_out);
 void table_make_run(struct page_tables *tables, struct table *table, uint32_t first_index,
 		    uint32_t count, struct miniport_pte entry, struct table_changes *changes,
-		    struct paging_op *op_out);
+		    struct miniport_paging_op *op_out);
 
 /* The TLB, where what was written asks for it; false: nothing does. Forgets the changes. */
 bool table_make_flush(struct page_tables *tables, struct table_changes *changes,
-		      struct paging_op *op_out);
+		      struct miniport_paging_op *op_out);
 
 /* ---- table_entries.c ---- */
 
@@ -298,11 +294,11 @@ void table_wide_part_locked(const struct page_tables *tables, uint64_t page, uin
  */
 bool table_copy_locked(struct page_tables *tables, struct table *table,
 		       const struct gpuva_view *view, uint64_t *page, struct table_changes *changes,
-		       struct paging_op *op_out);
+		       struct miniport_paging_op *op_out);
 
 /* The same for entries of 64 KiB, which `part` says and the scratch holds. */
 bool table_copy_wide_locked(struct page_tables *tables, struct table *wide,
 			    const struct wide_part *part, uint64_t *page,
-			    struct table_changes *changes, struct paging_op *op_out);
+			    struct table_changes *changes, struct miniport_paging_op *op_out);
 
 #endif

@@ -5,7 +5,6 @@
  *
  * Locks: page_tables.lock.
  */
-#include <stddef.h>
 
 #include "pagetable/table_tree.h"
 
@@ -34,11 +33,9 @@ static void count_table(struct recount *recount, const struct table *table)
 
 static bool walk_page(struct recount *recount, uint64_t page, const struct miniport_pte *expected)
 {
-	struct miniport_pte found;
-
 	if (!recount->walk)
 		return true;
-	found = recount->walk(recount->context, recount->tables, page);
+	struct miniport_pte found = recount->walk(recount->context, recount->tables, page);
 	if (pte_pack(&found) != pte_pack(expected))
 		return fail(recount, page, "a walk finds something else");
 	return true;
@@ -52,13 +49,12 @@ static bool check_pages(struct recount *recount, const struct table *table, uint
 
 	while (page < end_page) {
 		struct gpuva_view view;
-		struct miniport_pte entry;
 		uint64_t count;
 
 		gpuva_space_look(&tables->space, page, &view);
 		if (view.page_count > end_page - page)
 			view.page_count = end_page - page;
-		entry = table_first_entry_locked(tables, &view, &count);
+		struct miniport_pte entry = table_first_entry_locked(tables, &view, &count);
 		for (uint64_t i = 0; i < count; i++, page++) {
 			if (is_given &&
 			    pte_pack(&entry) !=
@@ -212,11 +208,9 @@ static bool check_below(struct recount *recount, const struct table *table, uint
 static bool is_second_right(const struct page_tables *tables, const struct table *table,
 			    uint32_t index)
 {
-	struct miniport_pte entry;
-
 	if (!table->given_wide)
 		return true;
-	entry = table_wide_entry_above_locked(tables, table, index);
+	struct miniport_pte entry = table_wide_entry_above_locked(tables, table, index);
 	return pte_pack(&entry) == table->given_wide[index];
 }
 

@@ -53,11 +53,10 @@ static uint32_t read_locked(const struct page_tables *tables, const struct table
 uint32_t page_tables_read(struct page_tables *tables, uint32_t level, const uint32_t path[],
 			  bool is_wide, struct miniport_pte entries[], uint32_t count)
 {
-	const struct table *table;
 	uint32_t read = 0;
 
 	lock_acquire(&tables->lock);
-	table = tables->root;
+	const struct table *table = tables->root;
 	while (table && table->level > level)
 		table = table_below_locked(tables, table, path[table->level]);
 	if (table && table->level == level)

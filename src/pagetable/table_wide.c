@@ -85,13 +85,12 @@ static void memory_part(const struct page_tables *tables, const struct gpuva_vie
 	page_count = blocks_of(page_count) << GPUVA_WIDE_SHIFT;
 	for (uint64_t done = 0; done < page_count && part->count < TABLES_FEW_ENTRIES;) {
 		struct shown_run run = table_look(tables, memory, offset + done, page_count - done);
-		uint64_t count;
 
 		if ((done > 0 && run.is_shown != was_shown) ||
 		    (!run.is_shown && !is_aligned(offset, GPUVA_WIDE_PAGES)))
 			return;
 		was_shown = run.is_shown;
-		count = fill_run(tables, view, run, part->count);
+		uint64_t count = fill_run(tables, view, run, part->count);
 		if (count == 0)
 			return;
 		part->count += (uint32_t)count;

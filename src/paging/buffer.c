@@ -89,13 +89,10 @@ static NTSTATUS packet_submit(struct sched_packet *packet,
 				  buffer->memory.used_bytes, 0, buffer->memory.private_used_bytes);
 }
 
-static void fail_jobs_of_locked(struct list *jobs, uint64_t sequence)
+static void fail_jobs_of_locked(struct pager *pager, uint64_t sequence)
 {
-	struct list *link;
-
-	list_for_each (link, jobs) {
-		struct paging_job *job = container_of(link, struct paging_job, queued_link);
-
+	lock_assert_held(&pager->lock);
+	list_each (struct paging_job, job, &pager->queued, queued_link) {
 		if (job->first_sequence != 0 && job->first_sequence <= sequence &&
 		    sequence <= job->last_sequence && NT_SUCCESS(job->status))
 			job->status = STATUS_DEVICE_REMOVED;
@@ -124,7 +121,7 @@ static void packet_retired(struct sched_packet *packet, enum sched_outcome outco
 
 	lock_acquire(&pager->lock);
 	if (outcome != SCHED_DONE)
-		fail_jobs_of_locked(&pager->queued, buffer->sequence);
+		fail_jobs_of_locked(pager, buffer->sequence);
 	trace_paging_packet_retired(buffer->stream->node, buffer->sequence, (uint32_t)outcome);
 	struct pager_stream *next = pager_stream_retire_locked(pager, buffer);
 	/* Under the lock: once the last packet is seen to be back, the pager may end. */
@@ -177,10 +174,8 @@ void pager_buffers_finish(struct pager *pager)
 
 static bool take_buffer(struct pager *pager)
 {
-	struct list *link;
-
 	lock_acquire(&pager->lock);
-	link = list_pop_front(&pager->free_buffers);
+	struct list *link = list_pop_front(&pager->free_buffers);
 	lock_release(&pager->lock);
 	if (!link)
 		return false;
@@ -216,12 +211,9 @@ void pager_buffers_reclaim(struct pager *pager)
 static void forget_packet_locked(struct pager *pager, NTSTATUS status)
 {
 	uint64_t last = pager->submitted_sequence;
-	struct list *link;
 
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->queued) {
-		struct paging_job *job = container_of(link, struct paging_job, queued_link);
-
+	list_each (struct paging_job, job, &pager->queued, queued_link) {
 		if (job->last_sequence <= last)
 			continue;
 		job->last_sequence = last;
@@ -234,18 +226,13 @@ static void forget_packet_locked(struct pager *pager, NTSTATUS status)
 
 static void forget_packet(struct pager *pager, struct pager_buffer *buffer, NTSTATUS status)
 {
-	uint64_t last;
-	struct list *link;
-
 	lock_acquire(&pager->lock);
 	forget_packet_locked(pager, status);
-	last = pager->submitted_sequence;
+	uint64_t last = pager->submitted_sequence;
 	list_push_back(&pager->free_buffers, &buffer->link);
 	lock_release(&pager->lock);
 
-	list_for_each (link, &pager->mdls) {
-		struct pager_mdl *mdl = container_of(link, struct pager_mdl, link);
-
+	list_each (struct pager_mdl, mdl, &pager->mdls, link) {
 		if (mdl->last_sequence > last)
 			mdl->last_sequence = last;
 	}
@@ -295,7 +282,6 @@ static void end_sending(struct pager *pager, struct pager_buffer *buffer, NTSTAT
 void pager_buffer_submit(struct pager *pager)
 {
 	struct pager_buffer *buffer = pager->current;
-	NTSTATUS status;
 
 	if (!buffer || buffer->memory.used_bytes == 0)
 		return;
@@ -305,7 +291,7 @@ void pager_buffer_submit(struct pager *pager)
 		.ops = &packet_ops,
 		.keeps_fence = true,
 	};
-	status = begin_sending(pager, buffer);
+	NTSTATUS status = begin_sending(pager, buffer);
 	if (NT_SUCCESS(status)) {
 		status = sched_queue_submit(&buffer->stream->queue, &buffer->packet, false);
 		end_sending(pager, buffer, status);

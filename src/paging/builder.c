@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * builder.c - one operation of one job -> calls of the driver.
+ * builder.c - one step of one job -> calls of the driver.
  *
  *	operation ─▶ piece ─▶ piece …        as much as a window or an MDL takes
  *	               └▶ step ─▶ step …     one call each: entries, flush, transfer
@@ -21,7 +21,6 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "miniport/paging_name.h"
 #include "paging/internal.h"
 
 enum {
@@ -38,14 +37,9 @@ static bool is_written_now(const struct miniport_paging_op *op)
 }
 
 /* Where the driver may ask for an idle allocation, and is told that it has one. */
-static bool *idle_flag(struct miniport_paging_op *op)
+static bool may_be_busy(const struct miniport_paging_op *op)
 {
-	if (op->kind == MINIPORT_PAGING_TRANSFER ||
-	    op->kind == MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER)
-		return &op->transfer.is_idle;
-	if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
-		return &op->discard.is_idle;
-	return NULL;
+	return op->kind == MINIPORT_PAGING_TRANSFER || op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
 }
 
 static enum build_result fail(struct pager_build *build, NTSTATUS status)
@@ -75,12 +69,13 @@ static bool made_progress(struct pager_build *build, bool was_empty, bool has_wr
 
 static void idle_allocation(struct pager *pager)
 {
-	struct pager_build *build = &pager->build;
+	struct paging_job *job = pager->build.job;
 
 	pager_buffer_submit(pager); /* it may be what is waited for */
-	if (build->job->idle)
-		build->job->idle(build->job);
-	build->is_idle = true;
+	if (job->idle)
+		job->idle(job);
+	job->op.is_idle = true; /* for all pieces */
+	pager->build.op.is_idle = true;
 }
 
 static struct pager_stream *stream_of(struct pager *pager, const struct paging_job *job)
@@ -106,6 +101,8 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 	uint32_t private_used = memory->private_used_bytes;
 	memory->epoch.now = &pager->epoch;
 	memory->epoch.mine = pager->built_epoch;
+	memory->entry_memory = pager->space.driver_entries;
+	memory->entry_max = pager->space.driver_entry_count;
 	NTSTATUS status = pager->ops->build(pager->driver, op, memory, &build->multipass);
 
 	*status_out = status;
@@ -129,18 +126,15 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 }
 
 /* All passes of one step. */
-static enum build_result build_step(struct pager *pager, struct miniport_paging_op *op)
+static enum build_result build_step(struct pager *pager, const struct miniport_paging_op *op)
 {
 	struct pager_build *build = &pager->build;
-	bool *is_idle = idle_flag(op);
 
 	for (;;) {
 		NTSTATUS status;
 
 		if (!pager_may_build(pager))
 			return BUILD_STALE;
-		if (is_idle)
-			*is_idle |= build->is_idle;
 		enum build_result result = build_pass(pager, op, &status);
 		if (result != BUILD_DONE)
 			return result;
@@ -149,13 +143,11 @@ static enum build_result build_step(struct pager *pager, struct miniport_paging_
 		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER ||
 		    status == STATUS_DEVICE_REMOVED) /* stale by now */
 			continue;
-		if (status == STATUS_NO_MEMORY) /* ours, on the way to the driver */
-			return fail(build, status);
 		if (status != STATUS_GRAPHICS_ALLOCATION_BUSY)
 			return fail_illegal(build, op, status, "which it may not be");
-		if (!is_idle)
+		if (!may_be_busy(op))
 			return fail_illegal(build, op, status, "and only what moves can be busy");
-		if (*is_idle)
+		if (op->is_idle)
 			return fail_illegal(build, op, status, "and the allocation is idle");
 		idle_allocation(pager);
 	}
@@ -166,15 +158,16 @@ static enum build_result build_step(struct pager *pager, struct miniport_paging_
 
 /* ---- MDLs ---- */
 
-NTSTATUS pager_build_mdl(struct pager *pager, const struct paging_place *place,
-			 uint64_t offset_bytes, uint64_t page_count)
+static NTSTATUS take_mdl(struct pager *pager, const struct miniport_place *place,
+			 uint64_t page_count)
 {
+	uint64_t offset_bytes = pager->build.done_bytes;
 	struct pager_mdl *mdl = mem_zalloc(sizeof(*mdl));
 	uint32_t run_count = place_run_count(place, offset_bytes, page_count);
 	struct miniport_page_run *runs = mem_zalloc_array(run_count, sizeof(*runs));
 	NTSTATUS status = STATUS_NO_MEMORY;
 
-	assert(!pager->build.mdl && place->segment == 0);
+	assert(!pager->build.mdl);
 	if (mdl && runs) {
 		place_runs(place, offset_bytes, page_count, runs);
 		status = pager->ops->create_mdl(pager->driver, runs, run_count, &mdl->mdl);
@@ -187,6 +180,23 @@ NTSTATUS pager_build_mdl(struct pager *pager, const struct paging_place *place,
 	list_init(&mdl->link);
 	pager->build.mdl = mdl;
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes, struct miniport_place *place)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+	uint64_t pages;
+
+	if (place->segment != 0) {
+		place->offset_bytes = place_page(place, pager->build.done_bytes, &pages)
+				      << MACHINE_PAGE_SHIFT;
+		place->run_count = 0;
+		return STATUS_SUCCESS;
+	}
+	status = take_mdl(pager, place, pages_of(size_bytes));
+	if (NT_SUCCESS(status))
+		place->mdl = pager->build.mdl->mdl;
+	return status;
 }
 
 /* The packets that name it are those up to the last that carries something of the job. */
@@ -226,79 +236,37 @@ void pager_mdls_reclaim(struct pager *pager)
 
 /* ---- pieces ---- */
 
-static uint64_t op_size_bytes(const struct paging_op *op)
+bool pager_op_has_pieces(const struct miniport_paging_op *op)
 {
-	switch (op->kind) {
-	case PAGING_COPY:
-		return op->copy.size_bytes;
-	case PAGING_FILL:
-		return op->fill.size_bytes;
-	case PAGING_UPDATE_TABLE:
-	case PAGING_COPY_ENTRIES:
-	case PAGING_INIT_CONTEXT:
-	case PAGING_UPDATE_CONTEXT:
-	case PAGING_MAP_APERTURE:
-	case PAGING_SETTLE:
-	case PAGING_FOLLOW:
-	case PAGING_AS_IT_IS:
-		break;
-	}
-	return 0; /* in one piece */
+	return op->kind == MINIPORT_PAGING_TRANSFER || op->kind == MINIPORT_PAGING_FILL;
 }
 
-static bool has_nothing_to_do(const struct paging_op *op)
+static bool has_nothing_to_do(const struct paging_job *job)
 {
-	return op->kind == PAGING_SETTLE || op->kind == PAGING_FOLLOW ||
-	       (op->kind == PAGING_COPY && op->copy.size_bytes == 0) ||
-	       (op->kind == PAGING_FILL && op->fill.size_bytes == 0);
+	return job->step != PAGING_OPERATION ||
+	       (pager_op_has_pieces(&job->op) && job->op.size_bytes == 0);
+}
+
+/* Does the pager have to find out how the driver reaches what it is about? */
+static bool needs_places(const struct pager *pager, const struct miniport_paging_op *op)
+{
+	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE)
+		return !pager->has_space || op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL;
+	return pager_op_has_pieces(op) || op->kind == MINIPORT_PAGING_INIT_CONTEXT_RESOURCE ||
+	       op->kind == MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION ||
+	       op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES;
 }
 
 static enum build_result begin_piece(struct pager *pager)
 {
 	struct pager_build *build = &pager->build;
-	const struct paging_op *op = &build->job->op;
 	enum build_result result = BUILD_DONE;
 
-	if (op->kind == PAGING_MAP_APERTURE) {
-		NTSTATUS status = pager_build_mdl(pager, &op->map_aperture.source, 0,
-						  pages_of(op->map_aperture.size_bytes));
-		if (!NT_SUCCESS(status))
-			return fail(build, status);
-	} else if (op->kind != PAGING_AS_IT_IS) {
+	build->op = build->job->op;
+	if (needs_places(pager, &build->op))
 		result = pager->has_space ? space_begin_piece(pager) : physical_begin_piece(pager);
-	}
 	build->has_piece = result == BUILD_DONE;
 	return result;
-}
-
-static struct miniport_paging_op map_aperture(const struct pager_build *build)
-{
-	const struct paging_op *op = &build->job->op;
-
-	return (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_MAP_APERTURE,
-		.subject = op->subject,
-		.aperture = { .driver_device = op->map_aperture.driver_device,
-			      .segment = op->map_aperture.segment,
-			      .first_page = op->map_aperture.first_page,
-			      .page_count = pages_of(op->map_aperture.size_bytes),
-			      .mdl = build->mdl->mdl,
-			      .is_cache_coherent = op->map_aperture.is_cache_coherent },
-	};
-}
-
-static bool make_step(struct pager *pager, struct miniport_paging_op *op_out)
-{
-	const struct pager_build *build = &pager->build;
-	const struct paging_op *op = &build->job->op;
-
-	if (op->kind == PAGING_MAP_APERTURE || op->kind == PAGING_AS_IT_IS) {
-		if (build->step > 0)
-			return false;
-		*op_out = op->kind == PAGING_AS_IT_IS ? op->as_it_is : map_aperture(build);
-		return true;
-	}
-	return pager->has_space ? space_step(pager, op_out) : physical_step(pager, op_out);
 }
 
 static void end_piece(struct pager *pager)
@@ -342,13 +310,17 @@ static enum build_result build_piece(struct pager *pager)
 		if (result != BUILD_DONE)
 			return result;
 	}
-	while (make_step(pager, &op)) {
+	while (space_step(pager, &op)) {
 		enum build_result result = build_step(pager, &op);
 
 		if (result != BUILD_DONE)
 			return result;
 		build->step++;
 	}
+	enum build_result result = build_step(pager, &build->op);
+
+	if (result != BUILD_DONE)
+		return result;
 	if (pager->current && pager->current->memory.used_bytes > 0) {
 		pager->current->work_bytes += build->piece_bytes;
 		if (pager->current->work_bytes >= PAGING_PACKET_WORK_BYTES)
@@ -364,28 +336,10 @@ static enum build_result build_piece(struct pager *pager)
 /* ---- operations ---- */
 
 /* Takes effect when it is built, or does with some drivers. */
-static bool may_act_at_once(const struct pager *pager, const struct paging_op *op)
+static bool may_act_at_once(const struct miniport_paging_op *op)
 {
-	switch (op->kind) {
-	case PAGING_MAP_APERTURE:
-	case PAGING_SETTLE:
-		return true;
-	case PAGING_UPDATE_TABLE:
-		return pager->has_space &&
-		       pager->space.mmu.update_mode == MINIPORT_TABLE_CPU_VIRTUAL;
-	case PAGING_AS_IT_IS:
-		return op->as_it_is.kind == MINIPORT_PAGING_MAP_APERTURE ||
-		       op->as_it_is.kind == MINIPORT_PAGING_UNMAP_APERTURE ||
-		       is_written_now(&op->as_it_is);
-	case PAGING_COPY:
-	case PAGING_FILL:
-	case PAGING_COPY_ENTRIES:
-	case PAGING_INIT_CONTEXT:
-	case PAGING_UPDATE_CONTEXT:
-	case PAGING_FOLLOW:
-		break;
-	}
-	return false;
+	return op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT ||
+	       op->kind == MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT || is_written_now(op);
 }
 
 static bool is_with_the_hardware(struct pager *pager, const struct paging_job *job)
@@ -396,19 +350,43 @@ static bool is_with_the_hardware(struct pager *pager, const struct paging_job *j
 	return is_there;
 }
 
-static bool fetch_op(struct pager_build *build)
+static bool fetch_step(struct pager_build *build)
 {
 	struct paging_job *job = build->job;
 
-	if (!job->has_op && job->next) {
-		job->op = (struct paging_op){ 0 };
-		job->has_op = job->next(job, &job->op);
+	if (job->step == PAGING_NONE && job->next) {
+		job->op = (struct miniport_paging_op){ 0 };
+		job->step = job->next(job, &job->op);
 		build->done_bytes = 0;
-		build->is_idle = false;
-		if (job->has_op && job->op.kind == PAGING_FOLLOW)
-			pager_job_follow(build->job);
+		if (job->step == PAGING_FOLLOW)
+			pager_job_follow(job);
 	}
-	return job->has_op;
+	return job->step != PAGING_NONE;
+}
+
+static bool is_over(const struct pager_build *build)
+{
+	const struct paging_job *job = build->job;
+
+	return job->step != PAGING_OPERATION || !pager_op_has_pieces(&job->op) ||
+	       build->done_bytes >= job->op.size_bytes;
+}
+
+/* Is there something that the step at hand waits for? */
+static bool must_stall(struct pager *pager, struct paging_job *job)
+{
+	switch (job->step) {
+	case PAGING_SETTLE:
+		return is_with_the_hardware(pager, job);
+	case PAGING_FOLLOW:
+		return pager_job_is_following(pager, job);
+	case PAGING_OPERATION:
+	case PAGING_NONE:
+		break;
+	}
+	return (!pager->build.has_piece && may_act_at_once(&job->op) &&
+		is_with_the_hardware(pager, job)) ||
+	       !pager_is_quiet_for(pager, job);
 }
 
 /* Not while the clients' contexts stand still for it. */
@@ -417,7 +395,7 @@ static bool must_yield(const struct pager_build *build)
 	const struct paging_job *job = build->job;
 
 	return build->op_count >= OPS_IN_A_TURN && job->changes_tables && job->tables &&
-	       !job->has_op && !job->needs_quiet;
+	       job->step == PAGING_NONE && !job->needs_quiet;
 }
 
 enum build_result pager_build_job(struct pager *pager)
@@ -432,25 +410,20 @@ enum build_result pager_build_job(struct pager *pager)
 			return BUILD_STALLED;
 		if (must_yield(build))
 			return BUILD_YIELDED;
-		if (!fetch_op(build))
+		if (!fetch_step(build))
 			break;
 		if (!pager_may_build(pager))
 			return BUILD_STALE;
-		if (!build->has_piece && may_act_at_once(pager, &job->op) &&
-		    is_with_the_hardware(pager, job))
+		if (must_stall(pager, job))
 			return BUILD_STALLED;
-		if (!pager_is_quiet_for(pager, job))
-			return BUILD_STALLED;
-		if (job->op.kind == PAGING_FOLLOW && pager_job_is_following(pager, job))
-			return BUILD_STALLED;
-		if (!has_nothing_to_do(&job->op)) {
+		if (!has_nothing_to_do(job)) {
 			enum build_result result = build_piece(pager);
 
 			if (result != BUILD_DONE)
 				return result;
 		}
-		if (build->done_bytes >= op_size_bytes(&job->op)) {
-			job->has_op = false;
+		if (is_over(build)) {
+			job->step = PAGING_NONE;
 			build->op_count++;
 		}
 	}

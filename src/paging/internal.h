@@ -4,7 +4,7 @@
  *
  *	job.c           what comes first, who is told afterwards
  *	pager.c         the thread: who is built next; start, reset, end
- *	builder.c       one operation of one job -> calls of the driver
+ *	builder.c       one step of one job -> calls of the driver
  *	  physical.c      … in pieces of a segment and an MDL
  *	  pager_space.c   … in pieces mapped into the kernel's own address space
  *	space_tables.c  the page tables of that space
@@ -105,13 +105,13 @@ void pager_stream_kick(struct pager_stream *stream);
 /* ---- place.c ---- */
 
 /* The page `offset_bytes` into the place; how many follow it in a row. */
-uint64_t place_page(const struct paging_place *place, uint64_t offset_bytes,
+uint64_t place_page(const struct miniport_place *place, uint64_t offset_bytes,
 		    uint64_t *pages_in_row_out);
 
 /* The runs that make up `page_count` pages from there: their number, and themselves. */
-uint32_t place_run_count(const struct paging_place *place, uint64_t offset_bytes,
+uint32_t place_run_count(const struct miniport_place *place, uint64_t offset_bytes,
 			 uint64_t page_count);
-void place_runs(const struct paging_place *place, uint64_t offset_bytes, uint64_t page_count,
+void place_runs(const struct miniport_place *place, uint64_t offset_bytes, uint64_t page_count,
 		struct miniport_page_run runs_out[]);
 
 static inline uint64_t pages_of(uint64_t size_bytes)
@@ -141,7 +141,7 @@ struct pager_mdl {
 struct pager_window {
 	uint64_t address;
 	uint64_t page_count;
-	const struct paging_place *place; /* what it shows, from here on */
+	const struct miniport_place *place; /* what it shows, from here on */
 	uint64_t offset_bytes;
 };
 
@@ -151,10 +151,10 @@ struct pager_build {
 	NTSTATUS status;
 
 	uint64_t done_bytes; /* of the operation */
-	bool is_idle;        /* its allocation: the driver asked for that */
 
 	bool has_piece;
 	uint64_t piece_bytes;
+	struct miniport_paging_op op; /* of the piece, as the driver is told it */
 	struct pager_mdl *mdl;
 	struct pager_slot *slot;
 	struct pager_window windows[2];
@@ -179,15 +179,20 @@ void pager_build_again(struct pager *pager);
 /* Lets go of a piece that is not going to be finished. */
 void pager_build_abandon(struct pager *pager);
 
-/* For the two models: an MDL of a part of a place, in build.mdl. */
-MUST_CHECK NTSTATUS pager_build_mdl(struct pager *pager, const struct paging_place *place,
-				    uint64_t offset_bytes, uint64_t page_count);
+/* May the operation be divided? Else it is in one piece, whatever its size. */
+bool pager_op_has_pieces(const struct miniport_paging_op *op);
+
+/*
+ * For the two models: the part of `place` that this piece is about, by address of its segment or as
+ * an MDL, which is in build.mdl from then on.
+ */
+MUST_CHECK NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes,
+				      struct miniport_place *place);
 void pager_mdls_reclaim(struct pager *pager);
 
 /* ---- physical.c ---- */
 
 MUST_CHECK enum build_result physical_begin_piece(struct pager *pager);
-MUST_CHECK bool physical_step(struct pager *pager, struct miniport_paging_op *op_out);
 
 /* ---- pager_space.c ---- */
 
@@ -213,8 +218,9 @@ struct pager_space {
 	struct pager_slot *big;
 	uint32_t next_small;
 	uint32_t next_big;
-	struct miniport_pte *entries; /* of the piece that is being built … */
-	struct miniport_table_copy copies[MINIPORT_FEW_ENTRIES]; /* … and these */
+	struct miniport_pte *entries; /* of the piece that is being built */
+	void *driver_entries;         /* and of the update, as the driver reads them */
+	uint32_t driver_entry_count;
 
 	/* Writing all tables: which one comes next. */
 	struct paging_job job;
@@ -238,6 +244,8 @@ void pager_space_forget(struct pager *pager, uint64_t last_sequence);
 bool pager_space_is_visible(const struct pager *pager);
 
 MUST_CHECK enum build_result space_begin_piece(struct pager *pager);
+
+/* What lets the piece be seen, one step after the other. False: that was all. */
 MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_out);
 
 /* ---- job.c ---- */

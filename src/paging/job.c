@@ -12,7 +12,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "paging/internal.h"
 #include "trace/trace.h"
 
@@ -121,13 +120,8 @@ void pager_job_follow(struct paging_job *job)
 
 bool pager_job_is_following_locked(const struct pager *pager, const struct paging_job *job)
 {
-	const struct list *link;
-
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->changes) {
-		const struct paging_job *change =
-			container_of(link, struct paging_job, change_link);
-
+	list_each (const struct paging_job, change, &pager->changes, change_link) {
 		if (change->ticket > job->followed_ticket)
 			return false;
 		if (!change->tables || !job->follows || job->follows(job, change->tables))
@@ -148,19 +142,17 @@ bool pager_job_is_following(struct pager *pager, const struct paging_job *job)
 
 static bool has_table_op(const struct paging_job *job)
 {
-	return job->shares_tables && job->has_op &&
-	       (job->op.kind == PAGING_UPDATE_TABLE || job->op.kind == PAGING_COPY_ENTRIES);
+	return job->shares_tables && job->step == PAGING_OPERATION &&
+	       miniport_paging_is_on_tables(&job->op);
 }
 
 /* Who has one has stalled, or is at turn; and only the pager's thread stalls a job, or goes on. */
 bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *job)
 {
-	const struct list *link;
-
-	if (!job->shares_tables || job->has_op)
+	if (!job->shares_tables || job->step != PAGING_NONE)
 		return false;
-	list_for_each (link, &pager->stalled) {
-		if (has_table_op(container_of(link, struct paging_job, link)))
+	list_each (struct paging_job, each, &pager->stalled, link) {
+		if (has_table_op(each))
 			return true;
 	}
 	return false;
@@ -172,13 +164,8 @@ bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *
  */
 bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct paging_job *job)
 {
-	const struct list *link;
-
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->yielded) {
-		const struct paging_job *yielded =
-			container_of(link, struct paging_job, yield_link);
-
+	list_each (const struct paging_job, yielded, &pager->yielded, yield_link) {
 		if (yielded != job && job->changes_tables &&
 		    (!job->tables || job->tables == yielded->tables))
 			return true;
@@ -277,18 +264,16 @@ void pager_job_look_behind(struct pager *pager, struct paging_job *job)
 
 NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS status)
 {
-	struct list *before;
-
 	lock_acquire(&pager->lock);
 	if (NT_SUCCESS(job->status))
 		job->status = status;
 	status = job->status;
-	job->has_op = false;
+	job->step = PAGING_NONE;
 	atomic_store(&job->state, JOB_BUILT);
 	list_remove(&job->change_link);
 	list_remove(&job->yield_link);
 	list_remove(&job->link);
-	before = pager->built.prev;
+	struct list *before = pager->built.prev;
 	while (before != &pager->built &&
 	       container_of(before, struct paging_job, link)->last_sequence > job->last_sequence)
 		before = before->prev;
@@ -320,7 +305,6 @@ static struct paging_job *take_finished(struct pager *pager)
 static void tell_waits(struct pager *pager)
 {
 	struct list over;
-	struct list *link;
 
 	list_init(&over);
 	lock_acquire(&pager->lock);
@@ -335,11 +319,8 @@ static void tell_waits(struct pager *pager)
 		list_push_back(&over, &wait->link);
 	}
 	lock_release(&pager->lock);
-	while ((link = list_pop_front(&over)) != NULL) {
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
+	list_drain (struct sched_wait, wait, &over, link)
 		wait->over(wait);
-	}
 }
 
 bool pager_finish_job(struct pager *pager)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * layout.c - see layout.h.
- */
 #include "base/checked.h"
 #include "base/machine.h"
 #include "paging/layout.h"

@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "miniport/paging_name.h"
 #include "paging/internal.h"
 
 enum {
@@ -106,12 +105,8 @@ bool pager_may_build(struct pager *pager)
 
 static struct paging_job *first_stalled_locked(struct pager *pager)
 {
-	struct list *link;
-
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->stalled) {
-		struct paging_job *job = container_of(link, struct paging_job, link);
-
+	list_each (struct paging_job, job, &pager->stalled, link) {
 		if (job->last_sequence <= pager->retired_sequence &&
 		    !pager_job_is_following_locked(pager, job) &&
 		    !pager_job_must_not_ask(pager, job) &&
@@ -141,13 +136,10 @@ static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *
 /* Until the tables are written, nobody else is built. */
 static struct paging_job *next_ready_locked(struct pager *pager)
 {
-	struct list *link;
 	bool is_open = !pager->is_suspended && (!pager->has_space || pager->has_tables);
 
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->ready) {
-		struct paging_job *job = container_of(link, struct paging_job, link);
-
+	list_each (struct paging_job, job, &pager->ready, link) {
 		if (!NT_SUCCESS(fate_locked(pager, job)) ||
 		    (is_open && !pager_job_is_behind_yielded_locked(pager, job)) ||
 		    (is_tables_job(pager, job) && !pager->is_suspended))
@@ -269,8 +261,6 @@ static void build_some(struct pager *pager)
 static void enter_epoch(struct pager *pager)
 {
 	uint32_t epoch = atomic_load(&pager->epoch);
-	struct list *link;
-	struct list *following;
 
 	if (pager->built_epoch == epoch)
 		return;
@@ -278,9 +268,7 @@ static void enter_epoch(struct pager *pager)
 	pager->built_epoch = epoch;
 	lock_acquire(&pager->lock);
 	/* They have nothing left to wait for: to fail they need no turn. */
-	list_for_each_safe (link, following, &pager->stalled) {
-		struct paging_job *job = container_of(link, struct paging_job, link);
-
+	list_each_safe (struct paging_job, job, &pager->stalled, link) {
 		list_remove(&job->link);
 		atomic_store(&job->state, JOB_READY);
 		list_push_back(&pager->ready, &job->link);
@@ -429,7 +417,6 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 		      void *driver, struct sched_owner *system_owner, struct pager **pager_out)
 {
 	struct pager *pager = mem_zalloc(sizeof(*pager));
-	NTSTATUS status;
 
 	if (!pager)
 		return STATUS_NO_MEMORY;
@@ -441,7 +428,7 @@ NTSTATUS pager_create(const struct pager_config *config, const struct pager_driv
 		pager->config.buffer_count = PAGING_BUFFERS;
 	pager_init_lists(pager);
 
-	status = pager_buffers_init(pager);
+	NTSTATUS status = pager_buffers_init(pager);
 	if (NT_SUCCESS(status) && config->gpu_mmu)
 		status = pager_space_init(pager, config);
 	if (!NT_SUCCESS(status))
@@ -564,7 +551,7 @@ NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 		    pager->spare.used_bytes == 0 && multipass == before)
 			break;
 	} while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER && ++passes < TOLD_PASSES_MAX);
-	if (status == STATUS_SUCCESS || status == STATUS_NO_MEMORY)
+	if (status == STATUS_SUCCESS)
 		return status;
 	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_PAGING_ANSWER, NULL,
 		      "%s, which was only to be told, was answered with %s",

@@ -2,7 +2,7 @@
 /*
  * pager.h - moving bytes and writing page tables, through the driver and in order.
  *
- * A job is a row of operations (op.h) with a beginning and an end:
+ * A job is a row of operations (miniport/paging_op.h) with a beginning and an end:
  *
  *	create ▶ [others must be over first] ▶ queue ▶ built into buffers ▶ submitted ▶ done()
  *
@@ -30,12 +30,15 @@
 #include "base/attributes.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "paging/op.h"
+#include "miniport/work.h"
 #include "paging/stream.h"
 #include "sched/sched.h"
 
 struct pager;
 struct paging_job;
+
+/* One operation has so many entries of a page table at most, unless it is the same all over. */
+enum { PAGING_TABLE_ENTRIES = 512 };
 
 /* The hardware side, so that tests can be it. `pager_miniport_ops` is a miniport's (driver.c). */
 struct pager_driver_ops {
@@ -67,6 +70,14 @@ struct pager_table {
 	void *pointer;         /* for the CPU (host aperture included); NULL: it cannot see it */
 	void *room;            /* whoever gave it: its own */
 };
+
+/* The same, as an operation names it. */
+static inline struct miniport_place pager_table_place(const struct pager_table *table)
+{
+	return (struct miniport_place){ .segment = table->segment,
+					.offset_bytes = table->offset_bytes,
+					.pointer = table->pointer };
+}
 
 struct pager_config {
 	uint32_t buffer_bytes; /* as the driver reported */
@@ -124,6 +135,20 @@ void pager_destroy(struct pager *pager);
 
 /* ---- jobs ---- */
 
+/* What a job does next. */
+enum paging_step {
+	PAGING_NONE,      /* nothing: that was all of it */
+	PAGING_OPERATION, /* one more of the driver's */
+	PAGING_SETTLE,    /* waits until it has nothing with the hardware */
+	PAGING_FOLLOW,    /* waits until changes of tables that were queued before are built */
+};
+
+/* For rows that are operations only. */
+static inline enum paging_step paging_step_of(bool has_op)
+{
+	return has_op ? PAGING_OPERATION : PAGING_NONE;
+}
+
 struct paging_job {
 	/*
 	 * On the pager's thread, no lock held, once; the job is the caller's again. A failure:
@@ -133,11 +158,11 @@ struct paging_job {
 	void (*done)(struct paging_job *job, NTSTATUS status);
 
 	/*
-	 * Makes the next operation, or says that there is none: long rows need no memory. On the
-	 * pager's thread, no lock held. NULL: there are none, the job is an ordering point. What
+	 * Says what comes next, and makes the operation, in zeroes: long rows need no memory. On
+	 * the pager's thread, no lock held. NULL: nothing does, the job is an ordering point. What
 	 * an operation points at lives until done().
 	 */
-	bool (*next)(struct paging_job *job, struct paging_op *op_out);
+	enum paging_step (*next)(struct paging_job *job, struct miniport_paging_op *op_out);
 
 	/*
 	 * All of it was built: what is queued from now on is built behind it, and the hardware does
@@ -192,8 +217,8 @@ struct paging_job {
 	NTSTATUS status;
 
 	/* The pager's thread only: what was asked for and is not built yet. */
-	struct paging_op op;
-	bool has_op;
+	enum paging_step step;
+	struct miniport_paging_op op;
 };
 
 /* Zeroed; the functions above are set after it. */

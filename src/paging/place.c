@@ -7,10 +7,10 @@
 #include "paging/internal.h"
 
 /* Which run, and how far into it. */
-static uint32_t find_run(const struct paging_place *place, uint64_t offset_bytes,
+static uint32_t find_run(const struct miniport_place *place, uint64_t offset_bytes,
 			 uint64_t *page_out)
 {
-	uint64_t page = (place->first_byte + offset_bytes) >> MACHINE_PAGE_SHIFT;
+	uint64_t page = (place->offset_bytes + offset_bytes) >> MACHINE_PAGE_SHIFT;
 
 	for (uint32_t i = 0; i < place->run_count; i++) {
 		if (page < place->runs[i].count) {
@@ -24,10 +24,15 @@ static uint32_t find_run(const struct paging_place *place, uint64_t offset_bytes
 	return 0;
 }
 
-uint64_t place_page(const struct paging_place *place, uint64_t offset_bytes,
+uint64_t place_page(const struct miniport_place *place, uint64_t offset_bytes,
 		    uint64_t *pages_in_row_out)
 {
 	uint64_t page;
+
+	if (place->run_count == 0) {
+		*pages_in_row_out = UINT64_MAX;
+		return (place->offset_bytes + offset_bytes) >> MACHINE_PAGE_SHIFT;
+	}
 	uint32_t i = find_run(place, offset_bytes, &page);
 	uint64_t first = place->runs[i].first_pfn + page;
 	uint64_t end = place->runs[i].first_pfn + place->runs[i].count;
@@ -39,7 +44,7 @@ uint64_t place_page(const struct paging_place *place, uint64_t offset_bytes,
 	return first;
 }
 
-uint32_t place_run_count(const struct paging_place *place, uint64_t offset_bytes,
+uint32_t place_run_count(const struct miniport_place *place, uint64_t offset_bytes,
 			 uint64_t page_count)
 {
 	uint64_t page;
@@ -51,7 +56,7 @@ uint32_t place_run_count(const struct paging_place *place, uint64_t offset_bytes
 	return i - first + 1;
 }
 
-void place_runs(const struct paging_place *place, uint64_t offset_bytes, uint64_t page_count,
+void place_runs(const struct miniport_place *place, uint64_t offset_bytes, uint64_t page_count,
 		struct miniport_page_run runs_out[])
 {
 	uint64_t page;

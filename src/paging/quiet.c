@@ -24,14 +24,14 @@
 enum { CAPS_REQUIRE_IDLE = 1 << 5 };
 
 /* Some changes need it whatever the GPU says. */
-static bool needs_quiet(const struct pager *pager, const struct paging_op *op)
+static bool needs_quiet(const struct pager *pager, const struct paging_job *job)
 {
-	bool changes_tables = op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_COPY_ENTRIES;
+	const struct miniport_paging_op *op = &job->op;
 
-	if (!pager->has_space || !changes_tables)
+	if (!pager->has_space || !miniport_paging_is_on_tables(op) || job == &pager->space.job)
 		return false;
 	return (pager->space.mmu.flags & CAPS_REQUIRE_IDLE) ||
-	       (op->kind == PAGING_UPDATE_TABLE && op->update_table.needs_quiet);
+	       (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.needs_quiet);
 }
 
 /* True when nobody wants it any more: the caller releases. */
@@ -62,7 +62,7 @@ bool pager_is_quiet_for(struct pager *pager, struct paging_job *job)
 {
 	bool must_ask = false;
 
-	if (!needs_quiet(pager, &job->op))
+	if (!needs_quiet(pager, job))
 		return true;
 	lock_acquire(&pager->lock);
 	if (!job->needs_quiet) {

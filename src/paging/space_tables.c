@@ -225,11 +225,13 @@ static NTSTATUS make_slots(uint32_t count, uint64_t first_page, uint32_t window_
 	return STATUS_SUCCESS;
 }
 
-/* Room for the entries of any one update. */
+/* For the entries of any one update, in our words and in the driver's, which may have two each. */
 static NTSTATUS make_entries(struct pager_space *space)
 {
-	uint64_t most = 2ULL * space->layout.big_pages;
+	uint64_t most = PAGING_TABLE_ENTRIES;
 
+	if (most < 2ULL * space->layout.big_pages)
+		most = 2ULL * space->layout.big_pages;
 	if (most < 2ULL * space->layout.small_pages)
 		most = 2ULL * space->layout.small_pages;
 	for (uint32_t level = 0; level < space->mmu.level_count; level++) {
@@ -240,17 +242,18 @@ static NTSTATUS make_entries(struct pager_space *space)
 			most = below;
 	}
 	space->entries = mem_zalloc_array(most, sizeof(*space->entries));
-	return space->entries ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+	space->driver_entries = mem_zalloc_array(2 * most, MINIPORT_ENTRY_BYTES);
+	space->driver_entry_count = (uint32_t)(2 * most);
+	return space->entries && space->driver_entries ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 NTSTATUS pager_space_init(struct pager *pager, const struct pager_config *config)
 {
 	struct pager_space *space = &pager->space;
-	NTSTATUS status;
 
 	space->mmu = *config->gpu_mmu;
 	pager->has_space = true;
-	status = plan_space(pager);
+	NTSTATUS status = plan_space(pager);
 	for (uint32_t level = 0; NT_SUCCESS(status) && level < space->mmu.level_count; level++)
 		status = take_level(pager, level);
 	if (NT_SUCCESS(status))
@@ -281,6 +284,7 @@ void pager_space_finish(struct pager *pager)
 	mem_free(space->small);
 	mem_free(space->big);
 	mem_free(space->entries);
+	mem_free(space->driver_entries);
 	*space = (struct pager_space){ 0 };
 }
 
@@ -419,13 +423,11 @@ static struct miniport_paging_op write_part(const struct pager *pager, uint32_t 
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+		.place = pager_table_place(table),
 		.update_table = {
 			.level = space->level,
 			.mode = table->pointer ? MINIPORT_TABLE_CPU_VIRTUAL
 					       : MINIPORT_TABLE_GPU_PHYSICAL,
-			.cpu_table = table->pointer,
-			.segment = table->segment,
-			.offset_bytes = table->offset_bytes,
 			.entries = space->entries,
 			.first_index = first_index,
 			.count = count,
@@ -450,7 +452,7 @@ static void next_part(struct pager_space *space)
 }
 
 /* Leaves first: a table is whole before one points at it. */
-static bool next_op(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step next_op(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct pager *pager = job->pager;
 	struct pager_space *space = &pager->space;
@@ -459,15 +461,13 @@ static bool next_op(struct paging_job *job, struct paging_op *op_out)
 		uint32_t first_index;
 		uint32_t count = make_part(pager, &first_index);
 
-		if (count > 0) {
-			op_out->kind = PAGING_AS_IT_IS;
-			op_out->as_it_is = write_part(pager, first_index, count);
-		}
+		if (count > 0)
+			*op_out = write_part(pager, first_index, count);
 		next_part(space);
 		if (count > 0)
-			return true;
+			return PAGING_OPERATION;
 	}
-	return false;
+	return PAGING_NONE;
 }
 
 void pager_space_rewind(struct pager *pager, bool is_ending)

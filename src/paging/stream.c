@@ -7,7 +7,6 @@
  */
 #include <assert.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "paging/internal.h"
@@ -56,8 +55,7 @@ NTSTATUS pager_stream_create(struct pager *pager, uint32_t node, void *driver_co
 
 	assert(pager->has_space && !pager_is_current_thread(pager));
 	if (!stream)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a context's paging");
+		return refuse_no_memory("no memory for a context's paging");
 	pager_stream_begin(pager, stream, node, driver_context);
 	pager_space_set_root(pager, stream);
 	*stream_out = stream;
@@ -77,12 +75,8 @@ void pager_stream_destroy(struct pager_stream *stream)
 /* Nobody ends it before `visit` returns; one that is ending has nothing any more. */
 static void for_each(struct pager *pager, void (*visit)(struct pager_stream *stream))
 {
-	struct list *link;
-
 	lock_acquire(&pager->lock);
-	list_for_each (link, &pager->streams) {
-		struct pager_stream *stream = container_of(link, struct pager_stream, link);
-
+	list_each (struct pager_stream, stream, &pager->streams, link) {
 		if (stream->is_ending)
 			continue;
 		stream->hands++;

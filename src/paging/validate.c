@@ -4,16 +4,6 @@
  */
 #include "paging/internal.h"
 
-static uint32_t list_length(const struct list *head)
-{
-	const struct list *link;
-	uint32_t length = 0;
-
-	list_for_each (link, head)
-		length++;
-	return length;
-}
-
 static const char *check_jobs_locked(const struct pager *pager)
 {
 	uint32_t in_state[JOB_DONE + 1] = { 0 };
@@ -21,12 +11,9 @@ static const char *check_jobs_locked(const struct pager *pager)
 	uint32_t count = 0;
 	uint32_t changes = 0;
 	uint32_t quiet_jobs = 0;
-	struct list *link;
 
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->queued) {
-		const struct paging_job *job = container_of(link, struct paging_job, queued_link);
-
+	list_each (const struct paging_job, job, &pager->queued, queued_link) {
 		if (job->ticket <= ticket || job->ticket > pager->last_ticket)
 			return "jobs are not in the order of their tickets";
 		if (job->last_sequence > pager->submitted_sequence + 1 ||
@@ -60,12 +47,9 @@ static const char *check_jobs_locked(const struct pager *pager)
 static const char *check_built_locked(const struct pager *pager)
 {
 	uint64_t sequence = 0;
-	struct list *link;
 
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->built) {
-		const struct paging_job *job = container_of(link, struct paging_job, link);
-
+	list_each (const struct paging_job, job, &pager->built, link) {
 		if (job->last_sequence < sequence)
 			return "built jobs are not in the order of their packets";
 		sequence = job->last_sequence;
@@ -93,12 +77,9 @@ static const char *check_buffers_locked(const struct pager *pager)
 static const char *check_waits_locked(const struct pager *pager)
 {
 	uint64_t ticket = 0;
-	struct list *link;
 
 	lock_assert_held(&pager->lock);
-	list_for_each (link, &pager->waits) {
-		const struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
+	list_each (const struct sched_wait, wait, &pager->waits, link) {
 		if (wait->ticket < ticket || wait->ticket > pager->last_ticket)
 			return "waits are not in the order of their tickets";
 		ticket = wait->ticket;
@@ -129,10 +110,8 @@ bool pager_holds_clients(struct pager *pager)
 
 const char *pager_validate(struct pager *pager)
 {
-	const char *problem;
-
 	lock_acquire(&pager->lock);
-	problem = check_jobs_locked(pager);
+	const char *problem = check_jobs_locked(pager);
 	if (!problem)
 		problem = check_built_locked(pager);
 	if (!problem)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * page_pool.c - see page_pool.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -118,19 +115,18 @@ static NTSTATUS write_runs(struct page_set *set)
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS page_pool_take_large(struct ranges *from, uint64_t page_count, uint64_t granule_pages,
-			      const uint64_t *large_pages, enum page_pool_direction direction,
-			      struct page_set *set)
+NTSTATUS page_pool_take(struct ranges *from, uint64_t page_count, uint64_t granule_pages,
+			const uint64_t *large_pages, enum page_pool_direction direction,
+			struct page_set *set)
 {
 	const struct taking taking = { from, granule_pages, large_pages, direction };
 	struct page_set taken = { .run_count = 0 };
-	NTSTATUS status;
 
 	assert(set->run_count == 0 && from->unit_count <= UINT32_MAX);
 	assert(page_count > 0 && is_aligned(page_count, granule_pages));
 	if (page_count > ranges_free_units(from))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	status = take_pieces(&taking, page_count, &taken);
+	NTSTATUS status = take_pieces(&taking, page_count, &taken);
 	if (NT_SUCCESS(status))
 		status = write_runs(&taken);
 	if (!NT_SUCCESS(status)) {
@@ -139,12 +135,6 @@ NTSTATUS page_pool_take_large(struct ranges *from, uint64_t page_count, uint64_t
 	}
 	*set = taken;
 	return STATUS_SUCCESS;
-}
-
-NTSTATUS page_pool_take(struct ranges *from, uint64_t page_count, uint64_t granule_pages,
-			enum page_pool_direction direction, struct page_set *set)
-{
-	return page_pool_take_large(from, page_count, granule_pages, NULL, direction, set);
 }
 
 void page_pool_give(struct ranges *from, struct page_set *set)

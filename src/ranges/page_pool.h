@@ -40,19 +40,15 @@ enum page_pool_direction { PAGE_POOL_FROM_START, PAGE_POOL_FROM_END };
  * where the page tables have 64 KiB pages. `page_count` is such a multiple. All or none:
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY when there are too few, STATUS_NO_MEMORY when there is no memory
  * to write them down. `set` is empty, and stays so then.
+ *
+ * Placed so that large pages can show it where that is possible: all in one stretch that begins at
+ * a multiple of the largest of `large_pages` it fills (powers of two, ascending, 0 behind the last;
+ * NULL: there are none); else of a smaller one; else anywhere, with the pieces that are such
+ * multiples in front.
  */
 MUST_CHECK NTSTATUS page_pool_take(struct ranges *from, uint64_t page_count, uint64_t granule_pages,
-				   enum page_pool_direction direction, struct page_set *set);
-
-/*
- * The same, placed so that large pages can show it where that is possible: all in one stretch that
- * begins at a multiple of the largest of `large_pages` it fills (powers of two, ascending, 0 behind
- * the last); else of a smaller one; else as above, with the pieces that are such multiples in
- * front.
- */
-MUST_CHECK NTSTATUS page_pool_take_large(struct ranges *from, uint64_t page_count,
-					 uint64_t granule_pages, const uint64_t *large_pages,
-					 enum page_pool_direction direction, struct page_set *set);
+				   const uint64_t *large_pages, enum page_pool_direction direction,
+				   struct page_set *set);
 
 /* Empty afterwards. Accepts an empty one. */
 void page_pool_give(struct ranges *from, struct page_set *set);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ranges.c - see ranges.h.
- */
 #include <assert.h>
 #include <string.h>
 
@@ -289,13 +286,12 @@ static NTSTATUS range_take(struct ranges *ranges, struct range *range, uint64_t 
 static NTSTATUS take_fitting(struct ranges *ranges, const struct wish *wish,
 			     struct range **range_out)
 {
-	struct range *range;
 	uint64_t first;
 
 	assert(wish->count > 0 && is_power_of_two(wish->alignment));
 	if (wish->count > ranges->unit_count || wish->alignment > ranges->unit_count)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	range = find_fitting(ranges, wish, &first);
+	struct range *range = find_fitting(ranges, wish, &first);
 	if (!range)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	return range_take(ranges, range, first, wish->count, range_out);
@@ -320,7 +316,6 @@ NTSTATUS ranges_take_from_end(struct ranges *ranges, uint64_t count, uint64_t al
 static NTSTATUS take_searched(struct ranges *ranges, const struct wish *wish,
 			      struct range **range_out)
 {
-	struct range *range;
 	uint64_t place;
 
 	assert(wish->count > 0 && is_power_of_two(wish->alignment) &&
@@ -328,7 +323,7 @@ static NTSTATUS take_searched(struct ranges *ranges, const struct wish *wish,
 	if (wish->first >= wish->end || wish->count > wish->end - wish->first ||
 	    wish->alignment > ranges->unit_count)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	range = search(ranges, wish, &place);
+	struct range *range = search(ranges, wish, &place);
 	if (!range)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	return range_take(ranges, range, place, wish->count, range_out);
@@ -352,11 +347,9 @@ NTSTATUS ranges_take_from_end_within(struct ranges *ranges, uint64_t count, uint
 
 static struct range *zone_largest(const struct range_zone *zone)
 {
-	unsigned row;
-
 	if (zone->rows == 0)
 		return NULL;
-	row = 63 - (unsigned)__builtin_clzll(zone->rows);
+	unsigned row = 63 - (unsigned)__builtin_clzll(zone->rows);
 	return zone->lists[row][31 - __builtin_clz(zone->columns[row])];
 }
 
@@ -381,7 +374,6 @@ NTSTATUS ranges_take_piece(struct ranges *ranges, uint64_t count, uint64_t granu
 	struct wish wish = { granule, granule, 0, ranges->unit_count, is_from_end };
 	struct range *range = find_largest(ranges, is_from_end);
 	uint64_t first;
-	uint64_t units;
 
 	assert(count > 0 && is_power_of_two(granule) && is_aligned(count, granule));
 	if (granule > ranges->unit_count)
@@ -393,7 +385,7 @@ NTSTATUS ranges_take_piece(struct ranges *ranges, uint64_t count, uint64_t granu
 	wish.is_from_end = false;
 	if (!place_in(range, &wish, &first))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	units = align_down(range->first + range->count - first, granule);
+	uint64_t units = align_down(range->first + range->count - first, granule);
 	if (units > count) {
 		first += is_from_end ? units - count : 0;
 		units = count;

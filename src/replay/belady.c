@@ -99,13 +99,12 @@ static void make_room(struct belady *belady, uint64_t excess_bytes)
 	while (excess_bytes > 0) {
 		struct wait top = belady->heap[0];
 		uint64_t *resident_bytes = &belady->resident_bytes[top.allocation];
-		uint64_t bytes;
 
 		if (belady->nexts[top.allocation] != top.next_use || *resident_bytes == 0) {
 			heap_pop(belady);
 			continue;
 		}
-		bytes = *resident_bytes < excess_bytes ? *resident_bytes : excess_bytes;
+		uint64_t bytes = *resident_bytes < excess_bytes ? *resident_bytes : excess_bytes;
 		*resident_bytes -= bytes;
 		belady->used_bytes -= bytes;
 		excess_bytes -= bytes;

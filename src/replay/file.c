@@ -66,11 +66,10 @@ static struct id_slot *slot_of(struct id_slot *slots, size_t slot_count, uint64_
 static NTSTATUS reserve_slot(struct reader *reader)
 {
 	size_t slot_count = reader->slot_count ? 2 * reader->slot_count : 1024;
-	struct id_slot *slots;
 
 	if (2 * reader->ids < reader->slot_count)
 		return STATUS_SUCCESS;
-	slots = mem_zalloc_array(slot_count, sizeof(*slots));
+	struct id_slot *slots = mem_zalloc_array(slot_count, sizeof(*slots));
 	if (!slots)
 		return STATUS_NO_MEMORY;
 	for (size_t i = 0; i < reader->slot_count; i++) {
@@ -108,19 +107,17 @@ static bool number_behind(const char *line, const char *before, uint64_t *number
 
 static NTSTATUS add_created(struct reader *reader, uint64_t id, const char *line)
 {
-	struct id_slot *slot;
 	uint64_t size_bytes;
 	uint32_t allocation;
-	NTSTATUS status;
 
 	if (!number_behind(line, "\"size_bytes\":", &size_bytes) || size_bytes == 0)
 		return complain(reader, "an allocation is created without \"size_bytes\"");
 	if (!checked_add(reader->alive_bytes, size_bytes, &reader->alive_bytes))
 		return complain(reader, "allocations of more than 2^64 bytes");
-	status = reserve_slot(reader);
+	NTSTATUS status = reserve_slot(reader);
 	if (!NT_SUCCESS(status))
 		return status;
-	slot = slot_of(reader->slots, reader->slot_count, id);
+	struct id_slot *slot = slot_of(reader->slots, reader->slot_count, id);
 	if (slot->is_alive)
 		return complain(reader, "allocation 0x%" PRIx64 " is created a second time", id);
 	status = workload_add_allocation(reader->workload, size_bytes, &allocation);
@@ -203,13 +200,11 @@ NTSTATUS workload_read(const char *path, struct workload *workload_out, char *pr
 				 .problem = problem,
 				 .problem_bytes = problem_bytes };
 	FILE *file = fopen(path, "re");
-	NTSTATUS status;
-	int saved_errno;
 
 	if (!file)
 		return STATUS_NOT_FOUND;
-	status = read_lines(&reader, file);
-	saved_errno = errno;
+	NTSTATUS status = read_lines(&reader, file);
+	int saved_errno = errno;
 	mem_free(reader.slots);
 	fclose(file);
 	errno = saved_errno;

@@ -54,13 +54,12 @@ NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *
 {
 	struct run run = { .segment_bytes = segment_bytes };
 	struct replay_result result = { 0 };
-	NTSTATUS status;
 
 	run.entries =
 		mem_zalloc_array((size_t)workload->allocation_count + 1, sizeof(*run.entries));
 	if (!run.entries)
 		return STATUS_NO_MEMORY;
-	status = evict_set_init(&run.set, policy);
+	NTSTATUS status = evict_set_init(&run.set, policy);
 	if (!NT_SUCCESS(status))
 		goto free_entries;
 	for (uint32_t i = 0; i < workload->allocation_count; i++) {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fence_page.c - see fence_page.h.
- */
 #include <assert.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 
-#include "base/list.h"
-#include "base/lock.h"
+#include "base/client_call.h"
 #include "base/machine.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
+#include "ranges/client_arena.h"
 #include "sched/fence_page.h"
 
 struct fence_chunk {
@@ -17,13 +14,14 @@ struct fence_chunk {
 	struct list link; /* fence_pages.partial or .full */
 	uint64_t address;
 	unsigned char *window;
-	unsigned char *view;
+	unsigned char *view;         /* in this process; NULL: nobody looked */
+	struct client_places places; /* in others */
 	uint32_t free_count;
 	uint32_t holds;
 	uint16_t free_slots[]; /* as many as free_count says; the next one to take is the last */
 };
 
-struct fence_pages *fence_pages_create(uint32_t pages_per_chunk)
+struct fence_pages *fence_pages_create(uint32_t pages_per_chunk, bool is_elsewhere)
 {
 	struct fence_pages *pages = mem_zalloc(sizeof(*pages));
 
@@ -31,6 +29,7 @@ struct fence_pages *fence_pages_create(uint32_t pages_per_chunk)
 		return NULL;
 	pages->slots_per_chunk = pages_per_chunk * (uint32_t)MACHINE_PAGE_BYTES / FENCE_SLOT_BYTES;
 	assert(pages->slots_per_chunk <= UINT16_MAX);
+	pages->is_elsewhere = is_elsewhere;
 	lock_init(&pages->lock, LOCK_RANK_FENCE_PAGES, "fence pages");
 	list_init(&pages->partial);
 	list_init(&pages->full);
@@ -44,21 +43,50 @@ static uint64_t chunk_bytes(const struct fence_pages *pages)
 
 /* ---- chunks ---- */
 
-static bool chunk_map(struct fence_chunk *chunk, uint64_t size_bytes)
+static bool chunk_view(struct fence_chunk *chunk, uint64_t size_bytes)
 {
-	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, 0, UINT64_MAX, 0, &chunk->address)))
-		return false;
-	chunk->window = machine_to_pointer(chunk->address);
-	chunk->view = machine_show(NULL, chunk->address, size_bytes);
-	if (chunk->view && mprotect(chunk->view, size_bytes, PROT_READ) == 0)
+	unsigned char *view = machine_show(NULL, chunk->address, size_bytes);
+
+	if (view && mprotect(view, size_bytes, PROT_READ) == 0) {
+		chunk->view = view;
 		return true;
-	if (chunk->view)
-		munmap(chunk->view, size_bytes);
-	(void)!machine_free_contiguous(chunk->address);
+	}
+	if (view)
+		munmap(view, size_bytes);
 	return false;
 }
 
-static bool chunk_create_locked(struct fence_pages *pages)
+static NTSTATUS pages_take_locked(struct fence_pages *pages, uint64_t *address_out)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_assert_held(&pages->lock);
+	if (!pages->is_elsewhere)
+		return machine_alloc_contiguous(chunk_bytes(pages), 0, 0, UINT64_MAX, 0,
+						address_out);
+	if (!pages->bank)
+		status = machine_bank_create_shown(true, &pages->bank);
+	return NT_SUCCESS(status)
+		       ? machine_bank_run(pages->bank, chunk_bytes(pages) / MACHINE_PAGE_BYTES,
+					  UINT64_MAX, address_out)
+		       : status;
+}
+
+static NTSTATUS chunk_map_locked(struct fence_pages *pages, struct fence_chunk *chunk)
+{
+	NTSTATUS status = pages_take_locked(pages, &chunk->address);
+
+	lock_assert_held(&pages->lock);
+	if (!NT_SUCCESS(status))
+		return status;
+	chunk->window = machine_to_pointer(chunk->address);
+	if (pages->is_elsewhere || chunk_view(chunk, chunk_bytes(pages)))
+		return STATUS_SUCCESS;
+	(void)!machine_free_contiguous(chunk->address);
+	return STATUS_NO_MEMORY;
+}
+
+static NTSTATUS chunk_create_locked(struct fence_pages *pages)
 {
 	uint32_t slots = pages->slots_per_chunk;
 
@@ -66,10 +94,11 @@ static bool chunk_create_locked(struct fence_pages *pages)
 	struct fence_chunk *chunk =
 		mem_zalloc(sizeof(*chunk) + slots * sizeof(chunk->free_slots[0]));
 	if (!chunk)
-		return false;
-	if (!chunk_map(chunk, chunk_bytes(pages))) {
+		return STATUS_NO_MEMORY;
+	NTSTATUS status = chunk_map_locked(pages, chunk);
+	if (!NT_SUCCESS(status)) {
 		mem_free(chunk);
-		return false;
+		return status;
 	}
 	chunk->pages = pages;
 	/* The first slot is the last in the list. */
@@ -79,7 +108,7 @@ static bool chunk_create_locked(struct fence_pages *pages)
 	list_push_front(&pages->partial, &chunk->link);
 	pages->chunk_count++;
 	pages->empty_count++;
-	return true;
+	return STATUS_SUCCESS;
 }
 
 static void chunk_destroy_locked(struct fence_pages *pages, struct fence_chunk *chunk)
@@ -89,7 +118,9 @@ static void chunk_destroy_locked(struct fence_pages *pages, struct fence_chunk *
 	list_remove(&chunk->link);
 	pages->chunk_count--;
 	pages->empty_count--;
-	munmap(chunk->view, chunk_bytes(pages));
+	if (chunk->view)
+		munmap(chunk->view, chunk_bytes(pages));
+	client_places_finish(&chunk->places);
 	(void)!machine_free_contiguous(chunk->address);
 	mem_free(chunk);
 }
@@ -104,6 +135,7 @@ static void pages_destroy(struct fence_pages *pages)
 	assert(list_is_empty(&pages->full));
 	lock_release(&pages->lock);
 	lock_finish(&pages->lock);
+	machine_bank_destroy(pages->bank);
 	mem_free(pages);
 }
 
@@ -136,7 +168,9 @@ static void slot_take_locked(struct fence_pages *pages, struct fence_slot *slot)
 	pages->taken++;
 	*slot = (struct fence_slot){
 		.value = (_Atomic uint64_t *)(void *)(chunk->window + offset),
-		.view = (const uint64_t *)(const void *)(chunk->view + offset),
+		.view = pages->is_elsewhere
+				? NULL
+				: (const uint64_t *)(const void *)(chunk->view + offset),
 		.physical_address = chunk->address + offset,
 		.chunk = chunk,
 	};
@@ -146,15 +180,60 @@ NTSTATUS fence_slot_take(struct fence_pages *pages, uint64_t value, struct fence
 {
 	lock_acquire(&pages->lock);
 	assert(!pages->is_closed);
-	bool has_room = !list_is_empty(&pages->partial) || chunk_create_locked(pages);
-	if (has_room)
+	NTSTATUS status =
+		list_is_empty(&pages->partial) ? chunk_create_locked(pages) : STATUS_SUCCESS;
+	if (NT_SUCCESS(status))
 		slot_take_locked(pages, slot_out);
 	lock_release(&pages->lock);
-	if (!has_room)
-		return STATUS_NO_MEMORY;
+	if (!NT_SUCCESS(status))
+		return status;
 	/* Nobody knows it yet. */
 	atomic_store_explicit(slot_out->value, value, memory_order_relaxed);
 	return STATUS_SUCCESS;
+}
+
+/* Its pages never change. */
+static NTSTATUS chunk_note_locked(struct fence_chunk *chunk, struct client_arena *arena,
+				  uint64_t *address_out)
+{
+	const struct fence_pages *pages = chunk->pages;
+	uint64_t page_count = chunk_bytes(pages) / MACHINE_PAGE_BYTES;
+	struct client_place *place;
+
+	lock_assert_held(&pages->lock);
+	if (!pages->bank)
+		return STATUS_NOT_SUPPORTED;
+	NTSTATUS status = client_places_find(&chunk->places, arena, page_count, &place);
+	if (NT_SUCCESS(status))
+		status = client_call_add_run(machine_bank_file(pages->bank),
+					     machine_bank_page(chunk->address), page_count);
+	if (NT_SUCCESS(status))
+		status = client_place_note(place, 1, false);
+	if (NT_SUCCESS(status))
+		*address_out = client_place_address(place);
+	return status;
+}
+
+NTSTATUS fence_slot_show(const struct fence_slot *slot, struct client_arena *arena,
+			 const uint64_t **view_out)
+{
+	struct fence_chunk *chunk = slot->chunk;
+	struct fence_pages *pages = chunk->pages;
+	uint64_t address = 0;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&pages->lock);
+	if (arena)
+		status = chunk_note_locked(chunk, arena, &address);
+	else if (!chunk->view && !chunk_view(chunk, chunk_bytes(pages)))
+		status = STATUS_NO_MEMORY;
+	else
+		address = (uintptr_t)chunk->view;
+	lock_release(&pages->lock);
+	if (NT_SUCCESS(status))
+		*view_out = (const uint64_t *)(uintptr_t)(address + slot->physical_address -
+							  chunk->address);
+	return status;
 }
 
 void fence_slot_give(struct fence_slot *slot)
@@ -215,18 +294,14 @@ struct fence_pages_usage fence_pages_usage(struct fence_pages *pages)
 
 static const char *chunks_validate_locked(const struct fence_pages *pages)
 {
+	lock_assert_held(&pages->lock);
 	const struct list *const lists[] = { &pages->partial, &pages->full };
 	uint32_t chunks = 0;
 	uint32_t empty = 0;
 	uint32_t taken = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct list *link;
-
-		list_for_each (link, lists[i]) {
-			const struct fence_chunk *chunk =
-				container_of(link, struct fence_chunk, link);
-
+		list_each (const struct fence_chunk, chunk, lists[i], link) {
 			if ((chunk->free_count == 0) != (lists[i] == &pages->full))
 				return "a chunk of fences is full and offered, or the other way";
 			chunks++;

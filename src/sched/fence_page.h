@@ -14,6 +14,10 @@
  * Who sees a page sees every slot in it: fences of one process share pages, a fence that can be
  * opened by others has pages of its own.
  *
+ * Clients in other processes map a file with nothing else in it: one of the process, one of each fence
+ * that others may open. It is sealed so that they can only read, and cannot be punched then: pages
+ * that come free serve the same process again, and the file ends as a whole (base/machine_bank.h).
+ *
  * Locks: fence_pages.lock guards the chunks. It is held in the system calls that make and end one.
  */
 #ifndef SCHED_FENCE_PAGE_H
@@ -33,11 +37,14 @@ enum {
 	FENCE_CHUNK_PAGES = 16, /* of a process's own fences */
 };
 
+struct client_arena;
 struct fence_chunk;
+struct machine_bank;
 
 /* Its fields are fence_page.c's; lock guards them. */
 struct fence_pages {
 	uint32_t slots_per_chunk;
+	bool is_elsewhere; /* clients in other processes see them */
 
 	struct lock lock;    /* LOCK_RANK_FENCE_PAGES */
 	struct list partial; /* chunks with free slots */
@@ -46,24 +53,36 @@ struct fence_pages {
 	uint32_t empty_count; /* chunks with nothing but free slots; 0 or 1 at rest */
 	uint32_t taken;
 	bool is_closed;
+	struct machine_bank *bank; /* where chunks are; NULL: none yet, or the machine's own */
 };
 
 struct fence_slot {
 	_Atomic uint64_t *value;   /* the kernel's; NULL: no slot */
-	const uint64_t *view;      /* the client's: reading only */
+	const uint64_t *view;      /* the client's in this process: reading only; NULL: elsewhere */
 	uint64_t physical_address; /* of the value; its page is the machine's */
 	struct fence_chunk *chunk;
 };
 
 /* Takes no pages yet. NULL when there is no memory. */
-MUST_CHECK struct fence_pages *fence_pages_create(uint32_t pages_per_chunk);
+MUST_CHECK struct fence_pages *fence_pages_create(uint32_t pages_per_chunk, bool is_elsewhere);
 
 /* The owner needs no more slots; the pages go with the last slot. Accepts NULL. */
 void fence_pages_close(struct fence_pages *pages);
 
-/* A slot whose value is `value`. STATUS_NO_MEMORY, not refused, when there is none. */
+/*
+ * A slot whose value is `value`. Not refused: STATUS_NO_MEMORY, or STATUS_INSUFFICIENT_RESOURCES, when
+ * there is no file for it.
+ */
 MUST_CHECK NTSTATUS fence_slot_take(struct fence_pages *pages, uint64_t value,
 				    struct fence_slot *slot_out);
+
+/*
+ * Where a client reads it: in another process that has this arena, whose call is told what to show
+ * there, or in this one (NULL). Not refused: STATUS_NO_MEMORY; STATUS_GRAPHICS_NO_VIDEO_MEMORY, no
+ * addresses are left; STATUS_NOT_SUPPORTED, it is in memory that no other process may map.
+ */
+MUST_CHECK NTSTATUS fence_slot_show(const struct fence_slot *slot, struct client_arena *arena,
+				    const uint64_t **view_out);
 
 /* Accepts a zeroed slot. */
 void fence_slot_give(struct fence_slot *slot);

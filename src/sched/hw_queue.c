@@ -24,11 +24,6 @@
 
 enum { FUTILE_HW_RESETS_MAX = 2 }; /* then it is not the engine alone */
 
-static struct sched_queue *queue_of_hw_link(struct list *link)
-{
-	return container_of(link, struct sched_queue, hw_link);
-}
-
 void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node,
 			 const struct sched_hw_identity *identity)
 {
@@ -64,13 +59,12 @@ static bool is_late_locked(const struct sched_queue *queue)
 uint64_t hw_deadline_locked(const struct sched_node *node)
 {
 	uint64_t deadline_ns = CLOCK_FOREVER;
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return CLOCK_FOREVER;
-	list_for_each (link, &node->hw_queues) {
-		uint64_t queue_ns = queue_deadline_locked(queue_of_hw_link(link));
+	list_each (struct sched_queue, each, &node->hw_queues, hw_link) {
+		uint64_t queue_ns = queue_deadline_locked(each);
 
 		if (queue_ns < deadline_ns)
 			deadline_ns = queue_ns;
@@ -81,11 +75,9 @@ uint64_t hw_deadline_locked(const struct sched_node *node)
 /* What the hardware could not do anything about does not count. */
 static void restart_clocks_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues)
-		queue_of_hw_link(link)->hw_moved_ns = clock_now_ns();
+	list_each (struct sched_queue, each, &node->hw_queues, hw_link)
+		each->hw_moved_ns = clock_now_ns();
 	if (node->hw_outstanding > 0)
 		tdr_watch_locked(node->sched);
 }
@@ -181,13 +173,10 @@ RARE static void judge_progress_locked(struct sched_queue *queue, uint64_t progr
 
 void hw_look_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
 	if (node->hw_outstanding == 0)
 		return;
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		uint64_t progress = atomic_load(queue->hw.progress);
 
 		if (UNLIKELY(progress < queue->hw_seen || progress > queue->hw_given))
@@ -200,12 +189,8 @@ void hw_look_locked(struct sched_node *node)
 /* Something is over, by its fence, that nobody has looked for. */
 static struct sched_queue *find_unseen_locked(const struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (!list_is_empty(&queue->hw_submitted) &&
 		    packet_of_node_link(queue->hw_submitted.next)->progress <=
 			    atomic_load(queue->hw.progress))
@@ -246,11 +231,9 @@ static void abort_queue_locked(struct sched_node *node, struct sched_queue *queu
 
 void hw_abort_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues)
-		abort_queue_locked(node, queue_of_hw_link(link));
+	list_each (struct sched_queue, each, &node->hw_queues, hw_link)
+		abort_queue_locked(node, each);
 }
 
 /* ---- whose ---- */
@@ -262,19 +245,13 @@ static bool is_among(const void *name, const void *const names[2])
 
 static struct sched_queue *find_locked(const struct sched_node *node, const void *name)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (is_among(name, queue->hw.queue_names))
 			return queue;
 	}
 	/* Of a context with several queues: one that has something. */
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (is_among(name, queue->hw.context_names) && !list_is_empty(&queue->hw_submitted))
 			return queue;
 	}
@@ -320,12 +297,9 @@ void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 static struct sched_owner *only_owner_locked(const struct sched_node *node, bool is_late)
 {
 	struct sched_owner *owner = NULL;
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (list_is_empty(&queue->hw_submitted) || queue->owner->is_system ||
 		    (is_late && !is_late_locked(queue)))
 			continue;
@@ -368,17 +342,15 @@ static const struct sched_fault *blamed_fault_locked(const struct sched *sched)
 void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, bool is_collateral)
 {
 	struct sched *sched = owner->sched;
-	const struct sched_fault *fault;
-	struct list *link;
 
 	sched_lock(sched);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
-		list_for_each (link, &sched->nodes[i].hw_queues) {
-			if (is_among(context, queue_of_hw_link(link)->hw.context_names))
-				hit_queue_locked(queue_of_hw_link(link));
+		list_each (struct sched_queue, each, &sched->nodes[i].hw_queues, hw_link) {
+			if (is_among(context, each->hw.context_names))
+				hit_queue_locked(each);
 		}
 	}
-	fault = is_collateral ? NULL : blamed_fault_locked(sched);
+	const struct sched_fault *fault = is_collateral ? NULL : blamed_fault_locked(sched);
 	owner_lose_and_tell_locked(owner, is_collateral ? SCHED_STATE_RESET : tdr_state_of(fault),
 				   fault);
 	sched_wake_thread_locked(sched);
@@ -388,12 +360,8 @@ void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, boo
 
 static void abort_hit_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (!queue->is_hit || list_is_empty(&queue->hw_submitted))
 			continue;
 		node->was_hw_hit = true;
@@ -403,11 +371,9 @@ static void abort_hit_locked(struct sched_node *node)
 
 static void note_late_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues)
-		queue_of_hw_link(link)->was_hw_late = is_late_locked(queue_of_hw_link(link));
+	list_each (struct sched_queue, each, &node->hw_queues, hw_link)
+		each->was_hw_late = is_late_locked(each);
 }
 
 /*
@@ -417,12 +383,9 @@ static void note_late_locked(struct sched_node *node)
 static bool is_futile_locked(struct sched_node *node)
 {
 	bool is_futile = false;
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->hw_queues) {
-		struct sched_queue *queue = queue_of_hw_link(link);
-
+	list_each (struct sched_queue, queue, &node->hw_queues, hw_link) {
 		if (list_is_empty(&queue->hw_submitted) ||
 		    (node->was_hw_hit && !queue->was_hw_late))
 			continue;

@@ -118,7 +118,7 @@ struct sched {
 	/* Set at creation. */
 	struct sched_config config;
 	const struct sched_gpu_ops *ops;
-	void *gpu;
+	struct miniport *gpu;
 	struct sched_listener listener;
 	void *listener_context;
 	struct thread *thread;
@@ -179,6 +179,7 @@ void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint
 
 static inline bool owner_is_suspended_locked(const struct sched_owner *owner)
 {
+	lock_assert_held(&owner->sched->lock);
 	return owner->suspensions > 0 || (!owner->is_system && owner->sched->client_holds > 0);
 }
 

@@ -67,11 +67,10 @@ static const char *expected_text(const struct sched_node *node, char *text, size
 bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint32_t fence)
 {
 	char expected[64];
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->submitted) {
-		if (packet_of_node_link(link)->fence == fence)
+	list_each (struct sched_packet, each, &node->submitted, node_link) {
+		if (each->fence == fence)
 			return true;
 	}
 	if (is_recent(fence, node->excused_fence))

@@ -197,7 +197,6 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 {
 	struct list given;
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
 	list_init(&given);
@@ -210,9 +209,9 @@ void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 			list_push_front(&given, &packet->node_link);
 	}
 	/* Oldest first: so they line up as they were. */
-	while ((link = list_pop_front(&given))) {
-		if (packet_of_node_link(link)->queue != ran)
-			queue_place_locked(packet_of_node_link(link)->queue);
+	list_drain (struct sched_packet, packet, &given, node_link) {
+		if (packet->queue != ran)
+			queue_place_locked(packet->queue);
 	}
 	if (ran) {
 		queue_unplace_locked(ran); /* it may stand there with what was not submitted yet */
@@ -224,13 +223,11 @@ void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 
 void node_abort_locked(struct sched_node *node)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
 	while (!list_is_empty(&node->submitted))
 		node_abort_packet_locked(node, packet_of_node_link(node->submitted.next));
-	while ((link = list_pop_front(&node->returned)))
-		packet_over_locked(packet_of_node_link(link), SCHED_ABORTED);
+	list_drain (struct sched_packet, packet, &node->returned, node_link)
+		packet_over_locked(packet, SCHED_ABORTED);
 	hw_abort_locked(node);
 	node->completed_fence = node->last_fence;
 	mistake_excuse_locked(node, node->last_fence);
@@ -469,14 +466,12 @@ static struct sched_packet *node_next_locked(const struct sched_node *node)
 
 static bool node_wants_preemption_locked(const struct sched_node *node)
 {
-	const struct sched_queue *best;
-
 	lock_assert_held(&node->sched->lock);
 	if (node->preemption.is_wanted || preempt_is_needed_locked(node))
 		return true;
 	if (!node_is_free_locked(node))
 		return false;
-	best = ready_set_best(&node->ready);
+	const struct sched_queue *best = ready_set_best(&node->ready);
 	return best && preempt_is_due_locked(node, best);
 }
 

@@ -29,6 +29,14 @@ void sched_owner_init(struct sched_owner *owner, struct sched *sched, bool is_sy
 	sched_unlock(sched);
 }
 
+void sched_owner_show(struct sched_owner *owner, _Atomic uint64_t *word)
+{
+	sched_lock(owner->sched);
+	owner->shown = word;
+	atomic_store(word, atomic_load(&owner->is_lost) ? 0 : SCHED_OWNER_ACTIVE);
+	sched_unlock(owner->sched);
+}
+
 void sched_owner_finish(struct sched_owner *owner)
 {
 	struct sched *sched = owner->sched;
@@ -58,14 +66,14 @@ uint64_t sched_owner_tickets(const struct sched_owner *owner)
 
 bool owner_lose_locked(struct sched_owner *owner)
 {
-	struct list *link;
-
 	lock_assert_held(&owner->sched->lock);
 	if (owner->is_system || atomic_load(&owner->is_lost))
 		return false;
 	atomic_store(&owner->is_lost, true);
-	list_for_each (link, &owner->queues)
-		queue_cancel_locked(container_of(link, struct sched_queue, owner_link));
+	if (owner->shown)
+		atomic_store(owner->shown, 0);
+	list_each (struct sched_queue, each, &owner->queues, owner_link)
+		queue_cancel_locked(each);
 	sched_changed_locked(owner->sched);
 	return true;
 }
@@ -135,11 +143,9 @@ void sched_owner_drain(struct sched_owner *owner)
 
 static void owner_placed_anew_locked(struct sched_owner *owner)
 {
-	struct list *link;
-
 	lock_assert_held(&owner->sched->lock);
-	list_for_each (link, &owner->queues)
-		queue_place_locked(container_of(link, struct sched_queue, owner_link));
+	list_each (struct sched_queue, each, &owner->queues, owner_link)
+		queue_place_locked(each);
 }
 
 /* What runs may have to stop for it. */
@@ -195,12 +201,8 @@ static void collect_over_locked(struct sched *sched, const struct list *places, 
 
 static bool has_clients_work_locked(const struct sched *sched)
 {
-	const struct list *link;
-
 	lock_assert_held(&sched->lock);
-	list_for_each (link, &sched->owners) {
-		const struct sched_owner *owner = container_of(link, struct sched_owner, link);
-
+	list_each (const struct sched_owner, owner, &sched->owners, link) {
 		if (!owner->is_system && !list_is_empty(&owner->submitted))
 			return true;
 	}
@@ -239,25 +241,22 @@ void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
 	atomic_fetch_sub(&owner->pending, 1);
 }
 
-/* Behind those for the same or an earlier ticket: who comes last is mostly the last. */
-static void waits_insert_locked(struct list *waits, struct sched_wait *wait)
+/*
+ * Behind those for the same or an earlier ticket: who comes last is mostly the last. False when there
+ * is nothing to wait for.
+ */
+static bool wait_joins_locked(const struct sched *sched, const struct list *places,
+			      struct list *waits, uint64_t ticket, struct sched_wait *wait)
 {
 	struct list *before = waits->prev;
 
-	while (before != waits &&
-	       container_of(before, struct sched_wait, link)->ticket > wait->ticket)
-		before = before->prev;
-	list_insert_between(&wait->link, before, before->next);
-}
-
-/* False when there is nothing to wait for. */
-static bool wait_joins_locked(const struct list *places, struct list *waits, uint64_t ticket,
-			      struct sched_wait *wait)
-{
+	lock_assert_held(&sched->lock);
 	if (oldest_ticket(places) > ticket)
 		return false;
 	wait->ticket = ticket;
-	waits_insert_locked(waits, wait);
+	while (before != waits && container_of(before, struct sched_wait, link)->ticket > ticket)
+		before = before->prev;
+	list_insert_between(&wait->link, before, before->next);
 	return true;
 }
 
@@ -267,7 +266,8 @@ void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched
 
 	if (UNLIKELY(!sched_owner_is_idle(owner))) {
 		sched_lock(owner->sched);
-		waits = wait_joins_locked(&owner->packets, &owner->waits, ticket, wait);
+		waits = wait_joins_locked(owner->sched, &owner->packets, &owner->waits, ticket,
+					  wait);
 		sched_unlock(owner->sched);
 	}
 	if (!waits)
@@ -285,7 +285,7 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 
 	if (UNLIKELY(!sched_owner_is_idle(owner))) {
 		sched_lock(owner->sched);
-		waits = wait_joins_locked(&owner->submitted, &owner->submitted_waits,
+		waits = wait_joins_locked(owner->sched, &owner->submitted, &owner->submitted_waits,
 					  owner->last_submitted_ticket, wait);
 		sched_unlock(owner->sched);
 	}
@@ -297,12 +297,8 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 
 static void clients_placed_anew_locked(struct sched *sched)
 {
-	struct list *link;
-
 	lock_assert_held(&sched->lock);
-	list_for_each (link, &sched->owners) {
-		struct sched_owner *owner = container_of(link, struct sched_owner, link);
-
+	list_each (struct sched_owner, owner, &sched->owners, link) {
 		if (!owner->is_system)
 			owner_placed_anew_locked(owner);
 	}

@@ -15,7 +15,6 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "sched/internal.h"
 #include "sched/serial.h"
 #include "trace/trace.h"

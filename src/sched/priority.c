@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * priority.c - see priority.h.
- */
 #include <assert.h>
 
 #include "sched/priority.h"
@@ -12,7 +9,8 @@ uint32_t priority_level_of(const struct sched_queue *queue)
 	if (queue->owner->is_system)
 		return PRIORITY_SYSTEM;
 	assert(queue->priority >= PRIORITY_LOWEST && queue->priority <= PRIORITY_HIGHEST);
-	return (uint32_t)(queue->priority - PRIORITY_LOWEST);
+	return (uint32_t)((queue->owner->process_class - PRIORITY_CLASS_LOWEST) * PRIORITY_STEPS +
+			  queue->priority - PRIORITY_LOWEST);
 }
 
 void ready_set_init(struct ready_set *set)
@@ -64,15 +62,13 @@ bool ready_set_has_equal(const struct ready_set *set, const struct sched_queue *
 struct sched_queue *ready_set_best(const struct ready_set *set)
 {
 	const struct list *level = highest_level(set);
-	struct list *link;
 
 	if (!level)
 		return NULL;
 	struct sched_queue *first = container_of(level->next, struct sched_queue, ready_link);
 	if (!first->owner->process)
 		return first;
-	list_for_each (link, level) {
-		struct sched_queue *queue = container_of(link, struct sched_queue, ready_link);
+	list_each (struct sched_queue, queue, level, ready_link) {
 		if (queue->in_process_priority > 0 &&
 		    queue->owner->process == first->owner->process)
 			return queue;

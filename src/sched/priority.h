@@ -5,6 +5,7 @@
  * Levels, higher first:
  *
  *	the kernel's own work
+ *	by the class of the process
  *	by the priority of the context
  *
  * Within a level queues take turns, one packet each, so that nobody waits for ever. A queue with
@@ -25,7 +26,10 @@ enum {
 	PRIORITY_LOWEST = -7,
 	PRIORITY_HIGHEST = 7,
 	PRIORITY_STEPS = PRIORITY_HIGHEST - PRIORITY_LOWEST + 1,
-	PRIORITY_SYSTEM = PRIORITY_STEPS,
+	PRIORITY_CLASS_LOWEST = -2, /* 0 is that of a process of which nothing was said */
+	PRIORITY_CLASS_HIGHEST = 3,
+	PRIORITY_CLASSES = PRIORITY_CLASS_HIGHEST - PRIORITY_CLASS_LOWEST + 1,
+	PRIORITY_SYSTEM = PRIORITY_CLASSES * PRIORITY_STEPS,
 	PRIORITY_LEVELS = PRIORITY_SYSTEM + 1,
 };
 

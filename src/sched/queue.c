@@ -360,8 +360,7 @@ static NTSTATUS queue_is_open_locked(const struct sched_queue *queue)
 			      queue->owner->lost_state ? sched_state_words(queue->owner->lost_state)
 						       : "");
 	if (queue->is_ending)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
-			      "the queue was destroyed during the call");
+		return invalid(RULE_API_HANDLE, NULL, "the queue was destroyed during the call");
 	return STATUS_SUCCESS;
 }
 
@@ -373,9 +372,9 @@ static NTSTATUS queue_accepts_locked(const struct sched_queue *queue,
 	lock_assert_held(&queue->sched->lock);
 	if (NT_SUCCESS(status) && queue_is_hw(queue) && packet->kind == SCHED_WORK &&
 	    packet->progress <= queue->last_progress)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "HwQueueProgressFenceId",
-			      "is %" PRIu64 ", and %" PRIu64 " was submitted to this queue before",
-			      packet->progress, queue->last_progress);
+		return invalid(RULE_API_VALUE, "HwQueueProgressFenceId",
+			       "is %" PRIu64 ", and %" PRIu64 " was submitted to this queue before",
+			       packet->progress, queue->last_progress);
 	return status;
 }
 
@@ -540,13 +539,31 @@ void sched_queue_kick(struct sched_queue *queue)
 }
 
 /* After what decides about its turn has changed, or about what should stop for others. */
-static void queue_placed_anew_unlock(struct sched_queue *queue)
+static void queue_place_anew_locked(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
 	queue_place_locked(queue);
 	node_invite_locked(sched_node_of(queue));
 	turns_watch_locked(sched_node_of(queue));
+}
+
+static void queue_placed_anew_unlock(struct sched_queue *queue)
+{
+	lock_assert_held(&queue->sched->lock);
+	queue_place_anew_locked(queue);
 	sched_unlock(queue->sched);
+}
+
+void sched_owner_set_class(struct sched_owner *owner, int32_t process_class)
+{
+	assert(process_class >= PRIORITY_CLASS_LOWEST && process_class <= PRIORITY_CLASS_HIGHEST);
+	sched_lock(owner->sched);
+	if (owner->process_class != process_class) {
+		owner->process_class = process_class;
+		list_each (struct sched_queue, queue, &owner->queues, owner_link)
+			queue_place_anew_locked(queue);
+	}
+	sched_unlock(owner->sched);
 }
 
 void sched_queue_set_priority(struct sched_queue *queue, int32_t priority)

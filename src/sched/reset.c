@@ -19,8 +19,6 @@
  *
  * Where Windows stops with a bug check, the adapter is lost: nothing else would ever end.
  */
-#include <assert.h>
-#include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -117,7 +115,6 @@ static uint64_t all_nodes(const struct sched *sched)
 static void preempt_dependents_relock(struct sched_node *node, uint64_t nodes)
 {
 	struct sched *sched = node->sched;
-	uint64_t deadline_ns;
 
 	lock_assert_held(&node->sched->lock);
 	if (!sched->config.is_preemption_aware)
@@ -128,7 +125,7 @@ static void preempt_dependents_relock(struct sched_node *node, uint64_t nodes)
 			preempt_request_relock(&sched->nodes[i]);
 		}
 	}
-	deadline_ns = clock_deadline(DEPENDENT_DELAY_NS);
+	uint64_t deadline_ns = clock_deadline(DEPENDENT_DELAY_NS);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
 		const struct sched_node *other = &sched->nodes[i];
 

@@ -9,7 +9,6 @@
  * Wake-ups are given when the lock is let go: who is woken finds it free.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -72,12 +71,8 @@ bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns)
 
 void sched_tell_lost_relock(struct sched *sched)
 {
-	struct list *link;
-
 	lock_assert_held(&sched->lock);
-	while ((link = list_pop_front(&sched->lost))) {
-		struct sched_owner *owner = container_of(link, struct sched_owner, lost_link);
-
+	list_drain (struct sched_owner, owner, &sched->lost, lost_link) {
 		sched->told = owner;
 		sched_unlock(sched);
 		if (sched->listener.owner_lost)
@@ -92,11 +87,9 @@ void sched_tell_lost_relock(struct sched *sched)
 
 void sched_on_fence_written(struct sched *sched)
 {
-	struct list *link;
-
 	sched_lock(sched);
-	list_for_each (link, &sched->owners)
-		container_of(link, struct sched_owner, link)->has_written = true;
+	list_each (struct sched_owner, each, &sched->owners, link)
+		each->has_written = true;
 	sched->has_written = true;
 	sched_wake_thread_locked(sched);
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
@@ -107,12 +100,8 @@ void sched_on_fence_written(struct sched *sched)
 
 static struct sched_owner *next_written_locked(struct sched *sched)
 {
-	struct list *link;
-
 	lock_assert_held(&sched->lock);
-	list_for_each (link, &sched->owners) {
-		struct sched_owner *owner = container_of(link, struct sched_owner, link);
-
+	list_each (struct sched_owner, owner, &sched->owners, link) {
 		if (owner->has_written)
 			return owner;
 	}
@@ -218,9 +207,9 @@ static void sched_init(struct sched *sched, const struct sched_config *config,
 		node_init(&sched->nodes[i], sched, i);
 }
 
-NTSTATUS sched_create(const struct sched_config *config, const struct sched_gpu_ops *ops, void *gpu,
-		      const struct sched_listener *listener, void *listener_context,
-		      struct sched **sched_out)
+NTSTATUS sched_create(const struct sched_config *config, const struct sched_gpu_ops *ops,
+		      struct miniport *gpu, const struct sched_listener *listener,
+		      void *listener_context, struct sched **sched_out)
 {
 	assert(config->node_count > 0 && config->node_count <= SCHED_NODES_MAX);
 	struct sched *sched =
@@ -268,30 +257,20 @@ void sched_destroy(struct sched *sched)
 void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
 			      uint32_t guilty_state, uint32_t state)
 {
-	struct list *link;
-	struct list *following;
-
 	lock_assert_held(&sched->lock);
-	list_for_each_safe (link, following, &sched->owners) {
-		struct sched_owner *owner = container_of(link, struct sched_owner, link);
-
+	list_each_safe (struct sched_owner, owner, &sched->owners, link) {
 		owner_lose_and_tell_locked(owner, owner == guilty ? guilty_state : state, NULL);
 	}
 }
 
 void sched_cancel_kernels_locked(struct sched *sched)
 {
-	struct list *owner_link;
-	struct list *link;
-
 	lock_assert_held(&sched->lock);
-	list_for_each (owner_link, &sched->owners) {
-		struct sched_owner *owner = container_of(owner_link, struct sched_owner, link);
-
+	list_each (struct sched_owner, owner, &sched->owners, link) {
 		if (!owner->is_system)
 			continue;
-		list_for_each (link, &owner->queues)
-			queue_cancel_locked(container_of(link, struct sched_queue, owner_link));
+		list_each (struct sched_queue, each, &owner->queues, owner_link)
+			queue_cancel_locked(each);
 	}
 }
 
@@ -370,10 +349,9 @@ void sched_unquiesce(struct sched *sched)
 struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t number)
 {
 	struct sched_node *node = &sched->nodes[number];
-	struct sched_node_statistics statistics;
 
 	sched_lock(sched);
-	statistics = node->statistics;
+	struct sched_node_statistics statistics = node->statistics;
 	if (node->outstanding > 0)
 		statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
 	sched_unlock(sched);

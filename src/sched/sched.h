@@ -40,6 +40,7 @@
 #include "base/refusal.h"
 #include "base/status.h"
 
+struct miniport;
 struct sched;
 struct sched_owner;
 struct sched_packet;
@@ -72,28 +73,32 @@ struct sched_fault {
 	uint32_t bind_entry;
 };
 
-/* Filled in for a miniport by sched/gpu.c, and by tests for a GPU turned by hand. No lock held. */
+/* Filled in for a miniport by sched/gpu.c, and by tests for a GPU turned by hand, which stands in its
+ * place. No lock held. */
 struct sched_gpu_ops {
-	void (*preempt)(void *gpu, uint32_t node, uint32_t preemption_fence);
-	bool (*query_current_fence)(void *gpu, uint32_t node, uint32_t *fence_out);
-	uint64_t (*dependent_nodes)(void *gpu, uint32_t node);
-	bool (*is_responsive)(void *gpu, uint32_t node);
-	NTSTATUS (*reset_node)(void *gpu, uint32_t node, uint32_t *last_aborted_out);
+	void (*preempt)(struct miniport *gpu, uint32_t node, uint32_t preemption_fence);
+	bool (*query_current_fence)(struct miniport *gpu, uint32_t node, uint32_t *fence_out);
+	uint64_t (*dependent_nodes)(struct miniport *gpu, uint32_t node);
+	bool (*is_responsive)(struct miniport *gpu, uint32_t node);
+	NTSTATUS (*reset_node)(struct miniport *gpu, uint32_t node, uint32_t *last_aborted_out);
 	/*
 	 * The same for hardware queues: meanwhile sched_on_hw_context_hit() is called for every
 	 * context that lost what it had. What was not hit goes on when it is resumed.
 	 */
-	NTSTATUS (*reset_hw_node)(void *gpu, uint32_t node);
-	NTSTATUS (*resume_hw_node)(void *gpu, uint32_t node);
-	void (*collect_debug_info)(void *gpu, uint32_t reason, uint32_t node);
-	bool (*reset_adapter)(void *gpu);   /* DxgkDdiResetFromTimeout */
-	bool (*restart_adapter)(void *gpu); /* DxgkDdiRestartFromTimeout */
+	NTSTATUS (*reset_hw_node)(struct miniport *gpu, uint32_t node);
+	NTSTATUS (*resume_hw_node)(struct miniport *gpu, uint32_t node);
+	void (*collect_debug_info)(struct miniport *gpu, uint32_t reason, uint32_t node);
+	bool (*reset_adapter)(struct miniport *gpu);   /* DxgkDdiResetFromTimeout */
+	bool (*restart_adapter)(struct miniport *gpu); /* DxgkDdiRestartFromTimeout */
 	/* What the hardware says of this node from now on is dropped, or no longer dropped. */
-	void (*ignore_events)(void *gpu, uint32_t node, bool is_ignored);
-	void (*flush_events)(void *gpu); /* no event of before is delivered after it returns */
+	void (*ignore_events)(struct miniport *gpu, uint32_t node, bool is_ignored);
+	void (*flush_events)(
+		struct miniport *gpu); /* no event of before is delivered after it returns */
 	/* What the driver said of this node cannot be; any thread, DPC included. May be NULL. */
-	void (*report)(void *gpu, enum rule rule, uint32_t node, const char *sentence);
+	void (*report)(struct miniport *gpu, enum rule rule, uint32_t node, const char *sentence);
 };
+
+extern const struct sched_gpu_ops sched_gpu_miniport;
 
 enum { SCHED_NODES_MAX = 64 };
 
@@ -149,7 +154,7 @@ struct sched_listener {
 };
 
 MUST_CHECK NTSTATUS sched_create(const struct sched_config *config, const struct sched_gpu_ops *ops,
-				 void *gpu, const struct sched_listener *listener,
+				 struct miniport *gpu, const struct sched_listener *listener,
 				 void *listener_context, struct sched **sched_out);
 
 /* Every owner is gone. Accepts NULL. */
@@ -257,6 +262,7 @@ struct sched_owner {
 	uint32_t process_id; /* for logs and traces */
 
 	/* Guarded by the scheduler's lock; what is atomic is read freely. */
+	int32_t process_class;       /* PRIORITY_CLASS_LOWEST to …_HIGHEST */
 	struct list link;            /* all owners */
 	struct list queues;          /* sched_queue.owner_link */
 	struct list packets;         /* sched_place.link: not retired, oldest first */
@@ -268,6 +274,7 @@ struct sched_owner {
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
 	_Atomic bool is_lost;
+	_Atomic uint64_t *shown; /* the same for who reads it elsewhere; NULL: nobody */
 
 	bool has_written; /* the listener is to be told that a fence may have been reached */
 
@@ -289,6 +296,16 @@ static inline bool sched_owner_is_idle(const struct sched_owner *owner)
 
 /* A look: how many packets it has queued since its beginning, which is the number of the last. */
 uint64_t sched_owner_tickets(const struct sched_owner *owner);
+
+/* Its work goes before that of lower classes, whatever their priorities. */
+void sched_owner_set_class(struct sched_owner *owner, int32_t process_class);
+
+/*
+ * *word is SCHED_OWNER_ACTIVE until it is lost, and 0 from then on, before anybody learns of it who asks.
+ * Good until sched_owner_finish().
+ */
+#define SCHED_OWNER_ACTIVE UINT64_C(1)
+void sched_owner_show(struct sched_owner *owner, _Atomic uint64_t *word);
 
 /* Its queues are gone. */
 void sched_owner_finish(struct sched_owner *owner);

@@ -278,14 +278,10 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 static const struct sched_owner *faulted_owner_locked(const struct sched_node *node,
 						      const struct sched_fault *fault)
 {
-	struct list *link;
-
 	lock_assert_held(&node->sched->lock);
 	if (fault->is_hw)
 		return hw_faulted_owner_locked(node, fault);
-	list_for_each (link, &node->submitted) {
-		const struct sched_packet *packet = packet_of_node_link(link);
-
+	list_each (const struct sched_packet, packet, &node->submitted, node_link) {
 		if (fault->is_fence_valid && packet->fence == fault->fence)
 			return packet->queue->owner;
 	}
@@ -411,11 +407,8 @@ void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t 
 
 static void run_forced_relock(struct sched *sched)
 {
-	struct list *link;
-
 	lock_assert_held(&sched->lock);
-	while ((link = list_pop_front(&sched->forced))) {
-		struct forced *forced = container_of(link, struct forced, link);
+	list_drain (struct forced, forced, &sched->forced, link) {
 		struct reset_cause cause = { .why = "a reset was asked for",
 					     .scope = scope_locked(&sched->nodes[forced->node]) };
 

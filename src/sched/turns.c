@@ -31,13 +31,10 @@ void turns_watch_locked(struct sched_node *node)
 static bool has_equal_behind_locked(const struct sched_node *node, const struct sched_queue *runs)
 {
 	uint32_t level = priority_level_of(runs);
-	struct list *link;
 
 	lock_assert_held(&node->sched->lock);
-	list_for_each (link, &node->submitted) {
-		const struct sched_queue *queue = packet_of_node_link(link)->queue;
-
-		if (queue != runs && priority_level_of(queue) >= level)
+	list_each (const struct sched_packet, packet, &node->submitted, node_link) {
+		if (packet->queue != runs && priority_level_of(packet->queue) >= level)
 			return true;
 	}
 	return false;
@@ -72,14 +69,12 @@ static uint64_t turn_end_locked(const struct sched_node *node)
 
 static uint64_t node_deadline_locked(struct sched_node *node)
 {
-	uint64_t now_ns;
-
 	lock_assert_held(&node->sched->lock);
 	if (!node->is_contended)
 		return CLOCK_FOREVER;
 	if (somebody_waits_locked(node))
 		return turn_end_locked(node);
-	now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	if (node->contended_until_ns == CLOCK_FOREVER)
 		node->contended_until_ns = now_ns + node->sched->config.quantum_ns;
 	if (node->contended_until_ns > now_ns)

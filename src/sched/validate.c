@@ -11,16 +11,6 @@
 			return what;                                                               \
 	} while (0)
 
-static uint32_t list_length(const struct list *head)
-{
-	const struct list *link;
-	uint32_t length = 0;
-
-	list_for_each (link, head)
-		length++;
-	return length;
-}
-
 /* Submitted, and neither completed nor given back nor aborted. */
 static uint64_t with_hardware(const struct sched_packet_counts *counts)
 {
@@ -32,19 +22,13 @@ static const char *validate_hw_queues(const struct sched_node *node)
 {
 	uint32_t outstanding = 0;
 	uint32_t never_late = 0;
-	struct list *link;
 
-	list_for_each (link, &node->hw_queues) {
-		const struct sched_queue *queue = container_of(link, struct sched_queue, hw_link);
-		const struct list *packet_link;
+	list_each (const struct sched_queue, queue, &node->hw_queues, hw_link) {
 		uint64_t newest = 0;
 
 		CHECK(queue->hw.progress && queue->node == node->number,
 		      "a hardware queue is none, or on another node");
-		list_for_each (packet_link, &queue->hw_submitted) {
-			const struct sched_packet *packet =
-				container_of(packet_link, struct sched_packet, node_link);
-
+		list_each (const struct sched_packet, packet, &queue->hw_submitted, node_link) {
 			CHECK(packet->queue == queue && packet->state == PACKET_SUBMITTED,
 			      "a hardware queue has a packet that is not submitted to it");
 			CHECK(packet->progress > newest, "the progress of packets does not grow");
@@ -66,7 +50,6 @@ static const char *validate_node(const struct sched_node *node)
 {
 	const struct sched_config *config = &node->sched->config;
 	uint32_t newest = node->completed_fence;
-	struct list *link;
 
 	CHECK(!node->is_busy, "somebody has a baton");
 	CHECK(!node->is_deaf, "a node is being reset");
@@ -75,9 +58,7 @@ static const char *validate_node(const struct sched_node *node)
 	CHECK(node->outstanding == with_hardware(&node->statistics.clients) +
 					   with_hardware(&node->statistics.system),
 	      "the statistics of a node do not add up");
-	list_for_each (link, &node->submitted) {
-		const struct sched_packet *packet = packet_of_node_link(link);
-
+	list_each (const struct sched_packet, packet, &node->submitted, node_link) {
 		CHECK(packet->state == PACKET_SUBMITTED, "a submitted packet is not submitted");
 		CHECK(packet->queue->node == node->number, "a packet is on another node");
 		CHECK(packet->fence != 0, "a packet has the id of nobody");
@@ -87,9 +68,7 @@ static const char *validate_node(const struct sched_node *node)
 		newest = packet->fence;
 	}
 	CHECK(!serial_is_after(newest, node->last_fence), "a fence id was never given");
-	list_for_each (link, &node->returned) {
-		const struct sched_packet *packet = packet_of_node_link(link);
-
+	list_each (const struct sched_packet, packet, &node->returned, node_link) {
 		CHECK(packet->state == PACKET_RETURNED && packet->keeps_fence,
 		      "a returned packet does not keep its id");
 		CHECK(serial_is_after(packet->fence, node->completed_fence),
@@ -152,11 +131,9 @@ static const char *validate_queue(const struct sched_queue *queue, struct packet
 static const char *validate_row(const struct list *places, const struct list *waits,
 				uint64_t last_ticket)
 {
-	const struct list *link;
 	uint64_t ticket = 0;
 
-	list_for_each (link, places) {
-		const struct sched_place *place = container_of(link, struct sched_place, link);
+	list_each (const struct sched_place, place, places, link) {
 		CHECK(place->ticket > ticket, "tickets do not grow");
 		ticket = place->ticket;
 	}
@@ -173,11 +150,9 @@ static const char *validate_owner(const struct sched_owner *owner)
 {
 	const char *problem = NULL;
 	struct packet_count count = { 0 };
-	struct list *link;
 
-	list_for_each (link, &owner->queues) {
-		problem =
-			validate_queue(container_of(link, struct sched_queue, owner_link), &count);
+	list_each (struct sched_queue, each, &owner->queues, owner_link) {
+		problem = validate_queue(each, &count);
 		if (problem)
 			return problem;
 	}
@@ -196,7 +171,6 @@ static const char *validate_owner(const struct sched_owner *owner)
 static const char *validate_locked(struct sched *sched)
 {
 	const char *problem = NULL;
-	struct list *link;
 
 	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++) {
@@ -204,9 +178,9 @@ static const char *validate_locked(struct sched *sched)
 		if (!problem)
 			problem = validate_hw_queues(&sched->nodes[i]);
 	}
-	list_for_each (link, &sched->owners) {
+	list_each (struct sched_owner, each, &sched->owners, link) {
 		if (!problem)
-			problem = validate_owner(container_of(link, struct sched_owner, link));
+			problem = validate_owner(each);
 	}
 	CHECK(problem || list_is_empty(&sched->over), "a wait is over, and nobody was told");
 	CHECK(problem || list_is_empty(&sched->lost), "a loss was not told");
@@ -233,10 +207,9 @@ uint32_t sched_owner_suspensions(struct sched_owner *owner)
 
 struct sched_holds sched_holds(struct sched *sched)
 {
-	struct sched_holds holds;
-
 	sched_lock(sched);
-	holds = (struct sched_holds){ .nodes = sched->holds, .clients = sched->client_holds };
+	struct sched_holds holds =
+		(struct sched_holds){ .nodes = sched->holds, .clients = sched->client_holds };
 	if (sched->is_stopped || sched->dead)
 		holds.nodes = 0;
 	for (uint32_t i = 0; i < sched->config.node_count; i++)
@@ -249,16 +222,10 @@ void sched_owner_for_each_packet(struct sched_owner *owner,
 				 void (*look)(void *context, struct sched_packet *packet),
 				 void *context)
 {
-	struct list *queue_link;
-	struct list *link;
-
 	sched_lock(owner->sched);
-	list_for_each (queue_link, &owner->queues) {
-		struct sched_queue *queue =
-			container_of(queue_link, struct sched_queue, owner_link);
-
-		list_for_each (link, &queue->packets)
-			look(context, container_of(link, struct sched_packet, link));
+	list_each (struct sched_queue, queue, &owner->queues, owner_link) {
+		list_each (struct sched_packet, each, &queue->packets, link)
+			look(context, each);
 	}
 	sched_unlock(owner->sched);
 }

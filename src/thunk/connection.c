@@ -9,13 +9,16 @@
  * No lock: loading it twice finds the same library, and the table it hands out is constant.
  */
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cancel.h"
 #include "base/refusal.h"
 #include "thunk/connection.h"
+#include "thunk/loopback.h"
+#include "thunk/remote.h"
 #include "wire/call.h"
+#include "wire/server_link.h"
 
 _Atomic(const struct dxgk_embed *) connection_kernel;
 
@@ -24,11 +27,15 @@ static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 {
 	const struct dxgk_embed *(*enter)(void);
 	const char *socket = getenv("DXGK_SOCKET");
+	char path[128]; /* more than a socket's can be, and little of a small stack */
+	const char *wire = getenv("DXGK_WIRE"); /* for tests */
 
-	if (socket && *socket) {
-		*status_out = refuse(STATUS_NOT_SUPPORTED, RULE_SYS_SERVER, "DXGK_SOCKET",
-				     "is set, and this build has no server to connect to");
-		return NULL;
+	if (server_link_choose(socket, path, sizeof(path)) == SERVER_AT_PATH) {
+		const struct dxgk_embed *server = remote_connect(path, status_out);
+
+		if (server)
+			atomic_store_explicit(&connection_kernel, server, memory_order_release);
+		return server;
 	}
 	/* Never unloaded: its threads and the drivers' would not survive that. */
 	void *library = dlopen("libdxgk.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -44,6 +51,8 @@ static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 				     "libdxgk.so.0 and libdxcore.so are not of the same build");
 		return NULL;
 	}
+	if (wire && strcmp(wire, "loopback") == 0)
+		found = loopback_around(found);
 	atomic_store_explicit(&connection_kernel, found, memory_order_release);
 	return found;
 }

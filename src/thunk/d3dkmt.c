@@ -44,6 +44,27 @@ EXPORTED NTSTATUS APIENTRY D3DKMTShareObjectsInternal(D3DKMT_SHAREOBJECTS *args)
 	return connection_call(CALL_share_objects, args);
 }
 
+EXPORTED NTSTATUS APIENTRY
+D3DKMTSetProcessSchedulingPriorityClass(HANDLE hProcess, D3DKMT_SCHEDULINGPRIORITYCLASS Class)
+{
+	struct wire_process_class args = { hProcess, Class };
+
+	return connection_call(CALL_set_process_scheduling_priority_class, &args);
+}
+
+EXPORTED NTSTATUS APIENTRY
+D3DKMTGetProcessSchedulingPriorityClass(HANDLE hProcess, D3DKMT_SCHEDULINGPRIORITYCLASS *pClass)
+{
+	struct wire_process_class args = { .hProcess = hProcess };
+	/* Without a place for the answer it is asked without a struct, and refused as that. */
+	NTSTATUS status =
+		connection_call(CALL_get_process_scheduling_priority_class, pClass ? &args : NULL);
+
+	if (pClass && NT_SUCCESS(status))
+		*pClass = args.Class;
+	return status;
+}
+
 EXPORTED VOID APIENTRY D3DKMTCloseDxCoreDevice(VOID)
 {
 	connection_close();

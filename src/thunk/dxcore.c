@@ -11,7 +11,7 @@
 #include "base/attributes.h"
 #include "thunk/dxcore.h"
 
-const GUID dxcore_iid_unknown = { 0, 0, 0, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
+static const GUID iid_unknown = { 0, 0, 0, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
 static const GUID iid_factory = {
 	0x78ee5945, 0xc36e, 0x4b13, { 0xa6, 0x69, 0x00, 0x5d, 0xd1, 0x1c, 0x0f, 0x06 }
 };
@@ -21,17 +21,22 @@ const GUID dxcore_iid_list = {
 
 /* ---- lists ---- */
 
-static HRESULT list_query_interface(struct dxcore_list *self, const GUID *iid, void **out)
+HRESULT dxcore_query(void *self, _Atomic uint32_t *references, const GUID *own, const GUID *iid,
+		     void **out)
 {
 	if (!out)
 		return E_POINTER;
 	*out = NULL;
-	if (!iid ||
-	    (!dxcore_guid_is(iid, &dxcore_iid_list) && !dxcore_guid_is(iid, &dxcore_iid_unknown)))
+	if (!iid || (!dxcore_guid_is(iid, own) && !dxcore_guid_is(iid, &iid_unknown)))
 		return E_NOINTERFACE;
-	atomic_fetch_add(&self->references, 1);
+	atomic_fetch_add(references, 1);
 	*out = self;
 	return S_OK;
+}
+
+static HRESULT list_query_interface(struct dxcore_list *self, const GUID *iid, void **out)
+{
+	return dxcore_query(self, &self->references, &dxcore_iid_list, iid, out);
 }
 
 static ULONG list_add_ref(struct dxcore_list *self)
@@ -84,13 +89,11 @@ static bool list_is_stale(struct dxcore_list *self)
 
 static HRESULT list_get_factory(struct dxcore_list *self, const GUID *iid, void **out)
 {
-	(void)self;
 	return dxcore_factory_get(iid, out);
 }
 
 static bool list_is_preference_supported(struct dxcore_list *self, uint32_t preference)
 {
-	(void)self;
 	return preference <= PREFER_HIGH_PERFORMANCE;
 }
 
@@ -157,15 +160,7 @@ struct dxcore_factory {
 
 static HRESULT factory_query_interface(struct dxcore_factory *self, const GUID *iid, void **out)
 {
-	if (!out)
-		return E_POINTER;
-	*out = NULL;
-	if (!iid ||
-	    (!dxcore_guid_is(iid, &iid_factory) && !dxcore_guid_is(iid, &dxcore_iid_unknown)))
-		return E_NOINTERFACE;
-	atomic_fetch_add(&self->references, 1);
-	*out = self;
-	return S_OK;
+	return dxcore_query(self, &self->references, &iid_factory, iid, out);
 }
 
 static ULONG factory_add_ref(struct dxcore_factory *self)
@@ -234,7 +229,6 @@ static HRESULT factory_create_adapter_list(struct dxcore_factory *self, uint32_t
 {
 	struct dxcore_list *list = NULL;
 
-	(void)self;
 	if (!out)
 		return E_POINTER;
 	*out = NULL;
@@ -254,7 +248,6 @@ static HRESULT factory_get_adapter_by_luid(struct dxcore_factory *self, const LU
 {
 	struct dxcore_adapter *adapter;
 
-	(void)self;
 	if (!out)
 		return E_POINTER;
 	*out = NULL;
@@ -266,7 +259,6 @@ static HRESULT factory_get_adapter_by_luid(struct dxcore_factory *self, const LU
 
 static bool factory_is_notification_supported(struct dxcore_factory *self, uint32_t type)
 {
-	(void)self;
 	return type < NOTIFICATION_COUNT;
 }
 
@@ -274,13 +266,11 @@ static HRESULT factory_register_notification(struct dxcore_factory *self, void *
 					     uint32_t type, dxcore_callback callback, void *context,
 					     uint32_t *cookie_out)
 {
-	(void)self;
 	return dxcore_register(object, type, callback, context, cookie_out);
 }
 
 static HRESULT factory_unregister_notification(struct dxcore_factory *self, uint32_t cookie)
 {
-	(void)self;
 	return dxcore_unregister(cookie);
 }
 

@@ -187,13 +187,15 @@ HRESULT dxcore_factory_get(const GUID *iid, void **out);
 HRESULT dxcore_result(NTSTATUS status);
 
 bool dxcore_guid_is(const GUID *guid, const GUID *other);
+/* IUnknown::QueryInterface of what has one interface besides. */
+HRESULT dxcore_query(void *self, _Atomic uint32_t *references, const GUID *own, const GUID *iid,
+		     void **out);
 
 /* As the factory's methods of these names; see dxcore_notification.c. */
 HRESULT dxcore_register(void *object, uint32_t type, dxcore_callback callback, void *context,
 			uint32_t *cookie_out);
 HRESULT dxcore_unregister(uint32_t cookie);
 
-extern const GUID dxcore_iid_unknown;
 extern const GUID dxcore_iid_list;
 extern const GUID dxcore_iid_adapter;
 

@@ -130,15 +130,7 @@ static NTSTATUS ask_everything(D3DKMT_HANDLE handle, struct dxcore_adapter *adap
 
 static HRESULT adapter_query_interface(struct dxcore_adapter *self, const GUID *iid, void **out)
 {
-	if (!out)
-		return E_POINTER;
-	*out = NULL;
-	if (!iid || (!dxcore_guid_is(iid, &dxcore_iid_adapter) &&
-		     !dxcore_guid_is(iid, &dxcore_iid_unknown)))
-		return E_NOINTERFACE;
-	atomic_fetch_add(&self->references, 1);
-	*out = self;
-	return S_OK;
+	return dxcore_query(self, &self->references, &dxcore_iid_adapter, iid, out);
 }
 
 static ULONG adapter_add_ref(struct dxcore_adapter *self)
@@ -352,15 +344,12 @@ static HRESULT adapter_get_property_size(struct dxcore_adapter *self, uint32_t w
 
 static bool adapter_is_query_state_supported(struct dxcore_adapter *self, uint32_t state)
 {
-	(void)self;
 	return state < STATE_COUNT;
 }
 
 /* No driver is ever replaced while the kernel runs. */
 static HRESULT query_driver_update(const void *details, D3DKMT_HANDLE handle, void *data)
 {
-	(void)details;
-	(void)handle;
 	*(bool *)data = false;
 	return S_OK;
 }
@@ -368,7 +357,6 @@ static HRESULT query_driver_update(const void *details, D3DKMT_HANDLE handle, vo
 static HRESULT query_budget(const void *details, D3DKMT_HANDLE handle, void *data)
 {
 	struct dxcore_budget_question question;
-	struct dxcore_budget budget;
 
 	memcpy(&question, details, sizeof(question));
 	D3DKMT_QUERYVIDEOMEMORYINFO query = {
@@ -379,7 +367,7 @@ static HRESULT query_budget(const void *details, D3DKMT_HANDLE handle, void *dat
 	HRESULT result = dxcore_result(D3DKMTQueryVideoMemoryInfo(&query));
 	if (result != S_OK)
 		return result;
-	budget = (struct dxcore_budget){
+	struct dxcore_budget budget = {
 		.budget = query.Budget,
 		.usage = query.CurrentUsage,
 		.available_for_reservation = query.AvailableForReservation,
@@ -423,25 +411,17 @@ static HRESULT adapter_query_state(struct dxcore_adapter *self, uint32_t state,
 /* DXCore has none that could be set. */
 static bool adapter_is_set_state_supported(struct dxcore_adapter *self, uint32_t state)
 {
-	(void)self;
-	(void)state;
 	return false;
 }
 
 static HRESULT adapter_set_state(struct dxcore_adapter *self, uint32_t state, size_t details_bytes,
 				 const void *details, size_t size_bytes, const void *data)
 {
-	(void)self;
-	(void)details_bytes;
-	(void)details;
-	(void)size_bytes;
-	(void)data;
 	return state < STATE_COUNT ? DXGI_ERROR_UNSUPPORTED : DXGI_ERROR_INVALID_CALL;
 }
 
 static HRESULT adapter_get_factory(struct dxcore_adapter *self, const GUID *iid, void **out)
 {
-	(void)self;
 	return dxcore_factory_get(iid, out);
 }
 
@@ -486,9 +466,8 @@ static HRESULT adapter_create(LUID luid, struct dxcore_adapter **adapter_out)
 	adapter->luid = luid;
 	NTSTATUS status = D3DKMTOpenAdapterFromLuid(&open);
 	if (NT_SUCCESS(status)) {
-		D3DKMT_CLOSEADAPTER done = { open.hAdapter };
 		status = ask_everything(open.hAdapter, adapter);
-		D3DKMTCloseAdapter(&done);
+		adapter_close(open.hAdapter);
 	}
 	if (!NT_SUCCESS(status)) {
 		adapter_free(adapter);

@@ -192,8 +192,6 @@ static HRESULT register_object(struct registration *registration, void *object,
 HRESULT dxcore_register(void *object, uint32_t type, dxcore_callback callback, void *context,
 			uint32_t *cookie_out)
 {
-	struct registration *registration;
-
 	if (cookie_out)
 		*cookie_out = 0;
 	if (!cookie_out || !callback)
@@ -202,7 +200,7 @@ HRESULT dxcore_register(void *object, uint32_t type, dxcore_callback callback, v
 		return DXGI_ERROR_INVALID_CALL;
 	if (!object)
 		return E_INVALIDARG;
-	registration = calloc(1, sizeof(*registration));
+	struct registration *registration = calloc(1, sizeof(*registration));
 	if (!registration)
 		return E_OUTOFMEMORY;
 	registration->type = type;

@@ -7,7 +7,6 @@
  * Locks: none. `trace_session` says whether there is a trace; ring.c explains how its end and the
  * threads that still write agree.
  */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -114,20 +113,19 @@ static void tell_refusal(const struct dxgk_refusal *refusal)
 	trace_refusal(refusal->call, refusal->rule, refusal->reason, refusal->status);
 }
 
-/* Creates or empties it; false with errno. Only one process writes to a file at a time. */
-static bool open_file(const char *path)
+/* Empties and keeps it; false with errno, and it is closed. Only one process writes to a file at a time. */
+static bool keep_file(int descriptor)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd < 0)
+	if (descriptor < 0)
 		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || (ftruncate(fd, 0) != 0 && errno != EINVAL)) {
+	if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 ||
+	    (ftruncate(descriptor, 0) != 0 && errno != EINVAL)) {
 		int saved_errno = errno;
-		close(fd);
+		close(descriptor);
 		errno = saved_errno;
 		return false;
 	}
-	return own_fd_keep(fd, &file);
+	return own_fd_keep(descriptor, &file);
 }
 
 static void warn_start(const char *path)
@@ -137,16 +135,12 @@ static void warn_start(const char *path)
 				      : strerror(errno));
 }
 
-bool trace_start(const char *path)
+static bool start_to(int descriptor, const char *name)
 {
-	if (atomic_exchange(&is_file_open, true)) {
-		log_warn("trace: %s: a trace is already running", path);
-		return false;
-	}
-	file_path = strdup(path);
-	if (!file_path || !open_file(path)) {
-		warn_start(path);
-		goto free_path;
+	file_path = strdup(name);
+	if (!keep_file(descriptor) || !file_path) {
+		warn_start(name);
+		goto close_file;
 	}
 	if (!spool_open()) {
 		warn_start("temporary file");
@@ -157,10 +151,31 @@ bool trace_start(const char *path)
 
 close_file:
 	own_fd_close(&file);
-free_path:
 	free(file_path);
 	file_path = NULL;
 	atomic_store(&is_file_open, false);
+	return false;
+}
+
+static bool is_first(const char *name)
+{
+	bool is_running = atomic_exchange(&is_file_open, true);
+
+	if (is_running)
+		log_warn("trace: %s: a trace is already running", name);
+	return !is_running;
+}
+
+bool trace_start(const char *path)
+{
+	return is_first(path) && start_to(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), path);
+}
+
+bool trace_start_to(int descriptor, const char *name)
+{
+	if (is_first(name))
+		return start_to(descriptor, name);
+	close(descriptor);
 	return false;
 }
 

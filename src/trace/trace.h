@@ -29,6 +29,9 @@
  */
 MUST_CHECK bool trace_start(const char *path);
 
+/* The same, to a file that is open, which is the trace's from now on, whatever comes of it. `name` is for messages. */
+MUST_CHECK bool trace_start_to(int descriptor, const char *name);
+
 /*
  * Ends the trace and completes the file. Other threads may still emit; what they say from now on is
  * not kept. Does nothing when no trace is running.

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * account.c - see account.h.
- */
 #include <stddef.h>
 
 #include "vidmm/account.h"
@@ -48,4 +45,21 @@ uint64_t account_highest_address(const struct vidmm_account *account)
 			return account->highest_address;
 	}
 	return UINT64_MAX;
+}
+
+NTSTATUS account_take(struct vidmm_account *account, uint64_t bytes)
+{
+	return account ? quota_take(account->ledger, QUOTA_SYSTEM_BYTES, bytes) : STATUS_SUCCESS;
+}
+
+void account_take_anyway(struct vidmm_account *account, uint64_t bytes)
+{
+	if (account)
+		quota_force(account->ledger, QUOTA_SYSTEM_BYTES, bytes);
+}
+
+void account_give(struct vidmm_account *account, uint64_t bytes)
+{
+	if (account)
+		quota_give(account->ledger, QUOTA_SYSTEM_BYTES, bytes);
 }

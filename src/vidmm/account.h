@@ -13,6 +13,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/attributes.h"
+#include "base/quota.h"
+#include "base/status.h"
+
 struct machine_bank;
 
 struct vidmm_account {
@@ -20,6 +24,8 @@ struct vidmm_account {
 	uint64_t highest_address;     /* of its pages: what a GPU reaches; 0: as above it */
 	struct machine_bank
 		*bank; /* where its pages are (base/machine_bank.h); NULL: the machine's */
+
+	struct quota_ledger *ledger; /* whose quota its pages count for; NULL: nobody's */
 
 	/* Relaxed: each is exact when nothing is under way. validate.c recounts them. */
 	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */
@@ -31,6 +37,14 @@ struct vidmm_account {
 extern struct vidmm_account vidmm_everything;
 
 void account_charge_committed(struct vidmm_account *account, int64_t bytes);
+/*
+ * Of the quota, before pages are taken: for a client that asks, who may be refused, and for what has
+ * to leave a segment, which goes on.
+ */
+MUST_CHECK NTSTATUS account_take(struct vidmm_account *account, uint64_t bytes);
+void account_take_anyway(struct vidmm_account *account, uint64_t bytes);
+void account_give(struct vidmm_account *account, uint64_t bytes);
+
 void account_charge_viewed(struct vidmm_account *account, int64_t bytes);
 void account_charge_evicted(struct vidmm_account *account, uint64_t bytes);
 

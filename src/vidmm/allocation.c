@@ -13,9 +13,11 @@
 #include "base/checked.h"
 #include "base/machine.h"
 #include "base/refusal.h"
+#include "base/shown_file.h"
 #include "trace/trace.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
+#include "vidmm/elsewhere.h"
 #include "evict/evict.h"
 #include "pagetable/page_tables.h"
 #include "vidmm/states.h"
@@ -30,6 +32,21 @@ void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *mem
 	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
 }
 
+NTSTATUS vidmm_allocation_take_client_memory(struct vidmm_allocation *allocation,
+					     const struct client_memory *memory)
+{
+	lock_acquire(&allocation->lock);
+	NTSTATUS status = elsewhere_prepare_locked(allocation);
+	if (NT_SUCCESS(status))
+		allocation->elsewhere->brought = *memory;
+	lock_release(&allocation->lock);
+	if (NT_SUCCESS(status))
+		return status;
+	shown_file_put(memory->file);
+	client_arena_put(memory->owner);
+	return refuse_no_memory("no memory to write down what a client brought");
+}
+
 static uint64_t allocation_pages(const struct vidmm_allocation *allocation)
 {
 	return allocation->size_bytes >> MACHINE_PAGE_SHIFT;
@@ -42,6 +59,7 @@ void vidmm_allocation_take_run(struct vidmm_allocation *allocation, uint64_t phy
 		(struct backing_run){ (uint32_t)(physical_address >> MACHINE_PAGE_SHIFT),
 				      (uint32_t)allocation_pages(allocation) };
 	allocation->backing.run_count = 1;
+	account_take_anyway(allocation->account, allocation->size_bytes);
 	account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
 	allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
 }
@@ -60,8 +78,10 @@ static bool view_finish(struct vidmm_allocation *allocation)
 
 static void uncharge(const struct vidmm_allocation *allocation)
 {
-	if (!allocation->backing.is_clients)
-		account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
+	if (allocation->backing.is_clients)
+		return;
+	account_charge_committed(allocation->account, -(int64_t)allocation->size_bytes);
+	account_give(allocation->account, allocation->size_bytes);
 }
 
 void allocation_give_pages_locked(struct vidmm_allocation *allocation)
@@ -82,6 +102,7 @@ static void allocation_revoke(struct vidmm_allocation *allocation)
 {
 	if (allocation->lock_count > 0)
 		allocation_set_locks(allocation, 0);
+	elsewhere_revoke(allocation);
 	/* Pages that can still be seen stay with the view, as nobody's: they were counted there. */
 	if (!view_finish(allocation) && allocation_content(allocation) == VIDMM_CONTENT_BACKED) {
 		backing_forget(&allocation->backing);
@@ -100,7 +121,8 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation)
 bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 {
 	if (UNLIKELY(allocation_content(allocation) != VIDMM_CONTENT_NONE ||
-		     vidmm_is_paged(allocation) || allocation->view.range))
+		     vidmm_is_paged(allocation) ||
+		     ((uintptr_t)allocation->view.range | (uintptr_t)allocation->elsewhere) != 0))
 		return false;
 	allocation_set_life(allocation, VIDMM_DYING);
 	return true;
@@ -113,6 +135,7 @@ RARE static void finish_use(struct vidmm_allocation *allocation)
 		allocation_revoke(allocation);
 	assert(!atomic_load_explicit(&allocation->place, memory_order_relaxed));
 	mapped_memory_free(atomic_load_explicit(&allocation->mapped, memory_order_relaxed));
+	elsewhere_finish(allocation);
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
 }
@@ -122,7 +145,8 @@ void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 	if (UNLIKELY(allocation->size_bytes == 0))
 		return;
 	if (UNLIKELY(allocation->life == VIDMM_LIVE ||
-		     atomic_load_explicit(&allocation->mapped, memory_order_relaxed) ||
+		     ((uintptr_t)atomic_load_explicit(&allocation->mapped, memory_order_relaxed) |
+		      (uintptr_t)allocation->elsewhere) != 0 ||
 		     allocation_content(allocation) != VIDMM_CONTENT_NONE))
 		finish_use(allocation);
 	lock_finish(&allocation->lock);
@@ -136,15 +160,18 @@ void vidmm_stop(void)
 
 /* Access by the CPU. */
 
+/* After pages were taken, for which the quota was asked before, or were not. */
 static NTSTATUS charge(const struct vidmm_allocation *allocation, NTSTATUS status)
 {
 	if (NT_SUCCESS(status))
 		account_charge_committed(allocation->account, (int64_t)allocation->size_bytes);
+	else
+		account_give(allocation->account, allocation->size_bytes);
 	return status;
 }
 
-/* Of who may be shown it: nobody is shown what is a driver's own. */
-static struct machine_bank *bank_of(const struct vidmm_allocation *allocation)
+/* Nobody is shown what is a driver's own. */
+struct machine_bank *allocation_bank(const struct vidmm_allocation *allocation)
 {
 	return allocation->account && !allocation->driver ? allocation->account->bank : NULL;
 }
@@ -152,20 +179,26 @@ static struct machine_bank *bank_of(const struct vidmm_allocation *allocation)
 NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation)
 {
 	lock_assert_held(&allocation->lock);
+	elsewhere_change_locked(allocation);
+	/* What leaves a segment leaves it: else whoever is at his quota would keep it for ever. */
+	account_take_anyway(allocation->account, allocation->size_bytes);
 	return charge(allocation,
-		      backing_take_to_fill(&allocation->backing, bank_of(allocation),
+		      backing_take_to_fill(&allocation->backing, allocation_bank(allocation),
 					   allocation_pages(allocation),
 					   account_highest_address(allocation->account)));
 }
 
 NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
 {
-	NTSTATUS status = backing_take(&allocation->backing, bank_of(allocation),
-				       allocation_pages(allocation),
-				       account_highest_address(allocation->account));
+	NTSTATUS status = account_take(allocation->account, allocation->size_bytes);
 
 	lock_assert_held(&allocation->lock);
-	status = charge(allocation, status);
+	if (!NT_SUCCESS(status))
+		return status;
+	elsewhere_change_locked(allocation);
+	status = charge(allocation, backing_take(&allocation->backing, allocation_bank(allocation),
+						 allocation_pages(allocation),
+						 account_highest_address(allocation->account)));
 	if (NT_SUCCESS(status))
 		allocation_set_content(allocation, VIDMM_CONTENT_BACKED);
 	return status;
@@ -173,10 +206,8 @@ NTSTATUS allocation_commit_locked(struct vidmm_allocation *allocation)
 
 static NTSTATUS view_reserve_locked(struct vidmm_allocation *allocation)
 {
-	NTSTATUS status;
-
 	lock_assert_held(&allocation->lock);
-	status = cpu_view_reserve(&allocation->view, allocation_pages(allocation));
+	NTSTATUS status = cpu_view_reserve(&allocation->view, allocation_pages(allocation));
 	if (NT_SUCCESS(status))
 		account_charge_viewed(allocation->account, (int64_t)allocation->size_bytes);
 	return status;
@@ -187,14 +218,12 @@ NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,
 {
 	lock_assert_held(&allocation->lock);
 	if (allocation->life != VIDMM_LIVE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-			      "is being destroyed");
+		return invalid(RULE_API_HANDLE, "hAllocation", "is being destroyed");
 	if (allocation->offer != VIDMM_NOT_OFFERED)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_OFFERED, "hAllocation",
-			      "is offered and has to be reclaimed before it is locked");
+		return invalid(RULE_MM_LOCK_OFFERED, "hAllocation",
+			       "is offered and has to be reclaimed before it is locked");
 	if (needs_cpu_visible && !allocation->traits.is_cpu_visible)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_VISIBLE, "hAllocation",
-			      "was not created CPU visible");
+		return invalid(RULE_MM_LOCK_VISIBLE, "hAllocation", "was not created CPU visible");
 	if (allocation->lock_count == UINT32_MAX)
 		return refuse(STATUS_GRAPHICS_TOO_MANY_REFERENCES, RULE_MM_LOCK_COUNT,
 			      "hAllocation", "is locked as often as can be counted");
@@ -265,14 +294,13 @@ NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible,
 		.is_cached = allocation->traits.is_cached,
 		.supports_aperture = allocation->traits.supports_aperture,
 	};
-	NTSTATUS status;
 
 	lock_acquire(&allocation->lock);
-	status = allocation_check_lock_locked(allocation, needs_cpu_visible);
+	NTSTATUS status = allocation_check_lock_locked(allocation, needs_cpu_visible);
 	question.content = allocation_content(allocation);
 	if (NT_SUCCESS(status) && access_decide(&question) != ACCESS_SYSTEM)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
-				"is in GPU memory that the CPU cannot see");
+		status = invalid(RULE_MM_LOCK_PLACE, "hAllocation",
+				 "is in GPU memory that the CPU cannot see");
 	if (NT_SUCCESS(status))
 		status = allocation_lock_locked(allocation, NULL, pointer_out);
 	lock_release(&allocation->lock);
@@ -306,13 +334,13 @@ NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation, uint6
 				uint64_t length_bytes)
 {
 	if (offset_bytes > allocation->size_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Offset",
-			      "is behind the end of the allocation (%llu bytes)",
-			      (unsigned long long)allocation->size_bytes);
+		return invalid(RULE_API_VALUE, "Offset",
+			       "is behind the end of the allocation (%llu bytes)",
+			       (unsigned long long)allocation->size_bytes);
 	if (length_bytes > allocation->size_bytes - offset_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "Length",
-			      "reaches beyond the end of the allocation (%llu bytes)",
-			      (unsigned long long)allocation->size_bytes);
+		return invalid(RULE_API_VALUE, "Length",
+			       "reaches beyond the end of the allocation (%llu bytes)",
+			       (unsigned long long)allocation->size_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -379,22 +407,18 @@ NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,
 		     bool may_decommit)
 {
-	NTSTATUS status;
-
 	lock_acquire(&allocation->lock);
-	status = allocation_offer_locked(allocation, priority, may_decommit);
+	NTSTATUS status = allocation_offer_locked(allocation, priority, may_decommit);
 	lock_release(&allocation->lock);
 	return status;
 }
 
 NTSTATUS allocation_recommit_locked(struct vidmm_allocation *allocation)
 {
-	NTSTATUS status;
-
 	lock_assert_held(&allocation->lock);
 	if (allocation->offer != VIDMM_DECOMMITTED)
 		return STATUS_SUCCESS;
-	status = allocation_commit_locked(allocation);
+	NTSTATUS status = allocation_commit_locked(allocation);
 	if (NT_SUCCESS(status))
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);

@@ -7,6 +7,9 @@
 
 #include "vidmm/vidmm.h"
 
+/* Where its system memory is: of who may be shown it. NULL: the machine's. */
+struct machine_bank *allocation_bank(const struct vidmm_allocation *allocation);
+
 /* System memory that its GPU reaches, charged; the content is copied there next … */
 MUST_CHECK NTSTATUS allocation_take_pages_locked(struct vidmm_allocation *allocation);
 /* … or is: zeroes. */

@@ -192,11 +192,7 @@ static uint32_t list_fits(struct vidmm *manager, const struct vidmm_allocation_l
 /* Who has no choice comes before who has one. */
 static bool left_take_listed(struct left *left, const struct list *bindings, bool has_choice)
 {
-	const struct list *link;
-
-	list_for_each (link, bindings) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, device_link);
+	list_each (const struct vidmm_binding, binding, bindings, device_link) {
 		struct placement placements[VIDMM_MAX_SEGMENTS];
 		uint32_t count = placement_list(binding->device->process->manager,
 						binding_place(binding), UINT32_MAX, placements);
@@ -228,8 +224,8 @@ bool device_list_fits_locked(const struct vidmm_device *device)
 
 static NTSTATUS offered(uint32_t index)
 {
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_USE_OFFERED, "AllocationList", index,
-			   "is offered and has to be reclaimed before it is used");
+	return invalid_item(RULE_MM_USE_OFFERED, "AllocationList", index,
+			    "is offered and has to be reclaimed before it is used");
 }
 
 /* What was offered behind the submission counts from the submission's end on. */
@@ -290,11 +286,10 @@ static NTSTATUS list_start(struct vidmm *manager, struct vidmm_allocation_list *
 NTSTATUS vidmm_allocation_list_prepare(struct vidmm_allocation_list *list, uint32_t *fits_out)
 {
 	struct vidmm *manager = list->device->process->manager;
-	enum vidmm_allocation_list_state state;
 
 	*fits_out = list->count;
 	lock_acquire(&manager->lock);
-	state = list->state;
+	enum vidmm_allocation_list_state state = list->state;
 	lock_release(&manager->lock);
 	switch (state) {
 	case VIDMM_LIST_NEW:
@@ -366,7 +361,7 @@ static bool entry_is_there(const struct vidmm_allocation_list_entry *entry)
 	return place &&
 	       (place->state == PLACE_IN ||
 		((place->state == PLACE_LEAVING || place->state == PLACE_SHIFTING) &&
-		 !list_is_linked(&place->parting_link) && binding->count > 0 &&
+		 !list_is_linked(&place->handover.link) && binding->count > 0 &&
 		 atomic_load_explicit(&binding->device->is_suspended, memory_order_relaxed)));
 }
 

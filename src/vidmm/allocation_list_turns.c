@@ -38,14 +38,9 @@ static void on_nothing_submitted(struct sched_wait *wait)
 {
 	struct vidmm_device *device = container_of(wait, struct vidmm_device, yield);
 	struct vidmm *manager = device->process->manager;
-	struct list *link;
-	struct list *following;
 
 	lock_acquire(&manager->lock);
-	list_for_each_safe (link, following, &manager->ready_lists) {
-		struct vidmm_allocation_list *list =
-			container_of(link, struct vidmm_allocation_list, ready_link);
-
+	list_each_safe (struct vidmm_allocation_list, list, &manager->ready_lists, ready_link) {
 		if (list->device == device)
 			list_return_locked(list);
 	}
@@ -87,12 +82,9 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 			     struct retry_hint *hint)
 {
 	struct vidmm *manager = search->manager;
-	struct list *link;
 
 	lock_assert_held(&search->manager->lock);
-	list_for_each (link, &manager->ready_lists) {
-		const struct vidmm_allocation_list *list =
-			container_of(link, struct vidmm_allocation_list, ready_link);
+	list_each (const struct vidmm_allocation_list, list, &manager->ready_lists, ready_link) {
 		struct vidmm_device *device = list->device;
 
 		if (device->lists != DEVICE_KEEPS_LISTS || !list_is_in(list, segments))

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * backing.c - see backing.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -13,12 +10,10 @@
 /* Room for one more run. The capacity is the run count, rounded up to a power of two. */
 static bool backing_grow(struct vidmm_backing *backing)
 {
-	struct backing_run *runs;
-
 	if (!is_power_of_two(backing->run_count))
 		return true;
-	runs = mem_realloc(backing->run_count > 1 ? backing->many : NULL,
-			   (size_t)backing->run_count * 2 * sizeof(*runs));
+	struct backing_run *runs = mem_realloc(backing->run_count > 1 ? backing->many : NULL,
+					       (size_t)backing->run_count * 2 * sizeof(*runs));
 	if (!runs)
 		return false;
 	if (backing->run_count == 1)
@@ -56,13 +51,11 @@ static NTSTATUS take(struct vidmm_backing *backing, struct machine_bank *bank, u
 		     uint64_t (*alloc)(struct machine_bank *bank, uint64_t count, uint64_t highest,
 				       uint64_t *address_out))
 {
-	struct machine_usage usage;
-
 	assert(backing->run_count == 0 && !backing->is_clients);
 	/* What cannot be had is not even begun, so that others are not starved meanwhile. */
 	if (!machine_set_up())
 		return STATUS_NO_MEMORY;
-	usage = machine_usage();
+	struct machine_usage usage = machine_usage();
 	if (page_count > usage.total_pages - usage.taken_pages)
 		return STATUS_NO_MEMORY;
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * blocking.c - see blocking.h.
- */
-#include "base/clock.h"
 #include "vidmm/blocking.h"
 
 void blocking_wait_until(struct vidmm *manager, _Atomic bool *is_over)

@@ -69,14 +69,10 @@ uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group 
 
 void budget_recount_locked(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
 	for (int group = 0; group < VIDMM_GROUPS; group++)
 		manager->claimed_bytes[group] = 0;
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
-
+	list_each (struct vidmm_process, process, &manager->processes, link) {
 		for (int group = 0; group < VIDMM_GROUPS; group++)
 			manager->claimed_bytes[group] += claim_of(process, (enum vidmm_group)group);
 	}
@@ -189,17 +185,13 @@ static void process_news_locked(struct vidmm_process *process)
 
 void budget_news_locked(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
 	if (!manager->has_budget_changes)
 		return;
 	manager->has_budget_changes = false;
 	if (LIKELY(manager->listening_count == 0))
 		return;
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
-
+	list_each (struct vidmm_process, process, &manager->processes, link) {
 		if (process->trim_listeners > 0 || process->budget_listeners > 0)
 			process_news_locked(process);
 	}
@@ -236,10 +228,8 @@ static void news_take_locked(struct vidmm_process *process, struct news *news)
 
 static bool news_pop(struct vidmm *manager, struct list *list, struct news *news)
 {
-	struct list *link;
-
 	lock_acquire(&manager->lock);
-	link = list_pop_front(list);
+	struct list *link = list_pop_front(list);
 	if (link)
 		news_take_locked(container_of(link, struct vidmm_process, news_link), news);
 	lock_release(&manager->lock);
@@ -277,12 +267,8 @@ void budget_tell(struct vidmm *manager, struct list *list)
 
 void budget_tell_loss(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
-
+	list_each (struct vidmm_process, process, &manager->processes, link) {
 		process->has_loss_news = true;
 		budget_news_add_locked(process);
 	}
@@ -303,10 +289,8 @@ static uint64_t available_locked(const struct vidmm_process *process, enum vidmm
 struct vidmm_memory_info vidmm_process_memory_info(struct vidmm_process *process,
 						   enum vidmm_group group)
 {
-	struct vidmm_memory_info info;
-
 	lock_acquire(&process->manager->lock);
-	info = (struct vidmm_memory_info){
+	struct vidmm_memory_info info = {
 		.budget_bytes = budget_of_locked(process, group),
 		.usage_bytes = process->usage_bytes[group],
 		.reservation_bytes = process->reservation_bytes[group],
@@ -320,15 +304,14 @@ NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vidmm_group g
 			       uint64_t reservation_bytes)
 {
 	struct vidmm *manager = process->manager;
-	uint64_t available;
 
 	lock_acquire(&manager->lock);
-	available = available_locked(process, group);
+	uint64_t available = available_locked(process, group);
 	if (reservation_bytes > available) {
 		lock_release(&manager->lock);
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_RESERVATION, "Reservation",
-			      "is more than the %llu bytes that can be reserved",
-			      (unsigned long long)available);
+		return invalid(RULE_MM_RESERVATION, "Reservation",
+			       "is more than the %llu bytes that can be reserved",
+			       (unsigned long long)available);
 	}
 	manager->reserved_bytes[group] += reservation_bytes - process->reservation_bytes[group];
 	process->reservation_bytes[group] = reservation_bytes;

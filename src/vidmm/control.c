@@ -6,7 +6,6 @@
  * they are set. Locks: the manager's.
  */
 #include "base/clock.h"
-#include "base/machine.h"
 #include "vidmm/control.h"
 #include "vidmm/place.h"
 
@@ -94,10 +93,8 @@ struct vidmm_budget_limits vidmm_process_budget_limits(struct vidmm_process *pro
 
 uint64_t vidmm_process_bytes_to_trim(struct vidmm_process *process)
 {
-	uint64_t bytes;
-
 	lock_acquire(&process->manager->lock);
-	bytes = budget_excess_locked(process, false);
+	uint64_t bytes = budget_excess_locked(process, false);
 	lock_release(&process->manager->lock);
 	return bytes;
 }
@@ -173,12 +170,8 @@ static bool are_tables_selected(struct vidmm_process *process,
 static void tables_leave_selected_locked(struct vidmm *manager,
 					 const struct vidmm_selection *selection)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
-
+	list_each (struct vidmm_process, process, &manager->processes, link) {
 		/* Who writes them just now keeps them. */
 		if (process->tables.ops && process_is_idle_locked(process) &&
 		    are_tables_selected(process, selection))
@@ -186,14 +179,10 @@ static void tables_leave_selected_locked(struct vidmm *manager,
 	}
 }
 
-static void evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
+void control_evict(struct vidmm *manager, const struct vidmm_selection *selection)
 {
-	struct list *link;
-
 	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &manager->places, all_link) {
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    is_selected(place, selection))
 			place_leave_locked(place);
@@ -202,14 +191,9 @@ static void evict_selected(struct vidmm *manager, const struct vidmm_selection *
 	decide_unlock(manager);
 }
 
-void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id)
-{
-	evict_selected(manager, &(struct vidmm_selection){ .segment = segment_id });
-}
-
 void vidmm_evict_selected(struct vidmm *manager, const struct vidmm_selection *selection)
 {
-	evict_selected(manager, selection);
+	control_evict(manager, selection);
 	manager_settle(manager, false);
 }
 
@@ -220,7 +204,7 @@ bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t wrong_size
 	for (int i = 0; i < LOOKS; i++) {
 		uint32_t seen = notice_read(&manager->changed);
 
-		if (vidmm_manager_validate_at_work(manager, wrong, wrong_size))
+		if (vidmm_manager_validate(manager, true, wrong, wrong_size))
 			return true;
 		notice_wait(&manager->changed, seen, clock_deadline(LOOK_AGAIN_NS));
 	}

@@ -129,8 +129,8 @@ struct vidmm_wrong_transfers {
 };
 
 /*
- * As vidmm_manager_validate(), for a manager at work: what only its own lock guards is recounted,
- * and what is in between two steps is looked at again.
+ * As vidmm_manager_validate() of a manager at work; what is in between two steps is looked at
+ * again.
  */
 MUST_CHECK bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t wrong_size);
 

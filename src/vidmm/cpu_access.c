@@ -16,6 +16,8 @@
  *	memory segment that it does not see      shows it through a window (host_aperture.h); else,
  *	                                         has it moved to system memory first, if it may be
  *	on its way                               waits until it has arrived
+ *	memory that other processes map          shows its pages, wherever they are; what is not on its
+ *	                                         own in a segment has to leave it first (elsewhere.h)
  *
  * Locks: the allocation's, inside it the manager's; none while it waits. What lives has its place
  * for as long as the allocation's is held: it is retired before it departs, and both take that
@@ -29,6 +31,7 @@
 #include "base/refusal.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 
@@ -63,11 +66,10 @@ static NTSTATUS segment_pages(const struct vidmm_place *place, struct vidmm_back
 static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
 {
 	struct vidmm_backing pages;
-	NTSTATUS status;
 
 	lock_assert_held(&place->allocation->lock);
-	assert(place->is_locked && !place->departure);
-	status = segment_pages(place, &pages);
+	assert(place_has_cpu_lock(place) && !place->departure);
+	NTSTATUS status = segment_pages(place, &pages);
 	if (!NT_SUCCESS(status))
 		return refuse(status, RULE_MM_NO_PAGES, NULL,
 			      "There is no memory to write down where an allocation is");
@@ -88,6 +90,7 @@ static NTSTATUS lock_in_window(struct vidmm_place *place, void **pointer_out)
 
 enum lock_step {
 	LOCK_SHOW_SYSTEM,
+	LOCK_SHOW_PAGES,
 	LOCK_SHOW_SEGMENT,
 	LOCK_SHOW_WINDOW,
 	LOCK_OPEN_WINDOW,
@@ -101,10 +104,11 @@ enum lock_step {
 /* One thread's way to a lock. */
 struct locker {
 	uint32_t flags;
-	bool has_moved;     /* it was sent away for this one */
-	bool has_no_window; /* the driver would not */
-	bool opens_window;  /* which this look has decided */
-	bool must_decide;   /* something follows from it */
+	bool has_moved;             /* it was sent away for this one */
+	bool has_no_window;         /* the driver would not */
+	bool opens_window;          /* which this look has decided */
+	bool must_decide;           /* something follows from it */
+	struct client_arena *arena; /* whose it is, in another process; NULL: in this one */
 	void **pointer_out;
 };
 
@@ -119,7 +123,22 @@ static enum lock_step window_step(const struct cpu_window *window)
 static bool must_be_unlocked(const struct vidmm_place *place)
 {
 	return place->state == PLACE_OUT && place->listed > 0 &&
-	       !(place->allocation->supported_segments & roles_allowed_segments(place, true));
+	       !(place->allocation->supported_segments & roles_locked_segments(place));
+}
+
+/* In a memory segment. Clients in other processes are shown its pages, and not the segment's. */
+static enum lock_step elsewhere_step_locked(const struct vidmm_place *place,
+					    const struct locker *locker)
+{
+	lock_assert_held(&place->manager->lock);
+	if (elsewhere_is_inside(place->allocation))
+		return locker->arena ? LOCK_SHOW_PAGES : LOCK_SHOW_SEGMENT;
+	if (place->pins > 0)
+		return LOCK_WAIT;
+	return place->listed == 0 || (place->allocation->supported_segments &
+				      roles_locked_segments(place))
+		       ? LOCK_MOVE
+		       : LOCK_REFUSE;
 }
 
 static enum lock_step lock_step_locked(struct vidmm_place *place, const struct locker *locker)
@@ -141,7 +160,13 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 		return LOCK_SHOW_SYSTEM;
 	/* Its pages are on their way, and its address stays. */
 	if (place->state != PLACE_IN)
-		return allocation->lock_count > 0 ? LOCK_SHOW_SYSTEM : LOCK_WAIT;
+		return allocation->lock_count > 0 && (locker->arena || allocation->view.is_shown)
+			       ? LOCK_SHOW_SYSTEM
+			       : LOCK_WAIT;
+	if (UNLIKELY(elsewhere_is_possible(allocation)))
+		return elsewhere_step_locked(place, locker);
+	if (UNLIKELY(locker->arena))
+		return LOCK_SHOW_PAGES; /* refused there, unless it was brought */
 	question.segment_is_cpu_visible = place->segment->is_visible_memory;
 	question.segment_is_coherent = place->segment->config.is_cache_coherent;
 	question.host_aperture_has_room = place->segment->config.window_pages > 0;
@@ -163,6 +188,22 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	return way == ACCESS_DEMOTE || place->listed == 0 ? LOCK_MOVE : LOCK_REFUSE;
 }
 
+static NTSTATUS lock_pages(struct vidmm_allocation *allocation, const struct locker *locker)
+{
+	uint64_t address = 0;
+
+	lock_assert_held(&allocation->lock);
+	if (LIKELY(!locker->arena))
+		return allocation_lock_locked(allocation, NULL, locker->pointer_out);
+	NTSTATUS status = elsewhere_show_locked(allocation, locker->arena,
+						!(locker->flags & VIDMM_LOCK_READ_ONLY), &address);
+	if (NT_SUCCESS(status)) {
+		allocation_set_locks(allocation, allocation->lock_count + 1);
+		*locker->pointer_out = (void *)(uintptr_t)address;
+	}
+	return status;
+}
+
 static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step)
 {
 	if (step == LOCK_MOVE && place->allocation->traits.is_pinned)
@@ -176,10 +217,10 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		return refuse(STATUS_GRAPHICS_CANT_LOCK_MEMORY, RULE_MM_LOCK_PLACE, "hAllocation",
 			      "would have to be evicted, and the lock may not do that");
 	if (step == LOCK_REFUSE_OUTSIDE)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
-			      "is to be resident, in GPU memory that the CPU cannot see");
-	return refuse(STATUS_INVALID_PARAMETER, RULE_MM_LOCK_PLACE, "hAllocation",
-		      "is in GPU memory that the CPU cannot see");
+		return invalid(RULE_MM_LOCK_PLACE, "hAllocation",
+			       "is to be resident, in GPU memory that the CPU cannot see");
+	return invalid(RULE_MM_LOCK_PLACE, "hAllocation",
+		       "is in GPU memory that the CPU cannot see");
 }
 
 /* Of one that may be retired; the manager's lock is held. NULL: it was destroyed meanwhile. */
@@ -192,7 +233,8 @@ static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 static void count_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->is_locked = place->allocation->lock_count > 0 || window_end_locked(place);
+	bool is_locked = place->allocation->lock_count > 0 || window_end_locked(place);
+	place_set_lock(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 }
 
 /* The lock was taken, or was not after all. */
@@ -203,7 +245,6 @@ static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 	struct vidmm_place *place = place_now(allocation);
 	if (place) {
 		count_locked(place);
-		place->must_be_system = false;
 		place_settle_locked(place);
 	}
 	locker->must_decide |= !plan_is_empty(&manager->plan);
@@ -216,27 +257,26 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 {
 	struct vidmm_allocation *allocation = place->allocation;
 	struct vidmm *manager = place->manager;
-	enum lock_step step;
 
 	lock_assert_held(&allocation->lock);
 	lock_acquire(&manager->lock);
 	*seen_out = notice_read(&manager->changed);
-	step = lock_step_locked(place, locker);
+	enum lock_step step = lock_step_locked(place, locker);
 	locker->opens_window = step == LOCK_OPEN_WINDOW;
 	if (locker->opens_window)
 		window_change_locked(place);
 	if (step == LOCK_MOVE && (locker->flags & VIDMM_LOCK_IN_PLACE))
 		step = LOCK_REFUSE_TO_MOVE;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
-		place->must_be_system = true;
+		place_set_lock(place, PLACE_LOCK_AWAITED);
 		place_leave_locked(place);
 		locker->has_moved = true;
 		step = LOCK_WAIT;
 	}
 	/* From here on it does not move: it is no candidate any more. */
-	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW ||
-	    step == LOCK_OPEN_WINDOW) {
-		place->is_locked = true;
+	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_PAGES || step == LOCK_SHOW_SEGMENT ||
+	    step == LOCK_SHOW_WINDOW || step == LOCK_OPEN_WINDOW) {
+		place_set_lock(place, PLACE_LOCKED);
 		place_settle_locked(place);
 	}
 	place->awaits_unpin |= step == LOCK_WAIT && place->pins > 0;
@@ -246,8 +286,8 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	lock_release(&manager->lock);
 	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;
-	if (step == LOCK_SHOW_SYSTEM)
-		*status_out = allocation_lock_locked(allocation, NULL, locker->pointer_out);
+	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_PAGES)
+		*status_out = lock_pages(allocation, locker);
 	else if (step == LOCK_SHOW_SEGMENT)
 		*status_out = lock_in_segment(place, locker->pointer_out);
 	else if (step == LOCK_SHOW_WINDOW)
@@ -258,23 +298,23 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	return true;
 }
 
-NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
-			     uint32_t flags, void **pointer_out)
+static NTSTATUS lock_for(struct vidmm *manager, struct vidmm_allocation *allocation,
+			 struct locker locker)
 {
-	struct locker locker = { .flags = flags, .pointer_out = pointer_out };
 	bool is_over = false;
 	NTSTATUS status;
 
 	while (!is_over) {
-		struct vidmm_place *place;
 		uint32_t seen = 0;
 
 		lock_acquire(&allocation->lock);
-		status = allocation_check_lock_locked(allocation, flags & VIDMM_LOCK_NEEDS_VISIBLE);
-		place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+		status = allocation_check_lock_locked(allocation,
+						      locker.flags & VIDMM_LOCK_NEEDS_VISIBLE);
+		struct vidmm_place *place =
+			atomic_load_explicit(&allocation->place, memory_order_relaxed);
 		is_over = !NT_SUCCESS(status) || !place;
 		if (NT_SUCCESS(status) && !place)
-			status = allocation_lock_locked(allocation, NULL, pointer_out);
+			status = lock_pages(allocation, &locker);
 		if (!NT_SUCCESS(status) && place && (locker.has_moved || locker.opens_window))
 			end_try(manager, allocation, &locker);
 		locker.opens_window = false;
@@ -292,13 +332,27 @@ NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *all
 	return status;
 }
 
+NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+			     uint32_t flags, void **pointer_out)
+{
+	return lock_for(manager, allocation,
+			(struct locker){ .flags = flags, .pointer_out = pointer_out });
+}
+
+NTSTATUS vidmm_lock_elsewhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+			      uint32_t flags, struct client_arena *arena, void **pointer_out)
+{
+	return lock_for(
+		manager, allocation,
+		(struct locker){ .flags = flags, .arena = arena, .pointer_out = pointer_out });
+}
+
 bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation)
 {
 	struct vidmm_place *place;
-	bool was_locked;
 
 	lock_acquire(&allocation->lock);
-	was_locked = allocation_unlock_locked(allocation);
+	bool was_locked = allocation_unlock_locked(allocation);
 	if (!was_locked || !atomic_load_explicit(&allocation->place, memory_order_relaxed) ||
 	    allocation->lock_count > 0) {
 		lock_release(&allocation->lock);

@@ -46,7 +46,6 @@ static NTSTATUS arena_set_up_locked(void)
 	uint64_t size_bytes = ARENA_MAX_BYTES;
 	char *reserved;
 	char *base;
-	NTSTATUS status;
 
 	lock_assert_held(&arena.lock);
 	if (arena.base)
@@ -61,7 +60,8 @@ static NTSTATUS arena_set_up_locked(void)
 			return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	}
 	base = (char *)align_down((uintptr_t)reserved + GRANULE_BYTES - 1, GRANULE_BYTES);
-	status = ranges_init(&arena.ranges, size_bytes / MACHINE_PAGE_BYTES - GRANULE_PAGES);
+	NTSTATUS status =
+		ranges_init(&arena.ranges, size_bytes / MACHINE_PAGE_BYTES - GRANULE_PAGES);
 	if (!NT_SUCCESS(status)) {
 		munmap(reserved, size_bytes);
 		return status;
@@ -202,10 +202,8 @@ struct cpu_map_usage cpu_map_usage(void)
 
 const char *cpu_map_validate(void)
 {
-	const char *wrong;
-
 	lock_acquire(&arena.lock);
-	wrong = arena.base ? ranges_validate(&arena.ranges) : NULL;
+	const char *wrong = arena.base ? ranges_validate(&arena.ranges) : NULL;
 	lock_release(&arena.lock);
 	return wrong;
 }

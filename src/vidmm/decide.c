@@ -98,10 +98,11 @@ static void move_over_locked(struct vidmm_place *place, bool is_done)
 		place_turn_back_locked(place);
 }
 
-static void moves_over_locked(struct ended *ended)
+static void moves_over_locked(struct vidmm *manager, struct ended *ended)
 {
 	struct vidmm_place *place;
 
+	lock_assert_held(&manager->lock);
 	while ((place = place_pop(&ended->done)))
 		move_over_locked(place, true);
 	while ((place = place_pop(&ended->failed)))
@@ -112,11 +113,7 @@ static void moves_over_locked(struct ended *ended)
 
 static void requests_answer(struct list *requests)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(requests))) {
-		struct vidmm_request *request = container_of(link, struct vidmm_request, link);
-
+	list_drain (struct vidmm_request, request, requests, link) {
 		mem_free(request->wants);
 		request->wants = NULL;
 		request->done(request, request->status);
@@ -125,12 +122,7 @@ static void requests_answer(struct list *requests)
 
 static void departures_answer(struct list *departures)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(departures))) {
-		struct vidmm_departure *departure =
-			container_of(link, struct vidmm_departure, link);
-
+	list_drain (struct vidmm_departure, departure, departures, link) {
 		departure->done(departure);
 	}
 }
@@ -155,10 +147,9 @@ static struct vidmm_device *device_pop(struct vidmm *manager, struct list *devic
 				       struct device_news *news_out)
 {
 	struct vidmm_device *device = NULL;
-	struct list *link;
 
 	lock_acquire(&manager->lock);
-	link = list_pop_front(devices);
+	struct list *link = list_pop_front(devices);
 	if (link) {
 		device = container_of(link, struct vidmm_device, plan_link);
 		*news_out = (struct device_news){
@@ -219,10 +210,12 @@ static void plan_carry_out(struct vidmm *manager, struct plan *plan)
 {
 	if (!list_is_empty(&plan->parts[PLAN_DEVICES]) || !list_is_empty(&plan->parts[PLAN_NEWS]))
 		plan->has_changes = true;
+	mem_forbid();
 	moves_start(&plan->parts[PLAN_LEAVING]);
 	moves_start(&plan->parts[PLAN_SHIFTING]);
 	moves_start(&plan->parts[PLAN_ENTERING]);
 	tables_move(&plan->parts[PLAN_TABLES]);
+	mem_permit();
 	devices_tell(manager, &plan->parts[PLAN_DEVICES]);
 	requests_answer(&plan->parts[PLAN_REQUESTS]);
 	departures_answer(&plan->parts[PLAN_DEPARTURES]);
@@ -248,6 +241,7 @@ void decide_unlock(struct vidmm *manager)
 	struct ended ended;
 	struct plan plan;
 
+	mem_assert_permitted("memory is decided about");
 	plan_init(&plan);
 	for (;;) {
 		decide_locked(manager);
@@ -261,7 +255,7 @@ void decide_unlock(struct vidmm *manager)
 		plan_prepare(&plan, &ended);
 		plan_carry_out(manager, &plan);
 		lock_acquire(&manager->lock);
-		moves_over_locked(&ended);
+		moves_over_locked(manager, &ended);
 	}
 	lock_release(&manager->lock);
 }

@@ -16,9 +16,9 @@
  *	        memory, and what is on a list comes back in. Once for each.
  *
  * Gaps never become smaller, and what moves comes nearer to the end, so it ends; whoever else has
- * memory come and go, or puts it to the other end, does not hold it up for ever. What is pinned,
- * locked or unmoveable stays; what the hardware uses shifts when it is done with it, and its
- * devices' work waits so long.
+ * memory come and go, or puts it to the other end, does not hold it up for ever. What is pinned or
+ * unmoveable stays, and what a lock holds (roles.h); what the hardware uses shifts when it is done
+ * with it, and its devices' work waits so long.
  *
  * In an aperture nothing is copied: all that may move is unmapped, and mapped again.
  *
@@ -47,8 +47,10 @@ static bool has_addresses(const struct vidmm *manager, uint32_t segment)
 	       !manager->segments[segment - 1].config.is_implicit_system;
 }
 
-static struct vidmm_fragmentation fragmentation_locked(const struct vidmm_segment *segment)
+static struct vidmm_fragmentation fragmentation_locked(const struct vidmm *manager,
+						       const struct vidmm_segment *segment)
 {
+	lock_assert_held(&manager->lock);
 	return (struct vidmm_fragmentation){
 		.taken_bytes = segment->ranges.taken_units * MACHINE_PAGE_BYTES,
 		.free_bytes = ranges_free_units(&segment->ranges) * MACHINE_PAGE_BYTES,
@@ -62,15 +64,16 @@ bool vidmm_fragmentation(struct vidmm *manager, uint32_t segment,
 	if (!has_addresses(manager, segment))
 		return false;
 	lock_acquire(&manager->lock);
-	*fragmentation_out = fragmentation_locked(&manager->segments[segment - 1]);
+	*fragmentation_out = fragmentation_locked(manager, &manager->segments[segment - 1]);
 	lock_release(&manager->lock);
 	return true;
 }
 
-static bool is_in_order_locked(const struct vidmm_segment *segment)
+static bool is_in_order_locked(const struct vidmm *manager, const struct vidmm_segment *segment)
 {
-	struct vidmm_fragmentation now = fragmentation_locked(segment);
+	struct vidmm_fragmentation now = fragmentation_locked(manager, segment);
 
+	lock_assert_held(&manager->lock);
 	return now.largest_gap_bytes == now.free_bytes;
 }
 
@@ -85,8 +88,7 @@ struct resident {
 static bool may_move(const struct vidmm_place *place, const struct vidmm_segment *segment)
 {
 	return place->state == PLACE_IN && place->segment == segment &&
-	       place->eviction.is_resident && !place->is_locked &&
-	       !place->allocation->traits.is_unmoveable;
+	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable;
 }
 
 static int compare_residents(const void *left_, const void *right_)
@@ -106,17 +108,13 @@ static void residents_add(struct defragment *order, struct vidmm_place *place)
 
 static NTSTATUS residents_collect_locked(struct defragment *order)
 {
-	struct list *link;
-
 	lock_assert_held(&order->manager->lock);
 	order->count = 0;
 	order->residents = mem_zalloc_array((size_t)order->segment->ranges.taken_ranges + 1,
 					    sizeof(*order->residents));
 	if (!order->residents)
 		return STATUS_NO_MEMORY;
-	list_for_each (link, &order->manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &order->manager->places, all_link) {
 		if (may_move(place, order->segment))
 			residents_add(order, place);
 	}
@@ -192,7 +190,7 @@ static bool shift_within(const struct defragment *order, struct vidmm_place *pla
 static void shift(const struct defragment *order, struct vidmm_place *place,
 		  const struct page_set *pages)
 {
-	place->must_verify = order->how.must_verify;
+	place->shift.must_verify = order->how.must_verify;
 	place_shift_locked(place, pages);
 }
 
@@ -206,14 +204,14 @@ static bool slides_end_locked(const struct defragment *order)
 	lock_assert_held(&order->manager->lock);
 	for (size_t i = 0; i < order->count; i++) {
 		struct vidmm_place *place = order->residents[i].place;
-		uint64_t first = place->slide_to - 1;
+		uint64_t first = place->shift.slide_to - 1;
 		struct segment_stretch where = { .first = first,
 						 .end = first + order->residents[i].range->count };
 		struct page_set pages;
 
-		if (place->slide_to == 0 || place->state != PLACE_IN)
+		if (place->shift.slide_to == 0 || place->state != PLACE_IN)
 			continue;
-		place->slide_to = 0;
+		place->shift.slide_to = 0;
 		if (!shift_within(order, place, &where, &pages))
 			continue;
 		shift(order, place, &pages);
@@ -234,7 +232,7 @@ static bool fill_locked(const struct defragment *order, const struct resident *r
 
 	lock_assert_held(&order->manager->lock);
 	/* Another stretch of it went already; or it cannot. */
-	if (place->state != PLACE_IN || place->shift_failed_at == order->number ||
+	if (place->state != PLACE_IN || place->shift.failed_at == order->number ||
 	    !shift_within(order, place, &where, &pages))
 		return false;
 	if (gap_with(range) < gap_with(pages.ranges)) {
@@ -290,10 +288,10 @@ static bool slide_locked(const struct defragment *order, struct vidmm_place *pla
 	struct page_set pages;
 
 	lock_assert_held(&order->manager->lock);
-	if (place->shift_failed_at == order->number || place->pages.run_count > 1 ||
+	if (place->shift.failed_at == order->number || place->pages.run_count > 1 ||
 	    !shift_within(order, place, &anywhere, &pages))
 		return false;
-	place->slide_to = first + 1;
+	place->shift.slide_to = first + 1;
 	shift(order, place, &pages);
 	return true;
 }
@@ -301,9 +299,9 @@ static bool slide_locked(const struct defragment *order, struct vidmm_place *pla
 static bool send_away_locked(const struct defragment *order, struct vidmm_place *place)
 {
 	lock_assert_held(&order->manager->lock);
-	if (order->how.must_verify || place->sent_away_at == order->number)
+	if (order->how.must_verify || place->shift.sent_away_at == order->number)
 		return false;
-	place->sent_away_at = order->number;
+	place->shift.sent_away_at = order->number;
 	place_leave_locked(place);
 	return true;
 }
@@ -336,7 +334,7 @@ static enum defragment_round round_locked(const struct defragment *order)
 	lock_assert_held(&order->manager->lock);
 	if (slides_end_locked(order))
 		return DEFRAGMENT_SHIFTS;
-	if (is_in_order_locked(order->segment))
+	if (is_in_order_locked(order->manager, order->segment))
 		return DEFRAGMENT_DONE;
 	if (fills_locked(order) || close_gap_locked(order, false))
 		return DEFRAGMENT_SHIFTS;
@@ -360,13 +358,12 @@ void defragment_init(struct defragment *order, struct vidmm *manager, uint32_t s
 NTSTATUS defragment_step(struct defragment *order, enum defragment_round *round_out)
 {
 	struct vidmm *manager = order->manager;
-	NTSTATUS status;
 
 	*round_out = DEFRAGMENT_DONE;
 	if (order->rounds_left-- == 0)
 		return STATUS_SUCCESS;
 	lock_acquire(&manager->lock);
-	status = residents_collect_locked(order);
+	NTSTATUS status = residents_collect_locked(order);
 	if (NT_SUCCESS(status))
 		*round_out = round_locked(order);
 	decide_unlock(manager);
@@ -415,16 +412,12 @@ static void aperture_put_in_order(struct defragment *order)
 {
 	struct vidmm *manager = order->manager;
 	struct vidmm_segment *segment = order->segment;
-	struct list *link;
 
 	lock_acquire(&manager->lock);
-	if (!is_in_order_locked(segment)) {
+	if (!is_in_order_locked(manager, segment)) {
 		/* Nobody enters between those who leave: there would be the same holes again. */
 		segment->is_emptying = true;
-		list_for_each (link, &manager->places) {
-			struct vidmm_place *place =
-				container_of(link, struct vidmm_place, all_link);
-
+		list_each (struct vidmm_place, place, &manager->places, all_link) {
 			if (may_move(place, segment))
 				place_leave_locked(place);
 		}
@@ -440,10 +433,8 @@ static bool can_verify(const struct vidmm_segment *segment)
 
 static NTSTATUS check_transfers(struct vidmm *manager, uint64_t wrong_before)
 {
-	struct vidmm_wrong_transfers wrong;
-
 	lock_acquire(&manager->lock);
-	wrong = manager->wrong_transfers;
+	struct vidmm_wrong_transfers wrong = manager->wrong_transfers;
 	lock_release(&manager->lock);
 	if (wrong.count == wrong_before)
 		return STATUS_SUCCESS;
@@ -459,8 +450,6 @@ NTSTATUS vidmm_defragment(struct vidmm *manager, uint32_t segment_id,
 			  const struct vidmm_defragmentation *how)
 {
 	struct defragment order;
-	uint64_t wrong_before;
-	NTSTATUS status;
 
 	if (!has_addresses(manager, segment_id) ||
 	    (vidmm_options(manager) & VIDMM_NEVER_MOVE_TO_DEFRAG))
@@ -474,8 +463,8 @@ NTSTATUS vidmm_defragment(struct vidmm *manager, uint32_t segment_id,
 		return STATUS_SUCCESS;
 	}
 	lock_acquire(&manager->lock);
-	wrong_before = manager->wrong_transfers.count;
+	uint64_t wrong_before = manager->wrong_transfers.count;
 	lock_release(&manager->lock);
-	status = memory_put_in_order(&order);
+	NTSTATUS status = memory_put_in_order(&order);
 	return NT_SUCCESS(status) ? check_transfers(manager, wrong_before) : status;
 }

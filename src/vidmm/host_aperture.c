@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * host_aperture.c - see host_aperture.h.
- */
 #include <assert.h>
 
 #include "base/machine.h"
@@ -98,7 +95,7 @@ void window_change_locked(struct vidmm_place *place)
 	assert(place->window.range && !place->window.is_changing);
 	place->window.is_changing = true;
 	place->window.opened_at = place->manager->resets;
-	place->is_locked = true;
+	place_set_lock(place, PLACE_LOCKED);
 	place->waits++;
 }
 
@@ -209,7 +206,7 @@ bool window_open(struct vidmm_place *place)
 	change_over_locked(place);
 	if (!is_open) {
 		window_give_locked(place);
-		place->is_locked = false;
+		place_set_lock(place, PLACE_NOT_LOCKED);
 	}
 	lock_release(&manager->lock);
 	notice_give(&manager->changed);
@@ -239,7 +236,7 @@ static void window_close(struct vidmm_place *place)
 	place->window.is_open = false;
 	change_over_locked(place);
 	window_give_locked(place);
-	place->is_locked = false;
+	place_set_lock(place, PLACE_NOT_LOCKED);
 	manager->plan.has_changes = true;
 	manager->retry_generation++; /* there is room in the aperture, and this one may move */
 	place_settle_locked(place);
@@ -248,10 +245,8 @@ static void window_close(struct vidmm_place *place)
 
 void windows_close(struct list *places)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(places)))
-		window_close(container_of(link, struct vidmm_place, plan_link));
+	list_drain (struct vidmm_place, each, places, plan_link)
+		window_close(each);
 }
 
 /* ---- the kernel's own page tables ---- */
@@ -312,12 +307,8 @@ void window_close_table(struct vidmm *manager, struct vidmm_table_block *room)
 /* One of the kernel's own tables, which stays: the pager that has it is suspended. */
 static struct vidmm_table_block *next_room_locked(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->rooms) {
-		struct vidmm_table_block *room = container_of(link, struct vidmm_table_block, link);
-
+	list_each (struct vidmm_table_block, room, &manager->rooms, link) {
 		if (!room->window || room->opened_at == manager->resets)
 			continue;
 		room->opened_at = manager->resets;
@@ -343,12 +334,8 @@ static void reopen_tables(struct vidmm *manager)
 
 static struct vidmm_place *next_open_locked(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &manager->places, all_link) {
 		if (place->window.is_open && !place->window.is_changing &&
 		    place->window.opened_at != manager->resets)
 			return place;

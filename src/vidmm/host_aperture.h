@@ -11,6 +11,14 @@
  * place counts as locked. When there is no stretch left, whoever locks goes another way
  * (access.h).
  *
+ * What is seen through one stays where it is until it is unlocked: the pages behind it are the device's,
+ * so they cannot change their role (roles.h), and a copy could miss a store. It is no candidate for
+ * eviction meanwhile, and who finds no room for that reason is told so (MM-NO-ROOM). A client that
+ * keeps its locks for life is better off without: the aperture is as large as the driver made it, and
+ * what does not fit is in system memory while it is locked. Clients in other processes are shown no
+ * windows at all, which they would keep; what they lock in such memory leaves it, or is refused
+ * (elsewhere.h).
+ *
  * Locks: the manager's guards windows; none is held in the driver. Who opens or closes one says so
  * (is_changing) and holds on to the place.
  */

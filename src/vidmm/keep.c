@@ -10,6 +10,7 @@
 
 static void begin_locked(struct vidmm_keep *keep, struct vidmm_device *device)
 {
+	lock_assert_held(&keep->manager->lock);
 	for (uint32_t i = 0; i < keep->count; i++) {
 		if (keep->bindings[i]->end != BINDING_LIVES)
 			keep->bindings[i] = NULL;
@@ -44,6 +45,7 @@ struct vidmm_keep *vidmm_keep_create(struct vidmm_device *device,
 
 static void end_locked(struct vidmm_keep *keep)
 {
+	lock_assert_held(&keep->manager->lock);
 	list_remove(&keep->link);
 	for (uint32_t i = 0; i < keep->count; i++) {
 		struct vidmm_binding *binding = keep->bindings[i];
@@ -67,6 +69,7 @@ void vidmm_keep_end(struct vidmm_keep *keep)
 
 static void forget_in_locked(struct vidmm_keep *keep, struct vidmm_binding *binding)
 {
+	lock_assert_held(&keep->manager->lock);
 	for (uint32_t i = 0; i < keep->count; i++) {
 		if (keep->bindings[i] != binding)
 			continue;
@@ -77,11 +80,9 @@ static void forget_in_locked(struct vidmm_keep *keep, struct vidmm_binding *bind
 
 void keep_forget_binding_locked(struct vidmm_binding *binding)
 {
-	struct list *link;
-
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->keeps == 0)
 		return;
-	list_for_each (link, &binding->device->keeps)
-		forget_in_locked(container_of(link, struct vidmm_keep, link), binding);
+	list_each (struct vidmm_keep, each, &binding->device->keeps, link)
+		forget_in_locked(each, binding);
 }

@@ -7,7 +7,6 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "vidmm/allocation.h"
 #include "vidmm/control.h"
 #include "vidmm/keep.h"
 #include "vidmm/place.h"
@@ -94,11 +93,8 @@ static void ticker_run(void *argument)
 
 NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_out)
 {
-	struct vidmm *manager;
-	NTSTATUS status;
-
 	assert(config->segment_count <= VIDMM_MAX_SEGMENTS);
-	manager = mem_zalloc(sizeof(*manager));
+	struct vidmm *manager = mem_zalloc(sizeof(*manager));
 	if (!manager)
 		return STATUS_NO_MEMORY;
 	manager->config = *config;
@@ -119,7 +115,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->ready_lists);
 	list_init(&manager->rooms);
 	plan_init(&manager->plan);
-	status = segments_init(manager, config);
+	NTSTATUS status = segments_init(manager, config);
 	if (NT_SUCCESS(status) && !config->is_ticked_by_hand)
 		status = thread_create("vidmm", ticker_run, manager, &manager->ticker);
 	if (!NT_SUCCESS(status)) {
@@ -201,12 +197,9 @@ void vidmm_process_finish(struct vidmm_process *process)
 	assert(list_is_empty(&process->devices) && list_is_empty(&process->tables.rooms));
 	trim_forget_locked(process);
 	for (int i = 0; i < 3; i++) {
-		struct list *link;
-
 		/* What is shared stays offered, nobody's to decommit. */
-		while ((link = list_pop_front(&process->decommittable[i])))
-			container_of(link, struct vidmm_place, decommit_link)->decommit_process =
-				NULL;
+		list_drain (struct vidmm_place, each, &process->decommittable[i], decommit_link)
+			each->decommit_process = NULL;
 	}
 	budget_leave_locked(process);
 	wait_for_none_relock(manager, &process->plan_count);
@@ -240,11 +233,9 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 
 void vidmm_device_finish(struct vidmm_device *device)
 {
-	struct vidmm *manager;
-
 	if (!device->process)
 		return;
-	manager = device->process->manager;
+	struct vidmm *manager = device->process->manager;
 	lock_acquire(&manager->lock);
 	assert(list_is_empty(&device->listed) && list_is_empty(&device->absent) &&
 	       list_is_empty(&device->moving));
@@ -258,8 +249,9 @@ void vidmm_device_finish(struct vidmm_device *device)
 	lock_release(&manager->lock);
 }
 
-static void bindings_lose_locked(struct list *bindings)
+static void bindings_lose_locked(const struct vidmm *manager, struct list *bindings)
 {
+	lock_assert_held(&manager->lock);
 	while (!list_is_empty(bindings)) {
 		struct vidmm_binding *binding =
 			container_of(bindings->next, struct vidmm_binding, device_link);
@@ -278,8 +270,8 @@ void vidmm_device_lose(struct vidmm_device *device)
 	lock_acquire(&manager->lock);
 	device->is_lost = true;
 	manager->retry_generation++;
-	bindings_lose_locked(&device->absent);
-	bindings_lose_locked(&device->moving);
+	bindings_lose_locked(manager, &device->absent);
+	bindings_lose_locked(manager, &device->moving);
 	decide_later_unlock(manager);
 }
 
@@ -306,11 +298,9 @@ static bool binding_is_busy(const struct vidmm_binding *binding)
 
 void vidmm_binding_finish(struct vidmm_binding *binding)
 {
-	struct vidmm *manager;
-
 	if (!binding->device)
 		return;
-	manager = binding->device->process->manager;
+	struct vidmm *manager = binding->device->process->manager;
 	lock_acquire(&manager->lock);
 	bool was_retired = binding->end >= BINDING_RETIRED;
 	/* For calls that have it in hand. */
@@ -366,22 +356,19 @@ uint32_t vidmm_binding_count(struct vidmm_binding *binding)
 
 bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_departure *departure)
 {
-	struct vidmm_place *place;
-	struct vidmm *manager;
-
 	lock_acquire(&allocation->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	if (!place) {
 		lock_release(&allocation->lock);
 		return true;
 	}
-	manager = place->manager;
+	struct vidmm *manager = place->manager;
 	lock_acquire(&manager->lock);
 	assert(place->listed == 0);
 	offer_forget_locked(place);
 	place->end = state_step(STATES_PLACE_END, place->end, PLACE_DYING);
 	place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
-	place->is_locked = window_end_locked(place);
+	place_set_lock(place, window_end_locked(place) ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 	place->departure = departure;
 	manager->retry_generation++;
 	place_settle_locked(place);
@@ -411,11 +398,10 @@ static void departure_over(struct vidmm_departure *departure)
 void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 {
 	struct blocking_departure blocking = { .departure = { .done = departure_over } };
-	struct vidmm_place *place;
 
 	/* With the lock: a call that came before may be making one right now. */
 	lock_acquire(&allocation->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	lock_release(&allocation->lock);
 	if (!place)
 		return;
@@ -430,10 +416,10 @@ void vidmm_allocation_leave(struct vidmm_allocation *allocation)
 enum vidmm_residency vidmm_where(struct vidmm *manager, struct vidmm_allocation *allocation)
 {
 	enum vidmm_residency where = VIDMM_NOT_RESIDENT;
-	const struct vidmm_place *place;
 
 	lock_acquire(&manager->lock);
-	place = atomic_load_explicit(&allocation->place, memory_order_relaxed);
+	const struct vidmm_place *place =
+		atomic_load_explicit(&allocation->place, memory_order_relaxed);
 	/* What leaves is there, and the GPU reaches it, until it has left. */
 	if (place && place->state != PLACE_OUT && place->state != PLACE_ENTERING)
 		where = place->segment->is_system ? VIDMM_RESIDENT_IN_SHARED_MEMORY

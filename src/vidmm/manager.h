@@ -33,6 +33,7 @@
 
 struct vidmm;
 struct evict_policy;
+struct client_arena;
 struct vidmm_place;
 struct vidmm_want;
 
@@ -95,12 +96,13 @@ struct vidmm_mapping_ops {
 	bool (*concerns)(void *context, struct vidmm_allocation *allocation, const void *tables);
 
 	/*
-	 * The next operation that makes its addresses invalid (with the flush), or lets them show
-	 * `where` it is now. False: there are no more.
+	 * The next step that makes its addresses invalid (with the flush), or lets them show where
+	 * it is now.
 	 */
-	bool (*next)(void *context, struct vidmm_allocation *allocation,
-		     enum vidmm_mapping_change change, const struct paging_place *where,
-		     struct vidmm_mapping_cursor *cursor, struct paging_op *op_out);
+	enum paging_step (*next)(void *context, struct vidmm_allocation *allocation,
+				 enum vidmm_mapping_change change,
+				 struct vidmm_mapping_cursor *cursor,
+				 struct miniport_paging_op *op_out);
 	/*
 	 * The job with such a row failed, in it or behind it: its addresses show anything. May be
 	 * NULL.
@@ -217,7 +219,7 @@ struct vidmm_traffic {
 struct vidmm_segment_usage {
 	uint64_t size_bytes;
 	uint64_t commit_limit_bytes;
-	uint64_t resident_bytes; /* placed, coming and leaving ones included */
+	uint64_t resident_bytes; /* placed, entering and leaving ones included */
 	uint64_t offered_bytes;
 	uint64_t listed_bytes;
 	uint64_t evicted_bytes;   /* since the start: copied out */
@@ -334,12 +336,6 @@ MUST_CHECK NTSTATUS vidmm_process_reserve(struct vidmm_process *process, enum vi
 void vidmm_process_listen(struct vidmm_process *process, int32_t trim_listeners,
 			  int32_t budget_listeners);
 
-/*
- * Tells every process that listens (NULL) or one: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where
- * it is over. For tests: the kernel tells by the clock, and when a process goes on.
- */
-void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags);
-
 /* Both together are a restart: what was used before it is not to go. */
 uint32_t vidmm_trim_merge(uint32_t flags, uint32_t more);
 
@@ -407,7 +403,7 @@ struct vidmm_device {
 	struct list moving; /* the same: on its way, or on the way out first */
 	struct vidmm_waiter waiter;
 	struct list plan_link;
-	uint32_t needed_count; /* missing or coming, and queued work may use it */
+	uint32_t needed_count; /* absent or moving, and queued work may use it */
 	uint32_t plan_count;   /* plans that have it in hand */
 	uint32_t resumes;      /* to be done */
 	uint64_t slice_end_ns;
@@ -666,7 +662,7 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 			const struct vidmm_offer_note notes[], uint32_t count, bool is_immediate);
 
 /* Takes an offer of a moment ago back, without memory and without waiting for what comes in. */
-void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding);
+void vidmm_unoffer(struct vidmm_binding *binding);
 
 /* A look: what keeps it from being offered, in a word, or NULL. */
 const char *vidmm_offer_obstacle(struct vidmm_binding *binding);
@@ -711,9 +707,14 @@ MUST_CHECK NTSTATUS vidmm_reclaim_now(struct vidmm_device *device,
 enum {
 	VIDMM_LOCK_NEEDS_VISIBLE = 1, /* as `needs_cpu_visible` there */
 	VIDMM_LOCK_IN_PLACE = 2,      /* refused rather than moved */
+	VIDMM_LOCK_READ_ONLY = 4,     /* a client elsewhere has no right to write */
 };
 MUST_CHECK NTSTATUS vidmm_lock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation,
 					uint32_t flags, void **pointer_out);
+/* The same for a client in another process: the address is the client's (elsewhere.h). */
+MUST_CHECK NTSTATUS vidmm_lock_elsewhere(struct vidmm *manager, struct vidmm_allocation *allocation,
+					 uint32_t flags, struct client_arena *arena,
+					 void **pointer_out);
 MUST_CHECK bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *allocation);
 
 /*
@@ -730,16 +731,10 @@ MUST_CHECK bool vidmm_allocation_depart(struct vidmm_allocation *allocation,
 /* The same, and returns when it is done. Not on the pager's thread. */
 void vidmm_allocation_leave(struct vidmm_allocation *allocation);
 
-/* Begins to move everything that may move out of one segment (0: of all), and waits for nobody. For
- * tests, whose GPU moves when they say so; vidmm_evict_selected() is the control's. */
-void vidmm_evict_segment(struct vidmm *manager, uint32_t segment_id);
-
-/* Recounts segments, lists, budgets and every place. Nothing is under way. */
-MUST_CHECK bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_size);
-
-/* The same for one at work: without what an allocation's lock guards … */
-MUST_CHECK bool vidmm_manager_validate_at_work(struct vidmm *manager, char *wrong,
-					       size_t wrong_size);
+/* Recounts segments, lists, budgets and every place; of one at work without what an allocation's
+   lock guards … */
+MUST_CHECK bool vidmm_manager_validate(struct vidmm *manager, bool is_at_work, char *wrong,
+				       size_t wrong_size);
 /* … which this looks at: NULL, or what is wrong with where it is. */
 const char *vidmm_place_validate(struct vidmm *manager, struct vidmm_allocation *allocation);
 /* How often its owner is suspended on the manager's account. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/machine.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/keep.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
@@ -30,28 +31,13 @@ struct recount {
 	uint64_t aperture_bytes;
 };
 
-static uint32_t list_length(const struct list *head)
-{
-	const struct list *link;
-	uint32_t length = 0;
-
-	list_for_each (link, head)
-		length++;
-	return length;
-}
-
 static const char *check_listings(const struct vidmm_place *place)
 {
-	const struct list *link;
-
 	uint32_t waits = 0;
 
 	if (list_length(&place->listings) != place->listed)
 		return "its listings were miscounted";
-	list_for_each (link, &place->listings) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, place_link);
-
+	list_each (const struct vidmm_binding, binding, &place->listings, place_link) {
 		if (binding->count == 0)
 			return "is listed by a device that does not count it";
 		if (binding_place(binding) != place)
@@ -81,8 +67,10 @@ static const char *check_content(const struct vidmm_place *place)
 	if (place->state == PLACE_IN && !is_local && content != VIDMM_CONTENT_BACKED)
 		return "is in system memory and its content is not";
 	if (place->state == PLACE_IN && is_local && place->allocation->backing.run_count > 0 &&
-	    !place->allocation->traits.is_kept_in_system)
+	    !place->allocation->traits.is_kept_in_system && !elsewhere_is_inside(place->allocation))
 		return "is in GPU memory and did not give its system memory up";
+	if (place->state == PLACE_OUT && elsewhere_is_inside(place->allocation))
+		return "is out, and its pages are in GPU memory";
 	if (place->state == PLACE_OUT && content == VIDMM_CONTENT_LOCAL)
 		return "has content in GPU memory and no place";
 	return NULL;
@@ -93,19 +81,19 @@ static const char *check_shift_of(const struct vidmm_place *place, struct recoun
 {
 	uint32_t at = place->segment->id - 1;
 	uint64_t bytes = segment_bytes(place->segment, &place->wish);
-	const struct page_run *runs = page_set_runs(&place->other_pages);
+	const struct page_run *runs = page_set_runs(&place->shift.pages);
 	uint64_t pages = 0;
 
 	if (place->state != PLACE_SHIFTING)
-		return place->other_pages.run_count == 0 ? NULL : "has pages twice";
-	for (uint32_t i = 0; i < place->other_pages.run_count; i++)
+		return place->shift.pages.run_count == 0 ? NULL : "has pages twice";
+	for (uint32_t i = 0; i < place->shift.pages.run_count; i++)
 		pages += runs[i].count;
 	if (pages * MACHINE_PAGE_BYTES != bytes)
 		return "goes to more or fewer pages than its size";
 	recount->resident_bytes[at] += bytes;
 	recount->shifting_bytes[at] += bytes;
 	recount->page_count[at] += pages;
-	recount->range_count[at] += place->other_pages.run_count;
+	recount->range_count[at] += place->shift.pages.run_count;
 	return NULL;
 }
 
@@ -114,13 +102,13 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	const struct vidmm_segment *segment = place->segment;
 	uint32_t at = segment->id - 1;
 	uint64_t bytes = segment_bytes(segment, &place->wish);
-	uint64_t kept_bytes = bytes - place->lent_bytes;
+	uint64_t kept_bytes = bytes - place->handover.lent_bytes;
 	const struct page_run *runs = page_set_runs(&place->pages);
 	uint64_t pages = 0;
 
-	if (place->lent_bytes > 0 && !list_is_linked(&place->parting_link))
+	if (place->handover.lent_bytes > 0 && !list_is_linked(&place->handover.link))
 		return "has lent its room and does not leave it";
-	if (list_is_linked(&place->parting_link) && place->state != PLACE_LEAVING)
+	if (list_is_linked(&place->handover.link) && place->state != PLACE_LEAVING)
 		return "is about to leave its room and does not leave";
 	if (!(place->allocation->supported_segments & (UINT32_C(1) << at)) &&
 	    place->state == PLACE_ENTERING)
@@ -132,7 +120,7 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	if (place->wish.form != FORM_SCATTERED && place->pages.run_count > 1)
 		return "is scattered and must not be";
 	recount->resident_bytes[at] += kept_bytes;
-	recount->lent_bytes[at] += place->lent_bytes;
+	recount->lent_bytes[at] += place->handover.lent_bytes;
 	recount->leaving_bytes[at] += place->state == PLACE_LEAVING ? bytes : 0;
 	recount->entering_bytes[at] += place->state == PLACE_ENTERING ? bytes : 0;
 	recount->page_count[at] += pages;
@@ -158,7 +146,8 @@ static const char *check_place(const struct vidmm_place *place, struct recount *
 		wrong = check_content(place);
 	if (!wrong && (place->segment != NULL) != (place->state != PLACE_OUT))
 		wrong = "has a segment, or has none, and it is not so";
-	if (!wrong && place->window.range && !(place->state == PLACE_IN && place->is_locked))
+	if (!wrong && place->window.range &&
+	    !(place->state == PLACE_IN && place_has_cpu_lock(place)))
 		wrong = "is seen through a window, and not in place or not locked";
 	if (!wrong && is_sorted != (place->state == PLACE_IN))
 		wrong = "is a candidate for eviction and not in place, or the other way round";
@@ -219,11 +208,7 @@ static const char *check_segment(const struct vidmm_segment *segment, const stru
 static const char *check_bindings(const struct vidmm_device *device, const struct list *bindings,
 				  bool is_listed, uint64_t usage_bytes[VIDMM_GROUPS])
 {
-	const struct list *link;
-
-	list_for_each (link, bindings) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, device_link);
+	list_each (const struct vidmm_binding, binding, bindings, device_link) {
 		const struct vidmm_place *place = binding_place(binding);
 		bool is_whole =
 			place->state == PLACE_IN || !place_is_wanted(place) || device->is_lost;
@@ -262,12 +247,9 @@ static uint32_t count_needed(const struct list *bindings)
 static uint32_t count_in_keeps(const struct vidmm_device *device,
 			       const struct vidmm_binding *binding)
 {
-	const struct list *link;
 	uint32_t count = 0;
 
-	list_for_each (link, &device->keeps) {
-		const struct vidmm_keep *keep = container_of(link, struct vidmm_keep, link);
-
+	list_each (const struct vidmm_keep, keep, &device->keeps, link) {
 		for (uint32_t i = 0; i < keep->count; i++)
 			count += keep->bindings[i] == binding;
 	}
@@ -276,11 +258,7 @@ static uint32_t count_in_keeps(const struct vidmm_device *device,
 
 static const char *check_keeps(const struct vidmm_device *device)
 {
-	const struct list *link;
-
-	list_for_each (link, &device->keeps) {
-		const struct vidmm_keep *keep = container_of(link, struct vidmm_keep, link);
-
+	list_each (const struct vidmm_keep, keep, &device->keeps, link) {
 		for (uint32_t i = 0; i < keep->count; i++) {
 			const struct vidmm_binding *binding = keep->bindings[i];
 
@@ -294,13 +272,10 @@ static const char *check_keeps(const struct vidmm_device *device)
 
 static uint32_t count_ready_lists(const struct vidmm_device *device)
 {
-	const struct list *link;
 	uint32_t count = 0;
 
-	list_for_each (link, &device->process->manager->ready_lists) {
-		const struct vidmm_allocation_list *list =
-			container_of(link, struct vidmm_allocation_list, ready_link);
-
+	list_each (const struct vidmm_allocation_list, list, &device->process->manager->ready_lists,
+		   ready_link) {
 		count += list->device == device;
 	}
 	return count;
@@ -337,11 +312,9 @@ static const char *check_device(const struct vidmm_device *device,
 static const char *check_process(const struct vidmm_process *process)
 {
 	uint64_t usage_bytes[VIDMM_GROUPS] = { 0 };
-	const struct list *link;
 
-	list_for_each (link, &process->devices) {
-		const char *wrong =
-			check_device(container_of(link, struct vidmm_device, link), usage_bytes);
+	list_each (struct vidmm_device, each, &process->devices, link) {
+		const char *wrong = check_device(each, usage_bytes);
 
 		if (wrong)
 			return wrong;
@@ -388,14 +361,11 @@ static const char *check_budgets(const struct vidmm *manager)
 	uint64_t reserved_bytes[VIDMM_GROUPS] = { 0 };
 	uint64_t claimed_bytes[VIDMM_GROUPS] = { 0 };
 	uint32_t listening_count = 0;
-	const struct list *link;
 
 	if (list_length(&manager->processes) != manager->process_count)
 		return "processes were miscounted";
 
-	list_for_each (link, &manager->processes) {
-		const struct vidmm_process *process =
-			container_of(link, struct vidmm_process, link);
+	list_each (const struct vidmm_process, process, &manager->processes, link) {
 		const char *wrong = check_process(process);
 
 		if (wrong)
@@ -431,20 +401,14 @@ static bool report(char *wrong, size_t wrong_size, const char *what, uint64_t wh
 static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong, size_t wrong_size)
 {
 	struct recount recount = { .is_at_work = is_at_work };
-	struct list *link;
 
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &manager->places, all_link) {
 		if (!report(wrong, wrong_size, "allocation", place->allocation->id,
 			    check_place(place, &recount)))
 			return false;
 	}
-	list_for_each (link, &manager->rooms) {
-		const struct vidmm_table_block *room =
-			container_of(link, struct vidmm_table_block, link);
-
+	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
 		if (room->window)
 			recount.window_count[room->segment->id - 1] += room->window->count;
 	}
@@ -489,22 +453,10 @@ uint32_t vidmm_device_suspensions(struct vidmm_device *device)
 	return suspensions;
 }
 
-static bool validate(struct vidmm *manager, bool is_at_work, char *wrong, size_t wrong_size)
+bool vidmm_manager_validate(struct vidmm *manager, bool is_at_work, char *wrong, size_t wrong_size)
 {
-	bool is_right;
-
 	lock_acquire(&manager->lock);
-	is_right = validate_locked(manager, is_at_work, wrong, wrong_size);
+	bool is_right = validate_locked(manager, is_at_work, wrong, wrong_size);
 	lock_release(&manager->lock);
 	return is_right;
-}
-
-bool vidmm_manager_validate(struct vidmm *manager, char *wrong, size_t wrong_size)
-{
-	return validate(manager, false, wrong, wrong_size);
-}
-
-bool vidmm_manager_validate_at_work(struct vidmm *manager, char *wrong, size_t wrong_size)
-{
-	return validate(manager, true, wrong, wrong_size);
 }

@@ -18,6 +18,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "vidmm/allocation.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 #include "vidmm/work_set.h"
@@ -79,7 +80,6 @@ static struct vidmm_place *job_place(struct paging_job *job)
 /* The job began after everything that uses it. */
 static void job_idle(struct paging_job *job)
 {
-	(void)job;
 }
 
 /* Whoever waits for room need not wait until the bytes are out. */
@@ -107,14 +107,17 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 static void in_done_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->epoch = place->move.job.epoch;
+	place->reset.in_epoch = place->move.job.epoch;
 	if (place->allocation->driver)
 		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
 		return;
 	if (place->move.content == MOVE_EXCHANGE) {
 		/* What its addresses show now is no copy, also for who keeps one. */
-		allocation_give_pages_locked(place->allocation);
+		if (elsewhere_is_possible(place->allocation))
+			elsewhere_set_inside_locked(place->allocation, true);
+		else
+			allocation_give_pages_locked(place->allocation);
 		place_written_locked(place);
 	} else {
 		system_memory_give_locked(place->allocation);
@@ -131,14 +134,15 @@ static void out_done_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	if (place->segment->is_system)
 		return;
-	if (place->move.content == MOVE_DROP && !place->move.is_copy_good && has_copy)
+	if (place->move.content == MOVE_EXCHANGE && elsewhere_is_inside(allocation))
+		elsewhere_set_inside_locked(allocation, false);
+	if (move_drops(place) && has_copy)
 		system_memory_give_locked(allocation);
 	if (place->move.content == MOVE_DROP && allocation->driver)
 		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
-	if (place->move.content == MOVE_DROP && !place->move.is_copy_good &&
-	    allocation->offer == VIDMM_OFFERED) {
+	if (move_drops(place) && allocation->offer == VIDMM_OFFERED) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
 		if (place_is_offered(place)) /* not of what dies */
@@ -158,15 +162,20 @@ static void count_locked(struct vidmm_place *place)
 		traffic->mapped_bytes += bytes;
 	else if (place->wish.form == FORM_MAPPED)
 		traffic->unmapped_bytes += bytes;
+	/* What takes its pages along counts as if it was copied: only how differs. */
+	bool is_copy = place->move.content == MOVE_COPY ||
+		       (place->move.content == MOVE_EXCHANGE && !place->move.is_shift &&
+			elsewhere_is_possible(place->allocation));
+
 	if (place->move.content == MOVE_FILL) {
 		vidmm_count(&traffic->filled, bytes);
 	} else if (place->move.content == MOVE_COPY && place->move.is_shift) {
 		vidmm_count(&traffic->shifted, bytes);
-	} else if (place->move.content == MOVE_DROP) {
+	} else if (place->move.content == MOVE_DROP || place->move.is_exchange_dropped) {
 		vidmm_count(&traffic->discarded, bytes);
-	} else if (place->move.content == MOVE_COPY && is_in) {
+	} else if (is_copy && is_in) {
 		vidmm_count(&traffic->copied_in, bytes);
-	} else if (place->move.content == MOVE_COPY) {
+	} else if (is_copy) {
 		vidmm_count(&traffic->evicted, bytes);
 		traffic->evicted_by_band[evict_band_of(vidmm_priority(place->allocation))] += bytes;
 		account_charge_evicted(place->allocation->account, bytes);
@@ -219,9 +228,10 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	lock_assert_held(&place->manager->lock);
 	if (move->is_in)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
-	bool is_lost = !place->segment->is_system &&
-		       (place->epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
-			(place->lent_bytes > 0 && !NT_SUCCESS(status)));
+	bool is_lost =
+		!place->segment->is_system &&
+		(place->reset.in_epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
+		 (place->handover.lent_bytes > 0 && !NT_SUCCESS(status)));
 	if (is_lost && !move->is_copy_good && move->content != MOVE_EXCHANGE)
 		move->content = MOVE_DROP;
 	return is_lost || is_stale || place->end == PLACE_DYING ? STATUS_SUCCESS : status;
@@ -295,25 +305,40 @@ static void way_done_locked(struct vidmm_place *place, NTSTATUS status)
 	}
 }
 
-/* With a reset in between it is lost here and there. */
+/* Of what is locked: the pages go back, or stay where they are. Are they where it went to? */
+static bool exchange_end_locked(struct vidmm_place *place, bool may_stay)
+{
+	lock_assert_held(&place->manager->lock);
+	if (!may_stay)
+		(void)!roles_change(place, false);
+	roles_release(place);
+	return place->move.has_changed_roles;
+}
+
+/* With a reset in between it is lost here and there; but not what the CPU has locked. */
 static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct place_move *move = &place->move;
+	bool is_lost = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
+		       place->reset.in_epoch != move->job.epoch;
+	bool has_moved = NT_SUCCESS(status) && !move->must_stay;
 
 	lock_assert_held(&place->manager->lock);
+	if (move->content == MOVE_EXCHANGE)
+		has_moved = exchange_end_locked(place, has_moved || is_lost);
 	runs_free(move);
-	if (atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
-	    place->epoch != move->job.epoch) {
+	if (is_lost && move->content == MOVE_EXCHANGE) {
+		place->reset.in_epoch = pager_epoch(place->manager->config.pager);
+	} else if (is_lost) {
 		move->content = MOVE_DROP;
 		out_done_locked(place);
 		count_locked(place);
 		place_out_locked(place);
 		return;
 	}
-	bool has_moved = NT_SUCCESS(status) && !move->is_wrong;
 	if (has_moved)
 		count_locked(place);
-	if (NT_SUCCESS(status) && move->is_wrong)
+	if (NT_SUCCESS(status) && move->must_stay && move->content == MOVE_COPY)
 		place->manager->wrong_transfers = (struct vidmm_wrong_transfers){
 			.count = place->manager->wrong_transfers.count + 1,
 			.allocation_id = place->allocation->id,
@@ -326,9 +351,9 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 static void settle_left(struct vidmm_place *place)
 {
 	lock_acquire(&place->manager->lock);
-	bool is_alone = place->lent_bytes == 0;
+	bool is_alone = place->handover.lent_bytes == 0;
 	if (is_alone)
-		list_remove(&place->parting_link);
+		list_remove(&place->handover.link);
 	lock_release(&place->manager->lock);
 	if (is_alone)
 		roles_settle(place);
@@ -363,10 +388,8 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 /* With nothing to be built, addresses that somebody maps from now on find it as it will be. */
 static bool needs_job(struct vidmm_place *place)
 {
-	bool is_needed;
-
 	lock_acquire(&place->manager->lock);
-	is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
+	bool is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)
 		place_show_locked(place, place->move.is_in);
 	lock_release(&place->manager->lock);
@@ -396,6 +419,17 @@ static void move_init(struct vidmm_place *place, bool is_in)
 	move->job.follows = move_follows;
 }
 
+/* That it takes along. */
+static NTSTATUS in_prepare_pages_locked(struct vidmm_allocation *allocation)
+{
+	NTSTATUS status = elsewhere_prepare_locked(allocation);
+
+	lock_assert_held(&allocation->lock);
+	if (NT_SUCCESS(status) && allocation_content(allocation) == VIDMM_CONTENT_NONE)
+		status = allocation_commit_locked(allocation);
+	return status;
+}
+
 static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -409,10 +443,12 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 			status = allocation_commit_locked(allocation);
 		return status;
 	}
-	if (allocation->lock_count > 0) {
+	if (allocation->lock_count > 0 ||
+	    (elsewhere_keeps_pages(allocation) && roles_can_change(allocation, place->segment))) {
 		assert(roles_can_change(allocation, place->segment));
 		place->move.content = MOVE_EXCHANGE;
-		return STATUS_SUCCESS;
+		return elsewhere_is_possible(allocation) ? in_prepare_pages_locked(allocation)
+							 : STATUS_SUCCESS;
 	}
 	if (!cpu_view_hide(&allocation->view))
 		return STATUS_NO_MEMORY;
@@ -438,9 +474,11 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	lock_assert_held(&place->allocation->lock);
 	if (place->segment->is_system)
 		return STATUS_SUCCESS;
-	if (allocation->lock_count > 0) {
-		assert(roles_can_change(allocation, place->segment));
+	if (allocation->lock_count > 0 || elsewhere_is_inside(allocation)) {
+		assert(roles_can_change(allocation, place->segment) ||
+		       elsewhere_is_inside(allocation));
 		place->move.content = MOVE_EXCHANGE;
+		place->move.is_exchange_dropped = is_dropped && allocation->lock_count == 0;
 		return has_copy ? STATUS_SUCCESS : system_memory_take_locked(place);
 	}
 	if (!cpu_view_hide(&allocation->view))
@@ -461,8 +499,13 @@ static NTSTATUS move_describe(struct vidmm_place *place)
 
 	if (!local_runs_make(place) || !system_runs_make(place))
 		return STATUS_NO_MEMORY;
-	if (place->move.content == MOVE_EXCHANGE && !roles_reserve(place))
-		return STATUS_INSUFFICIENT_RESOURCES;
+	if (place->move.content == MOVE_EXCHANGE && !roles_reserve(place)) {
+		if (!place->move.is_in || place->allocation->lock_count > 0 ||
+		    !cpu_view_hide(&place->allocation->view))
+			return STATUS_INSUFFICIENT_RESOURCES;
+		/* Nobody looks at it: its next lock has it leave. */
+		place->move.content = MOVE_COPY;
+	}
 	if (place->move.is_in && place->wish.form == FORM_MAPPED)
 		return config->mdls.create(place->move.system, place->move.system_count,
 					   &place->move.mdl);
@@ -500,38 +543,39 @@ static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
 
 static enum move_result in_prepare(struct vidmm_place *place)
 {
-	NTSTATUS status;
-
 	move_init(place, true);
 	lock_acquire(&place->allocation->lock);
-	status = in_prepare_locked(place);
+	NTSTATUS status = in_prepare_locked(place);
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);
-	if (!NT_SUCCESS(status) && place->behind_packet > 0)
+	if (!NT_SUCCESS(status) && place->handover.behind_packet > 0)
 		turn_back_behind(place, status);
 	else if (!NT_SUCCESS(status) || !needs_job(place))
 		return move_end_now(place, status);
-	else if (place->behind_packet == 0)
+	else if (place->handover.behind_packet == 0)
 		roles_settle(place);
 	return MOVE_READY;
 }
 
+bool move_drops(const struct vidmm_place *place)
+{
+	lock_assert_held(&place->allocation->lock);
+	return place->move.content == MOVE_EXCHANGE
+		       ? place->move.is_exchange_dropped
+		       : place->move.content == MOVE_DROP && !place->move.is_copy_good;
+}
+
 static enum move_result out_prepare(struct vidmm_place *place)
 {
-	bool is_dropped;
-	bool is_clean;
-	NTSTATUS status;
-
 	move_init(place, false);
-	lock_acquire(&place->manager->lock);
-	is_dropped = place_is_dropped(place);
-	is_clean = place->copy == PLACE_COPY_GOOD;
-	place->is_doomed = is_dropped && !is_clean && !place->segment->is_system;
-	lock_release(&place->manager->lock);
-
+	/* Whoever reclaims it has the allocation's lock, too: before this, or when it is known. */
 	lock_acquire(&place->allocation->lock);
-	status = out_prepare_locked(place, is_dropped, is_clean);
+	lock_acquire(&place->manager->lock);
+	bool is_dropped = place_is_dropped(place);
+	bool is_clean = place->copy == PLACE_COPY_GOOD;
+	lock_release(&place->manager->lock);
+	NTSTATUS status = out_prepare_locked(place, is_dropped, is_clean);
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);
@@ -543,18 +587,21 @@ static enum move_result out_prepare(struct vidmm_place *place)
 
 static enum move_result shift_prepare(struct vidmm_place *place)
 {
-	const struct page_run *target = page_set_runs(&place->other_pages);
-	bool is_ready;
+	const struct page_run *target = page_set_runs(&place->shift.pages);
+	struct place_move *move = &place->move;
 
 	move_init(place, false);
-	place->move.is_shift = true;
-	place->move.must_verify = place->must_verify;
-	place->move.content = MOVE_COPY;
-	place->move.target = (struct miniport_page_run){ target->first_page, target->count };
-	assert(place->other_pages.run_count == 1 && !place->segment->is_system);
+	move->is_shift = true;
+	move->must_verify = place->shift.must_verify;
+	move->target = (struct miniport_page_run){ target->first_page, target->count };
+	assert(place->shift.pages.run_count == 1 && !place->segment->is_system);
 	lock_acquire(&place->allocation->lock);
-	is_ready = !atomic_load(&place->manager->is_gone) &&
-		   cpu_view_hide(&place->allocation->view) && local_runs_make(place);
+	move->content = place->allocation->lock_count > 0 || elsewhere_is_inside(place->allocation)
+				? MOVE_EXCHANGE
+				: MOVE_COPY;
+	bool is_ready = !atomic_load(&place->manager->is_gone) && local_runs_make(place) &&
+			(move->content == MOVE_EXCHANGE ? roles_reserve(place)
+							: cpu_view_hide(&place->allocation->view));
 	lock_release(&place->allocation->lock);
 	if (is_ready)
 		return MOVE_READY;
@@ -580,14 +627,9 @@ static void driver_unload(struct driver_memory *memory, struct paging_job *job)
 /* Behind the work that the hardware has. */
 static void order_behind_users(struct vidmm_place *place)
 {
-	struct list *link;
-
 	if (place->allocation->driver)
 		driver_unload(place->allocation->driver, &place->move.job);
-	list_for_each (link, &place->dependents) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, leave_link);
-
+	list_each (struct vidmm_binding, binding, &place->dependents, leave_link) {
 		paging_job_after_submitted(&place->move.job, binding->device->owner,
 					   &binding->dependency);
 	}
@@ -596,7 +638,7 @@ static void order_behind_users(struct vidmm_place *place)
 void move_start(struct vidmm_place *place)
 {
 	if (place->move.is_in)
-		paging_job_behind(&place->move.job, place->behind_packet);
+		paging_job_behind(&place->move.job, place->handover.behind_packet);
 	else
 		order_behind_users(place);
 	paging_job_queue(&place->move.job);

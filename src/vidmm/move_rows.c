@@ -8,7 +8,7 @@
  *	in    [fill with zeroes | copy from system memory | change roles] [map the aperture]
  *	      [the driver's init] [notify] [GPU addresses]
  *	out   [GPU addresses] [notify] [unmap | copy to system memory | change roles] [discard]
- *	shift [notify] [copy to the other pages] [notify] [GPU addresses]
+ *	shift [notify] [copy to the other pages | change roles] [notify] [GPU addresses]
  *
  * Nobody writes to what shifts, so its addresses lead to one whole copy or the other and to nothing
  * else: until they change, a failure leaves everything as it was.
@@ -22,23 +22,23 @@
 
 /* ---- operations ---- */
 
-static struct paging_place local_place(const struct vidmm_place *place)
+static struct miniport_place local_place(const struct vidmm_place *place)
 {
 	if (place->segment->is_system)
-		return (struct paging_place){
+		return (struct miniport_place){
 			.run_count = place->move.system_count,
 			.runs = place->move.system,
 		};
-	return (struct paging_place){
+	return (struct miniport_place){
 		.segment = place->segment->id,
 		.run_count = place->move.local_count,
 		.runs = place->move.local,
 	};
 }
 
-static struct paging_place target_place(const struct vidmm_place *place)
+static struct miniport_place target_place(const struct vidmm_place *place)
 {
-	return (struct paging_place){
+	return (struct miniport_place){
 		.segment = place->segment->id,
 		.run_count = 1,
 		.runs = &place->move.target,
@@ -46,80 +46,67 @@ static struct paging_place target_place(const struct vidmm_place *place)
 }
 
 /* Where the content comes to be in the segment. */
-static struct paging_place arrival_place(const struct vidmm_place *place)
+static struct miniport_place arrival_place(const struct vidmm_place *place)
 {
 	return place->move.is_shift ? target_place(place) : local_place(place);
 }
 
-static struct paging_place system_place(const struct vidmm_place *place)
+static struct miniport_place system_place(const struct vidmm_place *place)
 {
-	return (struct paging_place){
+	return (struct miniport_place){
 		.run_count = place->move.system_count,
 		.runs = place->move.system,
 	};
 }
 
-static bool mappings_next(struct vidmm_place *place, enum vidmm_mapping_change change,
-			  struct paging_op *op)
+static enum paging_step mappings_next(struct vidmm_place *place, enum vidmm_mapping_change change,
+				      struct miniport_paging_op *op)
 {
 	const struct vidmm_config *config = &place->manager->config;
-	struct paging_place where = arrival_place(place);
 
-	return config->mappings &&
-	       config->mappings->next(config->mappings_context, place->allocation, change, &where,
+	return config->mappings->next(config->mappings_context, place->allocation, change,
 				      &place->move.cursor, op);
 }
 
 static uint64_t place_offset_bytes(const struct vidmm_place *place)
 {
-	if (place->lent_bytes > 0)
-		return place->parting_page * MACHINE_PAGE_BYTES;
+	if (place->handover.lent_bytes > 0)
+		return place->handover.first_page * MACHINE_PAGE_BYTES;
 	return place->pages.run_count > 0
 		       ? page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES
 		       : 0;
 }
 
-static struct miniport_paging_op notify_op(const struct vidmm_place *place, bool is_resident)
+static void notify_op(const struct vidmm_place *place, bool is_resident,
+		      struct miniport_paging_op *op)
 {
-	uint64_t offset_bytes = place_offset_bytes(place);
-
-	if (place->move.is_shift && is_resident)
-		offset_bytes = place->move.target.first_pfn * MACHINE_PAGE_BYTES;
-	return (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
-		.subject = place->subject,
-		.notify_residency = { .segment = place->segment->id,
-				      .offset_bytes = offset_bytes,
-				      .is_resident = is_resident },
-	};
+	op->kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
+	op->place.segment = place->segment->id;
+	op->place.offset_bytes = place->move.is_shift && is_resident
+					 ? place->move.target.first_pfn * MACHINE_PAGE_BYTES
+					 : place_offset_bytes(place);
+	op->notify_residency.is_resident = is_resident;
 }
 
-static struct miniport_paging_op aperture_op(const struct vidmm_place *place, bool is_map)
+static void aperture_op(const struct vidmm_place *place, bool is_map, struct miniport_paging_op *op)
 {
-	return (struct miniport_paging_op){
-		.kind = is_map ? MINIPORT_PAGING_MAP_APERTURE : MINIPORT_PAGING_UNMAP_APERTURE,
-		.subject = place->subject,
-		.aperture = {
-			.driver_device = place->driver_device,
-			.segment = place->segment->id,
-			.first_page = page_set_runs(&place->pages)[0].first_page,
-			.page_count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT,
-			.mdl = is_map ? place->move.mdl : NULL,
-			.dummy_address = is_map ? 0 : place->manager->config.dummy_page_address,
-			.is_cache_coherent = is_map && place->segment->config.is_cache_coherent &&
-					     place->allocation->traits.is_cached,
-		},
-	};
+	op->kind = is_map ? MINIPORT_PAGING_MAP_APERTURE_SEGMENT
+			  : MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT;
+	op->place.segment = place->segment->id;
+	op->place.offset_bytes = page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES;
+	op->size_bytes = place->allocation->size_bytes;
+	op->source.mdl = is_map ? place->move.mdl : NULL;
+	op->aperture.driver_device = place->driver_device;
+	op->aperture.dummy_address = is_map ? 0 : place->manager->config.dummy_page_address;
+	op->aperture.is_cache_coherent = is_map && place->segment->config.is_cache_coherent &&
+					 place->allocation->traits.is_cached;
 }
 
-static struct miniport_paging_op discard_op(const struct vidmm_place *place)
+static void discard_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
-	return (struct miniport_paging_op){
-		.kind = MINIPORT_PAGING_DISCARD_CONTENT,
-		.subject = place->subject,
-		.discard = { .segment = place->segment->id,
-			     .offset_bytes = place_offset_bytes(place) },
-	};
+	op->kind = MINIPORT_PAGING_DISCARD_CONTENT;
+	op->place.segment = place->segment->id;
+	op->place.offset_bytes = place_offset_bytes(place);
 }
 
 /* In the segment, from outside or from other pages of it. */
@@ -128,48 +115,48 @@ static bool move_arrives(const struct place_move *move)
 	return move->is_in || move->is_shift;
 }
 
-static void content_op(const struct vidmm_place *place, struct paging_op *op)
+static void content_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
 	const struct place_move *move = &place->move;
 
 	if (move->content == MOVE_FILL) {
-		op->kind = PAGING_FILL;
-		op->fill.destination = local_place(place);
-		op->fill.size_bytes = segment_bytes(place->segment, &place->wish);
+		op->kind = MINIPORT_PAGING_FILL;
+		op->place = local_place(place);
+		op->size_bytes = segment_bytes(place->segment, &place->wish);
 		return;
 	}
-	op->kind = PAGING_COPY;
-	op->copy.source = move->is_in ? system_place(place) : local_place(place);
-	op->copy.destination = move_arrives(move) ? arrival_place(place) : system_place(place);
-	op->copy.size_bytes = place->allocation->size_bytes;
-	op->copy.is_start = true;
-	op->copy.is_end = true;
+	op->kind = MINIPORT_PAGING_TRANSFER;
+	op->source = move->is_in ? system_place(place) : local_place(place);
+	op->place = move_arrives(move) ? arrival_place(place) : system_place(place);
+	op->size_bytes = place->allocation->size_bytes;
+	op->transfer.is_start = true;
+	op->transfer.is_end = true;
 }
 
-static void tail_op(const struct vidmm_place *place, struct paging_op *op)
+static void tail_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
 	uint64_t size_bytes = place->allocation->size_bytes;
 
-	op->kind = PAGING_FILL;
-	op->fill.destination = arrival_place(place);
-	op->fill.destination.first_byte = size_bytes;
-	op->fill.offset_bytes = size_bytes;
-	op->fill.size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
+	op->kind = MINIPORT_PAGING_FILL;
+	op->place = arrival_place(place);
+	op->place.offset_bytes = size_bytes;
+	op->offset_bytes = size_bytes;
+	op->size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
 }
 
 /* Where the driver finds it, which is in the aperture for what is mapped there. */
-static void driver_init_op(const struct vidmm_place *place, struct paging_op *op)
+static void driver_init_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
-	op->kind = PAGING_INIT_CONTEXT;
-	op->context.place = local_place(place);
+	op->kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE;
+	op->place = local_place(place);
 	if (place->wish.form == FORM_MAPPED)
-		op->context.place = (struct paging_place){
+		op->place = (struct miniport_place){
 			.segment = place->segment->id,
 			.run_count = place->move.local_count,
 			.runs = place->move.local,
 		};
-	op->context.size_bytes = place->allocation->size_bytes;
-	op->context.pointer = place->allocation->driver->pointer;
+	op->size_bytes = place->allocation->size_bytes;
+	op->place.pointer = place->allocation->driver->pointer;
 }
 
 /* Byte by byte: how far both copies are the same. */
@@ -194,38 +181,46 @@ static uint64_t same_bytes(const struct vidmm_place *place)
 	return at;
 }
 
-/* When the copy is there. What is wrong stays where it was, and the driver is told so. */
-static bool verify_next(struct vidmm_place *place, struct paging_op *op)
+/* It is where it was after all, and the driver is told so. */
+static void shift_stay(struct place_move *move)
 {
-	struct place_move *move = &place->move;
-
-	if (!move->has_settled) {
-		move->has_settled = true;
-		op->kind = PAGING_SETTLE;
-		return true;
-	}
-	move->wrong_at_bytes = same_bytes(place);
-	move->is_wrong = move->wrong_at_bytes < place->allocation->size_bytes;
-	if (move->is_wrong)
-		move->target.first_pfn = move->local[0].first_pfn;
-	return false;
+	move->must_stay = true;
+	move->target.first_pfn = move->local[0].first_pfn;
 }
 
-/* When the hardware is done with both. Where it fails nothing more is built: the end tries again. */
-static bool roles_next(struct vidmm_place *place, struct paging_op *op)
+/* When the copy is there: what is wrong stays. */
+static enum paging_step verify_next(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;
 
 	if (!move->has_settled) {
 		move->has_settled = true;
-		op->kind = PAGING_SETTLE;
-		return true;
+		return PAGING_SETTLE;
 	}
-	if (!roles_change(place, true)) {
-		move->turned_back = move->is_in ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS;
-		move->step = MOVE_STEPS;
+	move->wrong_at_bytes = same_bytes(place);
+	if (move->wrong_at_bytes < place->allocation->size_bytes)
+		shift_stay(move);
+	return PAGING_NONE;
+}
+
+/* When the hardware is done with both. A way in or out that fails has no more rows: its end tries again. */
+static enum paging_step roles_next(struct vidmm_place *place)
+{
+	struct place_move *move = &place->move;
+
+	if (!move->has_settled) {
+		move->has_settled = true;
+		return PAGING_SETTLE;
 	}
-	return false;
+	if (roles_change(place, true))
+		return PAGING_NONE;
+	if (move->is_shift) {
+		shift_stay(move);
+		return PAGING_NONE;
+	}
+	move->turned_back = move->is_in ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS;
+	move->step = MOVE_STEPS;
+	return PAGING_NONE;
 }
 
 /* Is this one of the rows of this move? */
@@ -238,7 +233,7 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 	case MOVE_MAPPINGS_OUT:
 	case MOVE_MAPPINGS_IN:
 		return move_arrives(move) == (step == MOVE_MAPPINGS_IN) && config->mappings &&
-		       !move->is_wrong;
+		       !move->must_stay;
 	case MOVE_NOTIFY_OUT:
 		return !move->is_in && place->allocation->traits.wants_residency_news;
 	case MOVE_NOTIFY_IN:
@@ -260,56 +255,57 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 		return move->content == MOVE_FILL || move->content == MOVE_COPY;
 	case MOVE_CONTENT_ZEROES:
 		return (move->content == MOVE_COPY || move->content == MOVE_EXCHANGE) &&
-		       move_arrives(move) &&
+		       move_arrives(move) && !move->must_stay &&
 		       segment_bytes(place->segment, &place->wish) > place->allocation->size_bytes;
 	case MOVE_VERIFY:
-		return move->must_verify;
+		return move->must_verify && move->content == MOVE_COPY;
 	case MOVE_STEPS:
 		break;
 	}
 	return false;
 }
 
-/* The operation of a row; false: there are no more in it. */
-static bool step_next(struct vidmm_place *place, enum move_step step, struct paging_op *op)
+/* The next step of a row. */
+static enum paging_step step_next(struct vidmm_place *place, enum move_step step,
+				  struct miniport_paging_op *op)
 {
-	*op = (struct paging_op){ .kind = PAGING_AS_IT_IS, .subject = place->subject };
+	*op = (struct miniport_paging_op){ .subject = place->subject };
 	switch (step) {
 	case MOVE_MAPPINGS_OUT:
 		return mappings_next(place, VIDMM_MAPPINGS_OUT, op);
 	case MOVE_MAPPINGS_IN:
 		return mappings_next(place, VIDMM_MAPPINGS_IN, op);
+	case MOVE_ROLES:
+		return roles_next(place);
+	case MOVE_VERIFY:
+		return verify_next(place);
 	case MOVE_NOTIFY_OUT:
 	case MOVE_NOTIFY_IN:
-		op->as_it_is = notify_op(place, step == MOVE_NOTIFY_IN);
-		return true;
+		notify_op(place, step == MOVE_NOTIFY_IN, op);
+		break;
 	case MOVE_UNMAP:
 	case MOVE_MAP:
-		op->as_it_is = aperture_op(place, step == MOVE_MAP);
-		return true;
+		aperture_op(place, step == MOVE_MAP, op);
+		break;
 	case MOVE_DRIVER_INIT:
 		driver_init_op(place, op);
-		return true;
-	case MOVE_ROLES:
-		return roles_next(place, op);
+		break;
 	case MOVE_DISCARD:
-		op->as_it_is = discard_op(place);
-		return true;
+		discard_op(place, op);
+		break;
 	case MOVE_CONTENT:
 		content_op(place, op);
-		return true;
+		break;
 	case MOVE_CONTENT_ZEROES:
 		tail_op(place, op);
-		return true;
-	case MOVE_VERIFY:
-		return verify_next(place, op);
-	case MOVE_STEPS:
 		break;
+	case MOVE_STEPS:
+		return PAGING_NONE;
 	}
-	return false;
+	return PAGING_OPERATION;
 }
 
-bool move_next(struct paging_job *job, struct paging_op *op_out)
+enum paging_step move_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct vidmm_place *place = container_of(job, struct vidmm_place, move.job);
 	struct place_move *move = &place->move;
@@ -319,15 +315,15 @@ bool move_next(struct paging_job *job, struct paging_op *op_out)
 		enum move_step step = move->step;
 		bool has_more = step == MOVE_MAPPINGS_OUT || step == MOVE_MAPPINGS_IN ||
 				step == MOVE_ROLES || step == MOVE_VERIFY;
+		enum paging_step next =
+			step_applies(place, step) ? step_next(place, step, op_out) : PAGING_NONE;
 
-		if (step_applies(place, step) && step_next(place, step, op_out)) {
-			if (!has_more)
-				move->step++;
-			return true;
-		}
-		move->step += move->step < MOVE_STEPS;
+		if (next == PAGING_NONE || !has_more)
+			move->step += move->step < MOVE_STEPS;
+		if (next != PAGING_NONE)
+			return next;
 	}
-	return false;
+	return PAGING_NONE;
 }
 
 /* ---- a look, under the manager's lock ---- */

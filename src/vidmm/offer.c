@@ -11,7 +11,6 @@
  *
  * Locks: the allocation's, inside it the manager's.
  */
-#include <assert.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -121,10 +120,9 @@ NTSTATUS vidmm_offer_prepare(struct vidmm_binding *binding, bool may_decommit, b
 const char *vidmm_offer_obstacle(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
-	const char *obstacle;
 
 	lock_acquire(&allocation->lock);
-	obstacle = allocation_offer_obstacle_locked(allocation);
+	const char *obstacle = allocation_offer_obstacle_locked(allocation);
 	lock_release(&allocation->lock);
 	return obstacle;
 }
@@ -217,14 +215,10 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 static bool is_out(const struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;
-	const struct vidmm_place *place;
-	bool is_out;
 
-	if (!binding_place(binding))
-		return true;
 	lock_acquire(&manager->lock);
-	place = binding_place(binding);
-	is_out = !place || (place->state == PLACE_OUT && place_offer_is_due(place));
+	const struct vidmm_place *place = binding_place(binding);
+	bool is_out = !place || (place->state == PLACE_OUT && place_offer_is_due(place));
 	lock_release(&manager->lock);
 	return is_out;
 }
@@ -248,13 +242,8 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 /* Others that list it have no fence to wait for: their work waits itself until it is back. */
 static void others_wait_locked(struct vidmm_place *place)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
-	list_for_each (link, &place->listings) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, place_link);
-
+	list_each (struct vidmm_binding, binding, &place->listings, place_link) {
 		if (binding->need == BINDING_NEEDED)
 			device_suspend_locked(binding->device);
 	}
@@ -266,29 +255,28 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
-	enum vidmm_reclaim_result result;
-	struct vidmm_place *place;
 
 	lock_acquire(&allocation->lock);
 	bool was_offered = allocation->offer != VIDMM_NOT_OFFERED;
-	result = reclaim_memory_locked(binding);
+	enum vidmm_reclaim_result result = reclaim_memory_locked(binding);
 	if (!binding_place(binding) || result == VIDMM_RECLAIM_NOT_COMMITTED) {
 		lock_release(&allocation->lock);
 		return result;
 	}
 	lock_acquire(&manager->lock);
 	/* Of what is being destroyed it goes under the manager's lock alone. */
-	place = binding_place(binding);
+	struct vidmm_place *place = binding_place(binding);
 	if (!place || !was_offered) {
 		/* Another thread has reclaimed it. What the CPU locked since waits for that one. */
-		if (place && request && place->offer == PLACE_RECLAIMED && !place->is_locked)
+		if (place && request && place->offer == PLACE_RECLAIMED &&
+		    !place_has_cpu_lock(place))
 			request_want_locked(binding, request);
 		lock_release(&manager->lock);
 		lock_release(&allocation->lock);
 		return result;
 	}
 	/* It was being dropped: too late. */
-	if (place->state == PLACE_LEAVING && place->is_doomed)
+	if (place->state == PLACE_LEAVING && move_drops(place))
 		result = VIDMM_RECLAIM_DISCARDED;
 	/* Of the device's work only what comes behind the reclaim may use it again. */
 	if (request && place_offer_is_due(place))
@@ -305,15 +293,14 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 		request_want_locked(binding, request);
 	lock_release(&manager->lock);
 	lock_release(&allocation->lock);
+	if (!request) /* else that begins when all of its list are wanted */
+		decide(manager);
 	return result;
 }
 
-void vidmm_unoffer(struct vidmm_device *device, struct vidmm_binding *binding)
+void vidmm_unoffer(struct vidmm_binding *binding)
 {
-	struct vidmm *manager = device->process->manager;
-
 	(void)reclaim_one(binding, NULL);
-	decide(manager);
 }
 
 /* Without a place in the list nothing can have to come in. */
@@ -326,35 +313,14 @@ static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 	return false;
 }
 
-/* False, and nothing done, when there is more to it than the allocation's own state. */
-static bool reclaim_alone(struct vidmm_binding *binding, enum vidmm_reclaim_result *result)
-{
-	struct vidmm_allocation *allocation = binding->allocation;
-
-	lock_acquire(&allocation->lock);
-	bool is_alone = !binding_place(binding);
-	if (is_alone)
-		*result = reclaim_memory_locked(binding);
-	lock_release(&allocation->lock);
-	return is_alone;
-}
-
+/* That another thread gives one of them a place meanwhile is reclaim_one()'s business. */
 bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t count,
 			     enum vidmm_reclaim_result results[])
 {
-	struct vidmm *manager = bindings[0]->device->process->manager;
-	uint32_t done = 0;
-
 	if (has_places(bindings, count))
 		return false;
-	while (done < count && LIKELY(reclaim_alone(bindings[done], &results[done])))
-		done++;
-	if (LIKELY(done == count))
-		return true;
-	/* Another thread has given it a place meanwhile. */
-	for (; done < count; done++)
-		results[done] = reclaim_one(bindings[done], NULL);
-	decide(manager);
+	for (uint32_t i = 0; i < count; i++)
+		results[i] = reclaim_one(bindings[i], NULL);
 	return true;
 }
 
@@ -370,6 +336,7 @@ static void pay_one_locked(struct vidmm_binding *binding, bool is_returning)
 
 static void pay_locked(struct vidmm_binding *const bindings[], uint32_t count, bool is_returning)
 {
+	bindings_assert_locked(bindings, count);
 	for (uint32_t i = 0; i < count; i++)
 		pay_one_locked(bindings[i], is_returning);
 }
@@ -382,13 +349,11 @@ static NTSTATUS reclaim_pay(struct vidmm_device *device, struct vidmm_binding *c
 			    uint32_t count)
 {
 	struct vidmm *manager = device->process->manager;
-	uint64_t excess;
-	bool is_fitting;
 
 	lock_acquire(&manager->lock);
 	pay_locked(bindings, count, true);
-	excess = budget_excess_locked(device->process, true);
-	is_fitting = excess == 0 || device_list_fits_locked(device);
+	uint64_t excess = budget_excess_locked(device->process, true);
+	bool is_fitting = excess == 0 || device_list_fits_locked(device);
 	if (!is_fitting)
 		pay_locked(bindings, count, false);
 	lock_release(&manager->lock);
@@ -406,13 +371,11 @@ static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *co
 				 uint32_t count, enum vidmm_reclaim_result results[],
 				 struct vidmm_request *request)
 {
-	NTSTATUS status;
-
 	for (uint32_t i = 0; i < count; i++)
 		results[i] = reclaim_one(bindings[i], request);
 	lock_acquire(&manager->lock);
 	pay_locked(bindings, count, false); /* what is offered no more is paid for as it is */
-	status = request_start_unlock(manager, request);
+	NTSTATUS status = request_start_unlock(manager, request);
 	if (NT_SUCCESS(status))
 		return status;
 	/* Not a failure of the reclaim: whoever waits for what comes in is told so. */
@@ -424,11 +387,9 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 				uint32_t count, enum vidmm_reclaim_result results[],
 				struct vidmm_request *request)
 {
-	NTSTATUS status;
-
 	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
-	status = request_prepare(bindings, count, request);
+	NTSTATUS status = request_prepare(bindings, count, request);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
 	status = reclaim_pay(device, bindings, count);
@@ -443,7 +404,7 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 /* ---- reclaim for who has to have the memory ---- */
 
 /* It has memory from now on, and keeps it. It has a place, or is being destroyed. */
-static NTSTATUS claim(struct vidmm_binding *binding)
+static NTSTATUS commit_hold(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm_process *process = binding->device->process;
@@ -469,7 +430,7 @@ static NTSTATUS claim(struct vidmm_binding *binding)
 }
 
 /* What is still offered is as it was before. */
-static void unclaim(struct vidmm_binding *binding)
+static void commit_release(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
 	struct vidmm *manager = binding->device->process->manager;
@@ -488,19 +449,19 @@ static void unclaim(struct vidmm_binding *binding)
 	lock_release(&allocation->lock);
 }
 
-static void unclaim_all(struct vidmm_binding *const bindings[], uint32_t count)
+static void commit_release_all(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	while (count > 0)
-		unclaim(bindings[--count]);
+		commit_release(bindings[--count]);
 }
 
-static NTSTATUS claim_all(struct vidmm_binding *const bindings[], uint32_t count)
+static NTSTATUS commit_hold_all(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		NTSTATUS status = claim(bindings[i]);
+		NTSTATUS status = commit_hold(bindings[i]);
 
 		if (!NT_SUCCESS(status)) {
-			unclaim_all(bindings, i);
+			commit_release_all(bindings, i);
 			return refuse(status, RULE_MM_NO_PAGES, NULL,
 				      "The machine has no memory left for an allocation of %llu "
 				      "bytes that was decommitted",
@@ -515,27 +476,26 @@ NTSTATUS vidmm_reclaim_now(struct vidmm_device *device, struct vidmm_binding *co
 {
 	struct vidmm *manager = device->process->manager;
 	struct blocking_request blocking;
-	NTSTATUS status;
 
 	/* What can be decommitted has a place. */
 	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
 	blocking_request_init(&blocking, manager);
-	status = request_prepare(bindings, count, &blocking.request);
+	NTSTATUS status = request_prepare(bindings, count, &blocking.request);
 	if (!NT_SUCCESS(status))
 		return request_refuse(status);
-	status = claim_all(bindings, count);
+	status = commit_hold_all(bindings, count);
 	if (NT_SUCCESS(status)) {
 		status = reclaim_pay(device, bindings, count);
 		if (!NT_SUCCESS(status))
-			unclaim_all(bindings, count);
+			commit_release_all(bindings, count);
 	}
 	if (!NT_SUCCESS(status)) {
 		mem_free(blocking.request.wants);
 		return status;
 	}
 	status = reclaim_prepared(manager, bindings, count, results, &blocking.request);
-	unclaim_all(bindings, count);
+	commit_release_all(bindings, count);
 	if (status == STATUS_PENDING && !NT_SUCCESS(blocking_request_wait(&blocking)))
 		return STATUS_DEVICE_REMOVED;
 	return STATUS_SUCCESS;
@@ -558,13 +518,11 @@ static uint64_t decommittable_bytes(const struct vidmm_place *place)
 struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
 {
 	struct vidmm_offer_info info = { 0 };
-	struct list *link;
 
 	lock_acquire(&process->manager->lock);
 	for (int i = 0; i < 3; i++) {
-		list_for_each (link, &process->decommittable[i])
-			info.decommittable_bytes += decommittable_bytes(
-				container_of(link, struct vidmm_place, decommit_link));
+		list_each (struct vidmm_place, each, &process->decommittable[i], decommit_link)
+			info.decommittable_bytes += decommittable_bytes(each);
 	}
 	info.uniqueness = process->decommit_uniqueness;
 	lock_release(&process->manager->lock);
@@ -594,14 +552,10 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, uint32_t flags,
 						bool *is_later_out)
 {
-	struct list *link;
-
 	lock_assert_held(&process->manager->lock);
 	*is_later_out = false;
 	for (int i = 0; i < 3; i++) {
-		list_for_each (link, &process->decommittable[i]) {
-			struct vidmm_place *place =
-				container_of(link, struct vidmm_place, decommit_link);
+		list_each (struct vidmm_place, place, &process->decommittable[i], decommit_link) {
 			enum decommit_step step = decommit_step_locked(place, flags);
 
 			if (step == DECOMMIT_NOT)
@@ -629,9 +583,8 @@ static bool decommit(struct vidmm_process *process, struct vidmm_place *place)
 	lock_acquire(&allocation->lock);
 	lock_acquire(&process->manager->lock);
 	bool may_go = decommittable_bytes(place) > 0 && place->state == PLACE_OUT;
-	/* What is still offered may go later: a claim may fail yet. */
-	if (!may_go && place_is_offered(place) && allocation->may_decommit &&
-	    !place->decommit_process)
+	/* What is still offered may go later: taking memory may fail yet. */
+	if (!may_go && place_is_offered(place) && allocation->may_decommit)
 		decommit_link_locked(place, process);
 	lock_release(&process->manager->lock);
 	if (may_go)
@@ -657,11 +610,10 @@ uint64_t vidmm_process_decommit(struct vidmm_process *process, uint64_t wanted_b
 
 	while (freed_bytes < wanted_bytes && has_more) {
 		uint32_t seen = notice_read(&manager->changed);
-		struct vidmm_place *place;
 		bool is_later;
 
 		lock_acquire(&manager->lock);
-		place = decommit_pick_locked(process, flags, &is_later);
+		struct vidmm_place *place = decommit_pick_locked(process, flags, &is_later);
 		decide_unlock(manager);
 		if (place && decommit(process, place))
 			freed_bytes += place->allocation->size_bytes;

@@ -34,7 +34,7 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 	if (!binding->allocation->driver)
 		place->driver_device = binding->device->driver_device;
 	list_init(&place->held_link);
-	list_init(&place->parting_link);
+	list_init(&place->handover.link);
 	list_init(&place->eviction.link);
 	list_init(&place->listings);
 	list_init(&place->dependents);
@@ -53,11 +53,10 @@ void place_free(struct vidmm_place *place)
 NTSTATUS place_ensure(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
-	struct vidmm_place *place;
 
 	if (binding_place(binding))
 		return STATUS_SUCCESS;
-	place = place_new(binding);
+	struct vidmm_place *place = place_new(binding);
 	if (!place)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&allocation->lock);
@@ -74,11 +73,12 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 		if (allocation->offer != VIDMM_NOT_OFFERED)
 			place->offer = PLACE_OFFER_DUE;
 		place->offer_priority = allocation->offer_priority;
-		place->is_locked = allocation->lock_count > 0;
+		if (allocation->lock_count > 0)
+			place->lock = PLACE_LOCKED;
 		if (allocation->life != VIDMM_LIVE)
 			place->end = PLACE_DYING;
 		lock_acquire(&place->manager->lock);
-		place->reset_at = place->manager->resets;
+		place->reset.number = place->manager->resets;
 		list_push_back(&place->manager->places, &place->all_link);
 		atomic_store_explicit(&allocation->place, place, memory_order_release);
 		lock_release(&place->manager->lock);
@@ -99,13 +99,10 @@ bool place_is_wanted(const struct vidmm_place *place)
 
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process)
 {
-	const struct list *link;
-
 	if (place->allocation->account == &process->account)
 		return true;
-	list_for_each (link, &place->listings) {
-		if (container_of(link, struct vidmm_binding, place_link)->device->process ==
-		    process)
+	list_each (struct vidmm_binding, each, &place->listings, place_link) {
+		if (each->device->process == process)
 			return true;
 	}
 	return false;
@@ -113,10 +110,8 @@ bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *pr
 
 bool place_is_needed(const struct vidmm_place *place)
 {
-	struct list *link;
-
-	list_for_each (link, &place->listings) {
-		if (!container_of(link, struct vidmm_binding, place_link)->device->is_lost)
+	list_each (struct vidmm_binding, each, &place->listings, place_link) {
+		if (!each->device->is_lost)
 			return true;
 	}
 	return place->pins > 0;
@@ -125,7 +120,7 @@ bool place_is_needed(const struct vidmm_place *place)
 bool place_is_lost(const struct vidmm_place *place)
 {
 	return !place->segment->is_system &&
-	       place->epoch != pager_epoch(place->manager->config.pager);
+	       place->reset.in_epoch != pager_epoch(place->manager->config.pager);
 }
 
 bool place_is_dropped(const struct vidmm_place *place)
@@ -207,7 +202,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 	if (place->end == PLACE_DYING)
 		return true;
 	if (place_is_lost(place))
-		return !place->is_locked;
+		return !place_has_cpu_lock(place);
 	if (place_offer_is_due(place) && !place->segment->is_system &&
 	    place->given_up_at != place->manager->retry_generation &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
@@ -221,7 +216,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 static bool place_may_end(const struct vidmm_place *place)
 {
 	return place->departure && place->waits == 0 && place->pins == 0 &&
-	       (!place->debt.segment || place->allocation->driver);
+	       (!place->reset.debt.segment || place->allocation->driver);
 }
 
 static void place_end_locked(struct vidmm_place *place)
@@ -235,7 +230,7 @@ static void place_end_locked(struct vidmm_place *place)
 	place->manager->plan.has_changes = true;
 	/* The driver knows that it has no memory there any more; the aperture has to hear it. */
 	place->subject = (struct miniport_subject){ 0 };
-	if (place->debt.segment && place->debt.is_mapping)
+	if (place->reset.debt.segment && place->reset.debt.is_mapping)
 		list_push_back(&place->manager->ghosts, &place->all_link);
 	else
 		place_free(place);
@@ -294,11 +289,9 @@ static void place_set_state(struct vidmm_place *place, enum place_state state)
 
 void bindings_sort_locked(struct vidmm_place *place)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
-	list_for_each (link, &place->listings)
-		binding_sort_locked(container_of(link, struct vidmm_binding, place_link));
+	list_each (struct vidmm_binding, each, &place->listings, place_link)
+		binding_sort_locked(each);
 }
 
 static uint64_t place_bytes(const struct vidmm_place *place)
@@ -330,7 +323,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->has_changed_group = false;
 	place->is_misplaced = false;
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
-	place->moved_at = pager_epoch(place->manager->config.pager);
+	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	place_set_state(place, PLACE_ENTERING);
 	bindings_sort_locked(place);
@@ -356,13 +349,8 @@ void place_arrive_locked(struct vidmm_place *place)
 /* Work of theirs that the hardware has may use it, whether they are lost or not. */
 static void dependents_collect_locked(struct vidmm_place *place)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
-	list_for_each (link, &place->listings) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, place_link);
-
+	list_each (struct vidmm_binding, binding, &place->listings, place_link) {
 		list_push_back(&place->dependents, &binding->leave_link);
 	}
 }
@@ -379,13 +367,11 @@ void device_suspend_locked(struct vidmm_device *device)
 /* New work waits until it is back. */
 static void devices_suspend_locked(struct vidmm_place *place)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
 	if (place_offer_is_due(place))
 		return;
-	list_for_each (link, &place->listings)
-		device_suspend_locked(container_of(link, struct vidmm_binding, place_link)->device);
+	list_each (struct vidmm_binding, each, &place->listings, place_link)
+		device_suspend_locked(each->device);
 }
 
 /* Nobody uses it from now on, but what the hardware has already. */
@@ -394,7 +380,7 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
-	place->moved_at = pager_epoch(place->manager->config.pager);
+	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
 	place_set_state(place, state);
 	dependents_collect_locked(place);
 	devices_suspend_locked(place);
@@ -404,7 +390,8 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 void place_leave_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->is_doomed = false; /* known when its way out starts */
+	place->move.content =
+		MOVE_NOTHING; /* what becomes of it is known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
 	place_part_locked(place, PLACE_LEAVING);
 	plan_add(&place->manager->plan, PLAN_LEAVING, &place->plan_link);
@@ -413,8 +400,8 @@ void place_leave_locked(struct vidmm_place *place)
 void place_shift_locked(struct vidmm_place *place, const struct page_set *pages)
 {
 	lock_assert_held(&place->manager->lock);
-	place->other_pages = *pages;
-	place->has_switched = false;
+	place->shift.pages = *pages;
+	place->shift.has_switched = false;
 	place->segment->shifting_bytes += place_bytes(place);
 	place_part_locked(place, PLACE_SHIFTING);
 	plan_add(&place->manager->plan, PLAN_SHIFTING, &place->plan_link);
@@ -432,16 +419,16 @@ static void pages_switch_locked(struct vidmm_place *place)
 	struct page_set pages = place->pages;
 
 	lock_assert_held(&place->manager->lock);
-	place->pages = place->other_pages;
-	place->other_pages = pages;
-	place->has_switched = !place->has_switched;
+	place->pages = place->shift.pages;
+	place->shift.pages = pages;
+	place->shift.has_switched = !place->shift.has_switched;
 	place->shown_version++;
 }
 
 void place_show_locked(struct vidmm_place *place, bool is_shown)
 {
 	lock_assert_held(&place->manager->lock);
-	if (is_shown && place->state == PLACE_SHIFTING && !place->has_switched)
+	if (is_shown && place->state == PLACE_SHIFTING && !place->shift.has_switched)
 		pages_switch_locked(place);
 	if (is_shown && !place->is_shown)
 		place->shown_version++;
@@ -452,18 +439,18 @@ void place_show_locked(struct vidmm_place *place, bool is_shown)
 static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 {
 	lock_assert_held(&place->manager->lock);
-	if (place->has_switched != has_moved)
+	if (place->shift.has_switched != has_moved)
 		pages_switch_locked(place);
-	place->has_switched = false;
+	place->shift.has_switched = false;
 	place->segment->shifting_bytes -= place_bytes(place);
-	segment_give(place->segment, &place->wish, &place->other_pages);
+	segment_give(place->segment, &place->wish, &place->shift.pages);
 }
 
 static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	lock_assert_held(&place->manager->lock);
-	assert(place->lent_bytes == 0);
-	list_remove(&place->parting_link);
+	assert(place->handover.lent_bytes == 0);
+	list_remove(&place->handover.link);
 	dependents_release_locked(place);
 	place_set_state(place, PLACE_IN);
 	bindings_sort_locked(place);
@@ -478,8 +465,8 @@ void place_shift_over_locked(struct vidmm_place *place, bool has_moved)
 	assert(place->state == PLACE_SHIFTING);
 	shift_end_locked(place, has_moved);
 	if (!has_moved) {
-		place->shift_failed_at = place->manager->defragments;
-		place->slide_to = 0;
+		place->shift.failed_at = place->manager->defragments;
+		place->shift.slide_to = 0;
 	}
 	place_back_in_locked(place, STATUS_SUCCESS);
 }
@@ -491,7 +478,8 @@ void place_stay_locked(struct vidmm_place *place)
 	place_show_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
 	place->may_leave_soon = false;
-	place->must_be_system = false;
+	if (place->lock == PLACE_LOCK_AWAITED)
+		place_set_lock(place, PLACE_NOT_LOCKED);
 	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
 	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS);
@@ -504,8 +492,8 @@ void place_part_from_room_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	if (place->state != PLACE_LEAVING || place->segment->is_system)
 		return;
-	place->parting_page = page_set_runs(&place->pages)[0].first_page;
-	list_push_back(&place->segment->parting, &place->parting_link);
+	place->handover.first_page = page_set_runs(&place->pages)[0].first_page;
+	list_push_back(&place->segment->parting, &place->handover.link);
 }
 
 static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
@@ -516,8 +504,8 @@ static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
 	/* Of the content's size: granules are nobody's business there. */
 	trace_allocation_lends(
 		place->allocation->id, place->segment->id,
-		lower_of(bytes, size_bytes - lower_of(place->lent_bytes, size_bytes)));
-	place->lent_bytes += bytes;
+		lower_of(bytes, size_bytes - lower_of(place->handover.lent_bytes, size_bytes)));
+	place->handover.lent_bytes += bytes;
 	place->segment->lent_bytes += bytes;
 }
 
@@ -525,19 +513,15 @@ static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
 bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
 			    struct page_set *pages)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
-	if (place->allocation->driver || place->is_locked)
+	if (place->allocation->driver || place_has_cpu_lock(place))
 		return false;
-	list_for_each (link, &where->segment->parting) {
-		struct vidmm_place *parting = container_of(link, struct vidmm_place, parting_link);
-
+	list_each (struct vidmm_place, parting, &where->segment->parting, handover.link) {
 		if (!NT_SUCCESS(segment_take_over(where->segment, &where->wish, &parting->pages,
 						  pages)))
 			continue;
 		place_lend_locked(parting, segment_bytes(where->segment, &where->wish));
-		place->behind_packet = paging_job_last_packet(&parting->move.job);
+		place->handover.behind_packet = paging_job_last_packet(&parting->move.job);
 		return true;
 	}
 	return false;
@@ -569,9 +553,9 @@ void place_out_locked(struct vidmm_place *place)
 	place_show_locked(place, false);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);
-	list_remove(&place->parting_link);
-	place->segment->lent_bytes -= place->lent_bytes;
-	place->lent_bytes = 0;
+	list_remove(&place->handover.link);
+	place->segment->lent_bytes -= place->handover.lent_bytes;
+	place->handover.lent_bytes = 0;
 	if (place->state == PLACE_SHIFTING)
 		shift_end_locked(place, false);
 	if (place->state == PLACE_ENTERING)
@@ -583,7 +567,7 @@ void place_out_locked(struct vidmm_place *place)
 		place->manager->aperture_committed_bytes -= place->wish.size_bytes;
 	segment_give(place->segment, &place->wish, &place->pages);
 	place->segment = NULL;
-	place->slide_to = 0;
+	place->shift.slide_to = 0;
 	place->may_leave_soon = false;
 	place->is_misplaced = false;
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */

@@ -17,12 +17,12 @@
  * While it shifts it has both; when the job is done, those it is in.
  *
  * Who waits for a place to be IN:
- *	missing bindings   devices that list it: their turn comes in vidmm.waiters (room.c)
+ *	absent bindings    devices that list it: their turn comes in vidmm.waiters (room.c)
  *	wants              requests of calls that answered STATUS_PENDING
  *
  * What is decided under the lock is a plan (plan.h), which is carried out without it (decide.c).
  *
- * Locks: the manager's guards all of it; offer, is_locked and the step to DYING are written with
+ * Locks: the manager's guards all of it; offer, lock and the step to DYING are written with
  * the allocation's held as well. A job's own fields belong to the pager's thread while it runs.
  */
 #ifndef VIDMM_PLACE_H
@@ -67,12 +67,13 @@ struct place_move {
 	bool is_shift;    /* neither in nor out: from page to page of the segment */
 	bool must_verify; /* … and the CPU looks at what came there */
 	bool has_settled; /* … or changes something, which it can now */
-	bool is_wrong;    /* … and it was not the same */
+	bool must_stay;   /* … and it was not the same, or roles could not change */
 	uint64_t wrong_at_bytes;
-	bool is_copy_good;      /* out: what is in system memory is the content */
-	bool has_taken_pages;   /* to be copied to: nothing is in them yet */
-	bool has_changed_roles; /* EXCHANGE: the pages are where it goes to */
-	uint64_t mappings;      /* … which are reserved for it */
+	bool is_copy_good;        /* out: what is in system memory is the content */
+	bool is_exchange_dropped; /* what leaves with its pages goes without a copy, too */
+	bool has_taken_pages;     /* to be copied to: nothing is in them yet */
+	bool has_changed_roles;   /* EXCHANGE: the pages are where it goes to */
+	uint64_t mappings;        /* … which are reserved for it */
 	uint32_t local_count;
 	uint32_t system_count;
 	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
@@ -97,6 +98,33 @@ struct place_debt {
 	bool is_news;    /* that it is resident */
 };
 
+/* Of what resets of the adapter do, and leave to be done (reset.c). Epochs are the pager's. */
+struct place_reset {
+	uint64_t number;      /* vidmm.resets: seen to by that one */
+	uint32_t in_epoch;    /* when it came in: a later one took the content */
+	uint32_t moved_epoch; /* when its way in or out was decided */
+	uint32_t told_epoch;  /* of the reset that told the driver of its end; 0: none did */
+	struct place_debt debt;
+};
+
+/* From pages of its segment to others, and what came of putting it in order (defragment.c). */
+struct place_shift {
+	struct page_set pages; /* SHIFTING: where it goes; has_switched: where it was */
+	bool has_switched;     /* vidmm_place.pages are already those it goes to */
+	bool must_verify;      /* the CPU compares before addresses lead there */
+	uint64_t slide_to;  /* page + 1 that it goes on to, from where it stands aside; 0: none */
+	uint64_t failed_at; /* vidmm.defragments: that one does not try again … */
+	uint64_t sent_away_at; /* … and sends it away once */
+};
+
+/* Room that changes hands before it is left. */
+struct place_handover {
+	struct list link;       /* segment->parting: LEAVING, and all of that is built */
+	uint64_t lent_bytes;    /* of its room that others have already */
+	uint64_t first_page;    /* where it begins, or began */
+	uint64_t behind_packet; /* ENTERING such a room: what was there has left then */
+};
+
 struct vidmm_place {
 	/* Set at creation. */
 	struct vidmm *manager;
@@ -104,56 +132,45 @@ struct vidmm_place {
 	struct miniport_subject subject;
 	void *driver_device;
 
-	/* Guarded by the manager's lock. */
+	/* Guarded by the manager's lock. Where it is. */
 	enum place_state state;
 	struct vidmm_segment *segment; /* NULL: OUT */
 	struct segment_wish wish;      /* how it sits there */
 	struct page_set pages;
-	struct page_set other_pages; /* SHIFTING: where it goes; has_switched: where it was */
-	bool has_switched;           /* `pages` are already those it goes to */
-	bool must_verify;            /* SHIFTING: the CPU compares before addresses lead there */
-	struct list parting_link;    /* segment->parting: LEAVING, and all of that is built */
-	uint64_t lent_bytes;         /* of its room that others have already */
-	uint64_t parting_page;       /* where it begins, or began */
-	uint64_t behind_packet;      /* ENTERING such a room: what was there has left then */
-	uint64_t slide_to; /* page + 1 that it goes on to, from where it stands aside; 0: none */
-	uint64_t shift_failed_at; /* vidmm.defragments: that one does not try again … */
-	uint64_t sent_away_at;    /* … and sends it away once */
-	bool is_shown;            /* GPU addresses lead there, as of what was built (mappings.h) */
-	uint64_t shown_version;   /* counts the times it came to be */
+	uint64_t shown_version;      /* counts the times addresses came to lead there */
 	struct evict_entry eviction; /* segment->candidates, or … */
 	struct list held_link;       /* segment->held; one of both while IN */
+	struct cpu_window window;
 
+	/* Who wants it there. */
 	struct list listings;   /* vidmm_binding.place_link */
 	struct list dependents; /* vidmm_binding.leave_link: whose work the way out waits for */
+	struct list wants;      /* vidmm_want.link */
 	uint32_t listed;
 	uint32_t pins;          /* lists of submissions */
 	uint32_t waiter_pins;   /* of those, of the list whose turn it is */
-	bool awaits_unpin;      /* a lock waits until there are none */
 	uint32_t waits;         /* bindings with a wait under way */
 	uint32_t retired;       /* bindings that were destroyed and have not ended yet */
-	struct list wants;      /* vidmm_want.link */
+	uint32_t reclaims;      /* that cannot do without its memory: it is not decommitted */
 	enum vidmm_group group; /* where its listings are charged */
+	uint64_t given_up_at;   /* vidmm.retry_generation: it could not enter, or leave, then */
+
+	/* What may become of it. */
+	uint8_t copy;  /* enum place_copy */
+	uint8_t offer; /* enum place_offer */
+	uint8_t offer_priority;
+	uint8_t lock;           /* enum place_lock */
+	uint8_t end;            /* enum place_end */
+	bool is_shown;          /* GPU addresses lead there, as of what was built (mappings.h) */
+	bool awaits_unpin;      /* a lock waits until there are none */
 	bool has_changed_group; /* there was no room in the one it belongs to */
 	bool may_leave_soon;    /* evict at the earliest opportunity */
 	bool is_misplaced;      /* its wishes have changed: it may not be where it is */
-	uint8_t copy;           /* enum place_copy */
-	uint8_t offer;          /* enum place_offer */
-	uint8_t offer_priority;
-	uint8_t end;         /* enum place_end */
-	bool is_recommitted; /* for the first of `reclaims`, after it was decommitted */
-	uint32_t reclaims;   /* reclaims that cannot do without its memory: it is not decommitted */
-	struct cpu_window window;
-	bool is_locked;      /* by the CPU */
-	bool must_be_system; /* moved for a lock */
-	bool is_doomed;      /* LEAVING, and its content goes; too late for a reclaim */
-	uint32_t epoch;      /* of the pager, when it came in: a later one took the content */
-	uint64_t reset_at;   /* vidmm.resets: seen to by that one */
-	uint32_t moved_at;   /* epoch of the pager in which its way in or out was decided */
-	uint32_t told_at;    /* epoch of the reset that told the driver of its end; 0: none did */
-	struct place_debt debt;
-	uint64_t
-		given_up_at; /* vidmm.retry_generation: it could not enter, or leave, as things were then */
+	bool is_recommitted;    /* for the first of `reclaims`, after it was decommitted */
+
+	struct place_shift shift;
+	struct place_handover handover;
+	struct place_reset reset;
 	struct vidmm_departure *departure;
 
 	struct list all_link;      /* vidmm.places; with a debt only, vidmm.ghosts */
@@ -331,6 +348,17 @@ static inline struct vidmm_place *binding_place(const struct vidmm_binding *bind
 	return atomic_load_explicit(&binding->allocation->place, memory_order_acquire);
 }
 
+static inline bool place_has_cpu_lock(const struct vidmm_place *place)
+{
+	return place->lock == PLACE_LOCKED;
+}
+
+static inline void place_set_lock(struct vidmm_place *place, enum place_lock lock)
+{
+	lock_assert_held(&place->manager->lock);
+	place->lock = state_step(STATES_PLACE_LOCK, place->lock, lock);
+}
+
 static inline bool place_is_offered(const struct vidmm_place *place)
 {
 	return place->offer >= PLACE_OFFERED;
@@ -340,6 +368,12 @@ static inline bool place_is_offered(const struct vidmm_place *place)
 static inline bool place_offer_is_due(const struct vidmm_place *place)
 {
 	return place->offer >= PLACE_OFFER_DUE;
+}
+
+static inline void bindings_assert_locked(struct vidmm_binding *const bindings[], uint32_t count)
+{
+	if (count > 0)
+		lock_assert_held(&bindings[0]->device->process->manager->lock);
 }
 
 /* How often its client has it on the list. */
@@ -403,7 +437,7 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns);
 /* ---- move_rows.c ---- */
 
 /* For paging_job.next. */
-bool move_next(struct paging_job *job, struct paging_op *op_out);
+enum paging_step move_next(struct paging_job *job, struct miniport_paging_op *op_out);
 /* Is there anything for the pager in it? Under the lock. */
 bool move_has_rows(const struct vidmm_place *place);
 
@@ -415,6 +449,8 @@ bool move_has_rows(const struct vidmm_place *place);
  */
 enum move_result { MOVE_READY, MOVE_DONE, MOVE_FAILED };
 MUST_CHECK enum move_result move_prepare(struct vidmm_place *place);
+/* On the way out: its content goes, and there is no copy. The allocation's lock is held. */
+bool move_drops(const struct vidmm_place *place);
 /* Cannot fail; its end comes by itself. */
 void move_start(struct vidmm_place *place);
 
@@ -452,7 +488,10 @@ void budget_news_add_locked(struct vidmm_process *process);
 
 /* Who is to trim by now; and when to look again. */
 void trim_look_locked(struct vidmm *manager);
-/* As vidmm_trim(). The clock begins anew. */
+/*
+ * It is told, if it listens: PERIODIC or RESTART_PERIODIC, and TO_BUDGET where it is over. The clock
+ * begins anew.
+ */
 void trim_now_locked(struct vidmm_process *process, uint32_t flags);
 /* It leaves, and listens no more. */
 void trim_forget_locked(struct vidmm_process *process);
@@ -479,6 +518,8 @@ MUST_CHECK NTSTATUS defragment_step(struct defragment *order, enum defragment_ro
 
 /* ---- control.c ---- */
 
+/* What is chosen begins to leave. */
+void control_evict(struct vidmm *manager, const struct vidmm_selection *selection);
 /* Returns when nothing is on its way out any more, or in; or after a long while. */
 void manager_settle(struct vidmm *manager, bool with_entering);
 

@@ -9,7 +9,6 @@
  * Preferred ones first, in their order and with their direction, then the rest of the supported set
  * by id; never one outside it. Banks count in the first preferred segment only.
  */
-#include "base/machine.h"
 #include "vidmm/place.h"
 
 enum { BANK_ID_MASK = 0x7F, BANK_END = 0x80 };

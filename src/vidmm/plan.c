@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * plan.c - see plan.h.
- */
 #include "base/text.h"
 #include "vidmm/place.h"
 #include "vidmm/plan.h"
@@ -34,11 +31,7 @@ void plan_take(struct plan *plan, struct plan *from)
 
 static void print_places(struct text *text, const struct list *places, const char *what)
 {
-	const struct list *link;
-
-	list_for_each (link, places) {
-		const struct vidmm_place *place = container_of(link, struct vidmm_place, plan_link);
-
+	list_each (const struct vidmm_place, place, places, plan_link) {
 		text_add(text, "%s 0x%llx, segment %u, %llu bytes\n", what,
 			 (unsigned long long)place->allocation->id, place->segment->id,
 			 (unsigned long long)place->allocation->size_bytes);
@@ -47,24 +40,14 @@ static void print_places(struct text *text, const struct list *places, const cha
 
 static void print_tables(struct text *text, const struct list *tables)
 {
-	const struct list *link;
-
-	list_for_each (link, tables)
+	list_each (struct vidmm_tables, each, tables, plan_link)
 		text_add(text, "page tables %s\n",
-			 tables_state(container_of(link, struct vidmm_tables, plan_link)) ==
-					 VIDMM_TABLES_LEAVING
-				 ? "leave"
-				 : "enter");
+			 tables_state(each) == VIDMM_TABLES_LEAVING ? "leave" : "enter");
 }
 
 static void print_devices(struct text *text, const struct list *devices)
 {
-	const struct list *link;
-
-	list_for_each (link, devices) {
-		const struct vidmm_device *device =
-			container_of(link, struct vidmm_device, plan_link);
-
+	list_each (const struct vidmm_device, device, devices, plan_link) {
 		if (device->resumes > 0)
 			text_add(text, "resume a device\n");
 		if (device->lists == DEVICE_MUST_YIELD)
@@ -76,11 +59,8 @@ static void print_devices(struct text *text, const struct list *devices)
 
 static void print_requests(struct text *text, const struct list *requests)
 {
-	const struct list *link;
-
-	list_for_each (link, requests)
-		text_add(text, "answer a call: 0x%08X\n",
-			 (unsigned)container_of(link, struct vidmm_request, link)->status);
+	list_each (struct vidmm_request, each, requests, link)
+		text_add(text, "answer a call: 0x%08X\n", (unsigned)each->status);
 }
 
 static void print_each(struct text *text, const struct list *list, const char *what)

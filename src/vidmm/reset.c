@@ -22,6 +22,7 @@
  * Locks: the allocation's, inside it the manager's; none while the driver is told.
  */
 #include "vidmm/allocation.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/place.h"
 #include "vidmm/states.h"
 #include "vidmm/work_set.h"
@@ -39,8 +40,8 @@ static struct place_debt debt_of(const struct vidmm_place *place)
 		.is_news = place->allocation->traits.wants_residency_news,
 	};
 
-	if (place->lent_bytes > 0)
-		debt.first_page = place->parting_page;
+	if (place->handover.lent_bytes > 0)
+		debt.first_page = place->handover.first_page;
 	else if (place->pages.run_count > 0)
 		debt.first_page = page_set_runs(&place->pages)[0].first_page;
 	return debt;
@@ -54,7 +55,7 @@ void place_owe_locked(struct vidmm_place *place, bool is_built)
 
 	lock_assert_held(&place->manager->lock);
 	/* The reset of a later epoch has told it already. */
-	if ((int32_t)(place->told_at - move->job.epoch) > 0 ||
+	if ((int32_t)(place->reset.told_epoch - move->job.epoch) > 0 ||
 	    atomic_load(&place->manager->is_gone))
 		return;
 	if (move->is_shift) {
@@ -72,22 +73,22 @@ void place_owe_locked(struct vidmm_place *place, bool is_built)
 		debt.is_news &= !is_built && move->built <= MOVE_NOTIFY_OUT;
 	}
 	if (debt.is_mapping || debt.is_content || debt.is_news)
-		place->debt = debt;
+		place->reset.debt = debt;
 }
 
 /* What is due of a place now; it counts as told. */
 static struct place_debt debt_take_locked(struct vidmm_place *place)
 {
-	struct place_debt debt = place->debt;
+	struct place_debt debt = place->reset.debt;
 	uint32_t epoch = pager_epoch(place->manager->config.pager);
 
 	lock_assert_held(&place->manager->lock);
-	place->debt = (struct place_debt){ 0 };
-	place->told_at = epoch;
+	place->reset.debt = (struct place_debt){ 0 };
+	place->reset.told_epoch = epoch;
 	if (debt.segment || place->state == PLACE_OUT)
 		return debt;
 	/* Nothing was built of it. */
-	if (place->state == PLACE_ENTERING && place->moved_at == epoch)
+	if (place->state == PLACE_ENTERING && place->reset.moved_epoch == epoch)
 		return debt;
 	debt = debt_of(place);
 	debt.is_news &= place->pins == 0; /* its way out says it */
@@ -102,29 +103,28 @@ static void tell(const struct vidmm_place *place, const struct miniport_paging_o
 
 static void debt_pay(const struct vidmm_place *place, const struct place_debt *debt)
 {
-	uint64_t offset_bytes = debt->first_page * MACHINE_PAGE_BYTES;
 	struct miniport_paging_op op = { .subject = place->subject };
+	struct miniport_place where = { .offset_bytes = debt->first_page * MACHINE_PAGE_BYTES };
 
+	if (!debt->segment)
+		return;
+	where.segment = debt->segment->id;
+	op.place = where;
 	if (debt->is_news) {
 		op.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
-		op.notify_residency.segment = debt->segment->id;
-		op.notify_residency.offset_bytes = offset_bytes;
 		op.notify_residency.is_resident = false;
 		tell(place, &op);
 	}
-	op = (struct miniport_paging_op){ .subject = place->subject };
 	if (debt->is_mapping) {
-		op.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+		op.kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT;
+		op.size_bytes = debt->page_count * MACHINE_PAGE_BYTES;
 		op.aperture.driver_device = place->driver_device;
-		op.aperture.segment = debt->segment->id;
-		op.aperture.first_page = debt->first_page;
-		op.aperture.page_count = debt->page_count;
 		op.aperture.dummy_address = place->manager->config.dummy_page_address;
 		tell(place, &op);
 	} else if (debt->is_content) {
-		op.kind = MINIPORT_PAGING_TRANSFER;
-		op.transfer.source.segment = debt->segment->id;
-		op.transfer.source.offset_bytes = offset_bytes;
+		op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_TRANSFER,
+						  .subject = place->subject,
+						  .source = where };
 		tell(place, &op);
 	}
 }
@@ -139,9 +139,9 @@ static void ghosts_end(struct vidmm *manager)
 			return;
 
 		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-		place->debt.is_news = false;
+		place->reset.debt.is_news = false;
 		if (!atomic_load(&manager->is_gone))
-			debt_pay(place, &place->debt);
+			debt_pay(place, &place->reset.debt);
 		place_free(place);
 	}
 }
@@ -151,15 +151,14 @@ static void ghosts_end(struct vidmm *manager)
 /* One after the other, each once; held, so that it stays. */
 static struct vidmm_place *next_place_locked(struct vidmm *manager)
 {
-	struct vidmm_place *place;
-
 	lock_assert_held(&manager->lock);
 	if (list_is_empty(&manager->places))
 		return NULL;
-	place = container_of(manager->places.next, struct vidmm_place, all_link);
-	if (place->reset_at == manager->resets)
+	struct vidmm_place *place =
+		container_of(manager->places.next, struct vidmm_place, all_link);
+	if (place->reset.number == manager->resets)
 		return NULL;
-	place->reset_at = manager->resets;
+	place->reset.number = manager->resets;
 	list_remove(&place->all_link);
 	list_push_back(&manager->places, &place->all_link);
 	place->waits++;
@@ -188,11 +187,13 @@ static void place_lose_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
 	bool is_local = place->state == PLACE_IN && !place->segment->is_system;
+	/* What other processes were shown leaves with its pages only, and keeps what is in them. */
+	bool stays = is_local && (place_has_cpu_lock(place) || elsewhere_is_inside(allocation));
 
 	lock_assert_held(&place->manager->lock);
-	if (is_local && place->is_locked)
-		place->epoch = pager_epoch(place->manager->config.pager);
-	if (place->state != PLACE_IN || place->pins > 0 || (is_local && place->is_locked) ||
+	if (stays)
+		place->reset.in_epoch = pager_epoch(place->manager->config.pager);
+	if (place->state != PLACE_IN || place->pins > 0 || stays ||
 	    (is_local && !cpu_view_hide(&allocation->view))) {
 		place_settle_locked(place);
 		return;

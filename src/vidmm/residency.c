@@ -76,20 +76,19 @@ void binding_charge_locked(struct vidmm_binding *binding)
 			     is_charged ? bytes : -bytes);
 }
 
-static void bindings_charge_locked(const struct list *bindings)
+static void bindings_charge_locked(const struct vidmm *manager, const struct list *bindings)
 {
-	struct list *link;
-
-	list_for_each (link, bindings)
-		binding_charge_locked(container_of(link, struct vidmm_binding, device_link));
+	lock_assert_held(&manager->lock);
+	list_each (struct vidmm_binding, each, bindings, device_link)
+		binding_charge_locked(each);
 }
 
 void device_charge_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	bindings_charge_locked(&device->listed);
-	bindings_charge_locked(&device->absent);
-	bindings_charge_locked(&device->moving);
+	bindings_charge_locked(device->process->manager, &device->listed);
+	bindings_charge_locked(device->process->manager, &device->absent);
+	bindings_charge_locked(device->process->manager, &device->moving);
 }
 
 void binding_promise_locked(struct vidmm_binding *binding, bool is_promised)
@@ -193,6 +192,7 @@ void vidmm_device_has_work(struct vidmm_device *device)
 /* Everything is where it should be, and counted: only the numbers change. */
 static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
+	bindings_assert_locked(bindings, count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_place *place = binding_place(bindings[i]);
 
@@ -233,6 +233,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 
 static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
+	bindings_assert_locked(bindings, count);
 	while (count > 0) {
 		struct vidmm_binding *binding = bindings[--count];
 
@@ -246,6 +247,7 @@ static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_
 /* What was said when it was evicted counts no longer. */
 static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
+	bindings_assert_locked(bindings, count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct vidmm_place *place = binding_place(bindings[i]);
 
@@ -266,8 +268,9 @@ enum obstacle { OBSTACLE_NONE, OVER_BUDGET, COUNTED_TOO_OFTEN, NO_SEGMENT, LOCKE
 /* A lock keeps it outside, and there is no other place for it. */
 static bool place_is_locked_outside(const struct vidmm_place *place)
 {
-	return place->state == PLACE_OUT && !(place->allocation->supported_segments &
-					      roles_allowed_segments(place, place->is_locked));
+	return place->state == PLACE_OUT &&
+	       !(place->allocation->supported_segments &
+		 roles_allowed_segments(place, place_has_cpu_lock(place)));
 }
 
 static enum obstacle binding_add_locked(struct vidmm_binding *binding)
@@ -299,6 +302,7 @@ static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uin
 	enum obstacle obstacle = OBSTACLE_NONE;
 	uint32_t added = 0;
 
+	lock_assert_held(&process->manager->lock);
 	while (added < count) {
 		obstacle = binding_add_locked(bindings[added]);
 		if (obstacle != OBSTACLE_NONE)
@@ -325,7 +329,6 @@ static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uin
 void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request)
 {
 	struct vidmm_place *place = binding_place(binding);
-	struct vidmm_want *want;
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->end != BINDING_LIVES || place->state == PLACE_IN || !place_is_wanted(place))
@@ -335,7 +338,7 @@ void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *re
 		return;
 	/* It is asked for anew, so it is tried again. */
 	place->given_up_at = 0;
-	want = &request->wants[request->want_count++];
+	struct vidmm_want *want = &request->wants[request->want_count++];
 	want->request = request;
 	list_push_back(&place->wants, &want->link);
 	request->pending++;
@@ -395,6 +398,7 @@ static uint64_t list_bytes(struct vidmm_binding *const bindings[], uint32_t coun
 
 static bool has_ended_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
+	bindings_assert_locked(bindings, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (bindings[i]->end != BINDING_LIVES)
 			return true;
@@ -494,10 +498,9 @@ bool vidmm_count_resident(struct vidmm_device *device, struct vidmm_binding *con
 			  uint32_t count)
 {
 	struct vidmm *manager = device->process->manager;
-	bool is_settled;
 
 	lock_acquire(&manager->lock);
-	is_settled = !device->is_lost && list_settled_locked(bindings, count);
+	bool is_settled = !device->is_lost && list_settled_locked(bindings, count);
 	lock_release(&manager->lock);
 	return is_settled;
 }
@@ -618,6 +621,7 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 
 static bool any_is_going_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
+	bindings_assert_locked(bindings, count);
 	for (uint32_t i = 0; i < count; i++) {
 		if (binding_is_going_locked(bindings[i]))
 			return true;
@@ -628,16 +632,10 @@ static bool any_is_going_locked(struct vidmm_binding *const bindings[], uint32_t
 static void wait_until_gone(struct vidmm *manager, struct vidmm_binding *const bindings[],
 			    uint32_t count)
 {
-	for (;;) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_acquire(&manager->lock);
-		bool is_going = any_is_going_locked(bindings, count);
-		lock_release(&manager->lock);
-		if (!is_going)
-			return;
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-	}
+	lock_acquire(&manager->lock);
+	while (any_is_going_locked(bindings, count))
+		notice_wait_relock(&manager->changed, &manager->lock);
+	lock_release(&manager->lock);
 }
 
 NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bindings[],
@@ -645,16 +643,15 @@ NTSTATUS vidmm_evict(struct vidmm_device *device, struct vidmm_binding *const bi
 {
 	struct vidmm *manager = device->process->manager;
 	uint32_t options = vidmm_process_options(device->process);
-	uint32_t wrong;
 
 	if (options & VIDMM_NEVER_DEFER_EVICTIONS)
 		flags &= ~(uint32_t)VIDMM_EVICT_ONLY_IF_NECESSARY;
 	lock_acquire(&manager->lock);
-	wrong = first_below_zero(bindings, count);
+	uint32_t wrong = first_below_zero(bindings, count);
 	if (wrong < count) {
 		lock_release(&manager->lock);
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_EVICT_COUNT, "AllocationList",
-				   wrong, "is not resident on this device as often as that");
+		return invalid_item(RULE_MM_EVICT_COUNT, "AllocationList", wrong,
+				    "is not resident on this device as often as that");
 	}
 	for (uint32_t i = 0; i < count; i++)
 		evict_one_locked(bindings[i], flags);
@@ -689,7 +686,6 @@ static void binding_wait_over(struct sched_wait *wait)
 {
 	struct vidmm_binding *binding = container_of(wait, struct vidmm_binding, wait);
 	struct vidmm *manager = binding->device->process->manager;
-	struct vidmm_place *place;
 
 	lock_acquire(&manager->lock);
 	bool must_wait_again = binding->waiting == BINDING_WAITS_AGAIN;
@@ -700,7 +696,7 @@ static void binding_wait_over(struct sched_wait *wait)
 		binding_wait_start(binding);
 		return;
 	}
-	place = binding_place(binding);
+	struct vidmm_place *place = binding_place(binding);
 	manager->retry_generation++;
 	place_wait_over_locked(place);
 	kept_release_locked(binding);
@@ -757,7 +753,6 @@ static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is_last)
 {
 	struct vidmm_place *place = binding_place(binding);
-	bool must_start;
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	/* For calls that have it in hand. */
@@ -773,7 +768,7 @@ static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is
 	if (!is_in_use)
 		keep_forget_binding_locked(binding);
 	unlist_whole_locked(binding, is_in_use);
-	must_start = is_in_use && binding_wait_locked(binding);
+	bool must_start = is_in_use && binding_wait_locked(binding);
 	content_end_locked(binding);
 	place_settle_locked(place);
 	return must_start;
@@ -781,11 +776,9 @@ static bool retire_locked(struct vidmm_binding *binding, bool is_in_use, bool is
 
 void vidmm_binding_retire(struct vidmm_binding *binding, bool is_in_use, bool is_last)
 {
-	struct vidmm *manager;
-
 	if (!binding->device)
 		return;
-	manager = binding->device->process->manager;
+	struct vidmm *manager = binding->device->process->manager;
 	lock_acquire(&manager->lock);
 	if (retire_locked(binding, is_in_use, is_last)) {
 		lock_release(&manager->lock);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * roles.c - see roles.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "vidmm/allocation.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/place.h"
 #include "vidmm/roles.h"
 
@@ -20,23 +18,28 @@ bool roles_can_change(const struct vidmm_allocation *allocation,
 	       !allocation->backing.is_clients && !allocation->driver;
 }
 
-uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked)
+uint32_t roles_locked_segments(const struct vidmm_place *place)
 {
 	const struct vidmm *manager = place->manager;
 	uint32_t allowed = ~manager->memory_segments;
 
-	if (!is_locked && !place->must_be_system)
-		return UINT32_MAX;
-	for (uint32_t i = 0; i < manager->segment_count && !place->must_be_system; i++) {
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (roles_can_change(place->allocation, &manager->segments[i]))
 			allowed |= UINT32_C(1) << i;
 	}
 	return allowed;
 }
 
+uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked)
+{
+	if (place->lock == PLACE_LOCK_AWAITED)
+		return ~place->manager->memory_segments;
+	return is_locked ? roles_locked_segments(place) : UINT32_MAX;
+}
+
 bool roles_hold(const struct vidmm_place *place)
 {
-	return place->is_locked && !place->segment->is_system &&
+	return place_has_cpu_lock(place) && !place->segment->is_system &&
 	       !roles_can_change(place->allocation, place->segment);
 }
 
@@ -45,10 +48,13 @@ bool roles_hold(const struct vidmm_place *place)
 bool roles_reserve(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;
-	uint64_t mappings =
-		(uint64_t)MACHINE_MAPPINGS_PER_EXCHANGE * (move->local_count + move->system_count);
+	uint64_t mappings = (uint64_t)MACHINE_MAPPINGS_PER_EXCHANGE *
+			    (move->local_count + (move->is_shift ? 1 : move->system_count));
 
 	assert(move->mappings == 0);
+	/* What goes back to its own address gives mappings back. */
+	if (!move->is_in && !move->is_shift && elsewhere_is_inside(place->allocation))
+		return true;
 	if (!machine_reserve_mappings(mappings))
 		return false;
 	move->mappings = mappings;
@@ -72,8 +78,9 @@ void roles_settle(const struct vidmm_place *place)
 			       place->move.local[i].count);
 }
 
-static void settle_free_locked(const struct vidmm_segment *segment)
+static void settle_free_locked(const struct vidmm *manager, const struct vidmm_segment *segment)
 {
+	lock_assert_held(&manager->lock);
 	for (const struct range *range = segment->ranges.lowest; range; range = range->upper) {
 		if (range->is_free)
 			machine_settle(segment->config.cpu_address +
@@ -89,12 +96,13 @@ void roles_settle_free_locked(struct vidmm *manager)
 		return;
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (manager->segments[i].is_visible_memory)
-			settle_free_locked(&manager->segments[i]);
+			settle_free_locked(manager, &manager->segments[i]);
 	}
 }
 
-/* A walk along the pages of both sides, a stretch at a time. */
+/* A walk along the pages of one side, a stretch at a time. */
 struct walk {
+	uint64_t base_pfn; /* of the segment that the runs are in; 0: they are of the machine */
 	const struct miniport_page_run *run;
 	uint64_t at; /* pages of it that were passed */
 };
@@ -104,32 +112,40 @@ static uint64_t walk_left(const struct walk *walk)
 	return walk->run->count - walk->at;
 }
 
+static uint64_t walk_address(const struct walk *walk)
+{
+	return (walk->base_pfn + walk->run->first_pfn + walk->at) << MACHINE_PAGE_SHIFT;
+}
+
 static void walk_pass(struct walk *walk, uint64_t count)
 {
 	walk->at += count;
-	if (walk_left(walk) == 0)
-		*walk = (struct walk){ .run = walk->run + 1 };
+	if (walk_left(walk) > 0)
+		return;
+	walk->run++;
+	walk->at = 0;
 }
 
 /* The first `count` pages of the allocation; returns how many of them it were. */
 static uint64_t pages_exchange(const struct vidmm_place *place, uint64_t count)
 {
-	uint64_t first_pfn = place->segment->config.cpu_address >> MACHINE_PAGE_SHIFT;
-	struct walk local = { .run = place->move.local };
-	struct walk system = { .run = place->move.system };
+	uint64_t base_pfn = place->segment->config.cpu_address >> MACHINE_PAGE_SHIFT;
+	struct walk local = { .base_pfn = base_pfn, .run = place->move.local };
+	struct walk other = { .run = place->move.system };
 	uint64_t done = 0;
+
+	if (place->move.is_shift)
+		other = (struct walk){ .base_pfn = base_pfn, .run = &place->move.target };
 
 	while (done < count) {
 		uint64_t stretch =
-			lower_of(count - done, lower_of(walk_left(&local), walk_left(&system)));
+			lower_of(count - done, lower_of(walk_left(&local), walk_left(&other)));
 
-		if (!machine_exchange(
-			    (first_pfn + local.run->first_pfn + local.at) << MACHINE_PAGE_SHIFT,
-			    (system.run->first_pfn + system.at) << MACHINE_PAGE_SHIFT, stretch))
+		if (!machine_exchange(walk_address(&local), walk_address(&other), stretch))
 			break;
 		done += stretch;
 		walk_pass(&local, stretch);
-		walk_pass(&system, stretch);
+		walk_pass(&other, stretch);
 	}
 	return done;
 }
@@ -137,11 +153,10 @@ static uint64_t pages_exchange(const struct vidmm_place *place, uint64_t count)
 bool roles_change(struct vidmm_place *place, bool is_moved)
 {
 	uint64_t count = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT;
-	uint64_t done;
 
 	if (place->move.has_changed_roles == is_moved)
 		return true;
-	done = pages_exchange(place, count);
+	uint64_t done = pages_exchange(place, count);
 	/* A second exchange is the first one undone. */
 	if (done < count)
 		(void)!pages_exchange(place, done);

@@ -18,8 +18,7 @@
  * where it was locked.
  *
  * What was locked inside has the segment's own pages, and takes them along. That is good for a client
- * that is in this process; to another one only pages of its bank (base/machine_bank.h) may be shown,
- * so its memory would have to exchange roles on every way in, locked or not.
+ * that is in this process; what others are shown keeps its own (elsewhere.h).
  *
  * A driver sees the same sequence as for any move, but for the transfer: its page tables and its
  * notices, and without page tables a discard of the range that was left. It reaches the memory of
@@ -46,6 +45,9 @@ bool roles_can_change(const struct vidmm_allocation *allocation,
 
 /* Where it may be: everywhere, or, if the CPU has it locked, where that is no obstacle. */
 uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked);
+
+/* Where it could be if the CPU had it locked, and nobody waited for it to be out. */
+uint32_t roles_locked_segments(const struct vidmm_place *place);
 
 /* In a memory segment, and kept there by a lock. */
 bool roles_hold(const struct vidmm_place *place);

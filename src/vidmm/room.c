@@ -10,7 +10,8 @@
  *	2. destroyed memory whose end has not come yet, then offered memory, LOW, NORMAL, HIGH, the
  *	   oldest offer first: dropped, no byte is moved
  *	3. leftovers that no list names any more
- *	4. what other devices list, the lowest priority and longest unused first. Such a device is
+ *	4. what other devices list, of processes over their budget before those within it, the lowest
+ *	   priority first and among equals whom the policy chooses (evict/evict.h). Such a device is
  *	   suspended and gets its own turn, to have it all back: time slicing.
  *	5. page tables: of processes that do nothing, and then of those whose slice is over. Their
  *	   devices are suspended and get their turn likewise.
@@ -24,7 +25,6 @@
  * the request is answered with STATUS_NO_MEMORY and the device starves.
  */
 #include "base/clock.h"
-#include "base/machine.h"
 #include "vidmm/control.h"
 #include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
@@ -76,16 +76,11 @@ static bool binding_goes_soon(const struct room_search *search, const struct vid
 static bool place_gives(const struct room_search *search, const struct vidmm_place *place,
 			struct retry_hint *hint)
 {
-	struct list *link;
-
 	if (place->given_up_at == search->manager->retry_generation)
 		return false;
 	if (place_offer_is_due(place))
 		return true;
-	list_for_each (link, &place->listings) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, place_link);
-
+	list_each (const struct vidmm_binding, binding, &place->listings, place_link) {
 		if (binding_goes_soon(search, binding, hint) ||
 		    !device_gives(search, binding->device, hint)) {
 			hint->is_work |= place->waits > 0;
@@ -93,6 +88,32 @@ static bool place_gives(const struct room_search *search, const struct vidmm_pla
 		}
 	}
 	return true;
+}
+
+static bool is_over_budget(const struct vidmm_process *process, enum vidmm_group group)
+{
+	return process->usage_bytes[group] > budget_share_locked(process, group);
+}
+
+/* Whether anybody but the one that looks has more than he should: mostly nobody. */
+static bool is_anybody_over_budget(const struct room_search *search)
+{
+	list_each (const struct vidmm_process, process, &search->manager->processes, link) {
+		if (process != search->process && (is_over_budget(process, VIDMM_LOCAL) ||
+						   is_over_budget(process, VIDMM_NON_LOCAL)))
+			return true;
+	}
+	return false;
+}
+
+/* Somebody within his budget lists it. */
+static bool place_is_spared(const struct vidmm_place *place)
+{
+	list_each (const struct vidmm_binding, binding, &place->listings, place_link) {
+		if (!is_over_budget(binding->device->process, (enum vidmm_group)binding->group))
+			return true;
+	}
+	return false;
 }
 
 struct question {
@@ -112,6 +133,9 @@ static bool may_go(const struct evict_entry *entry, void *context)
 	/* Those behind the first end their walk here. */
 	if (entry->class == EVICT_LISTED && !question->search->is_first)
 		return true;
+	if (entry->class == EVICT_LISTED && question->search->spares_budgets &&
+	    place_is_spared(entry_place(entry)))
+		return false;
 	return place_gives(question->search, entry_place(entry), question->hint);
 }
 
@@ -149,6 +173,21 @@ static bool segment_has_victims(const struct room_search *search, struct vidmm_s
 	return found >= bytes;
 }
 
+/* Victims leave until so much is free, or nobody is left. How much is. */
+static uint64_t segment_evict(const struct room_search *search, struct vidmm_segment *segment,
+			      uint64_t free_bytes, uint64_t need_bytes, struct retry_hint *hint)
+{
+	struct vidmm_place *place;
+	struct evict_walk walk;
+
+	evict_walk_begin(&walk, search->manager->use_clock);
+	while (free_bytes < need_bytes && (place = room_victim(search, segment, &walk, hint))) {
+		free_bytes += segment_bytes(segment, &place->wish);
+		place_leave_locked(place);
+	}
+	return free_bytes;
+}
+
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
 static bool segment_make_room(const struct room_search *search, const struct placement *where,
 			      struct retry_hint *hint)
@@ -159,25 +198,18 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 		segment_free_bytes(segment, where->wish.form) + segment_soon_free_bytes(segment);
 	/* Enough in pieces is not enough: more has to go. */
 	bool is_broken = is_in_one_piece(where->wish.form) && segment_soon_free_bytes(segment) == 0;
-
-	struct evict_walk walk;
+	struct room_search sparing = *search;
 
 	if (free_soon < need && !segment_has_victims(search, segment, need - free_soon, hint))
 		return false;
-	evict_walk_begin(&walk, search->manager->use_clock);
-	while (free_soon < need || is_broken) {
-		struct vidmm_place *place = room_victim(search, segment, &walk, hint);
-
-		if (!place)
-			break;
-		free_soon += segment_bytes(segment, &place->wish);
-		is_broken = false;
-		place_leave_locked(place);
-	}
+	if (is_broken && need <= free_soon)
+		need = free_soon + 1;
+	sparing.spares_budgets = true;
+	if (search->is_first && free_soon < need && is_anybody_over_budget(search))
+		free_soon = segment_evict(&sparing, segment, free_soon, need, hint);
+	free_soon = segment_evict(search, segment, free_soon, need, hint);
 	if (free_soon < need)
 		(void)tables_give(search, segment, need - free_soon, true, hint);
-	else if (is_broken)
-		(void)tables_give(search, segment, 1, true, hint);
 	if (segment_soon_free_bytes(segment) == 0)
 		return false;
 	segment->awaited_bytes += segment_bytes(segment, &where->wish);
@@ -187,7 +219,7 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 /* The CPU has it, whatever else is over soon; but for a window that is being closed. */
 static bool place_is_locked_on(const struct vidmm_place *place)
 {
-	return place->is_locked && !(place->window.is_open && place->window.is_changing);
+	return place_has_cpu_lock(place) && !(place->window.is_open && place->window.is_changing);
 }
 
 /*
@@ -205,14 +237,12 @@ static bool held_goes_soon(const struct vidmm_place *place, bool is_asking)
 
 bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 {
-	struct list *link;
-
 	/* What enters can go again when it is in, even if it enters for the one that looks. */
 	if (segment_soon_free_bytes(segment) > 0 || segment->entering_bytes > 0)
 		return true;
 
-	list_for_each (link, &segment->held) {
-		if (held_goes_soon(container_of(link, struct vidmm_place, held_link), is_asking))
+	list_each (struct vidmm_place, each, &segment->held, held_link) {
+		if (held_goes_soon(each, is_asking))
 			return true;
 	}
 	return false;
@@ -222,7 +252,6 @@ bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 static bool device_compact(const struct room_search *search, const struct placement *where)
 {
 	struct vidmm_segment *segment = where->segment;
-	struct list *link;
 
 	if (!is_in_one_piece(where->wish.form) || !search->device ||
 	    search->device->was_compacted ||
@@ -231,9 +260,7 @@ static bool device_compact(const struct room_search *search, const struct placem
 		return false;
 	search->device->was_compacted = true;
 	segment->is_emptying = true;
-	list_for_each (link, &search->manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &search->manager->places, all_link) {
 		if (place->state == PLACE_IN && place->segment == segment &&
 		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
 			place_leave_locked(place);
@@ -295,7 +322,7 @@ static bool room_take(struct room_search *search, struct vidmm_place *place,
 {
 	struct page_set pages = { .run_count = 0 };
 
-	place->behind_packet = 0;
+	place->handover.behind_packet = 0;
 	if (!limit_has_room(search->manager, where) ||
 	    (!NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)) &&
 	     !place_take_over_locked(place, where, &pages)))
@@ -325,7 +352,6 @@ static enum room room_find_in(struct room_search *search, struct vidmm_place *pl
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 	uint32_t count = placement_list(search->manager, place, allowed, placements);
 	uint32_t segments = placement_segments(search, placements, count);
-	enum room room;
 
 	if (segments & search->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
@@ -333,7 +359,7 @@ static enum room room_find_in(struct room_search *search, struct vidmm_place *pl
 		if (room_take(search, place, &placements[i]))
 			return ROOM_FOUND;
 	}
-	room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
+	enum room room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
 	if (room == ROOM_SOON)
 		search->taken_segments |= segments;
 	return room;
@@ -342,13 +368,9 @@ static enum room room_find_in(struct room_search *search, struct vidmm_place *pl
 /* Listed in another group than it was charged for: the usage goes with it. */
 static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group group)
 {
-	struct list *link;
-
 	lock_assert_held(&place->manager->lock);
 	place->group = group;
-	list_for_each (link, &place->listings) {
-		struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, place_link);
+	list_each (struct vidmm_binding, binding, &place->listings, place_link) {
 		int64_t bytes = (int64_t)place->allocation->size_bytes;
 
 		if (binding->is_charged) {
@@ -366,19 +388,19 @@ static bool place_is_passed_over(const struct vidmm_place *place)
 	return place->state != PLACE_OUT ||
 	       place->given_up_at == place->manager->retry_generation ||
 	       !(place->allocation->supported_segments &
-		 roles_allowed_segments(place, place->is_locked));
+		 roles_allowed_segments(place, place_has_cpu_lock(place)));
 }
 
 static enum room room_find(struct room_search *search, struct vidmm_place *place)
 {
 	struct vidmm *manager = search->manager;
-	uint32_t allowed = roles_allowed_segments(place, place->is_locked);
+	uint32_t allowed = roles_allowed_segments(place, place_has_cpu_lock(place));
 	enum vidmm_group other = place->group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
-	enum room room;
 
 	if (place_is_passed_over(place))
 		return ROOM_SKIPPED;
-	room = room_find_in(search, place, allowed & manager->group_segments[place->group]);
+	enum room room =
+		room_find_in(search, place, allowed & manager->group_segments[place->group]);
 	if (room != ROOM_NEVER || place->has_changed_group ||
 	    (vidmm_options(manager) & VIDMM_NO_DEMOTION) ||
 	    !(place->allocation->supported_segments & allowed & manager->group_segments[other]))
@@ -418,19 +440,14 @@ static bool list_names(const struct vidmm_allocation_list *list, const struct vi
 
 void place_fail_waiters_locked(struct vidmm_place *place)
 {
-	struct list *link;
-	struct list *following;
-
 	lock_assert_held(&place->manager->lock);
-	list_for_each (link, &place->listings) {
-		struct vidmm_device *device =
-			container_of(link, struct vidmm_binding, place_link)->device;
+	list_each (struct vidmm_binding, each, &place->listings, place_link) {
+		struct vidmm_device *device = each->device;
 
 		if (!device->is_lost)
 			device_starve_locked(device);
 	}
-	list_for_each_safe (link, following, &place->manager->waiters) {
-		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
+	list_each_safe (struct vidmm_waiter, waiter, &place->manager->waiters, link) {
 		struct vidmm_allocation_list *list =
 			container_of(waiter, struct vidmm_allocation_list, waiter);
 
@@ -447,15 +464,13 @@ void place_fail_waiters_locked(struct vidmm_place *place)
  */
 static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_out)
 {
-	const struct list *link;
 	bool has_wants = false;
 
 	*is_stuck_out =
 		tables_state(&device->process->tables) == VIDMM_TABLES_OUT &&
 		device->process->tables.given_up_at == device->process->manager->retry_generation;
-	list_for_each (link, &device->absent) {
-		const struct vidmm_place *place =
-			binding_place(container_of(link, struct vidmm_binding, device_link));
+	list_each (struct vidmm_binding, each, &device->absent, device_link) {
+		const struct vidmm_place *place = binding_place(each);
 
 		if (place_is_passed_over(place))
 			*is_stuck_out = true;
@@ -478,10 +493,8 @@ static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_st
 /* Do only calls want it that can still be refused? */
 static bool place_is_asked_for(const struct vidmm_place *place)
 {
-	const struct list *link;
-
-	list_for_each (link, &place->wants) {
-		if (!container_of(link, struct vidmm_want, link)->request->can_be_refused)
+	list_each (struct vidmm_want, each, &place->wants, link) {
+		if (!each->request->can_be_refused)
 			return false;
 	}
 	return !list_is_empty(&place->wants);
@@ -508,13 +521,12 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 			container_of(link, struct vidmm_binding, device_link);
 		struct vidmm_place *place = binding_place(binding);
 		uint32_t taken_segments = search->taken_segments;
-		enum room room;
 
 		/* Nobody gives anything up for who cannot work with it. */
 		search->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
 		search->is_asking = place_is_asked_for(place);
-		room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
-							       : room_find(search, place);
+		enum room room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
+									 : room_find(search, place);
 		is_soon = room == ROOM_SOON && search->is_first == was_first;
 		if (room == ROOM_SOON && !is_soon) {
 			search->taken_segments = taken_segments;
@@ -599,25 +611,20 @@ static bool waiter_is_eager(const struct vidmm_waiter *waiter)
 /* Its process is suspended: it gets nothing back before it goes on. Calls are carried out. */
 static bool waiter_is_held(const struct vidmm_waiter *waiter)
 {
-	const struct vidmm_device *device;
-
 	if (waiter->kind == VIDMM_WAITER_TABLES)
 		return false;
-	device = waiter->kind == VIDMM_WAITER_LIST
-			 ? container_of(waiter, struct vidmm_allocation_list, waiter)->device
-			 : container_of(waiter, struct vidmm_device, waiter);
+	const struct vidmm_device *device =
+		waiter->kind == VIDMM_WAITER_LIST
+			? container_of(waiter, struct vidmm_allocation_list, waiter)->device
+			: container_of(waiter, struct vidmm_device, waiter);
 	return device->stage == DEVICE_HELD;
 }
 
 /* Those who need it now, or those who only would like it back. */
 static void waiters_look_locked(struct room_search *search, bool are_eager)
 {
-	struct list *link;
-	struct list *following;
-
 	lock_assert_held(&search->manager->lock);
-	list_for_each_safe (link, following, &search->manager->waiters) {
-		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
+	list_each_safe (struct vidmm_waiter, waiter, &search->manager->waiters, link) {
 		bool is_its_turn;
 
 		if (waiter_is_held(waiter) || waiter_is_eager(waiter) != are_eager)

@@ -20,11 +20,7 @@
 static bool process_gives(const struct room_search *search, const struct vidmm_process *process,
 			  struct retry_hint *hint)
 {
-	const struct list *link;
-
-	list_for_each (link, &process->devices) {
-		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
-
+	list_each (const struct vidmm_device, device, &process->devices, link) {
 		if (device_is_idle_locked(device) || search->now_ns >= device->slice_end_ns)
 			continue;
 		retry_hint_until(hint, device->slice_end_ns);
@@ -57,10 +53,8 @@ static uint64_t tables_give_of(const struct room_search *search,
 			       uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
 	uint64_t given = 0;
-	struct list *link;
 
-	list_for_each (link, &search->manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
+	list_each (struct vidmm_process, process, &search->manager->processes, link) {
 		struct vidmm_tables *tables = &process->tables;
 
 		if (given >= most_bytes)
@@ -127,14 +121,13 @@ static enum room rooms_find(struct room_search *search, struct list *rooms)
 static enum room tables_find(struct room_search *search, struct vidmm_process *process)
 {
 	struct vidmm_tables *tables = &process->tables;
-	enum room room;
 
 	if (tables_state(tables) != VIDMM_TABLES_OUT)
 		return ROOM_FOUND;
 	if (tables->given_up_at == search->manager->retry_generation || search->manager->is_gone ||
 	    !tables->ops)
 		return ROOM_SKIPPED;
-	room = rooms_find(search, &tables->rooms);
+	enum room room = rooms_find(search, &tables->rooms);
 	if (room == ROOM_FOUND)
 		tables_enter_locked(tables);
 	if (room == ROOM_NEVER)
@@ -154,11 +147,10 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 {
 	uint32_t taken_segments = search->taken_segments;
 	bool was_first = search->is_first;
-	enum room room;
 
 	lock_assert_held(&search->manager->lock);
 	search->is_first = is_first;
-	room = tables_find(search, device->process);
+	enum room room = tables_find(search, device->process);
 	search->is_first = was_first;
 	/* Without work it is nobody's end. */
 	if (room == ROOM_NEVER && !sched_owner_is_idle(device->owner))
@@ -170,13 +162,12 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 
 bool request_look_locked(struct room_search *search, struct table_request *request)
 {
-	enum room room;
-
 	lock_assert_held(&search->manager->lock);
 	search->device = NULL;
 	search->own = NULL;
 	search->process = request->process;
-	room = search->manager->is_gone ? ROOM_NEVER : tables_find(search, request->process);
+	enum room room =
+		search->manager->is_gone ? ROOM_NEVER : tables_find(search, request->process);
 	if (room == ROOM_FOUND && !vidmm_tables_are_in(request->process))
 		return true; /* on a way */
 	if (room == ROOM_FOUND)

@@ -20,6 +20,7 @@ struct room_search {
 	struct vidmm_device *own;      /* its device, or that of the submission */
 	struct vidmm_process *process; /* whose device that is, or who makes page tables */
 	bool is_first;
+	bool spares_budgets;     /* what a process within its budget lists is no victim */
 	bool is_asking;          /* a call that can still be refused */
 	uint32_t taken_segments; /* somebody in front waits for room there */
 	uint64_t now_ns;

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * segment.c - see segment.h.
- */
 #include <assert.h>
 
 #include "base/checked.h"
@@ -13,8 +10,6 @@
 NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 		      const struct vidmm_segment_config *config, const struct evict_policy *policy)
 {
-	NTSTATUS status;
-
 	*segment = (struct vidmm_segment){
 		.id = id,
 		.config = *config,
@@ -26,7 +21,7 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 	};
 	list_init(&segment->held);
 	list_init(&segment->parting);
-	status = evict_set_init(&segment->candidates, policy);
+	NTSTATUS status = evict_set_init(&segment->candidates, policy);
 	if (!NT_SUCCESS(status) || config->is_implicit_system)
 		return status;
 	status = ranges_init(&segment->ranges, segment->page_count);
@@ -87,11 +82,9 @@ static uint64_t free_to_commit(const struct vidmm_segment *segment)
 
 uint64_t segment_free_bytes(const struct vidmm_segment *segment, enum segment_form form)
 {
-	uint64_t free_bytes;
-
 	if (form == FORM_SYSTEM)
 		return free_to_commit(segment);
-	free_bytes = ranges_free_units(&segment->ranges) * MACHINE_PAGE_BYTES;
+	uint64_t free_bytes = ranges_free_units(&segment->ranges) * MACHINE_PAGE_BYTES;
 	if (form == FORM_MAPPED && free_to_commit(segment) < free_bytes)
 		free_bytes = free_to_commit(segment);
 	return free_bytes;
@@ -182,7 +175,7 @@ NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *
 	if (is_system_form(wish->form) && wish->size_bytes > free_to_commit(segment))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (wish->form == FORM_SCATTERED)
-		status = page_pool_take_large(
+		status = page_pool_take(
 			&segment->ranges, wish_pages(segment, wish), segment->granule_pages,
 			segment->config.large_pages,
 			wish->is_from_end ? PAGE_POOL_FROM_END : PAGE_POOL_FROM_START, pages);

@@ -42,7 +42,7 @@ struct vidmm_segment {
 	uint64_t resident_bytes;     /* of places that have pages here */
 	uint64_t leaving_bytes;      /* of places on their way out */
 	uint64_t lent_bytes;         /* of those, others have the room already */
-	struct list parting;         /* vidmm_place.parting_link: their way out is built */
+	struct list parting;         /* vidmm_place.handover.link: their way out is built */
 	bool is_emptying;            /* nobody enters before all that leaves is out */
 	uint64_t entering_bytes;     /* on their way in */
 	uint64_t shifting_bytes;     /* resident twice: where they were and where they go */

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * state_tables.c - see state_tables.h.
- */
 #include "vidmm/state_tables.h"
 
 #define TO(state) (1U << (state))
@@ -71,6 +68,15 @@ const struct state_table state_tables[STATE_TABLES] = {
 			[PLACE_COPY_OLD] = TO(PLACE_COPY_OPEN) | TO(PLACE_COPY_OLD),
 		},
 	},
+	[STATES_PLACE_LOCK] = {
+		"place's lock", 3, { "none", "awaited", "locked" },
+		{
+			[PLACE_NOT_LOCKED] = TO(PLACE_NOT_LOCKED) | TO(PLACE_LOCK_AWAITED) |
+					     TO(PLACE_LOCKED),
+			[PLACE_LOCK_AWAITED] = TO(PLACE_NOT_LOCKED) | TO(PLACE_LOCKED),
+			[PLACE_LOCKED] = TO(PLACE_NOT_LOCKED) | TO(PLACE_LOCKED),
+		},
+	},
 	[STATES_PLACE_END] = {
 		"place's end", 3, { "lives", "destroyed", "dying" },
 		{
@@ -116,7 +122,7 @@ const struct state_table state_tables[STATE_TABLES] = {
 		},
 	},
 	[STATES_DEVICE_SUPPLY] = {
-		"device's supply", 3, { "supplied", "starves", "starving" },
+		"device's supply", 3, { "supplied", "starves", "starves and knows" },
 		{
 			[DEVICE_SUPPLIED] = TO(DEVICE_SUPPLIED) | TO(DEVICE_STARVES),
 			[DEVICE_STARVES] = TO(DEVICE_SUPPLIED) | TO(DEVICE_STARVES_TOLD),

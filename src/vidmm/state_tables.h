@@ -37,6 +37,13 @@ enum place_copy {
 	PLACE_COPY_OLD,  /* it cannot be: it was written to in the segment */
 };
 
+/* By the CPU. */
+enum place_lock {
+	PLACE_NOT_LOCKED,
+	PLACE_LOCK_AWAITED, /* it leaves for a lock, and stays out until that has been taken */
+	PLACE_LOCKED,
+};
+
 enum place_end {
 	PLACE_LIVES,
 	PLACE_DESTROYED, /* by its client, and no work is left that may use it */
@@ -105,6 +112,7 @@ enum state_table_id {
 	STATES_PLACE,
 	STATES_PLACE_OFFER,
 	STATES_PLACE_COPY,
+	STATES_PLACE_LOCK,
 	STATES_PLACE_END,
 	STATES_BINDING_WAIT,
 	STATES_BINDING_NEED,
@@ -135,8 +143,6 @@ static inline bool state_may_become(enum state_table_id id, unsigned from, unsig
 static inline uint8_t state_step(enum state_table_id id, unsigned from, unsigned to)
 {
 	assert(state_may_become(id, from, to));
-	(void)id;
-	(void)from;
 	return (uint8_t)to;
 }
 

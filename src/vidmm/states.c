@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * states.c - see states.h.
- */
 #include "trace/trace.h"
 #include "vidmm/states.h"
 

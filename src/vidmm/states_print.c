@@ -13,14 +13,11 @@ struct census {
 
 static void count_places(const struct vidmm *manager, struct census *census)
 {
-	const struct list *link;
-
-	list_for_each (link, &manager->places) {
-		const struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (const struct vidmm_place, place, &manager->places, all_link) {
 		census->counts[STATES_PLACE][place->state]++;
 		census->counts[STATES_PLACE_OFFER][place->offer]++;
 		census->counts[STATES_PLACE_COPY][place->copy]++;
+		census->counts[STATES_PLACE_LOCK][place->lock]++;
 		census->counts[STATES_PLACE_END][place->end]++;
 		census->counts[STATES_CONTENT][atomic_load_explicit(&place->allocation->content,
 								    memory_order_relaxed)]++;
@@ -29,12 +26,7 @@ static void count_places(const struct vidmm *manager, struct census *census)
 
 static void count_bindings(const struct list *bindings, struct census *census)
 {
-	const struct list *link;
-
-	list_for_each (link, bindings) {
-		const struct vidmm_binding *binding =
-			container_of(link, struct vidmm_binding, device_link);
-
+	list_each (const struct vidmm_binding, binding, bindings, device_link) {
 		census->counts[STATES_BINDING_WAIT][binding->waiting]++;
 		census->counts[STATES_BINDING_NEED][binding->need]++;
 		census->counts[STATES_BINDING_END][binding->end]++;
@@ -43,11 +35,7 @@ static void count_bindings(const struct list *bindings, struct census *census)
 
 static void count_devices(const struct vidmm_process *process, struct census *census)
 {
-	const struct list *link;
-
-	list_for_each (link, &process->devices) {
-		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
-
+	list_each (const struct vidmm_device, device, &process->devices, link) {
 		census->counts[STATES_DEVICE_STAGE][device->stage]++;
 		census->counts[STATES_DEVICE_SUPPLY][device->supply]++;
 		census->counts[STATES_DEVICE_LISTS][device->lists]++;
@@ -59,15 +47,10 @@ static void count_devices(const struct vidmm_process *process, struct census *ce
 
 static void census_take(struct vidmm *manager, struct census *census)
 {
-	const struct list *link;
-
 	*census = (struct census){ 0 };
 	lock_acquire(&manager->lock);
 	count_places(manager, census);
-	list_for_each (link, &manager->processes) {
-		const struct vidmm_process *process =
-			container_of(link, struct vidmm_process, link);
-
+	list_each (const struct vidmm_process, process, &manager->processes, link) {
 		census->counts[STATES_PAGE_TABLES][tables_state(&process->tables)]++;
 		count_devices(process, census);
 	}

@@ -10,12 +10,8 @@
 static void count_places_locked(struct vidmm *manager, const struct vidmm_segment *segment,
 				struct vidmm_segment_usage *usage)
 {
-	const struct list *link;
-
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->places) {
-		const struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (const struct vidmm_place, place, &manager->places, all_link) {
 		if (place->segment != segment)
 			continue;
 		usage->resident_count++;
@@ -25,15 +21,11 @@ static void count_places_locked(struct vidmm *manager, const struct vidmm_segmen
 
 bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segment_usage *usage_out)
 {
-	const struct vidmm_segment *segment;
-	const struct vidmm_traffic *traffic;
-	const uint64_t *class_bytes;
-
 	if (id == 0 || id > manager->segment_count)
 		return false;
-	segment = &manager->segments[id - 1];
-	traffic = &segment->traffic;
-	class_bytes = segment->candidates.class_bytes;
+	const struct vidmm_segment *segment = &manager->segments[id - 1];
+	const struct vidmm_traffic *traffic = &segment->traffic;
+	const uint64_t *class_bytes = segment->candidates.class_bytes;
 	lock_acquire(&manager->lock);
 	*usage_out = (struct vidmm_segment_usage){
 		.size_bytes = segment->config.size_bytes,
@@ -74,20 +66,18 @@ bool vidmm_process_segment_usage(const struct vidmm_process *process, uint32_t i
 				 struct vidmm_process_usage *usage_out)
 {
 	struct vidmm *manager = process->manager;
-	const struct list *link;
 
 	if (id == 0 || id > manager->segment_count)
 		return false;
 	*usage_out = (struct vidmm_process_usage){ 0 };
 	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->places) {
-		const struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
+	list_each (const struct vidmm_place, place, &manager->places, all_link) {
 		uint64_t bytes;
 		int preference;
 
 		if (place->segment != &manager->segments[id - 1] || !place_is_of(place, process))
 			continue;
-		bytes = segment_bytes(place->segment, &place->wish) - place->lent_bytes;
+		bytes = segment_bytes(place->segment, &place->wish) - place->handover.lent_bytes;
 		preference = preference_of(place);
 		vidmm_count(&usage_out->resident, bytes);
 		vidmm_count(preference < PREFERENCES ? &usage_out->by_preference[preference]

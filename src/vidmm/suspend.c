@@ -73,11 +73,8 @@ void vidmm_device_end(struct vidmm_device *device)
 /* Nobody else lists it. */
 static bool is_held_only(const struct vidmm_place *place)
 {
-	const struct list *link;
-
-	list_for_each (link, &place->listings) {
-		const struct vidmm_device *device =
-			container_of(link, struct vidmm_binding, place_link)->device;
+	list_each (struct vidmm_binding, each, &place->listings, place_link) {
+		const struct vidmm_device *device = each->device;
 
 		if (device->stage != DEVICE_HELD && !device->is_lost)
 			return false;
@@ -88,11 +85,8 @@ static bool is_held_only(const struct vidmm_place *place)
 /* What a submission holds already while it waits for the rest. */
 static void lists_loosen_locked(struct vidmm *manager)
 {
-	struct list *link;
-
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->waiters) {
-		struct vidmm_waiter *waiter = container_of(link, struct vidmm_waiter, link);
+	list_each (struct vidmm_waiter, waiter, &manager->waiters, link) {
 		struct vidmm_allocation_list *list =
 			container_of(waiter, struct vidmm_allocation_list, waiter);
 
@@ -103,12 +97,8 @@ static void lists_loosen_locked(struct vidmm *manager)
 
 static void places_leave_locked(const struct vidmm_process *process)
 {
-	struct list *link;
-
 	lock_assert_held(&process->manager->lock);
-	list_for_each (link, &process->manager->places) {
-		struct vidmm_place *place = container_of(link, struct vidmm_place, all_link);
-
+	list_each (struct vidmm_place, place, &process->manager->places, all_link) {
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    place_is_of(place, process) && is_held_only(place))
 			place_leave_locked(place);
@@ -120,18 +110,16 @@ static void places_leave_locked(const struct vidmm_process *process)
 NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work)
 {
 	struct vidmm *manager = process->manager;
-	struct list *link;
 
 	lock_acquire(&manager->lock);
 	if (process->is_suspended) {
 		lock_release(&manager->lock);
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "hProcess",
-			      "is suspended already");
+		return invalid(RULE_MM_CONTROL, "hProcess", "is suspended already");
 	}
 	process->is_suspended = true;
 	process->wakes_on_work = wakes_on_work;
-	list_for_each (link, &process->devices)
-		device_hold_locked(container_of(link, struct vidmm_device, link));
+	list_each (struct vidmm_device, each, &process->devices, link)
+		device_hold_locked(each);
 	budget_recount_locked(manager);
 	lists_loosen_locked(manager);
 	places_leave_locked(process);
@@ -145,15 +133,13 @@ NTSTATUS vidmm_process_suspend(struct vidmm_process *process, bool wakes_on_work
 static bool process_go_on(struct vidmm_process *process)
 {
 	struct vidmm *manager = process->manager;
-	struct list *link;
 
 	lock_acquire(&manager->lock);
 	bool was_suspended = process->is_suspended;
 	process->is_suspended = false;
 	if (was_suspended) {
-		list_for_each (link, &process->devices)
-			device_let_go_locked(container_of(link, struct vidmm_device, link),
-					     DEVICE_OPEN);
+		list_each (struct vidmm_device, each, &process->devices, link)
+			device_let_go_locked(each, DEVICE_OPEN);
 		budget_recount_locked(manager);
 		/* What it used before it stood still counts as used. */
 		trim_now_locked(process, VIDMM_TRIM_RESTART_PERIODIC);
@@ -166,8 +152,7 @@ static bool process_go_on(struct vidmm_process *process)
 NTSTATUS vidmm_process_resume(struct vidmm_process *process)
 {
 	if (!process_go_on(process))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_MM_CONTROL, "hProcess",
-			      "is not suspended");
+		return invalid(RULE_MM_CONTROL, "hProcess", "is not suspended");
 	return STATUS_SUCCESS;
 }
 

@@ -39,8 +39,7 @@ struct pager_table table_block_where(struct vidmm_table_block *room)
 
 static NTSTATUS refuse_memory(void)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "There is no memory for a page table");
+	return refuse_no_memory("There is no memory for a page table");
 }
 
 struct vidmm_table_block *table_block_create(struct vidmm *manager, struct vidmm_process *process,
@@ -131,14 +130,13 @@ NTSTATUS vidmm_take_room(void *manager_, struct vidmm_process *process, uint32_t
 	struct vidmm *manager = manager_;
 	struct vidmm_table_block *room =
 		table_block_create(manager, process, segment, size_bytes, align_bytes);
-	NTSTATUS status;
 
 	if (!room)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&manager->lock);
 	/* More of what is out would be in: who needs it waits until all of it is. */
-	status = vidmm_tables_are_in(process) ? room_place_locked(manager, room)
-					      : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	NTSTATUS status = vidmm_tables_are_in(process) ? room_place_locked(manager, room)
+						       : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (NT_SUCCESS(status)) {
 		list_push_back(&manager->rooms, &room->link);
 		if (room->tables)
@@ -192,7 +190,6 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 	struct vidmm *manager = manager_;
 	struct vidmm_table_block *room = table->room;
 
-	(void)size_bytes;
 	window_close_table(manager, room);
 	lock_acquire(&manager->lock);
 	list_remove(&room->link);
@@ -211,7 +208,6 @@ void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t 
 
 void vidmm_find_room(void *manager, struct pager_table *table)
 {
-	(void)manager;
 	*table = table_block_where(table->room);
 }
 
@@ -221,14 +217,10 @@ void vidmm_find_room(void *manager, struct pager_table *table)
 static uint64_t kept_bytes_locked(const struct vidmm *manager, const struct vidmm_process *process,
 				  const struct vidmm_segment *segment)
 {
-	const struct list *link;
 	uint64_t bytes = process ? table_blocks_bytes(&process->tables.rooms, segment) : 0;
 
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->rooms) {
-		const struct vidmm_table_block *room =
-			container_of(link, struct vidmm_table_block, link);
-
+	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
 		if (room->segment == segment && !room->tables)
 			bytes += table_block_bytes(room);
 	}
@@ -280,12 +272,9 @@ const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_
 				 uint64_t page_count[], uint64_t range_count[],
 				 uint64_t leaving_bytes[], uint64_t entering_bytes[])
 {
-	const struct list *link;
 	const char *wrong = NULL;
 
-	list_for_each (link, &manager->rooms) {
-		const struct vidmm_table_block *room =
-			container_of(link, struct vidmm_table_block, link);
+	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
 		uint32_t at = room->segment->id - 1;
 		uint64_t bytes = table_block_bytes(room);
 
@@ -295,23 +284,18 @@ const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_
 		page_count[at] += bytes >> MACHINE_PAGE_SHIFT;
 		range_count[at] += 1;
 	}
-	list_for_each (link, &manager->processes) {
+	list_each (struct vidmm_process, each, &manager->processes, link) {
 		if (!wrong)
-			wrong = check_rooms(container_of(link, struct vidmm_process, link),
-					    leaving_bytes, entering_bytes);
+			wrong = check_rooms(each, leaving_bytes, entering_bytes);
 	}
 	return wrong;
 }
 
 uint64_t table_blocks_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment)
 {
-	const struct list *link;
 	uint64_t bytes = 0;
 
-	list_for_each (link, &manager->rooms) {
-		const struct vidmm_table_block *room =
-			container_of(link, struct vidmm_table_block, link);
-
+	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
 		if (room->is_placed && room->segment == segment)
 			bytes += table_block_bytes(room);
 	}

@@ -11,7 +11,6 @@
  *
  * Locks: the manager's.
  */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/place.h"
@@ -49,6 +48,7 @@ void table_request_answer_locked(struct table_request *request, NTSTATUS status)
 	struct vidmm_process *process = request->process;
 	struct list *link;
 
+	lock_assert_held(&process->manager->lock);
 	list_remove(&request->waiter.link);
 	while (NT_SUCCESS(status) && (link = list_pop_front(&request->rooms))) {
 		list_push_back(&process->manager->rooms, &table_block_of(link)->link);
@@ -76,12 +76,11 @@ NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_wa
 			    uint32_t count)
 {
 	struct table_request request = { .waiter.kind = VIDMM_WAITER_TABLES, .process = process };
-	NTSTATUS status;
 
 	if (LIKELY(count == 0 && vidmm_tables_are_in(process)))
 		return STATUS_SUCCESS;
 	list_init(&request.rooms);
-	status = requested_create(&request, rooms, count);
+	NTSTATUS status = requested_create(&request, rooms, count);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = request_wait(&request);

@@ -35,13 +35,10 @@ bool vidmm_tables_are_held(struct vidmm_process *process)
 /* Locks may be held: the ticker looks who waited for that. */
 void vidmm_tables_release(struct vidmm_process *process)
 {
-	struct vidmm *manager;
-	uint32_t before;
-
 	if (!process)
 		return;
-	manager = process->manager;
-	before = atomic_fetch_sub(&process->tables.word, TABLES_ONE_HOLD);
+	struct vidmm *manager = process->manager;
+	uint32_t before = atomic_fetch_sub(&process->tables.word, TABLES_ONE_HOLD);
 	assert(before >= TABLES_ONE_HOLD);
 	if (before < 2 * TABLES_ONE_HOLD && atomic_exchange(&manager->awaits_tables, false))
 		room_look_again(manager, clock_now_ns());
@@ -58,11 +55,9 @@ bool device_is_idle_locked(const struct vidmm_device *device)
 
 bool process_is_idle_locked(const struct vidmm_process *process)
 {
-	const struct list *link;
-
 	lock_assert_held(&process->manager->lock);
-	list_for_each (link, &process->devices) {
-		if (!device_is_idle_locked(container_of(link, struct vidmm_device, link)))
+	list_each (struct vidmm_device, each, &process->devices, link) {
+		if (!device_is_idle_locked(each))
 			return false;
 	}
 	return true;
@@ -82,6 +77,7 @@ static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state sta
 /* Nobody else changes it meanwhile; others count their holds. */
 static void set_state_locked(struct vidmm_tables *tables, enum vidmm_tables_state state)
 {
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	(void)state_step(STATES_PAGE_TABLES, tables_state(tables), state);
 	atomic_fetch_add(&tables->word, (uint32_t)state - (uint32_t)tables_state(tables));
 	trace_state(tables, state);
@@ -92,6 +88,7 @@ static bool begin_to_leave_locked(struct vidmm_tables *tables)
 {
 	uint32_t in_and_free = VIDMM_TABLES_IN;
 
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	if (!atomic_compare_exchange_strong(&tables->word, &in_and_free, VIDMM_TABLES_LEAVING))
 		return false;
 	trace_state(tables, VIDMM_TABLES_LEAVING);
@@ -101,26 +98,23 @@ static bool begin_to_leave_locked(struct vidmm_tables *tables)
 /* Whatever comes after the last one of them begins anew. */
 void tables_lost_room_locked(struct vidmm_tables *tables)
 {
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	if (list_is_empty(&tables->rooms) && tables_state(tables) != VIDMM_TABLES_IN)
 		set_state_locked(tables, VIDMM_TABLES_IN);
 }
 
 static void devices_settle_locked(struct vidmm_tables *tables)
 {
-	struct list *link;
-
-	list_for_each (link, &tables_process(tables)->devices)
-		device_settle_locked(container_of(link, struct vidmm_device, link));
+	lock_assert_held(&tables_process(tables)->manager->lock);
+	list_each (struct vidmm_device, each, &tables_process(tables)->devices, link)
+		device_settle_locked(each);
 }
 
 /* New work waits until they are back; what the hardware has comes before their way out. */
 static void devices_suspend_locked(struct vidmm_tables *tables)
 {
-	struct list *link;
-
-	list_for_each (link, &tables_process(tables)->devices) {
-		struct vidmm_device *device = container_of(link, struct vidmm_device, link);
-
+	lock_assert_held(&tables_process(tables)->manager->lock);
+	list_each (struct vidmm_device, device, &tables_process(tables)->devices, link) {
 		list_push_back(&tables->dependents, &device->leave_link);
 		device_suspend_locked(device);
 	}
@@ -128,6 +122,7 @@ static void devices_suspend_locked(struct vidmm_tables *tables)
 
 static void dependents_release_locked(struct vidmm_tables *tables)
 {
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	while (list_pop_front(&tables->dependents))
 		;
 }
@@ -136,6 +131,7 @@ bool tables_leave_locked(struct vidmm_tables *tables)
 {
 	struct list *link;
 
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	assert(tables->ops);
 	if (!begin_to_leave_locked(tables))
 		return false;
@@ -152,6 +148,7 @@ void tables_enter_locked(struct vidmm_tables *tables)
 {
 	struct list *link;
 
+	lock_assert_held(&tables_process(tables)->manager->lock);
 	assert(tables_state(tables) == VIDMM_TABLES_OUT && tables->ops);
 	list_for_each (link, &tables->rooms)
 		table_block_of(link)->segment->entering_bytes +=
@@ -162,11 +159,7 @@ void tables_enter_locked(struct vidmm_tables *tables)
 
 void tables_move(struct list *moving)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(moving))) {
-		struct vidmm_tables *tables = container_of(link, struct vidmm_tables, plan_link);
-
+	list_drain (struct vidmm_tables, tables, moving, plan_link) {
 		if (tables_state(tables) == VIDMM_TABLES_LEAVING)
 			tables->ops->leave(tables->context);
 		else
@@ -176,12 +169,8 @@ void tables_move(struct list *moving)
 
 void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 {
-	struct list *link;
-
 	/* Nobody else touches the list before the job is done. */
-	list_for_each (link, &process->tables.dependents) {
-		struct vidmm_device *device = container_of(link, struct vidmm_device, leave_link);
-
+	list_each (struct vidmm_device, device, &process->tables.dependents, leave_link) {
 		paging_job_after_submitted(job, device->owner, &device->dependency);
 	}
 }

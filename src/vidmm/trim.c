@@ -46,12 +46,9 @@ static bool is_scarce_locked(const struct vidmm_process *process)
 static uint64_t work_of_locked(const struct vidmm_process *process)
 {
 	uint64_t work = 0;
-	struct list *link;
 
 	lock_assert_held(&process->manager->lock);
-	list_for_each (link, &process->devices) {
-		const struct vidmm_device *device = container_of(link, struct vidmm_device, link);
-
+	list_each (const struct vidmm_device, device, &process->devices, link) {
 		if (device->stage != DEVICE_NEW)
 			work += sched_owner_tickets(device->owner);
 	}
@@ -104,12 +101,9 @@ void trim_look_locked(struct vidmm *manager)
 {
 	uint64_t now_ns = clock_now_ns();
 	uint64_t next_ns = CLOCK_FOREVER;
-	struct list *link;
 
 	lock_assert_held(&manager->lock);
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *process = container_of(link, struct vidmm_process, link);
-
+	list_each (struct vidmm_process, process, &manager->processes, link) {
 		if (process->trim_listeners > 0 && !process->is_suspended)
 			next_ns = sooner(next_ns, process_look_locked(process, now_ns));
 	}
@@ -126,10 +120,8 @@ void vidmm_trim_tick(struct vidmm *manager)
 
 struct vidmm_trim_intervals vidmm_trim_intervals(struct vidmm *manager)
 {
-	struct vidmm_trim_intervals intervals;
-
 	lock_acquire(&manager->lock);
-	intervals = manager->trim_intervals;
+	struct vidmm_trim_intervals intervals = manager->trim_intervals;
 	lock_release(&manager->lock);
 	return intervals;
 }
@@ -213,20 +205,4 @@ void trim_now_locked(struct vidmm_process *process, uint32_t flags)
 		budget_news_add_locked(process);
 	if (flags)
 		trim_begin_locked(process);
-}
-
-void vidmm_trim(struct vidmm *manager, struct vidmm_process *process, uint32_t flags)
-{
-	struct list *link;
-
-	assert((flags & (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC)) !=
-	       (VIDMM_TRIM_PERIODIC | VIDMM_TRIM_RESTART_PERIODIC));
-	lock_acquire(&manager->lock);
-	list_for_each (link, &manager->processes) {
-		struct vidmm_process *each = container_of(link, struct vidmm_process, link);
-
-		if (!process || each == process)
-			trim_now_locked(each, flags);
-	}
-	decide_unlock(manager);
 }

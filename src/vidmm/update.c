@@ -10,7 +10,6 @@
  *
  * Locks: the allocation's, inside it the manager's.
  */
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "vidmm/allocation.h"
@@ -60,19 +59,18 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 	uint32_t count = placement_list(place->manager, place, UINT32_MAX, placements);
-	NTSTATUS status;
 
 	lock_assert_held(&place->manager->lock);
 	if (count == 0)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
-	if (place->is_locked && place->listed > 0 &&
+	if (place_has_cpu_lock(place) && place->listed > 0 &&
 	    !(place->allocation->supported_segments & roles_allowed_segments(place, true)))
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
 			      "is locked, and would only be in memory that the CPU cannot see");
 	bool is_misplaced = place->segment && !is_among(place, placements, count);
-	status = is_misplaced && place->state == PLACE_IN ? check_move_locked(place)
-							  : STATUS_SUCCESS;
+	NTSTATUS status = is_misplaced && place->state == PLACE_IN ? check_move_locked(place)
+								   : STATUS_SUCCESS;
 	if (!NT_SUCCESS(status))
 		return status;
 	place->is_misplaced = is_misplaced;
@@ -86,37 +84,37 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 	return STATUS_SUCCESS;
 }
 
+static bool is_moving_locked(const struct vidmm_binding *binding)
+{
+	const struct vidmm_place *place = binding_place(binding);
+
+	lock_assert_held(&binding->device->process->manager->lock);
+	return binding->end == BINDING_LIVES && place &&
+	       (place->state == PLACE_ENTERING || place->state == PLACE_SHIFTING);
+}
+
 /* What is on its way somewhere is let arrive first. */
 static void wait_for_arrival(struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;
 
-	for (;;) {
-		uint32_t seen = notice_read(&manager->changed);
-
-		lock_acquire(&manager->lock);
-		const struct vidmm_place *place = binding_place(binding);
-		bool is_coming = binding->end == BINDING_LIVES && place &&
-				 (place->state == PLACE_ENTERING || place->state == PLACE_SHIFTING);
-		lock_release(&manager->lock);
-		if (!is_coming)
-			return;
-		notice_wait(&manager->changed, seen, CLOCK_FOREVER);
-	}
+	lock_acquire(&manager->lock);
+	while (is_moving_locked(binding))
+		notice_wait_relock(&manager->changed, &manager->lock);
+	lock_release(&manager->lock);
 }
 
 static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_update *update,
 			      struct vidmm_update *before_out)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
-	NTSTATUS status;
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	*before_out = wishes_now(allocation);
 	if (binding->end != BINDING_LIVES)
 		return request_refuse(STATUS_INVALID_PARAMETER);
 	allocation_update_locked(allocation, update);
-	status = place_follow_locked(binding_place(binding));
+	NTSTATUS status = place_follow_locked(binding_place(binding));
 	if (!NT_SUCCESS(status))
 		allocation_update_locked(allocation, before_out);
 	return status;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * validate.c - see validate.h.
- */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/machine.h"
 #include "pagetable/page_tables.h"
 #include "ranges/ranges.h"
+#include "vidmm/elsewhere.h"
 #include "vidmm/states.h"
 #include "vidmm/validate.h"
 
@@ -52,11 +50,17 @@ static const char *check_use(const struct vidmm_allocation *allocation)
 	if (view->is_shown &&
 	    (!view->range || allocation_content(allocation) == VIDMM_CONTENT_NONE))
 		return "shows pages that it does not have";
-	if (allocation->lock_count > 0 && !view->is_shown && !allocation->backing.is_clients)
+	if (allocation->lock_count > 0 && !view->is_shown && !allocation->backing.is_clients &&
+	    !(allocation->elsewhere && allocation->elsewhere->places.first))
 		return "is locked and cannot be seen";
 	if (allocation->lock_count > 0 && allocation->offer != VIDMM_NOT_OFFERED)
 		return "is locked and offered";
-	if (allocation->life != VIDMM_LIVE && (view->range || allocation->lock_count > 0))
+	if (elsewhere_is_inside(allocation) &&
+	    (allocation->backing.run_count == 0 || !elsewhere_is_possible(allocation)))
+		return "is in a segment with pages that are not its own";
+	if (allocation->life != VIDMM_LIVE &&
+	    (view->range || allocation->lock_count > 0 ||
+	     (allocation->elsewhere && allocation->elsewhere->places.first)))
 		return "is dying and can be seen";
 	if (allocation->life == VIDMM_DEAD)
 		return "is dead";

@@ -40,7 +40,9 @@
 
 struct vidmm_place;
 struct mapped_memory;
+struct client_memory;
 struct driver_memory;
+struct vidmm_elsewhere;
 
 /* As clients count them. AUTO is turned into one of the others, by the eviction priority. */
 enum vidmm_offer_priority {
@@ -110,6 +112,7 @@ struct vidmm_allocation {
 	bool may_decommit; /* as it was offered */
 	struct vidmm_backing backing;
 	struct cpu_view view;
+	struct vidmm_elsewhere *elsewhere; /* NULL: no other process was shown it (elsewhere.h) */
 
 	/* Where it is for the GPU; NULL while no device wants it there (manager.h). Made under the
 	   lock and the manager's, taken away under the manager's alone: look for it there. */
@@ -127,6 +130,13 @@ static inline void vidmm_allocation_init_empty(struct vidmm_allocation *allocati
 
 /* Its memory is the client's. */
 void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *memory);
+
+/*
+ * … of a client in another process; right after init, and mapped here. Takes over the references, also
+ * when it fails: STATUS_NO_MEMORY, refused.
+ */
+MUST_CHECK NTSTATUS vidmm_allocation_take_client_memory(struct vidmm_allocation *allocation,
+							const struct client_memory *memory);
 
 /* Right after init: a run of the machine's pages, exactly as long, is its own from now on. */
 void vidmm_allocation_take_run(struct vidmm_allocation *allocation, uint64_t physical_address);

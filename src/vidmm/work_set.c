@@ -5,7 +5,6 @@
  * A thread counts itself as a holder before it looks whether there are members, and who adds the
  * first member counts it before looking at the holders: one of them sees the other.
  */
-#include <assert.h>
 
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -41,6 +40,7 @@ static struct work_set_member *member_of(struct list *link)
 
 static void member_let_go_locked(struct work_set_member *member)
 {
+	lock_assert_held(&member->binding.device->process->manager->lock);
 	binding_unlist_locked(&member->binding);
 	place_settle_locked(binding_place(&member->binding));
 }
@@ -141,10 +141,9 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 static bool pin(struct vidmm_binding *binding, bool is_wanted)
 {
 	struct vidmm_place *place = binding_place(binding);
-	bool is_pinned;
 
 	lock_acquire(&place->manager->lock);
-	is_pinned = is_wanted && place->state == PLACE_IN;
+	bool is_pinned = is_wanted && place->state == PLACE_IN;
 	if (is_pinned)
 		place->pins++;
 	binding_unlist_locked(binding);
@@ -181,22 +180,22 @@ static void unpin(struct vidmm_place *place)
 
 struct update {
 	struct paging_job job;
-	struct paging_op op;
+	struct miniport_paging_op op;
 	bool was_asked;
 	struct vidmm *manager;
 	_Atomic bool is_over;
 	NTSTATUS status;
 };
 
-static bool update_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step update_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct update *update = container_of(job, struct update, job);
 
 	if (update->was_asked)
-		return false;
+		return PAGING_NONE;
 	update->was_asked = true;
 	*op_out = update->op;
-	return true;
+	return PAGING_OPERATION;
 }
 
 static void update_done(struct paging_job *job, NTSTATUS status)
@@ -237,23 +236,20 @@ static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32
 	struct update update = {
 		.manager = place->manager,
 		.op = {
-			.kind = PAGING_UPDATE_CONTEXT,
+			.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
 			.subject = place->subject,
-			.context = {
-				.place.segment = place->wish.form == FORM_SYSTEM
-							 ? 0 : place->segment->id,
-				.size_bytes = place->allocation->size_bytes,
-				.private_data = private_data,
-				.private_bytes = private_bytes,
-			},
+			.place.segment = place->wish.form == FORM_SYSTEM ? 0 : place->segment->id,
+			.size_bytes = place->allocation->size_bytes,
+			.update_context = { .private_data = private_data,
+					    .private_bytes = private_bytes },
 		},
 	};
-	struct miniport_page_run *runs = runs_of(place, &update.op.context.place.run_count);
+	struct miniport_page_run *runs = runs_of(place, &update.op.place.run_count);
 
 	if (!runs)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
 			      "There is no memory to write down where it is");
-	update.op.context.place.runs = runs;
+	update.op.place.runs = runs;
 	paging_job_init(&update.job, place->manager->config.pager);
 	update.job.next = update_next;
 	update.job.done = update_done;

@@ -22,6 +22,12 @@ enum {
 	CALL_MAX_BUFFERS = 2,
 };
 
+/* Of the calls that take no struct: what travels. */
+struct wire_process_class {
+	HANDLE hProcess;
+	D3DKMT_SCHEDULINGPRIORITYCLASS Class;
+};
+
 enum call_id {
 #define CALL(id, name, type, constness, ...)  CALL_##id,
 #define CALL_NOT_BUILT(name, type, constness) CALL_##name,

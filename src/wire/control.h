@@ -23,7 +23,32 @@ enum {
 enum control_kind {
 	CONTROL_ESCAPE = 1,
 	CONTROL_STATISTICS = 2,
-	CONTROL_STATES = 3,
+	CONTROL_STATES = 3, /* a text about the adapter */
+	CONTROL_PROCESSES =
+		4,         /* likewise: those behind number `type`, as many as it has room for */
+	CONTROL_CHECK = 5, /* a text with what is wrong, a line each; empty: all books are right */
+	/*
+	 * Of a server: from now on a trace of it goes to the file that comes along, until it is told to stop or this
+	 * connection ends. The file is complete when the reply to the second is there.
+	 */
+	CONTROL_TRACE_START = 6,
+	CONTROL_TRACE_STOP = 7,
+
+	/* For tests (server/testing_service.h), with a struct control_test. */
+	CONTROL_TEST_VALIDATE = 0x1000,
+	CONTROL_TEST_MEMORY,
+	CONTROL_TEST_FAIL_NTH,
+	CONTROL_TEST_FAIL_STOP,
+	CONTROL_TEST_REPORTS, /* text: the rule */
+	CONTROL_TEST_REMOVE,  /* number: by surprise? */
+	CONTROL_TEST_BANKS,   /* numbers: as in struct dxgk_test_banks */
+};
+
+struct control_test {
+	uint64_t number;
+	uint64_t bytes;
+	uint64_t numbers[4];
+	char text[1024];
 };
 
 struct control_request {
@@ -32,7 +57,8 @@ struct control_request {
 	uint32_t kind; /* enum control_kind */
 	uint32_t size_bytes;
 	uint64_t luid; /* of the adapter; 0: the first one */
-	uint32_t type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; else 0 */
+	uint32_t
+		type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; CONTROL_PROCESSES: a process; else 0 */
 	uint32_t reserved;
 };
 

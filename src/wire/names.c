@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * names.c - see names.h.
- */
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "wire/names.h"

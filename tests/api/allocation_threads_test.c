@@ -155,28 +155,37 @@ static void create_on_device(void *context)
 	}
 }
 
+/* 0: it is gone. */
+static D3DKMT_HANDLE open_on_other(D3DDDI_OPENALLOCATIONINFO elements[2])
+{
+	struct softgpu_allocation total[2];
+	D3DKMT_OPENRESOURCE open = { .hDevice = other,
+				     .hGlobalShare = prize.args.hGlobalShare,
+				     .NumAllocations = 2,
+				     .pOpenAllocationInfo = elements,
+				     .pTotalPrivateDriverDataBuffer = total,
+				     .TotalPrivateDriverDataBufferSize = sizeof(total) };
+	NTSTATUS status = D3DKMTOpenResource(&open);
+
+	CHILD_EXPECT(is_ok_or_invalid(status));
+	return status == STATUS_SUCCESS ? open.hResource : 0;
+}
+
 static void open_prize(void *context)
 {
 	D3DDDI_OPENALLOCATIONINFO elements[2];
-	struct softgpu_allocation total[2];
 	void *pointer;
 
 	(void)context;
 	for (unsigned i = 0; i < 2; i++) {
-		D3DKMT_OPENRESOURCE open = { .hDevice = other,
-					     .hGlobalShare = prize.args.hGlobalShare,
-					     .NumAllocations = 2,
-					     .pOpenAllocationInfo = elements,
-					     .pTotalPrivateDriverDataBuffer = total,
-					     .TotalPrivateDriverDataBufferSize = sizeof(total) };
-		NTSTATUS status = D3DKMTOpenResource(&open);
-		CHILD_EXPECT(is_ok_or_invalid(status));
-		if (status != STATUS_SUCCESS)
+		D3DKMT_HANDLE resource = open_on_other(elements);
+
+		if (!resource)
 			continue;
 		/* The other device may be going. */
 		if (lock2(other, elements[1].hAllocation, &pointer) == STATUS_SUCCESS)
 			*(volatile char *)pointer = 1;
-		CHILD_EXPECT(is_ok_or_invalid(destroy_resource(other, open.hResource)));
+		CHILD_EXPECT(is_ok_or_invalid(destroy_resource(other, resource)));
 	}
 }
 
@@ -231,24 +240,16 @@ static void map_prize_and_destroy(void *context)
 static void open_prize_and_map(void *context)
 {
 	D3DDDI_OPENALLOCATIONINFO elements[2];
-	struct softgpu_allocation total[2];
 
 	(void)context;
 	for (unsigned i = 0; i < 3; i++) {
-		D3DKMT_OPENRESOURCE open = { .hDevice = other,
-					     .hGlobalShare = prize.args.hGlobalShare,
-					     .NumAllocations = 2,
-					     .pOpenAllocationInfo = elements,
-					     .pTotalPrivateDriverDataBuffer = total,
-					     .TotalPrivateDriverDataBufferSize = sizeof(total) };
-		NTSTATUS status = D3DKMTOpenResource(&open);
+		D3DKMT_HANDLE resource = open_on_other(elements);
 
-		CHILD_EXPECT(is_ok_or_invalid(status));
-		if (status != STATUS_SUCCESS)
+		if (!resource)
 			continue;
 		CHILD_OK(map(other_queue, elements[0].hAllocation));
 		CHILD_OK(map(other_queue, elements[0].hAllocation));
-		CHILD_OK(destroy_resource(other, open.hResource));
+		CHILD_OK(destroy_resource(other, resource));
 	}
 }
 

@@ -4,7 +4,7 @@
  * nothing that it was given until the test says so.
  *
  * What the driver says it gets is kept as lines; a test adds its own with mark(), and then looks at
- * the order. What the GPU has a test knows again by its length in bytes, its tag.
+ * the order (drivers/recorder/recorder.h has the legend). What the GPU has a test knows again by its length in bytes, its tag.
  */
 #ifndef TESTS_API_CRANK_H
 #define TESTS_API_CRANK_H
@@ -14,6 +14,15 @@
 
 #include <pthread.h>
 #include <sched.h>
+
+/* What becomes of a device. */
+enum {
+	ACTIVE = D3DKMT_DEVICEEXECUTION_ACTIVE,
+	RESET = D3DKMT_DEVICEEXECUTION_RESET,
+	HUNG = D3DKMT_DEVICEEXECUTION_HUNG,
+	DMA_FAULT = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT,
+	PAGE_FAULT = D3DKMT_DEVICEEXECUTION_ERROR_DMAPAGEFAULT,
+};
 
 /* ---- what the driver said ---- */
 
@@ -214,16 +223,28 @@ static inline void interrupt(unsigned type, unsigned node)
 	(void)crank(&escape);
 }
 
-/* A reset by hand, D3DKMT_TDRDBGCTRLTYPE. */
-static inline NTSTATUS force(unsigned control, unsigned node)
+/* 64 KiB, as the driver makes them when nothing else is said. */
+static inline D3DKMT_HANDLE create_plain(void)
 {
-	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
+	D3DDDI_ALLOCATIONINFO2 info = { 0 };
+	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
+					 .NumAllocations = 1,
+					 .pAllocationInfo2 = &info };
 
-	return D3DKMTEscape(&args);
+	EXPECT_OK(D3DKMTCreateAllocation2(&args));
+	return info.hAllocation;
+}
+
+static inline bool is_resident(D3DKMT_HANDLE allocation)
+{
+	D3DKMT_ALLOCATIONRESIDENCYSTATUS status = 0;
+	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = device,
+						 .phAllocationList = &allocation,
+						 .AllocationCount = 1,
+						 .pResidencyStatus = &status };
+
+	EXPECT_OK(D3DKMTQueryAllocationResidency(&args));
+	return status != D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT;
 }
 
 /* The last call of an entry point, and its list. */

@@ -110,6 +110,26 @@ def test_stats_count_what_the_program_has(root):
         assert count(stats, 'segment 1', 'on a residency list') == 1, stats
 
 
+def test_processes_are_named(root):
+    with Client(root) as client:
+        lines = client.ctl('processes').splitlines()
+        assert len(lines) == 1, lines
+        words = lines[0].split()
+        assert words[:3] == ['process', '1', 'pid'] and words[4] == 'user', lines
+        assert int(words[3]) == client.process.pid, lines
+        assert int(words[5]) == os.getuid(), lines
+        assert 'local' in words and 'system' in words, lines
+        assert '(controller)  class normal  handles ' in lines[0], lines
+        assert re.search(r'  memory \d+ KiB  ', lines[0]), lines
+
+
+def test_check_finds_the_books_right(root):
+    with Client(root) as client:
+        assert client.ctl('check') == 'books: right\n'
+        client.ctl('evict-all')
+        assert client.ctl('check') == 'books: right\n'
+
+
 def test_states_are_counted_and_say_what_may_follow(root):
     with Client(root) as client:
         states = client.ctl('states')
@@ -258,12 +278,13 @@ def test_nonsense_is_refused_and_the_next_request_is_served(root):
                                  (request(version=2), 'version'),
                                  (request(size=4097), 'larger'),
                                  (request(size=0xffffffff), 'larger'),
-                                 (request(kind=4), 'neither'),
+                                 (request(kind=6), 'neither'),
                                  (request(kind=0), 'neither'),
                                  (request(reserved=1), 'reserved'),
                                  (request(kind=2, kind_type=1), 'reserved'),
                                  (request(kind=2, kind_type=0, size=8) + bytes(8), 'QUERYSTATIST'),
-                                 (request(kind=3, kind_type=0, size=8) + bytes(8), 'no room')):
+                                 (request(kind=3, kind_type=0, size=8) + bytes(8), 'no room'),
+                                 (request(kind=4, kind_type=0, size=8) + bytes(8), 'no room')):
             status, _, reason = refusal(client.raw(bytes_sent))
             assert status == INVALID_PARAMETER and word in reason, (bytes_sent, status, reason)
         status, rule, _ = refusal(client.raw(request(kind_type=1, size=8) + bytes(8)))

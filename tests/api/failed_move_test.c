@@ -5,8 +5,7 @@
  * By then the GPU addresses lead nowhere any more. What cannot leave stays where it is, and they
  * lead there again; who might have worked by them meanwhile is lost, and says so.
  */
-#include "api/gpu.h"
-#include "drivers/faulty/faulty.h"
+#include "api/faulty.h"
 
 #include <pthread.h>
 
@@ -179,12 +178,5 @@ TEST(failed_move, with_what_is_no_answer_stays)
 
 int main(int argc, char **argv)
 {
-	static char profile[1024];
-
-	snprintf(profile, sizeof(profile),
-		 "{\"adapters\": [{\"driver\": \"%s\", \"name\": \"faulty\", \"registry\": "
-		 "{\"LocalMemoryMiB\": 8, \"ApertureMiB\": 16}}]}",
-		 getenv("TEST_FAULTY"));
-	setenv("DXGK_PROFILE", write_file(profile), 1);
-	return api_main("api/failed_move", argc, argv);
+	return faulty_main("api/failed_move", argc, argv);
 }

@@ -34,8 +34,7 @@ TEST(copy_room, tables_that_are_copied_from_leave_and_come_back_with_the_others)
 {
 	const volatile UINT64 *seen;
 
-	begin_with_queue_on(AT_ONCE);
-	D3DKMT_HANDLE fence = create_fence(0, 0, &seen);
+	D3DKMT_HANDLE fence = begin_with_fence(&seen);
 	UINT64 address = reserve_zero(65536);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
 	D3DKMT_HANDLE context = create_virtual(0);
@@ -62,8 +61,7 @@ TEST(copy_room, an_update_waits_for_its_fence_while_they_come_and_go)
 {
 	const volatile UINT64 *seen;
 
-	begin_with_queue_on(AT_ONCE);
-	D3DKMT_HANDLE fence = create_fence(0, 0, &seen);
+	D3DKMT_HANDLE fence = begin_with_fence(&seen);
 	UINT64 address = reserve_zero(65536);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
 

@@ -9,8 +9,7 @@ TEST(copy, entries_are_copied_when_the_fence_says_so_and_it_is_signaled_then)
 {
 	const volatile UINT64 *seen;
 
-	begin_with_queue_on(AT_ONCE);
-	D3DKMT_HANDLE fence = create_fence(0, 0, &seen);
+	D3DKMT_HANDLE fence = begin_with_fence(&seen);
 	UINT64 address = reserve_zero(65536);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
 
@@ -34,8 +33,7 @@ TEST(copy, a_copy_operation_is_copied_from_where_the_pool_is_kept)
 {
 	const volatile UINT64 *seen;
 
-	begin_with_queue_on(AT_ONCE);
-	D3DKMT_HANDLE fence = create_fence(0, 0, &seen);
+	D3DKMT_HANDLE fence = begin_with_fence(&seen);
 	UINT64 address = reserve_zero(65536);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[2] = {
 		map_pool(create_plain(), address, 4, 0),

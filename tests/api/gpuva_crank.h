@@ -24,18 +24,6 @@ static inline void begin_with_queue_on(unsigned which)
 	paging_value = args.FenceValueCPUVirtualAddress;
 }
 
-/* 64 KiB, as the driver makes them when nothing else is said. */
-static inline D3DKMT_HANDLE create_plain(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
-
 /* The paging fence's value when it can be used. A `base` of 0 is no wish. */
 static inline UINT64 map_at(D3DKMT_HANDLE allocation, UINT64 base, UINT64 pages)
 {

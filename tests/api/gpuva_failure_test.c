@@ -4,8 +4,7 @@
  *
  * A call that says when it returns that an address can be used knows what became of its entries.
  */
-#include "api/gpu.h"
-#include "drivers/faulty/faulty.h"
+#include "api/faulty.h"
 
 #include <stdatomic.h>
 
@@ -103,12 +102,5 @@ TEST(gpuva_failure, what_is_freed_is_free_though_its_entries_are_not_written)
 
 int main(int argc, char **argv)
 {
-	static char profile[1024];
-
-	snprintf(profile, sizeof(profile),
-		 "{\"adapters\": [{\"driver\": \"%s\", \"name\": \"faulty\", \"registry\": "
-		 "{\"LocalMemoryMiB\": 8, \"ApertureMiB\": 16}}]}",
-		 getenv("TEST_FAULTY"));
-	setenv("DXGK_PROFILE", write_file(profile), 1);
-	return api_main("api/gpuva_failure", argc, argv);
+	return faulty_main("api/gpuva_failure", argc, argv);
 }

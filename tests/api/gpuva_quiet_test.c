@@ -72,18 +72,6 @@ static void evict_here(D3DKMT_HANDLE allocation)
 	EXPECT_OK(D3DKMTEvict(&args));
 }
 
-static bool is_resident(D3DKMT_HANDLE allocation)
-{
-	D3DKMT_ALLOCATIONRESIDENCYSTATUS status = 0;
-	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = device,
-						 .phAllocationList = &allocation,
-						 .AllocationCount = 1,
-						 .pResidencyStatus = &status };
-
-	EXPECT_OK(D3DKMTQueryAllocationResidency(&args));
-	return status != D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT;
-}
-
 enum { BASE = 1 << 24 };
 
 /* Returns when the entries are written. */

@@ -178,7 +178,7 @@ static void expect_said(const char *members, const char *said)
 TEST(hardware, the_driver_version_is_the_profiles_or_ours)
 {
 	expect_said(DEVICE, "001f00000065083f 31.0.101.2111\n");
-	expect_said("\"name\": \"x\"", "0000000200000000 0.2.0.0\n");
+	expect_said("\"name\": \"x\"", "0000000300000000 0.3.0.0\n");
 }
 
 CHILD(names)

@@ -410,17 +410,6 @@ TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way)
 	expect_nothing_wrong();
 }
 
-static D3DKMT_HANDLE make_allocation(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
-
 TEST(submit, refuses_what_its_page_does_not_allow)
 {
 	D3DKMT_HANDLE primaries[17] = { 0 };
@@ -450,7 +439,7 @@ TEST(submit, refuses_what_its_page_does_not_allow)
 	EXPECT(D3DKMTSubmitCommandToHwQueue(&args) == STATUS_INVALID_PARAMETER);
 	args.NumPrimaries = 1;
 	EXPECT_BAD_HANDLE(D3DKMTSubmitCommandToHwQueue(&args), "WrittenPrimaries");
-	primaries[0] = make_allocation(); /* which is not on the residency list */
+	primaries[0] = create_plain(); /* which is not on the residency list */
 	EXPECT_BAD(D3DKMTSubmitCommandToHwQueue(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");
 	EXPECT_EQ(hw_pending(0), 0);
 	/* None of them used up the value. */

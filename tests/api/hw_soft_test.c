@@ -233,17 +233,6 @@ static unsigned state_of(const struct client *client)
 	return args.ExecutionState;
 }
 
-static NTSTATUS force(unsigned control, unsigned node)
-{
-	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
-
-	return D3DKMTEscape(&args);
-}
-
 /* The loss was told when nobody waits any more: the fence went to its maximum. */
 static void await_loss(const struct client *client, const struct queue *queue)
 {

@@ -96,9 +96,9 @@ def test_info_shows_the_device_that_a_profile_gives(root):
     assert adapter['revision'] == 161
     # On no bus there is nothing to show.
     done = run('info')
-    assert 'PCI' not in done.stdout and '0.2.0.0' in done.stdout, done
+    assert 'PCI' not in done.stdout and '0.3.0.0' in done.stdout, done
     adapter = json.loads(run('info', '--json').stdout)['adapters'][0]
-    assert adapter['vendor'] == 0 and adapter['driverVersion'] == '0.2.0.0'
+    assert adapter['vendor'] == 0 and adapter['driverVersion'] == '0.3.0.0'
 
 
 def test_an_empty_profile_is_said_and_is_a_failure(root):

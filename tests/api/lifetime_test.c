@@ -344,7 +344,7 @@ TEST(close_dxcore_device, destroys_all_and_the_next_call_starts_with_nothing)
 	EXPECT_STR(after_line(child->out, "-- close\n"),
 		   "DestroyContext irql=0\nDestroyDevice irql=0\nDestroyProcess irql=0\n"
 		   "-- closed\n"
-		   "CreateProcess irql=0 flags=0 name=6\n"
+		   "CreateProcess irql=0 flags=0 name=17\n"
 		   "BuildPagingBuffer irql=0 operation=11 room=0\n" /* its root */
 		   "CreateDevice irql=0 flags=0 process=1\n"
 		   "DestroyDevice irql=0\nDestroyProcess irql=0\n"

@@ -197,14 +197,18 @@ static NTSTATUS enqueue_event(D3DKMT_HANDLE context, int event)
 	return D3DKMTSignalSynchronizationObject2(&args);
 }
 
-TEST(notification, that_was_queued_comes_when_the_device_is_lost)
+static NTSTATUS enqueue_notification(D3DKMT_HANDLE context, int event)
+{
+	return packet_signal(context, create_notification(event), 0);
+}
+
+static void expect_set_by_loss(NTSTATUS (*enqueue)(D3DKMT_HANDLE context, int event))
 {
 	for (enum way way = MARKED; way < WAYS; way++) {
 		begin_with_work();
 		int event = new_event();
-		D3DKMT_HANDLE context = create_stuck();
 
-		EXPECT_OK(packet_signal(context, create_notification(event), 0));
+		EXPECT_OK(enqueue(create_stuck(), event));
 		settle();
 		EXPECT_EQ(event_count(event), 0);
 		lose(way);
@@ -213,20 +217,14 @@ TEST(notification, that_was_queued_comes_when_the_device_is_lost)
 	}
 }
 
+TEST(notification, that_was_queued_comes_when_the_device_is_lost)
+{
+	expect_set_by_loss(enqueue_notification);
+}
+
 TEST(event, that_was_queued_is_set_when_the_device_is_lost)
 {
-	for (enum way way = MARKED; way < WAYS; way++) {
-		begin_with_work();
-		int event = new_event();
-		D3DKMT_HANDLE context = create_stuck();
-
-		EXPECT_OK(enqueue_event(context, event));
-		settle();
-		EXPECT_EQ(event_count(event), 0);
-		lose(way);
-		AWAIT(event_count(event) == 1);
-		close(event);
-	}
+	expect_set_by_loss(enqueue_event);
 }
 
 /* A client that ends its own context waits for nothing in it. */

@@ -5,7 +5,7 @@
  * A call that could not get its memory says STATUS_NO_MEMORY and why, leaves nothing behind, and
  * works the next time.
  */
-#include "api/support.h"
+#include "api/allocation.h"
 
 static D3DKMT_ADAPTERINFO adapter;
 static D3DKMT_HANDLE device;
@@ -197,6 +197,93 @@ TEST(memory, destroying_needs_none)
 	}
 }
 
+enum { MANY = 300 };
+
+static HANDLE large_handle;
+
+static D3DKMT_HANDLE make_large(void)
+{
+	static struct softgpu_allocation data[MANY];
+	static D3DDDI_ALLOCATIONINFO2 elements[MANY];
+	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
+					 .NumAllocations = MANY,
+					 .pAllocationInfo2 = elements };
+
+	args.Flags.CreateResource = args.Flags.CreateShared = args.Flags.NtSecuritySharing = 1;
+	for (unsigned i = 0; i < MANY; i++) {
+		data[i] = (struct softgpu_allocation){ SOFTGPU_ALLOCATION_VERSION,
+						       SOFTGPU_CPU_VISIBLE, PAGE, 0 };
+		elements[i].pPrivateDriverData = &data[i];
+		elements[i].PrivateDriverDataSize = sizeof(data[i]);
+	}
+	EXPECT_OK(D3DKMTCreateAllocation2(&args));
+	EXPECT_OK(D3DKMTShareObjects(1, &args.hResource, NULL, SHARED_ALLOCATION_WRITE,
+				     &large_handle));
+	return args.hResource;
+}
+
+static NTSTATUS open_large(D3DKMT_HANDLE *made)
+{
+	static D3DDDI_OPENALLOCATIONINFO2 elements[MANY];
+	static unsigned char total[MANY * sizeof(struct softgpu_allocation)];
+	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = device,
+						 .hNtHandle = large_handle,
+						 .NumAllocations = MANY,
+						 .pOpenAllocationInfo2 = elements,
+						 .TotalPrivateDriverDataBufferSize = sizeof(total),
+						 .pTotalPrivateDriverDataBuffer = total };
+	NTSTATUS status = D3DKMTOpenResourceFromNtHandle(&args);
+
+	*made = args.hResource;
+	return status;
+}
+
+TEST(memory, opening_a_large_resource_survives_some_failures)
+{
+	D3DKMT_HANDLE resource = make_large();
+	unsigned failures = 0;
+	int has_fired = 1;
+
+	/* Of the many that are alike not each one. */
+	for (unsigned nth = 1; has_fired; nth += nth < 12 ? 1 : 37) {
+		D3DKMT_HANDLE made;
+
+		dxgk_test_fail_nth_allocation(nth);
+		NTSTATUS status = open_large(&made);
+		has_fired = dxgk_test_fail_stop();
+		if (status == STATUS_SUCCESS) {
+			EXPECT_OK(destroy_resource(device, made));
+			continue;
+		}
+		EXPECT_EQ(status, STATUS_NO_MEMORY);
+		EXPECT_EQ(last_refusal().status, STATUS_NO_MEMORY);
+		failures++;
+	}
+	EXPECT(failures > 3);
+	EXPECT_OK(destroy_resource(device, resource));
+	close((int)(intptr_t)large_handle);
+	D3DKMT_HANDLE none;
+	EXPECT_EQ(open_large(&none), STATUS_INVALID_HANDLE); /* and it is gone */
+}
+
+/* The driver hears of a few at a time when there is no memory for a list of all. */
+TEST(memory, destroying_a_large_shared_resource_needs_none)
+{
+	struct softgpu_escape_info before = soft_info(adapter.hAdapter);
+
+	for (unsigned nth = 1; nth <= 4; nth++) {
+		struct creation creation;
+
+		creation_init_resource(&creation, device, MOST, SHARED_GLOBAL);
+		EXPECT_OK(create(&creation));
+		dxgk_test_fail_nth_allocation(nth);
+		EXPECT_OK(destroy_resource(device, creation.args.hResource));
+		dxgk_test_fail_stop();
+		EXPECT_EQ(soft_info(adapter.hAdapter).live_allocations, before.live_allocations);
+		EXPECT_EQ(soft_info(adapter.hAdapter).live_resources, before.live_resources);
+	}
+}
+
 /* ---- the first call, which starts everything ---- */
 
 CHILD(start_with_a_failure)
@@ -226,6 +313,8 @@ CHILD(start_with_a_failure)
 
 TEST(memory, starting_the_kernel_survives_each_failure)
 {
+	SKIP_UNLESS(!is_served(), "the server has started its kernel already");
+
 	unsigned nth;
 
 	for (nth = 1; nth < 5000; nth++) {

@@ -55,8 +55,12 @@ static const char *const not_built[] = {
 };
 
 /* These take no struct, or no argument at all. */
-static const char *const others[] = { "D3DKMTShareObjects", "D3DKMTShareObjectsInternal",
-				      "D3DKMTCloseDxCoreDevice", "DxgkLastRefusal",
+static const char *const others[] = { "D3DKMTShareObjects",
+				      "D3DKMTShareObjectsInternal",
+				      "D3DKMTSetProcessSchedulingPriorityClass",
+				      "D3DKMTGetProcessSchedulingPriorityClass",
+				      "D3DKMTCloseDxCoreDevice",
+				      "DxgkLastRefusal",
 				      "DXCoreCreateAdapterFactory" };
 
 static void *library(void)

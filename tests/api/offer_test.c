@@ -23,6 +23,8 @@ TEST(offer, refuses_what_is_wrong)
 	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-VALUE", "HandleList");
 	both.HandleList = NULL;
 	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-HANDLE", "pResources");
+	both.NumAllocations = UINT32_MAX;
+	EXPECT_BAD(D3DKMTOfferAllocations(&both), "API-COUNT", "NumAllocations");
 	EXPECT_BAD(offer(&client, &client.device, 1, 1, 0), "API-HANDLE", "HandleList");
 }
 

@@ -109,15 +109,17 @@ static void expect_no_wait(struct more *more)
 	EXPECT_OK(destroy_device(device));
 }
 
-static void try_context(NTSTATUS (*kind)(struct more *more))
+static void try(bool is_hw, NTSTATUS (*kind)(struct more *more))
 {
 	struct more more = { .give = kind };
 
 	begin_on(WITH_QUEUES);
 	more.fence = create_fence(0, 0, NULL);
-	more.context = create_virtual(0);
-	EXPECT_OK(queue_wait(more.context, more.fence, 1));
-	if (kind == give_work)
+	if (is_hw)
+		EXPECT_OK(hw_wait(more.queue = create_hw_queue(0), more.fence, 1));
+	else
+		EXPECT_OK(queue_wait(more.context = create_virtual(0), more.fence, 1));
+	if (kind == give_work || kind == give_hw_work)
 		expect_waits_for_room(&more, 1);
 	else
 		expect_no_wait(&more);
@@ -125,46 +127,32 @@ static void try_context(NTSTATUS (*kind)(struct more *more))
 
 TEST(full, queue_takes_no_more_work)
 {
-	try_context(give_work);
+	try(false, give_work);
 }
 
 TEST(full, queue_takes_signals)
 {
-	try_context(give_signal);
+	try(false, give_signal);
 }
 
 TEST(full, queue_takes_waits)
 {
-	try_context(give_wait);
-}
-
-static void try_hw_queue_of(NTSTATUS (*kind)(struct more *more))
-{
-	struct more more = { .give = kind };
-
-	begin_on(WITH_QUEUES);
-	more.fence = create_fence(0, 0, NULL);
-	more.queue = create_hw_queue(0);
-	EXPECT_OK(hw_wait(more.queue, more.fence, 1));
-	if (kind == give_hw_work)
-		expect_waits_for_room(&more, 1);
-	else
-		expect_no_wait(&more);
+	try(false, give_wait);
 }
 
 TEST(full, hardware_queue_takes_no_more_work)
 {
-	try_hw_queue_of(give_hw_work);
+	try(true, give_hw_work);
 }
 
 TEST(full, hardware_queue_takes_signals)
 {
-	try_hw_queue_of(give_hw_signal);
+	try(true, give_hw_signal);
 }
 
 TEST(full, hardware_queue_takes_waits)
 {
-	try_hw_queue_of(give_hw_wait);
+	try(true, give_hw_wait);
 }
 
 TEST(full, queue_takes_no_more_lists)

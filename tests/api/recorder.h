@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recorder.h - for programs that load the recorder driver: its notes go to standard output, between
- * what the program itself says there.
+ * what the program itself says there. drivers/recorder/recorder.h has the legend.
  */
 #ifndef TESTS_API_RECORDER_H
 #define TESTS_API_RECORDER_H

@@ -203,18 +203,6 @@ static inline unsigned renders_submitted(unsigned node)
 	return notes_count(text);
 }
 
-static inline bool is_there(D3DKMT_HANDLE allocation)
-{
-	D3DKMT_ALLOCATIONRESIDENCYSTATUS status = 0;
-	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = device,
-						 .phAllocationList = &allocation,
-						 .AllocationCount = 1,
-						 .pResidencyStatus = &status };
-
-	EXPECT_OK(D3DKMTQueryAllocationResidency(&args));
-	return status != D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT;
-}
-
 /* As CRANK_TEST_MAIN(), and the end of the program has nothing to wait for. */
 static inline int painting_main(const char *group, const char *more, int argc, char **argv)
 {

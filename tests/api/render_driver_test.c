@@ -53,7 +53,7 @@ CHILD(read_segments)
 	EXPECT_OK(paint(&painter, 8));
 	complete_all(0, 1);
 	EXPECT_EQ(execution_state(device), 1);
-	EXPECT(is_there(allocation));
+	EXPECT(is_resident(allocation));
 	expect_nothing_wrong();
 	return 0;
 }

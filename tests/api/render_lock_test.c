@@ -44,6 +44,20 @@ static void locking_run(void *argument)
 	locking->is_over = true;
 }
 
+/* The thread of the lock goes on when the work is done. */
+static void expect_waits_for_work(struct locking *locking)
+{
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, locking);
+
+	EXPECT(thread);
+	settle();
+	EXPECT(!locking->is_over);
+	EXPECT_EQ(complete(0), 8);
+	AWAIT(locking->is_over);
+	dxgk_test_thread_join(thread);
+	EXPECT_OK(locking->status);
+}
+
 TEST(lock, waits_until_the_gpu_is_done_with_it)
 {
 	/* Discard allows another piece of memory, and there is none: it waits, whatever it says. */
@@ -57,14 +71,7 @@ TEST(lock, waits_until_the_gpu_is_done_with_it)
 		paint_with(&painter, locking.allocation);
 		EXPECT_OK(paint(&painter, 8));
 		page_until(0, 1);
-		struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, &locking);
-		EXPECT(thread);
-		settle();
-		EXPECT(!locking.is_over);
-		EXPECT_EQ(complete(0), 8);
-		AWAIT(locking.is_over);
-		dxgk_test_thread_join(thread);
-		EXPECT_OK(locking.status);
+		expect_waits_for_work(&locking);
 	}
 }
 
@@ -129,14 +136,7 @@ TEST(lock, that_ignores_what_the_gpu_reads_waits_for_what_it_writes)
 	EXPECT_REFUSED(lock_with(read, DO_NOT_WAIT), STATUS_GRAPHICS_ALLOCATION_BUSY,
 		       "MM-LOCK-BUSY", "hAllocation");
 	struct locking locking = { .allocation = written, .flags = IGNORE_READ_SYNC };
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, &locking);
-	EXPECT(thread);
-	settle();
-	EXPECT(!locking.is_over);
-	EXPECT_EQ(complete(0), 8);
-	AWAIT(locking.is_over);
-	dxgk_test_thread_join(thread);
-	EXPECT_OK(locking.status);
+	expect_waits_for_work(&locking);
 }
 
 /* The work goes with the device, and the lock with it. */

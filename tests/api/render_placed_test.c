@@ -175,7 +175,7 @@ TEST(room, is_made_by_allocations_that_nobody_needs_just_now)
 		paint(&painter, 16)); /* refers to nothing, and there is no room beside the first */
 	settle();
 	EXPECT_STR(pending_tags(0), "8 ");
-	EXPECT(is_there(large));
+	EXPECT(is_resident(large));
 	EXPECT_EQ(complete(0), 8);
 	page_until(0, 1);
 	EXPECT_EQ(complete(0), 16);
@@ -354,7 +354,7 @@ static void bring_in(D3DKMT_HANDLE allocation)
 	args.hPagingQueue = queue.hPagingQueue;
 	NTSTATUS status = D3DKMTMakeResident(&args);
 	EXPECT(status == STATUS_PENDING || status == STATUS_SUCCESS);
-	while (!is_there(allocation))
+	while (!is_resident(allocation))
 		turn_everything();
 }
 

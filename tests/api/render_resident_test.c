@@ -51,7 +51,7 @@ static void bring_in(D3DKMT_HANDLE allocation)
 	EXPECT(status == STATUS_PENDING || status == STATUS_SUCCESS);
 	if (status == STATUS_PENDING)
 		page_to(fence);
-	EXPECT(is_there(allocation));
+	EXPECT(is_resident(allocation));
 }
 
 static void evict_it(D3DKMT_HANDLE allocation)
@@ -134,14 +134,14 @@ TEST(resident, an_eviction_behind_a_submission_waits_for_it)
 	for (unsigned i = 0; i < 50; i++)
 		let_others();
 	EXPECT_EQ(pending(PAGING), 0);
-	EXPECT(is_there(one));
+	EXPECT(is_resident(one));
 	EXPECT_OK(signal_fence(fence, 1));
 	AWAIT(pending(0) == 1);
 	last_patch(list, 1);
 	EXPECT_EQ(list[0].SegmentId, 1);
-	EXPECT(is_there(one));
+	EXPECT(is_resident(one));
 	EXPECT_EQ(complete(0), 8);
-	AWAIT(pending(PAGING) > 0 || !is_there(one));
+	AWAIT(pending(PAGING) > 0 || !is_resident(one));
 	while (pending(PAGING) > 0)
 		complete(PAGING);
 	EXPECT_EQ(execution_state(device), 1);

@@ -285,10 +285,10 @@ TEST(in_place, is_the_whole_list_before_anything_is_submitted)
 		settle();
 		EXPECT_EQ(pending(0), 0);
 		EXPECT_EQ(renders_submitted(0), some - 1);
-		EXPECT(!is_there(allocations[some - 1]));
+		EXPECT(!is_resident(allocations[some - 1]));
 		page_until(0, 1);
 		for (unsigned i = 0; i < some; i++)
-			EXPECT(is_there(allocations[i]));
+			EXPECT(is_resident(allocations[i]));
 		last_patch(list, some);
 		EXPECT_EQ(complete(0), 8);
 	}
@@ -320,10 +320,10 @@ TEST(in_place, it_stays_until_the_gpu_has_done_with_it)
 	settle();
 	EXPECT_EQ(pending(PAGING), 0);
 	EXPECT_EQ(pending(1), 0);
-	EXPECT(is_there(first));
+	EXPECT(is_resident(first));
 	EXPECT_EQ(complete(0), 8);
 	page_until(1, 1);
-	EXPECT(!is_there(first) && is_there(second));
+	EXPECT(!is_resident(first) && is_resident(second));
 	EXPECT_EQ(complete(1), 16);
 	expect_nothing_wrong();
 }
@@ -424,7 +424,8 @@ TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
 	EXPECT(patch.PatchLocationListSubmissionStart == 0 &&
 	       patch.PatchLocationListSubmissionLength == 2 && patch.PatchLocationListSize == 3);
 	EXPECT(list[0].SegmentId == 1 && list[1].SegmentId == 1 && list[2].SegmentId == 0);
-	EXPECT(is_there(allocations[0]) && is_there(allocations[1]) && !is_there(allocations[2]));
+	EXPECT(is_resident(allocations[0]) && is_resident(allocations[1]) &&
+	       !is_resident(allocations[2]));
 	EXPECT_EQ(complete(0), 200);
 	page_until(0, 1);
 	EXPECT_STR(pending_tags(0), "800 ");
@@ -433,7 +434,7 @@ TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
 	patch = last_patch(list, 3);
 	EXPECT(patch.PatchLocationListSubmissionStart == 2 &&
 	       patch.PatchLocationListSubmissionLength == 1);
-	EXPECT(list[2].SegmentId == 1 && is_there(allocations[2]));
+	EXPECT(list[2].SegmentId == 1 && is_resident(allocations[2]));
 	EXPECT_EQ(complete(0), 800);
 	EXPECT_EQ(execution_state(device), 1);
 	expect_nothing_wrong();

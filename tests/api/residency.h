@@ -47,19 +47,6 @@ static inline struct client begin(void)
  * Everything fits together, once what a call left to others is over: a fence is seen before the
  * operation behind it has let go of its queue, a destruction may come after its call.
  */
-static inline void expect_valid(void)
-{
-	char problem[256] = "";
-
-	for (int i = 0; i < 1000; i++) {
-		if (dxgk_test_validate(problem, sizeof(problem)))
-			return;
-		usleep(10000);
-	}
-	print_error("%s\n", problem);
-	EXPECT_STR(problem, "");
-}
-
 static inline NTSTATUS try_create_sized(const struct client *client, uint64_t size_bytes,
 					unsigned flags, D3DKMT_HANDLE *handle_out)
 {

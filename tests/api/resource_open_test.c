@@ -242,6 +242,29 @@ TEST(open, a_copy_of_the_descriptor_is_as_good)
 	share_end(BY_NT, &shared);
 }
 
+/* Made for reading it is for reading, whatever the handle allows. */
+TEST(rights, of_a_resource_that_was_made_read_only_do_not_grow)
+{
+	struct shared shared = { .count = 1 };
+	struct opening opening;
+	HANDLE handle;
+
+	creation_init_resource(&shared.creation, creator, 1, SHARED_NT);
+	shared.creation.args.Flags.ReadOnly = 1;
+	EXPECT_OK(create(&shared.creation));
+	EXPECT_OK(share_nt(shared.creation.args.hResource, NULL, SHARED_ALLOCATION_WRITE,
+			   &shared.nt_handle));
+	opening_init(&opening, &shared);
+	opening.no_runtime = true;
+	opening.runtime_bytes = 0;
+	EXPECT_OK(open_by(BY_NT, &shared, &opening));
+	EXPECT_REFUSED(share_nt(opening.resource, NULL, SHARED_ALLOCATION_WRITE, &handle),
+		       STATUS_ACCESS_DENIED, "API-RIGHTS", "DesiredAccess");
+	EXPECT_OK(destroy_resource(opener, opening.resource));
+	EXPECT_OK(destroy_resource(creator, shared.creation.args.hResource));
+	close((int)(intptr_t)shared.nt_handle);
+}
+
 TEST(open, without_the_right_to_write_that_is_not_shared_again)
 {
 	static const DWORD writing[] = { SHARED_ALLOCATION_WRITE, SHARED_ALLOCATION_ALL_ACCESS,

@@ -70,20 +70,6 @@ static void begin(struct set *set)
 	set->objects[2] = create_fence(true, &set->view);
 }
 
-/* Soon: a thread of the kernel may be about to let go of something. */
-static void expect_valid(void)
-{
-	char problem[256] = "";
-
-	for (int i = 0; i < 1000; i++) {
-		if (dxgk_test_validate(problem, sizeof(problem)))
-			return;
-		usleep(1000);
-	}
-	print_error("%s\n", problem);
-	EXPECT_STR(problem, "");
-}
-
 TEST(set, is_a_resource_a_mutex_and_a_fence_in_that_order_and_nothing_else)
 {
 	struct set set;

@@ -142,17 +142,6 @@ TEST(ending, of_a_context_tells_the_driver_before_it_is_gone)
 
 /* ---- primaries ---- */
 
-static D3DKMT_HANDLE make_primary(void)
-{
-	D3DDDI_ALLOCATIONINFO2 info = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return info.hAllocation;
-}
-
 static void list_primary(D3DKMT_HANDLE primary)
 {
 	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
@@ -176,7 +165,7 @@ TEST(submit, writes_only_primaries_that_are_on_the_residency_list)
 {
 	begin_by_hand();
 	D3DKMT_SUBMITCOMMAND args = submission(create_virtual(0), 7);
-	D3DKMT_HANDLE primary = make_primary();
+	D3DKMT_HANDLE primary = create_plain();
 	args.NumPrimaries = 1;
 	args.WrittenPrimaries[0] = primary;
 	EXPECT_BAD(D3DKMTSubmitCommand(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");

@@ -30,6 +30,12 @@ static inline bool is_seeded(void)
 	return getenv("DXGK_SEED") != NULL;
 }
 
+/* The kernel is a server's: this program is one of its clients. */
+static inline bool is_served(void)
+{
+	return getenv("DXGK_SOCKET") && *getenv("DXGK_SOCKET");
+}
+
 #define SKIP_UNLESS_SEEDED()                                                                       \
 	SKIP_UNLESS(is_seeded(), "takes seconds, which pass at once in simulated time only")
 
@@ -100,6 +106,56 @@ static inline D3DKMT_ADAPTERINFO first_adapter(void)
 	}
 	return infos[0];
 }
+
+/*
+ * With TEST_REMOTE a test is the client of a process elsewhere, from where it begins anew on: nothing is
+ * mapped for it but what its calls tell it to.
+ */
+static inline bool is_remote(void)
+{
+	return getenv("TEST_REMOTE") != NULL;
+}
+
+enum { REMOTE_ARENA_SHIFT = 36 };
+
+static inline void *remote_arena(void)
+{
+	void *arena = mmap(NULL, (size_t)1 << REMOTE_ARENA_SHIFT, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	EXPECT(arena != MAP_FAILED);
+	return arena;
+}
+
+static inline void remote_arena_end(void *arena)
+{
+	munmap(arena, (size_t)1 << REMOTE_ARENA_SHIFT);
+}
+
+static inline void begin_anew(void)
+{
+	static struct dxgk_test_process *process;
+	static void *arena;
+
+	if (is_remote())
+		dxgk_test_process_enter(NULL);
+	if (process) {
+		dxgk_test_process_end(process);
+		remote_arena_end(arena);
+		process = NULL;
+	}
+	D3DKMTCloseDxCoreDevice();
+	if (!is_remote())
+		return;
+	D3DKMT_CLOSEADAPTER done = { first_adapter().hAdapter };
+	EXPECT_OK(D3DKMTCloseAdapter(&done));
+	arena = remote_arena();
+	process = dxgk_test_process_create_remote(3000, 0, "remote", arena,
+						  1ull << REMOTE_ARENA_SHIFT);
+	EXPECT(process != NULL);
+	dxgk_test_process_enter(process);
+}
+#define D3DKMTCloseDxCoreDevice() begin_anew()
 
 static inline D3DKMT_HANDLE open_first_adapter(void)
 {
@@ -237,6 +293,23 @@ static inline void read_back(int file, char *text)
 	close(file);
 }
 
+/* A child that says nothing about its kernel has ours, where that is a server's. */
+static inline bool has_own_kernel(const char *const *settings)
+{
+	for (; settings && *settings; settings++) {
+		if (strncmp(*settings, "DXGK_", 5) == 0)
+			return true;
+	}
+	return false;
+}
+
+static inline bool is_inherited(const char *variable, bool has_own)
+{
+	return strncmp(variable, "DXGK_", 5) != 0 ||
+	       strncmp(variable, "DXGK_DRIVER_PATH=", 17) == 0 ||
+	       (!has_own && strncmp(variable, "DXGK_SOCKET=", 12) == 0);
+}
+
 /* Runs a program with our environment, less DXGK_*, plus `settings` ("NAME=value", up to NULL). */
 static inline void run_program(char *const *arguments, const char *const *settings,
 			       struct child_result *result)
@@ -248,8 +321,7 @@ static inline void run_program(char *const *arguments, const char *const *settin
 	int status;
 
 	for (char **variable = environ; *variable && count < MAX_SETTINGS / 2; variable++) {
-		if (strncmp(*variable, "DXGK_", 5) != 0 ||
-		    strncmp(*variable, "DXGK_DRIVER_PATH=", 17) == 0)
+		if (is_inherited(*variable, has_own_kernel(settings)))
 			environment[count++] = *variable;
 	}
 	for (; settings && *settings; settings++)
@@ -396,5 +468,19 @@ static inline int api_main(const char *group, int argc, char **argv)
 	{                                                                                          \
 		return api_main(group, argc, argv);                                                \
 	}
+
+/* Everything fits together, soon: a thread of the kernel may be about to let go of something. */
+static inline void expect_valid(void)
+{
+	char problem[256] = "";
+
+	for (int i = 0; i < 1000; i++) {
+		if (dxgk_test_validate(problem, sizeof(problem)))
+			return;
+		usleep(10000);
+	}
+	print_error("%s\n", problem);
+	EXPECT_STR(problem, "");
+}
 
 #endif

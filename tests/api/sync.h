@@ -190,18 +190,16 @@ static inline bool polls_readable(int file)
 #define EXPECT_BAD(call, rule, argument)                                                           \
 	EXPECT_REFUSED(call, STATUS_INVALID_PARAMETER, rule, argument)
 
-/* Everything fits together, soon: a fence that work could write may go after its call. */
-static inline void expect_valid(void)
+/* A reset by hand, D3DKMT_TDRDBGCTRLTYPE. */
+static inline NTSTATUS force(unsigned control, unsigned node)
 {
-	char problem[256] = "";
+	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
+	D3DKMT_ESCAPE args = { .hAdapter = adapter,
+			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
+			       .pPrivateDriverData = &tdr,
+			       .PrivateDriverDataSize = sizeof(tdr) };
 
-	for (int i = 0; i < 1000; i++) {
-		if (dxgk_test_validate(problem, sizeof(problem)))
-			return;
-		usleep(1000);
-	}
-	print_error("%s\n", problem);
-	EXPECT_STR(problem, "");
+	return D3DKMTEscape(&args);
 }
 
 #endif

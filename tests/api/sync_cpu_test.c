@@ -172,23 +172,29 @@ TEST(event, is_let_go_unset_when_the_fence_is_destroyed)
 
 /* ---- several ---- */
 
+static const UINT64 one_two_three[3] = { 1, 2, 3 };
+
+static void begin_with_three(D3DKMT_HANDLE fences[3])
+{
+	begin();
+	for (unsigned i = 0; i < 3; i++)
+		fences[i] = create_fence(0, 0, NULL);
+}
+
 TEST(wait_all, is_satisfied_by_the_last_of_them)
 {
 	int event = new_event();
 	D3DKMT_HANDLE fences[3];
-	const UINT64 values[3] = { 1, 2, 3 };
 
-	begin();
-	for (unsigned i = 0; i < 3; i++)
-		fences[i] = create_fence(0, 0, NULL);
-	EXPECT_OK(wait_many(fences, values, 3, event, false));
+	begin_with_three(fences);
+	EXPECT_OK(wait_many(fences, one_two_three, 3, event, false));
 	EXPECT_OK(signal_fence(fences[2], 3));
 	EXPECT_OK(signal_fence(fences[0], 1));
 	EXPECT_OK(signal_fence(fences[1], 1));
 	EXPECT_EQ(event_count(event), 0);
 	EXPECT_OK(signal_fence(fences[1], 2));
 	EXPECT_EQ(event_count(event), 1);
-	EXPECT_OK(wait_many(fences, values, 3, 0, false));
+	EXPECT_OK(wait_many(fences, one_two_three, 3, 0, false));
 	close(event);
 }
 
@@ -196,19 +202,16 @@ TEST(wait_any, is_satisfied_by_the_first_of_them_once)
 {
 	int event = new_event();
 	D3DKMT_HANDLE fences[3];
-	const UINT64 values[3] = { 1, 2, 3 };
 
-	begin();
-	for (unsigned i = 0; i < 3; i++)
-		fences[i] = create_fence(0, 0, NULL);
-	EXPECT_OK(wait_many(fences, values, 3, event, true));
+	begin_with_three(fences);
+	EXPECT_OK(wait_many(fences, one_two_three, 3, event, true));
 	EXPECT_EQ(event_count(event), 0);
 	EXPECT_OK(signal_fence(fences[1], 2));
 	EXPECT_EQ(event_count(event), 1);
 	EXPECT_OK(signal_fence(fences[0], 1));
 	EXPECT_OK(signal_fence(fences[2], 3));
 	EXPECT_EQ(event_count(event), 0);
-	EXPECT_OK(wait_many(fences, values, 3, 0, true));
+	EXPECT_OK(wait_many(fences, one_two_three, 3, 0, true));
 	close(event);
 }
 

@@ -22,6 +22,13 @@ static inline UINT64 reserve_zero(UINT64 size_bytes)
 	return args.VirtualAddress;
 }
 
+/* For updates. */
+static inline D3DKMT_HANDLE begin_with_fence(const volatile UINT64 **seen_out)
+{
+	begin_with_queue_on(AT_ONCE);
+	return create_fence(0, 0, seen_out);
+}
+
 static inline NTSTATUS update_in(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
 				 D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations, UINT count)
 {

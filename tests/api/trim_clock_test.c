@@ -21,6 +21,16 @@ static struct worker begin_working(void)
 	return worker;
 }
 
+/* … and hears of trims by the clock. */
+static struct worker begin_listening(struct ear *ear)
+{
+	struct worker worker = begin_working();
+
+	listen_for_trims(&worker.client, ear);
+	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
+	return worker;
+}
+
 /* Something was queued, and is over. */
 static void work(struct worker *worker)
 {
@@ -61,11 +71,9 @@ TEST(clock, at_work_the_longest_interval_counts)
 {
 	SKIP_UNLESS_SEEDED();
 
-	struct worker worker = begin_working();
 	struct ear ear = { 0 };
+	struct worker worker = begin_listening(&ear);
 
-	listen_for_trims(&worker.client, &ear);
-	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	work(&worker);
 	pause_ms(LONG_MS - 50);
 	EXPECT_EQ(ear.calls, 0);
@@ -83,11 +91,9 @@ TEST(clock, where_memory_is_scarce_the_shortest_interval_counts)
 {
 	SKIP_UNLESS_SEEDED();
 
-	struct worker worker = begin_working();
 	struct ear ear = { 0 };
+	struct worker worker = begin_listening(&ear);
 
-	listen_for_trims(&worker.client, &ear);
-	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	work(&worker);
 	pause_ms(SHORT_MS / 2);
 	/* Within its budget, but only just. */
@@ -109,11 +115,9 @@ TEST(clock, an_idle_process_is_told_after_the_idle_interval_and_then_left_alone)
 {
 	SKIP_UNLESS_SEEDED();
 
-	struct worker worker = begin_working();
 	struct ear ear = { 0 };
+	struct worker worker = begin_listening(&ear);
 
-	listen_for_trims(&worker.client, &ear);
-	EXPECT_OK(set_intervals_ms(&worker.client, SHORT_MS, LONG_MS, IDLE_MS));
 	pause_ms(IDLE_MS - 50);
 	EXPECT_EQ(ear.calls, 0);
 	pause_ms(100);

@@ -174,9 +174,15 @@ void fake_packet_init(struct fake_gpu *gpu, struct fake_packet *packet, char nam
 
 /* ---- what the scheduler asks the hardware ---- */
 
-static void gpu_preempt(void *context, uint32_t node_number, uint32_t fence)
+/* The scheduler only ever hands it back. */
+static struct fake_gpu *gpu_of(struct miniport *miniport)
 {
-	struct fake_gpu *gpu = context;
+	return (struct fake_gpu *)(void *)miniport;
+}
+
+static void gpu_preempt(struct miniport *miniport, uint32_t node_number, uint32_t fence)
+{
+	struct fake_gpu *gpu = gpu_of(miniport);
 	struct fake_node *node = &gpu->nodes[node_number];
 
 	fake_gpu_note(gpu, "P%u:%u", node_number, fence);
@@ -189,9 +195,10 @@ static void gpu_preempt(void *context, uint32_t node_number, uint32_t fence)
 		fake_gpu_preempted(gpu, node_number, 0);
 }
 
-static bool gpu_query_current_fence(void *context, uint32_t node_number, uint32_t *fence_out)
+static bool gpu_query_current_fence(struct miniport *miniport, uint32_t node_number,
+				    uint32_t *fence_out)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 	struct fake_node *node = &gpu->nodes[node_number];
 
 	fake_gpu_note(gpu, "Q%u", node_number);
@@ -204,23 +211,24 @@ static bool gpu_query_current_fence(void *context, uint32_t node_number, uint32_
 	return true;
 }
 
-static uint64_t gpu_dependent_nodes(void *context, uint32_t node)
+static uint64_t gpu_dependent_nodes(struct miniport *miniport, uint32_t node)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	return gpu->dependents[node] | UINT64_C(1) << node;
 }
 
-static bool gpu_is_responsive(void *context, uint32_t node)
+static bool gpu_is_responsive(struct miniport *miniport, uint32_t node)
 {
-	(void)context;
+	(void)miniport;
 	(void)node;
 	return false;
 }
 
-static NTSTATUS gpu_reset_node(void *context, uint32_t node_number, uint32_t *last_aborted_out)
+static NTSTATUS gpu_reset_node(struct miniport *miniport, uint32_t node_number,
+			       uint32_t *last_aborted_out)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 	struct fake_node *node = &gpu->nodes[node_number];
 
 	fake_gpu_note(gpu, "E%u", node_number);
@@ -241,9 +249,9 @@ static NTSTATUS gpu_reset_node(void *context, uint32_t node_number, uint32_t *la
 	return status;
 }
 
-static NTSTATUS gpu_reset_hw_node(void *context, uint32_t node)
+static NTSTATUS gpu_reset_hw_node(struct miniport *miniport, uint32_t node)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	fake_gpu_note(gpu, "H%u", node);
 	if (NT_SUCCESS(gpu->hw_reset_status) && gpu->on_hw_reset)
@@ -251,26 +259,26 @@ static NTSTATUS gpu_reset_hw_node(void *context, uint32_t node)
 	return gpu->hw_reset_status;
 }
 
-static NTSTATUS gpu_resume_hw_node(void *context, uint32_t node)
+static NTSTATUS gpu_resume_hw_node(struct miniport *miniport, uint32_t node)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	fake_gpu_note(gpu, "R%u", node);
 	return gpu->hw_resume_status;
 }
 
-static void gpu_collect_debug_info(void *context, uint32_t reason, uint32_t node)
+static void gpu_collect_debug_info(struct miniport *miniport, uint32_t reason, uint32_t node)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	fake_gpu_note(gpu, "D%x@%u", reason, node);
 	if (gpu->on_debug_info)
 		gpu->on_debug_info(reason);
 }
 
-static bool gpu_reset_adapter(void *context)
+static bool gpu_reset_adapter(struct miniport *miniport)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	fake_gpu_note(gpu, "A");
 	if (gpu->fails_reset)
@@ -285,26 +293,26 @@ static bool gpu_reset_adapter(void *context)
 	return true;
 }
 
-static bool gpu_restart_adapter(void *context)
+static bool gpu_restart_adapter(struct miniport *miniport)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	fake_gpu_note(gpu, "restart");
 	return !gpu->fails_restart;
 }
 
-static void gpu_ignore_events(void *context, uint32_t node, bool is_ignored)
+static void gpu_ignore_events(struct miniport *miniport, uint32_t node, bool is_ignored)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	lock_acquire(&gpu->lock);
 	gpu->nodes[node].is_ignored = is_ignored;
 	lock_release(&gpu->lock);
 }
 
-static void gpu_flush_events(void *context)
+static void gpu_flush_events(struct miniport *miniport)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	lock_acquire(&gpu->lock);
 	while (gpu->telling > 0)
@@ -312,9 +320,10 @@ static void gpu_flush_events(void *context)
 	lock_release(&gpu->lock);
 }
 
-static void gpu_report(void *context, enum rule rule, uint32_t node, const char *sentence)
+static void gpu_report(struct miniport *miniport, enum rule rule, uint32_t node,
+		       const char *sentence)
 {
-	struct fake_gpu *gpu = context;
+	struct fake_gpu *gpu = gpu_of(miniport);
 
 	lock_acquire(&gpu->lock);
 	gpu->reports++;
@@ -427,7 +436,8 @@ void fake_gpu_start(struct fake_gpu *gpu, const struct sched_config *config)
 	lock_init(&gpu->lock, LOCK_RANK_LEAF, "fake gpu");
 	for (uint32_t i = 0; i < FAKE_NODES; i++)
 		gpu->nodes[i].completed = config->first_fence ? config->first_fence - 1 : 0;
-	require(NT_SUCCESS(sched_create(config, &gpu_ops, gpu, &gpu_listener, gpu, &gpu->sched)),
+	require(NT_SUCCESS(sched_create(config, &gpu_ops, (struct miniport *)(void *)gpu,
+					&gpu_listener, gpu, &gpu->sched)),
 		"no scheduler");
 }
 

@@ -6,11 +6,12 @@
  *
  *	0:a1   packet a was submitted to node 0 with fence 1     0:a1+  as a resubmission
  *	a.     packet a was retired, done    a!  aborted    a-  cancelled    a^  a signal acted
- *	P0:1   node 0 was asked to stop, preemption 1
+ *	P0:1   node 0 was asked to stop, preemption 1            Q0  how far it is
  *	D141@0 debug information was collected                   E0  engine 0 was reset
  *	H0     the hardware queues of node 0 were reset          R0  and resumed
  *	begin A lost restart end     an adapter reset, as the listener sees it
- *	X3     the owner marked X was lost in state 3            dead  the adapter was lost
+ *	X3     the owner marked X was lost in state 3            X3f  by a fault of its own
+ *	dead   the adapter was lost
  */
 #ifndef TESTS_FAKE_GPU_H
 #define TESTS_FAKE_GPU_H

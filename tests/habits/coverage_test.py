@@ -70,6 +70,14 @@ def test_an_exclusion_leaves_lines_out_and_has_a_reason(_):
     raise AssertionError('an exclusion without a reason was taken')
 
 
+def test_a_file_of_which_everything_is_passed_stays_so(_):
+    settings = coverage.Settings('every src/a/*.c\n')
+    assert coverage.not_whole(counts_of(('src/a/x.c', 1, 3, [3, 1]), ('src/b/y.h', 7, 0, [])), settings, text_of) == []
+    rows = coverage.not_whole(counts_of(('src/a/x.c', 1, 3, [3, 0]), ('src/a/x.c', 2, 0, [])), settings, text_of)
+    assert [row.split(': ')[0] for row in rows] == ['src/a/x.c:1', 'src/a/x.c:2']
+    assert 'no such file' in coverage.not_whole(counts_of(('src/b/y.h', 7, 1, [])), settings, text_of)[0]
+
+
 def test_a_folder_below_what_it_had_reached_is_named(_):
     counts = counts_of(('src/a/x.c', 1, 3, [3, 0]))
     reached = 'reached src/a 100 {}\nreached src/ 100 50\n'

@@ -12,7 +12,7 @@ import tap
 RANKS = 'enum lock_rank {\n\tLOCK_RANK_OUTER, /* one */\n\tLOCK_RANK_INNER,\n};\n'
 PAGE = '| what | rank | held |\n|---|---|---|\n| one | OUTER | yes |\n| two | INNER | never |\n'
 CODE = ('int used[] = { LOCK_RANK_OUTER, LOCK_RANK_INNER };\n'
-        'static void look_locked(struct a *a)\n{\n\tlook(a);\n}\n'
+        'static void look_locked(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n\tlook(a);\n}\n'
         'void wait_relock(struct a *a)\n{\n\tlock_release(&a->lock);\n\tlock_acquire(&a->lock);\n}\n'
         'void end_unlock(struct a *a)\n{\n\tlook_locked(a);\n\tlock_release(&a->lock);\n}\n')
 
@@ -32,22 +32,33 @@ def test_agreement_is_accepted(root):
 
 
 def test_a_release_in_a_locked_function_is_reported(root):
-    one(root, 'src/a/a.c:16: drop_locked() drops the lock it is called under: it calls lock_release()',
-        code=CODE + 'void drop_locked(struct a *a)\n{\n\tlock_release(&a->lock);\n}\n')
+    one(root, 'src/a/a.c:17: drop_locked() drops the lock it is called under: it calls lock_release()',
+        code=CODE + 'void drop_locked(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n'
+                    '\tlock_release(&a->lock);\n}\n')
 
 
 def test_a_call_that_drops_it_is_reported(root):
     one(root, 'it calls wait_relock()',
-        code=CODE + 'void drop_locked(struct a *a)\n{\n\twait_relock(a);\n}\n')
+        code=CODE + 'void drop_locked(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n'
+                    '\twait_relock(a);\n}\n')
 
 
 def test_a_second_lock_is_its_own(root):
-    assert problems(root, code=CODE + 'void two_locked(struct a *a)\n{\n\tlock_acquire(&a->b);\n'
-                                      '\tlock_release(&a->b);\n}\n') == []
+    assert problems(root, code=CODE + 'void two_locked(struct a *a)\n{\n\tlock_assert_held(&a->a);\n'
+                                      '\tlock_acquire(&a->b);\n\tlock_release(&a->b);\n}\n') == []
 
 
 def test_a_relock_that_drops_nothing_is_reported(root):
     one(root, 'keep_relock() drops no lock', code=CODE + 'void keep_relock(struct a *a)\n{\n}\n')
+
+
+def test_a_locked_function_that_does_not_assert_is_reported(root):
+    one(root, 'src/a/a.c:17: quiet_locked() does not assert the lock it is called under',
+        code=CODE + 'void quiet_locked(struct a *a)\n{\n}\n')
+
+
+def test_a_lock_of_another_kind_has_an_assertion_of_its_own(root):
+    assert problems(root, code=CODE + 'void own_locked(void)\n{\n\tguard_assert_held();\n}\n') == []
 
 
 def test_a_rank_that_nothing_has_is_reported(root):

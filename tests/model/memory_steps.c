@@ -41,6 +41,10 @@ void step_touch(struct run *run)
 
 	if (allocation < 0 || run->model.allocations[allocation].locks == 0)
 		return;
+	/* Who opened it for reading is shown it so by a server. */
+	int opening = run->model.allocations[allocation].opening;
+	if (is_served() && opening >= 0 && run->model.openings[opening].is_read_only)
+		return;
 	struct model_memory *memory =
 		&run->model.memories[run->model.allocations[allocation].memory];
 	int probe = (int)below(run, PROBES);

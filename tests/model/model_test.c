@@ -7,18 +7,12 @@
  *	MODEL_SEEDS  without it: how many runs, from seed 1
  *	MODEL_STEPS  how long each is
  */
+#include "model/setting.h"
 #include "model/run.h"
 
 #include <sys/eventfd.h>
 
 enum { CHECK_DRIVER_EVERY = 64 };
-
-static unsigned long long setting(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
 
 static void make_a_step(struct run *run)
 {

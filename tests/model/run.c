@@ -261,5 +261,8 @@ void step_end_process(struct run *run)
 	run->call = "D3DKMTCloseDxCoreDevice";
 	D3DKMTCloseDxCoreDevice();
 	model_end_process(&run->model);
+	/* The next one has addresses of its own where the kernel is elsewhere. */
+	for (int i = 0; is_served() && i < MAX_MEMORIES; i++)
+		run->model.memories[i].seen = NULL;
 	model_add(&run->model, KIND_ADAPTER, open_first_adapter());
 }

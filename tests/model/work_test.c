@@ -8,14 +8,8 @@
  *	MODEL_SEEDS  without it: how many runs, from seed 1
  *	MODEL_STEPS  how long each is
  */
+#include "model/setting.h"
 #include "model/work.h"
-
-static unsigned long long setting(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
 
 static void step_on_a_device(struct work_run *run, struct work_device *device)
 {

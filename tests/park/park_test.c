@@ -37,6 +37,7 @@ static const struct script scripts[] = {
 	{ "reclaim_submit_offer", { RECLAIM, SUBMIT, OFFER } },
 	{ "reclaim_now_submit_offer", { RECLAIM_NOW, SUBMIT, OFFER } },
 	{ "reclaim_run_offer", { RECLAIM, RUN, OFFER } },
+	{ "reclaim_run_offer_at_once", { RECLAIM, RUN, OFFER_AT_ONCE } },
 	{ "reclaim_lock_offer", { RECLAIM, LOCK, OFFER } },
 	{ "offer_reclaim", { OFFER, RECLAIM } },
 	{ "offer_reclaim_submit", { OFFER, RECLAIM, SUBMIT } },

@@ -33,7 +33,8 @@ enum step {
 	END, /* of a script */
 	TRIM,
 	OFFER,
-	OFFER_LIST, /* with a second one */
+	OFFER_AT_ONCE, /* does not wait for work */
+	OFFER_LIST,    /* with a second one */
 	RECLAIM,
 	RECLAIM_NOW,
 	EVICT,

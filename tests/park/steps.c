@@ -20,6 +20,7 @@ const char *const step_names[STEPS] = {
 	[RUN] = "run",
 	[PRESSURE] = "pressure",
 	[FORCE_OUT] = "force_out",
+	[OFFER_AT_ONCE] = "offer_at_once",
 	[OFFER_LIST] = "offer_list",
 	[HOLD_SECOND] = "hold_second",
 };
@@ -31,6 +32,12 @@ bool script_has(const struct script *script, enum step step)
 			return true;
 	}
 	return false;
+}
+
+static bool offers(const struct script *script)
+{
+	return script_has(script, OFFER) || script_has(script, OFFER_AT_ONCE) ||
+	       script_has(script, OFFER_LIST);
 }
 
 static bool destroys(const struct script *script)
@@ -65,9 +72,9 @@ static NTSTATUS trim(struct side *side)
 	return D3DKMTTrimProcessCommitment(&args);
 }
 
-static NTSTATUS offer_some(const D3DKMT_HANDLE *handles, unsigned count)
+static NTSTATUS offer_some(const D3DKMT_HANDLE *handles, unsigned count, unsigned flags)
 {
-	NTSTATUS status = offer(&stage.client, handles, count, 1, ALLOW_DECOMMIT);
+	NTSTATUS status = offer(&stage.client, handles, count, 1, ALLOW_DECOMMIT | flags);
 
 	if (status == STATUS_SUCCESS)
 		stage.was_offered = true;
@@ -77,7 +84,13 @@ static NTSTATUS offer_some(const D3DKMT_HANDLE *handles, unsigned count)
 static NTSTATUS offer_thing(struct side *side)
 {
 	(void)side;
-	return offer_some(&stage.thing, 1);
+	return offer_some(&stage.thing, 1, 0);
+}
+
+static NTSTATUS offer_thing_at_once(struct side *side)
+{
+	(void)side;
+	return offer_some(&stage.thing, 1, OFFER_NOW);
 }
 
 /* Both or none: what is locked cannot be offered. */
@@ -86,7 +99,7 @@ static NTSTATUS offer_list(struct side *side)
 	const D3DKMT_HANDLE list[] = { stage.thing, stage.second };
 
 	(void)side;
-	return offer_some(list, 2);
+	return offer_some(list, 2, 0);
 }
 
 static NTSTATUS hold_second(struct side *side)
@@ -375,6 +388,7 @@ NTSTATUS step_run(struct side *side, enum step step)
 	static NTSTATUS (*const calls[STEPS])(struct side * side) = {
 		[TRIM] = trim,
 		[OFFER] = offer_thing,
+		[OFFER_AT_ONCE] = offer_thing_at_once,
 		[OFFER_LIST] = offer_list,
 		[HOLD_SECOND] = hold_second,
 		[RECLAIM] = reclaim_thing,
@@ -429,7 +443,7 @@ static bool works_rightly(const struct script *script, enum state state)
 		is_listed |= step == RESIDENT;
 		is_listed &= step != EVICT;
 		is_offered &= step != RECLAIM && step != RECLAIM_NOW;
-		is_offered |= step == OFFER || step == OFFER_LIST;
+		is_offered |= step == OFFER || step == OFFER_AT_ONCE || step == OFFER_LIST;
 		if ((step == SUBMIT || step == RUN) && (!is_listed || is_offered))
 			return false;
 	}
@@ -457,8 +471,7 @@ static bool is_left_alone(const struct script *worker, const struct script *othe
 {
 	if (!works(worker))
 		return true;
-	if (script_has(other, OFFER) || script_has(other, OFFER_LIST) ||
-	    (destroys(other) && !stage.is_physical))
+	if (offers(other) || (destroys(other) && !stage.is_physical))
 		return false;
 	return !comes_first(EVICT, RESIDENT, other) ||
 	       (is_listed_at_first(scene->state) && comes_first(RESIDENT, SUBMIT, worker) &&
@@ -478,13 +491,13 @@ static bool may_be_refused(const struct side *side, enum step step)
 	const struct scene *scene = &stage.scene;
 	const struct script *other = side->number == 0 ? scene->other : scene->parked;
 	bool is_ever_offered =
-		is_offered_at_first(scene->state) || scene_has(OFFER) || scene_has(OFFER_LIST);
+		is_offered_at_first(scene->state) || offers(scene->parked) || offers(scene->other);
 
 	if (destroys(scene->parked) || destroys(scene->other))
 		return true;
 	if (step == LOCK)
 		return is_ever_offered;
-	if (step == OFFER)
+	if (step == OFFER || step == OFFER_AT_ONCE)
 		return script_has(other, LOCK);
 	if (step == OFFER_LIST)
 		return script_has(other, LOCK) || script_has(other, HOLD_SECOND);

@@ -8,6 +8,8 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef IS_COUNTED
 #define IS_COUNTED 0
@@ -24,6 +26,19 @@ static inline void counts_write(void)
 	__gcov_dump();
 #endif
 }
+
+/* In a program whose own code calls _exit(): that writes them, too. */
+#if IS_COUNTED
+#define COUNTS_WRITTEN_BY_EXIT                                                                     \
+	void _exit(int status)                                                                     \
+	{                                                                                          \
+		counts_write();                                                                    \
+		for (;;)                                                                           \
+			syscall(SYS_exit_group, status);                                           \
+	}
+#else
+#define COUNTS_WRITTEN_BY_EXIT
+#endif
 
 static inline void counts_write_and_die(int number)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * survey.c - see survey.h.
- */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "object/submit/dma_buffer.h"
@@ -14,15 +12,23 @@ void survey_wrong(struct survey *survey, const char *format, ...)
 {
 	va_list arguments;
 
-	if (survey->is_wrong)
-		return;
+	bool is_first = !survey->is_wrong;
+
 	survey->is_wrong = true;
+	if ((!is_first && !survey->tells_all) || survey->told + 2 >= survey->wrong_size)
+		return;
 	va_start(arguments, format);
-	vsnprintf(survey->wrong, survey->wrong_size, format, arguments);
+	char *at = survey->wrong + survey->told;
+	vsnprintf(at, survey->wrong_size - survey->told - 1, format, arguments);
 	va_end(arguments);
+	survey->told += strlen(at);
+	if (survey->tells_all) {
+		memcpy(survey->wrong + survey->told, "\n", 2);
+		survey->told++;
+	}
 }
 
-void survey_hold_locked(struct survey *survey, struct holders *holders, void *item, uint32_t locks)
+void survey_hold_with(struct survey *survey, struct holders *holders, void *item, uint32_t locks)
 {
 	if (holders->count == holders->room) {
 		size_t room = holders->room ? holders->room * 2 : 64;
@@ -39,7 +45,7 @@ void survey_hold_locked(struct survey *survey, struct holders *holders, void *it
 
 void survey_hold(struct survey *survey, struct holders *holders, void *item)
 {
-	survey_hold_locked(survey, holders, item, 0);
+	survey_hold_with(survey, holders, item, 0);
 }
 
 void survey_finish(struct survey *survey)

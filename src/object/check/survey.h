@@ -33,10 +33,13 @@ struct survey {
 	char *wrong;
 	size_t wrong_size;
 	bool is_wrong;
+	bool tells_all; /* one line each, as far as there is room; else the first thing alone */
+	size_t told;    /* bytes of `wrong` */
 
+	/* Of the process that is looked at. */
 	uint32_t found_count; /* objects that are found by their handles */
-
 	struct holders devices;
+
 	struct holders allocation_bodies; /* one per dxg_allocation */
 	struct holders opened;            /* struct share, one per opening */
 	struct holders bundled;           /* struct share, one per NT handle's bundle */
@@ -53,11 +56,11 @@ struct survey {
 	struct holders listed;  /* dxg_allocation, one per entry of a queued submission's list */
 };
 
-/* The first thing that is wrong is the one that is told. */
+/* The first thing that is wrong is the one that is told, unless all of them are. */
 void survey_wrong(struct survey *survey, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-void survey_hold_locked(struct survey *survey, struct holders *holders, void *item, uint32_t locks);
+void survey_hold_with(struct survey *survey, struct holders *holders, void *item, uint32_t locks);
 void survey_hold(struct survey *survey, struct holders *holders, void *item);
 
 /* Gives everything back. */

@@ -12,7 +12,6 @@
 
 #include "base/mem.h"
 #include "object/owner/context.h"
-#include "object/memory/gpu_addresses.h"
 #include "object/memory/gpu_update.h"
 #include "object/owner/hw_context.h"
 #include "object/fence/keyed_mutex.h"
@@ -61,11 +60,12 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 	struct allocation_body *body = allocation->body;
 	uint32_t handle = allocation->object.handle;
 
+	lock_assert_held(&device->lock);
 	check_object(survey, &allocation->object, &allocation_class, 1);
 	if (allocation->device != device || allocation->resource != resource)
 		survey_wrong(survey, "allocation 0x%08x is in the list of another owner", handle);
-	if (allocation->is_claimed)
-		survey_wrong(survey, "allocation 0x%08x is claimed, and nobody destroys it",
+	if (allocation->is_being_destroyed)
+		survey_wrong(survey, "allocation 0x%08x is being destroyed, and nobody does it",
 			     handle);
 	if (!allocation_is_ready(allocation))
 		survey_wrong(survey, "allocation 0x%08x never became ready", handle);
@@ -82,7 +82,7 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 	const char *why = vidmm_place_validate(device->adapter->memory, &body->memory);
 	if (why)
 		survey_wrong(survey, "allocation 0x%08x %s", handle, why);
-	survey_hold_locked(survey, &survey->allocation_bodies, body, allocation->lock_count);
+	survey_hold_with(survey, &survey->allocation_bodies, body, allocation->lock_count);
 }
 
 static void check_resource_locked(struct survey *survey, struct dxg_resource *resource,
@@ -91,12 +91,10 @@ static void check_resource_locked(struct survey *survey, struct dxg_resource *re
 	struct resource_body *body = resource->body;
 	uint32_t handle = resource->object.handle;
 	uint32_t count = 0;
-	struct list *link;
 
-	list_for_each (link, &resource->allocations) {
-		check_allocation_locked(survey,
-					container_of(link, struct dxg_allocation, owner_link),
-					device, resource);
+	lock_assert_held(&device->lock);
+	list_each (struct dxg_allocation, each, &resource->allocations, owner_link) {
+		check_allocation_locked(survey, each, device, resource);
 		count++;
 	}
 	uint32_t leaving = holders_count(&survey->leaving, resource, NULL);
@@ -123,6 +121,7 @@ static void check_sync_object_locked(struct survey *survey, struct dxg_sync_obje
 	uint32_t handle = sync->object.handle;
 	struct list *link;
 
+	lock_assert_held(device ? &device->lock : &process->lock);
 	check_object(survey, &sync->object, &sync_object_class, 1);
 	if (sync->device != device || sync->process != process)
 		survey_wrong(survey, "sync object 0x%08x is in the list of another owner", handle);
@@ -148,12 +147,10 @@ static uint32_t check_sync_objects_locked(struct survey *survey, struct dxg_devi
 					  const struct dxg_process *process)
 {
 	uint32_t count = 0;
-	struct list *link;
 
-	list_for_each (link, &device->sync_objects) {
-		check_sync_object_locked(survey,
-					 container_of(link, struct dxg_sync_object, owned.link),
-					 device, process);
+	lock_assert_held(&device->lock);
+	list_each (struct dxg_sync_object, each, &device->sync_objects, owned.link) {
+		check_sync_object_locked(survey, each, device, process);
 		count++;
 	}
 	count += survey->ending_fences;
@@ -177,12 +174,10 @@ static void check_paging_queue_locked(struct survey *survey, struct dxg_paging_q
 				      const struct dxg_device *device)
 {
 	uint32_t handle = queue->object.handle;
-	uint32_t operations = 0;
-	struct list *link;
 
+	lock_assert_held(&device->lock);
 	lock_acquire(&queue->lock);
-	list_for_each (link, &queue->operations)
-		operations++;
+	uint32_t operations = list_length(&queue->operations);
 	if (operations == 0 && !shows_all_locked(queue))
 		survey_wrong(survey, "paging queue 0x%08x has nothing to do, and its fence lags",
 			     handle);
@@ -221,11 +216,9 @@ static uint32_t check_hw_queues_locked(struct survey *survey, struct hw_queue_pa
 				       const struct dxg_device *device)
 {
 	uint32_t count = 0;
-	struct list *link;
 
-	list_for_each (link, &parent->queues) {
-		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
-
+	lock_assert_held(&device->lock);
+	list_each (struct dxg_hw_queue, queue, &parent->queues, owned.link) {
 		check_object(survey, &queue->object, &hw_queue_class, 1);
 		if (queue->parent != parent || queue->device != device ||
 		    queue->fence->device != device || queue->queue.owner != &device->work)
@@ -247,6 +240,7 @@ static void check_hw_context_locked(struct survey *survey, struct dxg_hw_context
 {
 	uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
 
+	lock_assert_held(&device->lock);
 	check_object(survey, &context->object, &hw_context_class, 1 + queues);
 	if (context->device != device)
 		survey_wrong(survey, "hardware context 0x%08x is in the list of another device",
@@ -259,6 +253,7 @@ static void check_companion_locked(struct survey *survey, struct dxg_context *co
 {
 	const struct companion *companion = &context->companion;
 
+	lock_assert_held(&context->device->lock);
 	if (companion->uses < gpu_update_count(context))
 		survey_wrong(survey, "context 0x%08x has more updates than its companion knows of",
 			     context->object.handle);
@@ -270,12 +265,9 @@ static void check_companion_locked(struct survey *survey, struct dxg_context *co
 static void check_device(struct survey *survey, struct dxg_device *device,
 			 const struct dxg_process *process)
 {
-	struct list *link;
-
 	lock_acquire(&device->lock);
 	uint32_t children = survey_work_locked(survey, device);
-	list_for_each (link, &device->contexts) {
-		struct dxg_context *context = container_of(link, struct dxg_context, owned.link);
+	list_each (struct dxg_context, context, &device->contexts, owned.link) {
 		uint32_t queues = check_hw_queues_locked(survey, &context->hw_queues, device);
 		check_object(survey, &context->object, &context_class, 1 + queues);
 		if (context->device != device)
@@ -287,28 +279,22 @@ static void check_device(struct survey *survey, struct dxg_device *device,
 			dma_pool_for_each(&context->render->pool, hold_buffer, survey);
 		children++;
 	}
-	list_for_each (link, &device->hw_contexts) {
-		check_hw_context_locked(
-			survey, container_of(link, struct dxg_hw_context, owned.link), device);
+	list_each (struct dxg_hw_context, each, &device->hw_contexts, owned.link) {
+		check_hw_context_locked(survey, each, device);
 		children++;
 	}
 	context_memory_for_each(&device->driver_memory, hold_drivers, survey);
-	list_for_each (link, &device->resources) {
-		struct dxg_resource *resource =
-			container_of(link, struct dxg_resource, device_link);
+	list_each (struct dxg_resource, resource, &device->resources, device_link) {
 		check_resource_locked(survey, resource, device);
 		children += 1 + resource->allocation_count;
 	}
-	list_for_each (link, &device->allocations) {
-		check_allocation_locked(survey,
-					container_of(link, struct dxg_allocation, owner_link),
-					device, NULL);
+	list_each (struct dxg_allocation, each, &device->allocations, owner_link) {
+		check_allocation_locked(survey, each, device, NULL);
 		children++;
 	}
 	children += check_sync_objects_locked(survey, device, process);
-	list_for_each (link, &device->paging_queues) {
-		check_paging_queue_locked(
-			survey, container_of(link, struct dxg_paging_queue, owned.link), device);
+	list_each (struct dxg_paging_queue, each, &device->paging_queues, owned.link) {
+		check_paging_queue_locked(survey, each, device);
 		children++;
 	}
 	if (device->is_dying)
@@ -328,6 +314,7 @@ static void check_keyed_mutex_locked(struct survey *survey, struct dxg_keyed_mut
 {
 	struct keyed_mutex_body *body = mutex->body;
 
+	lock_assert_held(&process->lock);
 	check_object(survey, &mutex->object, &keyed_mutex_class, 1);
 	lock_acquire(&body->lock);
 	if (mutex->process != process || mutex->is_closed)
@@ -368,33 +355,26 @@ static void check_addresses(struct survey *survey, const struct process_adapter 
 
 static void check_process(struct survey *survey, struct dxg_process *process)
 {
-	struct list *link;
-
+	survey->found_count = 0;
+	survey->devices.count = 0;
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->adapters) {
-		const struct process_adapter *process_adapter =
-			container_of(link, struct process_adapter, link);
+	list_each (const struct process_adapter, process_adapter, &process->adapters, link) {
 		if (process_adapter->driver_knows == PROCESS_KNOWN)
 			check_addresses(survey, process_adapter);
 	}
-	list_for_each (link, &process->opens) {
-		struct adapter_open *open = container_of(link, struct adapter_open, process_link);
+	list_each (struct adapter_open, open, &process->opens, process_link) {
 		check_object(survey, &open->object, &adapter_open_class, 1);
 	}
-	list_for_each (link, &process->keyed_mutexes)
-		check_keyed_mutex_locked(
-			survey, container_of(link, struct dxg_keyed_mutex, process_link), process);
-	list_for_each (link, &process->sync_objects)
-		check_sync_object_locked(survey,
-					 container_of(link, struct dxg_sync_object, owned.link),
-					 NULL, process);
-	list_for_each (link, &process->devices) {
-		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
+	list_each (struct dxg_keyed_mutex, each, &process->keyed_mutexes, process_link)
+		check_keyed_mutex_locked(survey, each, process);
+	list_each (struct dxg_sync_object, each, &process->sync_objects, owned.link)
+		check_sync_object_locked(survey, each, NULL, process);
+	list_each (struct dxg_device, device, &process->devices, process_link) {
 		object_get(&device->object);
 		survey_hold(survey, &survey->devices, device);
 	}
-	list_for_each (link, &process->adapters)
-		survey_updates(survey, container_of(link, struct process_adapter, link));
+	list_each (struct process_adapter, each, &process->adapters, link)
+		survey_updates(survey, each);
 	lock_release(&process->lock);
 	for (size_t i = 0; i < survey->devices.count; i++) {
 		struct dxg_device *device = survey->devices.all[i].item;
@@ -402,6 +382,12 @@ static void check_process(struct survey *survey, struct dxg_process *process)
 		object_put(&device->object);
 	}
 	survey_process_counts(survey, process);
+}
+
+static void check_processes(struct survey *survey, const struct dxg_kernel *kernel)
+{
+	list_each (struct dxg_process, process, &kernel->processes, kernel_link)
+		check_process(survey, process);
 }
 
 /* ---- what is shared ---- */
@@ -416,12 +402,9 @@ static void note_bundled(void *context, struct share *share)
 static void check_resource_body(struct survey *survey, struct resource_body *body)
 {
 	uint32_t count = 0;
-	struct list *link;
 
 	lock_acquire(&body->lock);
-	list_for_each (link, &body->bodies) {
-		struct allocation_body *memory =
-			container_of(link, struct allocation_body, resource_link);
+	list_each (struct allocation_body, memory, &body->bodies, resource_link) {
 		uint32_t known = holders_count(&survey->allocation_bodies, memory, NULL) +
 				 (body->is_shared ? 1 : 0);
 		uint32_t counted = atomic_load(&memory->refs.count);
@@ -483,15 +466,13 @@ static void collect_bodies(struct survey *survey, const struct holders *shares,
 {
 	for (size_t i = 0; i < shares->count; i++) {
 		struct share *share = shares->all[i].item;
-		struct list *link;
 
 		if (share->kind != SHARE_RESOURCE)
 			continue;
 		struct resource_body *body = container_of(share, struct resource_body, share);
 		lock_acquire(&body->lock);
-		list_for_each (link, &body->bodies)
-			survey_hold(survey, bodies,
-				    container_of(link, struct allocation_body, resource_link));
+		list_each (struct allocation_body, each, &body->bodies, resource_link)
+			survey_hold(survey, bodies, each);
 		lock_release(&body->lock);
 	}
 }
@@ -523,12 +504,20 @@ static void check_account(struct survey *survey, const struct vidmm_account *acc
 		survey_wrong(survey, "of %s %u %s", whose, id, why);
 }
 
-/* Everybody's, and what each adapter and the process on it are charged with. */
-static void check_accounts(struct survey *survey, const struct dxg_kernel *kernel,
-			   struct dxg_process *process, struct vidmm_allocation *const memory[],
-			   size_t count)
+static void check_accounts_of_process(struct survey *survey, struct dxg_process *process,
+				      struct vidmm_allocation *const memory[], size_t count)
 {
 	struct process_adapter *process_adapter = NULL;
+
+	while ((process_adapter = process_next_adapter(process, process_adapter)))
+		check_account(survey, &process_adapter->memory.account, memory, count, "process",
+			      process->id);
+}
+
+/* Everybody's, and what each adapter and each process on it are charged with. */
+static void check_accounts(struct survey *survey, const struct dxg_kernel *kernel,
+			   struct vidmm_allocation *const memory[], size_t count)
+{
 	char why[160];
 
 	if (!vidmm_validate(NULL, memory, count, why, sizeof(why)))
@@ -536,16 +525,13 @@ static void check_accounts(struct survey *survey, const struct dxg_kernel *kerne
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)
 		check_account(survey, &kernel->adapters[i]->account, memory, count, "adapter",
 			      kernel->adapters[i]->id);
-	while (process && (process_adapter = process_next_adapter(process, process_adapter)))
-		check_account(survey, &process_adapter->memory.account, memory, count, "process",
-			      process->id);
+	list_each (struct dxg_process, process, &kernel->processes, kernel_link)
+		check_accounts_of_process(survey, process, memory, count);
 }
 
-static void check_memory(struct survey *survey, const struct dxg_kernel *kernel,
-			 struct dxg_process *process)
+static void check_memory(struct survey *survey, const struct dxg_kernel *kernel)
 {
 	struct holders bodies = { 0 };
-	struct vidmm_allocation **memory;
 	size_t count = 0;
 
 	for (size_t i = 0; i < survey->allocation_bodies.count; i++)
@@ -553,7 +539,8 @@ static void check_memory(struct survey *survey, const struct dxg_kernel *kernel,
 	collect_bodies(survey, &survey->opened, &bodies);
 	collect_bodies(survey, &survey->bundled, &bodies);
 	holders_sort(&bodies);
-	memory = mem_zalloc_array(bodies.count + survey->drivers.count + 1, sizeof(*memory));
+	struct vidmm_allocation **memory =
+		mem_zalloc_array(bodies.count + survey->drivers.count + 1, sizeof(*memory));
 	if (!memory)
 		survey_wrong(survey, "there is no memory to look");
 	for (size_t i = 0; memory && i < bodies.count; i = holders_next(&bodies, i)) {
@@ -564,23 +551,22 @@ static void check_memory(struct survey *survey, const struct dxg_kernel *kernel,
 	for (size_t i = 0; memory && i < survey->drivers.count; i++)
 		memory[count++] = survey->drivers.all[i].item;
 	if (!survey->is_wrong)
-		check_accounts(survey, kernel, process, memory, count);
+		check_accounts(survey, kernel, memory, count);
 	mem_free(memory);
 	mem_free(bodies.all);
 }
 
-bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, char *wrong_text,
-		     size_t wrong_size)
+static bool validate(struct dxg_kernel *kernel, struct survey survey)
 {
-	struct survey survey = { .wrong = wrong_text, .wrong_size = wrong_size };
-
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)
 		survey_adapter(&survey, kernel->adapters[i]);
-	if (process)
-		check_process(&survey, process);
+	check_processes(&survey, kernel);
 	const char *why = share_space_validate(&kernel->shares);
 	if (why)
 		survey_wrong(&survey, "what is shared: %s", why);
+	why = quota_book_validate(&kernel->quotas);
+	if (why)
+		survey_wrong(&survey, "quotas: %s", why);
 	share_for_each_bundled(&kernel->shares, note_bundled, &survey);
 	holders_sort(&survey.allocation_bodies);
 	holders_sort(&survey.opened);
@@ -589,7 +575,19 @@ bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, cha
 	if (!survey.is_wrong)
 		check_shares(&survey);
 	if (!survey.is_wrong)
-		check_memory(&survey, kernel, process);
+		check_memory(&survey, kernel);
 	survey_finish(&survey);
 	return !survey.is_wrong;
+}
+
+bool kernel_validate(struct dxg_kernel *kernel, char *wrong_text, size_t wrong_size)
+{
+	return validate(kernel, (struct survey){ .wrong = wrong_text, .wrong_size = wrong_size });
+}
+
+bool kernel_validate_all(struct dxg_kernel *kernel, char *wrong_text, size_t wrong_size)
+{
+	return validate(kernel, (struct survey){ .wrong = wrong_text,
+						 .wrong_size = wrong_size,
+						 .tells_all = true });
 }

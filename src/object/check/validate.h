@@ -11,11 +11,13 @@
 #include "object/owner/kernel.h"
 
 /*
- * Whether what `process` (the only one there is; NULL: none) and the shared objects hold fits
- * together: owners and lists, handles and what they find, references and those who have them, the
- * memory manager's books. Writes what is wrong to `wrong`. No call is under way meanwhile.
+ * Whether what the processes and the shared objects hold fits together: owners and lists, handles and
+ * what they find, references and those who have them, the memory manager's books. Writes what is
+ * wrong to `wrong`. No call is under way meanwhile, and no process comes or goes.
  */
-MUST_CHECK bool kernel_validate(struct dxg_kernel *kernel, struct dxg_process *process, char *wrong,
-				size_t wrong_size);
+MUST_CHECK bool kernel_validate(struct dxg_kernel *kernel, char *wrong, size_t wrong_size);
+
+/* The same, and everything that is wrong, a line each. What follows from the first may be among it. */
+MUST_CHECK bool kernel_validate_all(struct dxg_kernel *kernel, char *wrong, size_t wrong_size);
 
 #endif

@@ -7,13 +7,16 @@
  * without one: they differ for a moment when something is between the two, and whoever asks looks
  * again.
  */
+#include "base/machine_bank.h"
 #include "object/memory/context_allocation.h"
 #include "object/owner/device.h"
+#include "object/owner/notification.h"
 #include "object/ending/ending.h"
 #include "object/check/survey.h"
 #include "paging/pager.h"
 #include "sched/fence_page.h"
 #include "sched/sched.h"
+#include "ranges/client_arena.h"
 #include "vidmm/manager.h"
 
 static void check_sched(struct survey *survey, struct dxg_adapter *adapter, struct sched *sched)
@@ -43,7 +46,7 @@ static void check_manager(struct survey *survey, struct dxg_adapter *adapter)
 {
 	char why[160];
 
-	if (!vidmm_manager_validate_at_work(adapter->memory, why, sizeof(why)))
+	if (!vidmm_manager_validate(adapter->memory, true, why, sizeof(why)))
 		survey_wrong(survey, "the memory of adapter %u: %s", adapter->id, why);
 }
 
@@ -65,7 +68,6 @@ static void count_memory(void *context, struct vidmm_allocation *allocation)
 {
 	uint32_t *count = context;
 
-	(void)allocation;
 	(*count)++;
 }
 
@@ -90,6 +92,7 @@ void survey_device_counts_locked(struct survey *survey, struct dxg_device *devic
 	uint32_t ordered = 0;
 	struct list *link;
 
+	lock_assert_held(&device->lock);
 	list_for_each (link, &device->endings)
 		ordered += container_of(link, struct ending, link)->group != NULL;
 	if (ordered != atomic_load(&device->ordered_endings))
@@ -112,10 +115,25 @@ void survey_process_counts(struct survey *survey, struct dxg_process *process)
 	if (published != survey->found_count)
 		survey_wrong(survey, "process %u has %u handles, and %u objects in its lists",
 			     process->id, published, survey->found_count);
+	if (process->ledger &&
+	    quota_used(process->ledger, QUOTA_HANDLES) != handle_table_live(&process->handles))
+		survey_wrong(survey, "process %u has %u handles, and its quota counts others",
+			     process->id, handle_table_live(&process->handles));
 	if (atomic_load(&process->driver_devices) != devices)
 		survey_wrong(survey, "drivers know %u devices of process %u, which has %zu",
 			     atomic_load(&process->driver_devices), process->id, devices);
 	why = fence_pages_validate(process->fence_pages);
 	if (why)
 		survey_wrong(survey, "the fences of process %u: %s", process->id, why);
+	why = notifier_validate(process);
+	if (why)
+		survey_wrong(survey, "the notifications of process %u: %s", process->id, why);
+	struct machine_bank_usage bank = machine_bank_usage(process->bank);
+	if (bank.taken_pages > bank.pages)
+		survey_wrong(survey, "the bank of process %u has %llu pages, and %llu are taken",
+			     process->id, (unsigned long long)bank.pages,
+			     (unsigned long long)bank.taken_pages);
+	why = process->arena ? client_arena_validate(process->arena) : NULL;
+	if (why)
+		survey_wrong(survey, "the addresses of process %u: %s", process->id, why);
 }

@@ -83,11 +83,11 @@ static uint32_t look_at_leaving(struct survey *survey, const struct destroy_batc
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct dxg_allocation *allocation = batch->allocations[i];
 
-		if (!allocation->is_claimed)
+		if (!allocation->is_being_destroyed)
 			survey_wrong(survey, "an allocation is to be destroyed by nobody");
 		keep_body(survey, allocation->body);
-		survey_hold_locked(survey, &survey->allocation_bodies, allocation->body,
-				   allocation->lock_count);
+		survey_hold_with(survey, &survey->allocation_bodies, allocation->body,
+				 allocation->lock_count);
 		if (allocation->resource)
 			survey_hold(survey, &survey->leaving, allocation->resource);
 	}
@@ -114,12 +114,10 @@ static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device 
 {
 	uint32_t references = 0;
 	uint32_t count = 0;
-	struct list *link;
 
+	lock_assert_held(&device->lock);
 	survey->ending_fences = 0;
-	list_for_each (link, &device->endings) {
-		struct ending *ending = container_of(link, struct ending, link);
-
+	list_each (struct ending, ending, &device->endings, link) {
 		count++;
 		if (ending->holds_line || ending_is_due_locked(device, ending))
 			survey_wrong(survey, "device 0x%08x is ending %s", device->object.handle,
@@ -140,6 +138,7 @@ static uint32_t look_at_endings_locked(struct survey *survey, struct dxg_device 
 
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 {
+	lock_assert_held(&device->lock);
 	survey->leaving.count = 0;
 	survey->listed.count = 0;
 	sched_owner_for_each_packet(&device->work, look_at_packet, survey);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cancelled.c - see cancelled.h.
- */
 #include "object/ending/cancelled.h"
 #include "object/owner/device.h"
 #include "object/ending/endings.h"

@@ -67,7 +67,7 @@ static uint32_t await_use(void *subject, struct sched_wait *waits)
 	return count;
 }
 
-/* Who claims at once is inside already. */
+/* Who takes them at once is inside already. */
 static void batch_enter(void *subject)
 {
 	struct destroy_batch *batch = subject;
@@ -125,13 +125,11 @@ static void end_use(struct dxg_allocation *allocation)
 static void batch_end_use(void *subject)
 {
 	const struct destroy_batch *batch = subject;
-	struct list *link;
 
 	for (uint32_t i = 0; i < batch->count; i++)
 		end_use(batch->allocations[i]);
-	list_for_each (link, &batch->dying) {
-		struct vidmm_allocation *memory =
-			&container_of(link, struct allocation_body, resource_link)->memory;
+	list_each (struct allocation_body, each, &batch->dying, resource_link) {
+		struct vidmm_allocation *memory = &each->memory;
 
 		vidmm_allocation_retire(memory);
 		vidmm_allocation_leave(memory);
@@ -186,13 +184,9 @@ static void end_allocation_holds(struct allocation_body *body)
 /* The driver's handles of what dies, which nobody holds any more. */
 static uint32_t collect_dying(const struct destroy_batch *batch)
 {
-	struct list *link;
 	uint32_t count = 0;
 
-	list_for_each (link, &batch->dying) {
-		struct allocation_body *body =
-			container_of(link, struct allocation_body, resource_link);
-
+	list_each (struct allocation_body, body, &batch->dying, resource_link) {
 		end_allocation_holds(body);
 		batch->pointers[count++] = body->driver_allocation;
 	}
@@ -222,11 +216,10 @@ static void batch_give_back(void *subject)
 {
 	struct destroy_batch *batch = subject;
 	struct dxg_resource *resource = batch->is_resource_going ? batch->resource : NULL;
-	struct list *link;
 
 	batch_leave(batch);
-	while ((link = list_pop_front(&batch->dying)) != NULL)
-		allocation_body_put(container_of(link, struct allocation_body, resource_link));
+	list_drain (struct allocation_body, each, &batch->dying, resource_link)
+		allocation_body_put(each);
 	for (uint32_t i = 0; i < batch->count; i++)
 		object_put_several(&batch->allocations[i]->object, batch->references);
 	mem_free(batch->room);
@@ -280,8 +273,8 @@ static struct deferred_batch *deferred_create(struct dxg_device *device,
 		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->room[0]));
 
 	if (!deferred) {
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		       "no memory to remember that %u allocations are to be destroyed", count);
+		refuse_no_memory("no memory to remember that %u allocations are to be destroyed",
+				 count);
 		return NULL;
 	}
 	ending_init(&deferred->ending, &batch_ending, &deferred->batch);
@@ -330,28 +323,28 @@ static void deferred_start(struct deferred_batch *deferred,
 
 /* ---- a list ---- */
 
-static NTSTATUS claim_list(struct dxg_device *device, uint32_t count,
-			   struct dxg_allocation **allocations)
+static NTSTATUS take_list(struct dxg_device *device, uint32_t count,
+			  struct dxg_allocation **allocations)
 {
 	NTSTATUS status = STATUS_SUCCESS;
-	uint32_t claimed = 0;
+	uint32_t taken = 0;
 
 	lock_acquire(&device->lock);
-	for (; claimed < count && NT_SUCCESS(status); claimed++) {
-		if (allocations[claimed]->is_claimed) {
-			status = refuse_item(
-				STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "phAllocationList",
-				claimed, "is destroyed twice: by another entry or another thread");
+	for (; taken < count; taken++) {
+		if (allocations[taken]->is_being_destroyed) {
+			status = invalid_item(
+				RULE_API_HANDLE, "phAllocationList", taken,
+				"is destroyed twice: by another entry or another thread");
 			break;
 		}
-		allocations[claimed]->is_claimed = true;
+		allocations[taken]->is_being_destroyed = true;
 	}
 	if (NT_SUCCESS(status)) {
 		for (uint32_t i = 0; i < count; i++)
 			forget_locked(allocations[i]);
 	} else {
-		while (claimed > 0)
-			allocations[--claimed]->is_claimed = false;
+		while (taken > 0)
+			allocations[--taken]->is_being_destroyed = false;
 	}
 	lock_release(&device->lock);
 	return status;
@@ -367,7 +360,7 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 	if (!deferred)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&device->destroying);
-	NTSTATUS status = claim_list(device, count, allocations);
+	NTSTATUS status = take_list(device, count, allocations);
 	lock_release(&device->destroying);
 	if (!NT_SUCCESS(status)) {
 		mem_free(deferred);
@@ -383,12 +376,12 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
  * One in no resource that no other thread has found or will find: retired in one step, and nobody
  * is kept waiting for it.
  */
-static bool claim_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
+static bool take_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
 {
 	if (allocation->resource)
 		return false;
 	lock_acquire(&device->lock);
-	bool is_ours = !allocation->is_claimed && object_retire_alone(&allocation->object);
+	bool is_ours = !allocation->is_being_destroyed && object_retire_alone(&allocation->object);
 	if (LIKELY(is_ours))
 		list_unlink(&allocation->owner_link);
 	lock_release(&device->lock);
@@ -450,11 +443,11 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	if (count > FEW) {
 		batch.room = batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
 		if (!batch.pointers)
-			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-				      "no memory to destroy %u allocations at once", count);
+			return refuse_no_memory("no memory to destroy %u allocations at once",
+						count);
 	}
 	batch_enter(&batch);
-	NTSTATUS status = claim_list(device, count, allocations);
+	NTSTATUS status = take_list(device, count, allocations);
 	if (NT_SUCCESS(status)) {
 		ending_run_now(&batch_ending, &batch);
 	} else {
@@ -475,7 +468,7 @@ RARE static NTSTATUS destroy_in_turn(struct dxg_device *device, struct dxg_alloc
 static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *subject)
 {
 	adapter_enter_to_release(device->adapter);
-	if (UNLIKELY(!claim_unreachable(device, subject)))
+	if (UNLIKELY(!take_unreachable(device, subject)))
 		return destroy_in_turn(device, subject);
 	ENDING_OF_UNREACHABLE_ALLOCATION(ENDING_CALL)
 	return STATUS_SUCCESS;
@@ -505,7 +498,7 @@ NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation 
 /* ---- a resource ---- */
 
 /* Takes up to `room` allocations of the resource; says whether that was all. */
-static bool claim_some(struct dxg_resource *resource, struct destroy_batch *batch, uint32_t room)
+static bool take_some(struct dxg_resource *resource, struct destroy_batch *batch, uint32_t room)
 {
 	struct dxg_device *device = resource->device;
 
@@ -513,7 +506,7 @@ static bool claim_some(struct dxg_resource *resource, struct destroy_batch *batc
 	while (batch->count < room && !list_is_empty(&resource->allocations)) {
 		struct dxg_allocation *allocation =
 			container_of(resource->allocations.next, struct dxg_allocation, owner_link);
-		allocation->is_claimed = true;
+		allocation->is_being_destroyed = true;
 		forget_locked(allocation);
 		batch->allocations[batch->count++] = allocation;
 	}
@@ -522,7 +515,7 @@ static bool claim_some(struct dxg_resource *resource, struct destroy_batch *batc
 	return is_all;
 }
 
-static bool claim_resource(struct dxg_resource *resource, uint32_t *count_out)
+static bool take_resource(struct dxg_resource *resource, uint32_t *count_out)
 {
 	struct dxg_device *device = resource->device;
 
@@ -537,8 +530,8 @@ static bool claim_resource(struct dxg_resource *resource, uint32_t *count_out)
 
 static NTSTATUS already_gone(const struct dxg_resource *resource)
 {
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
-		      "0x%08x was destroyed by another thread", resource->object.handle);
+	return invalid(RULE_API_HANDLE, "hResource", "0x%08x was destroyed by another thread",
+		       resource->object.handle);
 }
 
 /* The destroying lock keeps the count: nothing is added or destroyed meanwhile. */
@@ -547,21 +540,20 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 {
 	struct dxg_device *device = resource->device;
 	NTSTATUS status = STATUS_SUCCESS;
-	uint32_t count = 0;
 
 	lock_acquire(&device->destroying);
 	lock_acquire(&device->lock);
-	count = resource->allocation_count;
+	uint32_t count = resource->allocation_count;
 	lock_release(&device->lock);
 	struct deferred_batch *deferred = deferred_create(device, resource, 1, count);
 	if (!deferred) {
 		status = STATUS_NO_MEMORY;
-	} else if (!claim_resource(resource, &count)) {
+	} else if (!take_resource(resource, &count)) {
 		mem_free(deferred);
 		status = already_gone(resource);
 	} else {
 		deferred->batch.is_resource_going = true;
-		(void)claim_some(resource, &deferred->batch, count);
+		(void)take_some(resource, &deferred->batch, count);
 	}
 	lock_release(&device->destroying);
 	if (NT_SUCCESS(status))
@@ -590,7 +582,7 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 
 	batch_init(&batch, resource->device, resource, 1);
 	batch_enter(&batch);
-	if (!claim_resource(resource, &count)) {
+	if (!take_resource(resource, &count)) {
 		batch_leave(&batch);
 		return already_gone(resource);
 	}
@@ -598,7 +590,7 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 		batch.allocations = few_allocations;
 		batch.pointers = few_pointers;
 		batch_make_room(&batch, count);
-		batch.is_resource_going = claim_some(resource, &batch, batch.room ? count : FEW);
+		batch.is_resource_going = take_some(resource, &batch, batch.room ? count : FEW);
 		ending_run_now(&batch_ending, &batch);
 		if (batch.is_resource_going)
 			return STATUS_SUCCESS;
@@ -609,12 +601,11 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 
 static bool resource_is_paged(struct dxg_resource *resource)
 {
-	struct list *link;
 	bool has = false;
 
 	lock_acquire(&resource->device->lock);
-	list_for_each (link, &resource->allocations)
-		has = has || is_paged(container_of(link, struct dxg_allocation, owner_link));
+	list_each (struct dxg_allocation, each, &resource->allocations, owner_link)
+		has = has || is_paged(each);
 	lock_release(&resource->device->lock);
 	return has;
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ending.c - see ending.h.
- */
 #include "base/clock.h"
 #include "base/thread.h"
 #include "object/owner/device.h"
@@ -93,17 +90,12 @@ void ending_run_now(const struct ending_kind *kind, void *subject)
 /* One of its group was started before, and has not run. */
 static bool is_behind_another_locked(const struct dxg_device *device, const struct ending *ending)
 {
-	const struct list *link;
-
 	lock_assert_held(&device->lock);
 	if (!ending->group)
 		return false;
-	list_for_each (link, &device->endings) {
-		const struct ending *other = container_of(link, struct ending, link);
-
-		if (other == ending)
-			break;
-		if (other->group == ending->group)
+	for (const struct list *link = device->endings.next; link != &ending->link;
+	     link = link->next) {
+		if (container_of(link, struct ending, link)->group == ending->group)
 			return true;
 	}
 	return false;

@@ -55,16 +55,44 @@
 	STAGE(NOTHING,           tell_driver,        "DxgkDdiCancelCommand, with its lists") \
 	STAGE(NOTHING,           forget,             "what it listed is in use no more; the context may go")
 
-/* Contexts whose handle is retired (context.c, hw_context.c). Thread: who gives the last reference back. */
+/*
+ * Contexts, hardware and paging queues, keyed mutexes (context.c, hw_context.c, hw_queue.c, paging_queue.c, keyed_mutex.c)
+ * end in two parts: ..._HANDLE when the handle is retired, on the thread that destroys it, so that calls which still have
+ * it come to their end; the rest with the last reference, on the thread that gives it back.
+ */
+#define ENDING_OF_CONTEXT_HANDLE(STAGE) \
+	STAGE(NOTHING,           companion_end,             "no update of GPU addresses begins any more") \
+	STAGE(NOTHING,           gpu_update_cancel_context, "updates that wait for a fence") \
+	STAGE(NOTHING,           end_queue,                 "what is ready runs, the rest of its queue is cancelled; who waits for room leaves") \
+	STAGE(NOTHING,           end_hw_queues,             "its hardware queues; it is loaded no more")
 #define ENDING_OF_CONTEXT(STAGE) \
 	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \
 	STAGE(NOTHING,           end_addresses,      "DxgkDdiDestroyContext of its companion; no root is told to it any more") \
 	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyContext") \
 	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+#define ENDING_OF_HW_CONTEXT_HANDLE(STAGE) \
+	STAGE(NOTHING,           end_hw_queues,      "its hardware queues; it is loaded no more")
 #define ENDING_OF_HW_CONTEXT(STAGE) \
 	STAGE(NOTHING,           end_addresses,      "no root is told to it any more") \
 	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyHwContext") \
 	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+#define ENDING_OF_HW_QUEUE_HANDLE(STAGE) \
+	STAGE(NOTHING,           end_work,           "what is ready has run, the rest is cancelled; calls that have it are refused") \
+	STAGE(NOTHING,           end_fence,          "its progress fence: the handle, and to its maximum for who waits")
+#define ENDING_OF_HW_QUEUE(STAGE) \
+	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyHwQueue") \
+	STAGE(NOTHING,           give_back,          "the fence's memory; the reference on its context")
+#define ENDING_OF_PAGING_QUEUE_HANDLE(STAGE) \
+	STAGE(NOTHING,           await_operations,   "its operations are over; what delays one does so no more") \
+	STAGE(NOTHING,           end_fence,          "its fence's handle")
+#define ENDING_OF_PAGING_QUEUE(STAGE) \
+	STAGE(NOTHING,           give_back,          "the fence's memory; the reference on its device")
+#define ENDING_OF_KEYED_MUTEX_HANDLE(STAGE) \
+	STAGE(NOTHING,           leave_process,      "its process's list") \
+	STAGE(NOTHING,           abandon,            "abandoned for good, where it holds; who waits through it leaves") \
+	STAGE(NOTHING,           end_global_handle,  "the global handle, with the last opening")
+#define ENDING_OF_KEYED_MUTEX(STAGE) \
+	STAGE(NOTHING,           give_back,          "its data; with the last reference the mutex")
 
 /*
  * What a device has, when its handle is retired (device.c). Thread: that which destroys it. The device itself goes with
@@ -81,6 +109,7 @@
 
 /* A process of which no call is under way (teardown.c). Thread: that which ends it. */
 #define ENDING_OF_PROCESS(STAGE) \
+	STAGE(NOTHING,           leave_list,               "the kernel's list: who looks at processes finds it no more") \
 	STAGE(NOTHING,           destroy_devices,          "devices, newest first") \
 	STAGE(NOTHING,           await_devices,            "DxgkDdiDestroyDevice for each") \
 	STAGE(NOTHING,           destroy_keyed_mutexes,    "keyed mutexes, of which one that is held is abandoned") \

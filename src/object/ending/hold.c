@@ -48,6 +48,7 @@ static bool grow_locked(void)
 	uint32_t room = table.room ? table.room * 2 : HOLDS_AT_FIRST;
 	struct hold *all = room > table.room ? mem_realloc(table.all, room * sizeof(*all)) : NULL;
 
+	lock_assert_held(&table.lock);
 	if (!all)
 		return false;
 	for (uint32_t i = room; i > table.room; i--) {
@@ -64,9 +65,9 @@ static void *enter_locked(struct hold_count *holds)
 	uint32_t place = table.first_free;
 	struct hold *hold = &table.all[place - 1];
 
+	lock_assert_held(&table.lock);
 	table.first_free = hold->next_free;
-	if (++table.last_serial == 0)
-		++table.last_serial;
+	table.last_serial = table.last_serial % UINT32_MAX + 1; /* never 0 */
 	hold->serial = table.last_serial;
 	hold->holds = holds;
 	return (void *)((uintptr_t)hold->serial << 32 | place);
@@ -78,6 +79,7 @@ static struct hold *find_locked(const void *name)
 	uint32_t place = (uint32_t)(uintptr_t)name;
 	uint32_t serial = (uint32_t)((uintptr_t)name >> 32);
 
+	lock_assert_held(&table.lock);
 	if (place == 0 || place > table.room || serial == 0)
 		return NULL;
 	struct hold *hold = &table.all[place - 1];
@@ -86,6 +88,7 @@ static struct hold *find_locked(const void *name)
 
 static void leave_locked(struct hold *hold)
 {
+	lock_assert_held(&table.lock);
 	hold->serial = 0;
 	hold->holds = NULL;
 	hold->next_free = table.first_free;
@@ -135,8 +138,7 @@ void *hold_take(struct hold_count *holds)
 		name = enter_locked(holds);
 	lock_release(&table.lock);
 	if (!has_room)
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		       "no memory to remember what the driver holds");
+		refuse_no_memory("no memory to remember what the driver holds");
 	return name;
 }
 

@@ -6,7 +6,6 @@
  * connection, and the end of the kernel); all of them come through here, with no call of the
  * process under way.
  */
-#include "base/clock.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
 #include "object/owner/device.h"
@@ -14,10 +13,19 @@
 #include "object/fence/fence_address.h"
 #include "object/memory/gpu_update.h"
 #include "object/fence/keyed_mutex.h"
+#include "object/owner/kernel.h"
 #include "object/owner/notification.h"
 #include "object/owner/process.h"
 #include "object/fence/sync_object.h"
+#include "ranges/client_arena.h"
 #include "trace/trace.h"
+
+static void leave_list(struct dxg_process *process)
+{
+	lock_acquire(&process->kernel->lock);
+	list_remove(&process->kernel_link);
+	lock_release(&process->kernel->lock);
+}
 
 static void destroy_devices(struct dxg_process *process)
 {
@@ -55,21 +63,12 @@ static void destroy_sync_objects(struct dxg_process *process)
 /* Out of the list with their handles, out of the driver with the last references to them. */
 static void await_devices(struct dxg_process *process)
 {
-	for (;;) {
-		uint32_t seen = notice_read(&process->changed);
-		if (atomic_load(&process->driver_devices) == 0)
-			return;
-		notice_wait(&process->changed, seen, CLOCK_FOREVER);
-	}
+	notice_wait_until_none(&process->changed, &process->driver_devices);
 }
 
 static void leave_adapters(struct dxg_process *process)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(&process->adapters)) != NULL) {
-		struct process_adapter *process_adapter =
-			container_of(link, struct process_adapter, link);
+	list_drain (struct process_adapter, process_adapter, &process->adapters, link) {
 		struct dxg_adapter *adapter = process_adapter->adapter;
 		if (process_adapter->driver_knows == PROCESS_KNOWN) {
 			gpu_update_cancel_all(process_adapter);
@@ -100,12 +99,14 @@ static void close_adapters(struct dxg_process *process)
 
 static void give_back(struct dxg_process *process)
 {
-	miniport_tell_process(false);
+	miniport_process_end(process->nt);
 	share_sweep(process->shares);
 	trace_process_destroy(process->id);
 	fence_pages_close(process->fence_pages);
 	machine_bank_destroy(process->bank);
+	client_arena_put(process->arena);
 	handle_table_finish(&process->handles);
+	quota_put(process->ledger);
 	lock_finish(&process->lock);
 	mem_free(process);
 }

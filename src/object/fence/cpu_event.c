@@ -57,8 +57,7 @@ NTSTATUS cpu_event_create(struct dxg_device *device, const struct event *event,
 	struct cpu_event *cpu_event = mem_zalloc(sizeof(*cpu_event));
 
 	if (!cpu_event)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for an event of the driver");
+		return refuse_no_memory("no memory for an event of the driver");
 	cpu_event->device = device;
 	cpu_event->event = event;
 	/* Before the driver is told: it may set it at once. */
@@ -100,7 +99,6 @@ void *cpu_event_of_driver(const struct cpu_event *cpu_event)
 
 NTSTATUS cpu_event_signal(void *kernel_process, void *name, bool is_cpu_event)
 {
-	(void)kernel_process;
 	/* An event of a client in a virtual machine: nobody hosts those. */
 	if (!is_cpu_event)
 		return STATUS_NOT_SUPPORTED;

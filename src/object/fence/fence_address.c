@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fence_address.c - see fence_address.h.
- */
 #include <assert.h>
 
 #include "base/machine.h"
@@ -63,6 +60,7 @@ static struct fence_address *address_create_locked(struct process_adapter *proce
 {
 	struct fence_address *address = mem_zalloc(sizeof(*address));
 
+	lock_assert_held(&process_adapter->fence_lock);
 	if (!address)
 		return NULL;
 	address->process_adapter = process_adapter;
@@ -83,11 +81,8 @@ static struct fence_address *address_create_locked(struct process_adapter *proce
 static struct fence_address *find_locked(struct process_adapter *process_adapter,
 					 const struct fence_slot *slot, bool is_writable)
 {
-	struct list *link;
-
-	list_for_each (link, &process_adapter->fence_addresses) {
-		struct fence_address *address = container_of(link, struct fence_address, link);
-
+	lock_assert_held(&process_adapter->fence_lock);
+	list_each (struct fence_address, address, &process_adapter->fence_addresses, link) {
 		if (address->chunk == slot->chunk && address->is_writable == is_writable &&
 		    is_shared_by_fences(address) && address->state != ADDRESS_FAILED)
 			return address;
@@ -102,6 +97,7 @@ static struct fence_address *drop_locked(struct fence_address *address)
 		&address->process_adapter->kept_fence_addresses[address->is_writable];
 	struct fence_address *gone = address;
 
+	lock_assert_held(&address->process_adapter->fence_lock);
 	assert(address->count > 0);
 	if (--address->count > 0)
 		return NULL;
@@ -169,8 +165,7 @@ NTSTATUS fence_address_get(struct dxg_device *device, const struct fence_slot *s
 	bool is_ready = address && address->state == ADDRESS_READY;
 	lock_release(&process_adapter->fence_lock);
 	if (!address)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for the GPU address of a fence");
+		return refuse_no_memory("no memory for the GPU address of a fence");
 	if (is_new)
 		bring(address);
 	else if (!is_ready)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fence_place.c - see fence_place.h.
- */
 #include "base/refusal.h"
 #include "object/owner/device.h"
 #include "object/fence/fence_address.h"
@@ -12,7 +9,7 @@ static NTSTATUS take_slot(struct dxg_process *process, bool is_shared, struct fe
 {
 	if (!is_shared)
 		return fence_slot_take(process->fence_pages, 0, slot_out);
-	struct fence_pages *pages = fence_pages_create(1);
+	struct fence_pages *pages = fence_pages_create(1, process_shares_elsewhere(process));
 	if (!pages)
 		return STATUS_NO_MEMORY;
 	NTSTATUS status = fence_slot_take(pages, 0, slot_out);
@@ -20,17 +17,47 @@ static NTSTATUS take_slot(struct dxg_process *process, bool is_shared, struct fe
 	return status;
 }
 
+static NTSTATUS refuse_slot(NTSTATUS status)
+{
+	if (status == STATUS_INSUFFICIENT_RESOURCES)
+		return refuse(status, RULE_MM_NO_BANKS, NULL,
+			      "There is no file, or no descriptor, for the value of a fence");
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,
+			      "There are no addresses left to show the value of a fence");
+	if (status == STATUS_NOT_SUPPORTED)
+		return refuse(status, RULE_MM_LOCK_PLACE, NULL,
+			      "The fence is of a process that shares no memory with this one");
+	return refuse_no_memory("no memory for the value of a fence");
+}
+
+NTSTATUS fence_place_show(const struct dxg_process *process, const struct fence_slot *slot,
+			  const uint64_t **view_out)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (LIKELY(!process->arena && slot->view))
+		*view_out = slot->view;
+	else
+		status = fence_slot_show(slot, process->arena, view_out);
+	return NT_SUCCESS(status) ? status : refuse_slot(status);
+}
+
 NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wish *wish,
 			  struct fence_place *place_out)
 {
 	struct fence_place place = { 0 };
 
-	if (!NT_SUCCESS(take_slot(device->process, wish->is_shared, &place.slot)))
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for the value of a fence");
+	NTSTATUS status = take_slot(device->process, wish->is_shared, &place.slot);
+	if (!NT_SUCCESS(status))
+		return refuse_slot(status);
+	status = fence_place_show(device->process, &place.slot, &place.view);
+	if (!NT_SUCCESS(status)) {
+		fence_slot_give(&place.slot);
+		return status;
+	}
 	if (wish->is_for_gpu && device->process_adapter->addresses) {
-		NTSTATUS status =
-			fence_address_get(device, &place.slot, wish->is_writable, &place.address);
+		status = fence_address_get(device, &place.slot, wish->is_writable, &place.address);
 
 		if (!NT_SUCCESS(status)) {
 			fence_slot_give(&place.slot);

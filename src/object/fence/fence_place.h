@@ -15,10 +15,12 @@
 #include "sched/fence_page.h"
 
 struct dxg_device;
+struct dxg_process;
 struct fence_address;
 
 struct fence_place {
 	struct fence_slot slot;
+	const uint64_t *view;          /* where the client that calls reads it */
 	struct fence_address *address; /* NULL: the GPU does not see it, and … */
 	uint64_t gpu_address;          /* … this is 0 */
 };
@@ -28,6 +30,10 @@ struct fence_place_wish {
 	bool is_for_gpu; /* it has an address there, if the device has GPU addresses */
 	bool is_writable;
 };
+
+/* Where a client reads the value of a fence that it opens. Refused. */
+MUST_CHECK NTSTATUS fence_place_show(const struct dxg_process *process,
+				     const struct fence_slot *slot, const uint64_t **view_out);
 
 MUST_CHECK NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wish *wish,
 				     struct fence_place *place_out);

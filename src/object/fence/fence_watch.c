@@ -64,13 +64,11 @@ void fence_watch_leave(struct dxg_sync_object *sync)
 
 void fence_watch_begin(struct sync_body *body)
 {
-	struct list *link;
-
 	if (body->kind != SYNC_MONITORED_FENCE)
 		return;
 	lock_acquire(&body->openings_lock);
-	list_for_each (link, &body->openings)
-		watch(container_of(link, struct dxg_sync_object, body_link));
+	list_each (struct dxg_sync_object, each, &body->openings, body_link)
+		watch(each);
 	lock_release(&body->openings_lock);
 	if (fence_has_reached_waits(&body->fence))
 		fence_look(&body->fence);
@@ -85,8 +83,10 @@ void fence_watch_begin(struct sync_body *body)
 enum { LOOK_AT_ONCE = 16 };
 
 /* Nobody waits any more. */
-static void let_go_locked(struct dxg_sync_object *sync)
+static void let_go_locked(const struct process_adapter *process_adapter,
+			  struct dxg_sync_object *sync)
 {
+	lock_assert_held(&process_adapter->watched_lock);
 	atomic_store(&sync->is_watched, false);
 	if (fence_has_waits(&sync->body->fence))
 		atomic_store(&sync->is_watched, true);
@@ -97,17 +97,12 @@ static void let_go_locked(struct dxg_sync_object *sync)
 static uint32_t collect_reached(struct process_adapter *process_adapter,
 				struct sync_body *bodies[LOOK_AT_ONCE])
 {
-	struct list *link;
-	struct list *following;
 	uint32_t count = 0;
 
 	lock_acquire(&process_adapter->watched_lock);
-	list_for_each_safe (link, following, &process_adapter->watched) {
-		struct dxg_sync_object *sync =
-			container_of(link, struct dxg_sync_object, watched_link);
-
+	list_each_safe (struct dxg_sync_object, sync, &process_adapter->watched, watched_link) {
 		if (!fence_has_waits(&sync->body->fence)) {
-			let_go_locked(sync);
+			let_go_locked(process_adapter, sync);
 		} else if (count < LOOK_AT_ONCE && fence_has_reached_waits(&sync->body->fence)) {
 			share_get(&sync->body->share);
 			bodies[count++] = sync->body;

@@ -29,7 +29,7 @@ struct kept_fences {
 };
 
 /* NULL: none is kept. */
-static inline struct sync_body *kept_fences_take_locked(struct kept_fences *kept)
+static inline struct sync_body *kept_fences_take(struct kept_fences *kept)
 {
 	if (UNLIKELY(kept->count == 0))
 		return NULL;
@@ -39,8 +39,8 @@ static inline struct sync_body *kept_fences_take_locked(struct kept_fences *kept
 }
 
 /* What is not kept in exchange, and has to end: the oldest, or NULL. */
-MUST_CHECK static inline struct sync_body *kept_fences_keep_locked(struct kept_fences *kept,
-								   struct sync_body *body)
+MUST_CHECK static inline struct sync_body *kept_fences_keep(struct kept_fences *kept,
+							    struct sync_body *body)
 {
 	struct sync_body *oldest = NULL;
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * keyed_mutex.c - see keyed_mutex.h.
- */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/ending/endings.h"
 #include "object/fence/keyed_mutex.h"
+#include "object/memory/kept_bytes.h"
 #include "trace/trace.h"
 
 static struct keyed_mutex_body *body_of_share(struct share *share)
@@ -19,46 +18,74 @@ static void body_destroy(struct share *share)
 	struct keyed_mutex_body *body = body_of_share(share);
 
 	lock_finish(&body->lock);
-	mem_free(body->private_data);
+	kept_bytes_free(body->private_data);
 	mem_free(body);
 }
 
-static struct dxg_keyed_mutex *mutex_of_object(struct object *object)
+/* ---- its stages (endings.h) ---- */
+
+static void leave_process(struct dxg_keyed_mutex *mutex)
 {
-	return object_cast(object, &keyed_mutex_class, struct dxg_keyed_mutex, object);
+	lock_acquire(&mutex->process->lock);
+	list_remove(&mutex->process_link);
+	lock_release(&mutex->process->lock);
+}
+
+static void abandon(struct dxg_keyed_mutex *mutex)
+{
+	struct keyed_mutex_body *body = mutex->body;
+
+	lock_acquire(&body->lock);
+	mutex->is_closed = true;
+	if (body->owner == mutex) {
+		body->owner = NULL;
+		body->is_abandoned = true;
+		trace_keyed_mutex_abandon(mutex->process->id, mutex->object.handle);
+	}
+	lock_release(&body->lock);
+	keyed_mutex_wake(mutex);
+}
+
+/* The body stays until no call is busy with this opening any more. */
+static void end_global_handle(struct dxg_keyed_mutex *mutex)
+{
+	share_close_keep(&mutex->body->share);
+}
+
+static void give_back(struct dxg_keyed_mutex *mutex)
+{
+	trace_keyed_mutex_destroy(mutex->process->id, mutex->object.handle);
+	kept_bytes_free(mutex->offered.data);
+	share_put(&mutex->body->share);
+	mem_free(mutex);
 }
 
 static void mutex_finish(struct object *object)
 {
-	struct dxg_keyed_mutex *mutex = mutex_of_object(object);
+	struct dxg_keyed_mutex *subject = object_as(keyed_mutex, object);
 
-	trace_keyed_mutex_destroy(mutex->process->id, object->handle);
-	mem_free(mutex->offered.data);
-	share_put(&mutex->body->share);
-	mem_free(mutex);
+	ENDING_OF_KEYED_MUTEX(ENDING_CALL)
 }
 
 static struct share *mutex_share(struct object *object, uint32_t *withheld_out)
 {
 	*withheld_out = 0;
-	return &mutex_of_object(object)->body->share;
+	return &object_as(keyed_mutex, object)->body->share;
 }
 
 const struct object_class keyed_mutex_class = { "a keyed mutex", mutex_finish, mutex_share };
 
 /* ---- the blob ---- */
 
-static NTSTATUS copy_data(const struct keyed_mutex_data *data, void **copy_out)
+static NTSTATUS copy_data(const struct dxg_process *process, const struct keyed_mutex_data *data,
+			  void **copy_out)
 {
-	*copy_out = NULL;
-	if (data->bytes == 0)
+	NTSTATUS status = kept_bytes_copy(process->ledger, data->data, data->bytes, copy_out);
+
+	if (NT_SUCCESS(status))
 		return STATUS_SUCCESS;
-	*copy_out = mem_alloc(data->bytes);
-	if (!*copy_out)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, "pPrivateRuntimeData",
-			      "has %u bytes, and there is no memory to keep them", data->bytes);
-	memcpy(*copy_out, data->data, data->bytes);
-	return STATUS_SUCCESS;
+	return refuse(status, RULE_API_NO_MEMORY, "pPrivateRuntimeData",
+		      "has %u bytes, and there is no memory to keep them", data->bytes);
 }
 
 static NTSTATUS check_data_size_locked(const struct keyed_mutex_body *body,
@@ -66,9 +93,9 @@ static NTSTATUS check_data_size_locked(const struct keyed_mutex_body *body,
 {
 	lock_assert_held(&body->lock);
 	if (data->bytes != 0 && body->private_bytes != 0 && data->bytes != body->private_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_MUTEX_DATA,
-			      "PrivateRuntimeDataSize", "is %u, and the mutex has %u bytes",
-			      data->bytes, body->private_bytes);
+		return invalid(RULE_API_MUTEX_DATA, "PrivateRuntimeDataSize",
+			       "is %u, and the mutex has %u bytes", data->bytes,
+			       body->private_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -91,13 +118,12 @@ static NTSTATUS body_create(struct dxg_process *process, uint64_t initial_key,
 	struct keyed_mutex_body *body = mem_zalloc(sizeof(*body));
 
 	if (!body)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a keyed mutex");
-	NTSTATUS status = copy_data(initial_data, &body->private_data);
+		return refuse_no_memory("no memory for a keyed mutex");
+	NTSTATUS status = copy_data(process, initial_data, &body->private_data);
 	if (!NT_SUCCESS(status))
 		goto free_body;
-	status = share_init(&body->share, process->shares, SHARE_KEYED_MUTEX, scheme, NULL,
-			    body_destroy);
+	status = share_init(&body->share, process->shares, process->identity.user,
+			    SHARE_KEYED_MUTEX, scheme, NULL, body_destroy);
 	if (!NT_SUCCESS(status))
 		goto free_data;
 	lock_init(&body->lock, LOCK_RANK_FENCE, "keyed mutex");
@@ -107,7 +133,7 @@ static NTSTATUS body_create(struct dxg_process *process, uint64_t initial_key,
 	return STATUS_SUCCESS;
 
 free_data:
-	mem_free(body->private_data);
+	kept_bytes_free(body->private_data);
 free_body:
 	mem_free(body);
 	return status;
@@ -117,10 +143,12 @@ free_body:
 static NTSTATUS mutex_build(struct dxg_process *process, struct dxg_keyed_mutex **mutex_out)
 {
 	struct dxg_keyed_mutex *mutex = mem_zalloc(sizeof(*mutex));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!mutex)
 		goto no_memory;
-	if (!NT_SUCCESS(object_init(&mutex->object, &keyed_mutex_class, &process->handles)))
+	status = object_init(&mutex->object, &keyed_mutex_class, &process->handles);
+	if (!NT_SUCCESS(status))
 		goto free_mutex;
 	mutex->process = process;
 	*mutex_out = mutex;
@@ -129,14 +157,14 @@ static NTSTATUS mutex_build(struct dxg_process *process, struct dxg_keyed_mutex 
 free_mutex:
 	mem_free(mutex);
 no_memory:
-	refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a keyed mutex handle");
-	return STATUS_NO_MEMORY; /* said here, so that the compiler sees that it is no success */
+	refusal_say(status, RULE_API_NO_MEMORY, NULL, "no memory for a keyed mutex handle");
+	return refused(status);
 }
 
 static void mutex_abandon_build(struct dxg_keyed_mutex *mutex)
 {
 	object_abandon(&mutex->object);
-	mem_free(mutex->offered.data);
+	kept_bytes_free(mutex->offered.data);
 	mem_free(mutex);
 }
 
@@ -187,9 +215,9 @@ static NTSTATUS body_open(struct keyed_mutex_body *body, const struct keyed_mute
 	lock_acquire(&body->lock);
 	NTSTATUS status = check_data_size_locked(body, offered);
 	if (NT_SUCCESS(status) && !share_open(&body->share))
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSharedHandle",
-				"0x%08x was destroyed during the call",
-				share_global_handle(&body->share));
+		status = invalid(RULE_API_HANDLE, "hSharedHandle",
+				 "0x%08x was destroyed during the call",
+				 share_global_handle(&body->share));
 	lock_release(&body->lock);
 	return status;
 }
@@ -208,7 +236,7 @@ NTSTATUS keyed_mutex_open(struct dxg_process *process, struct share *share,
 		return status;
 	mutex->body = body_of_share(share);
 	mutex->offered.bytes = initial_data->bytes;
-	status = copy_data(initial_data, &mutex->offered.data);
+	status = copy_data(process, initial_data, &mutex->offered.data);
 	if (NT_SUCCESS(status))
 		status = body_open(mutex->body, &mutex->offered);
 	if (!NT_SUCCESS(status)) {
@@ -233,32 +261,15 @@ void keyed_mutex_settle(struct dxg_keyed_mutex *mutex)
 		offered.data = NULL;
 	}
 	lock_release(&body->lock);
-	mem_free(offered.data);
+	kept_bytes_free(offered.data);
 }
 
-bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex)
+bool keyed_mutex_destroy(struct dxg_keyed_mutex *subject)
 {
-	struct keyed_mutex_body *body = mutex->body;
-
-	if (!object_retire(&mutex->object))
+	if (!object_retire(&subject->object))
 		return false;
-	lock_acquire(&mutex->process->lock);
-	list_remove(&mutex->process_link);
-	lock_release(&mutex->process->lock);
-
-	lock_acquire(&body->lock);
-	mutex->is_closed = true;
-	if (body->owner == mutex) {
-		body->owner = NULL;
-		body->is_abandoned = true;
-		trace_keyed_mutex_abandon(mutex->process->id, mutex->object.handle);
-	}
-	lock_release(&body->lock);
-	keyed_mutex_wake(mutex);
-
-	/* The global handle goes now; the body when no call is busy with this opening any more. */
-	share_close_keep(&body->share);
-	object_put(&mutex->object);
+	ENDING_OF_KEYED_MUTEX_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
 	return true;
 }
 
@@ -277,9 +288,9 @@ static NTSTATUS take_locked(struct dxg_keyed_mutex *mutex, const struct keyed_mu
 
 	lock_assert_held(&body->lock);
 	if (room->bytes != 0 && room->bytes < body->private_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_MUTEX_DATA,
-			      "PrivateRuntimeDataSize", "is %u, and the mutex has %u bytes",
-			      room->bytes, body->private_bytes);
+		return invalid(RULE_API_MUTEX_DATA, "PrivateRuntimeDataSize",
+			       "is %u, and the mutex has %u bytes", room->bytes,
+			       body->private_bytes);
 	if (room->bytes != 0 && body->private_bytes != 0)
 		memcpy(room->data, body->private_data, body->private_bytes);
 	body->owner = mutex;
@@ -297,8 +308,8 @@ static NTSTATUS try_acquire_locked(struct dxg_keyed_mutex *mutex, uint64_t key,
 
 	lock_assert_held(&body->lock);
 	if (mutex->is_closed)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hKeyedMutex",
-			      "0x%08x was destroyed during the call", mutex->object.handle);
+		return invalid(RULE_API_HANDLE, "hKeyedMutex",
+			       "0x%08x was destroyed during the call", mutex->object.handle);
 	if (atomic_load(&mutex->process->is_dying))
 		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 			      "the process ends");
@@ -342,9 +353,9 @@ static NTSTATUS release_locked(struct dxg_keyed_mutex *mutex, uint64_t key, uint
 	if (body->is_abandoned)
 		return STATUS_ABANDONED;
 	if (body->owner != mutex)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_MUTEX_OWNER, "hKeyedMutex",
-			      "0x%08x does not hold the mutex: %s", mutex->object.handle,
-			      body->owner ? "another handle does" : "it is free");
+		return invalid(RULE_API_MUTEX_OWNER, "hKeyedMutex",
+			       "0x%08x does not hold the mutex: %s", mutex->object.handle,
+			       body->owner ? "another handle does" : "it is free");
 	NTSTATUS status = check_data_size_locked(body, new_data);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -366,7 +377,7 @@ NTSTATUS keyed_mutex_release(struct dxg_keyed_mutex *mutex, uint64_t key, uint64
 {
 	struct keyed_mutex_body *body = mutex->body;
 	void *data;
-	NTSTATUS status = copy_data(new_data, &data);
+	NTSTATUS status = copy_data(mutex->process, new_data, &data);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -375,6 +386,6 @@ NTSTATUS keyed_mutex_release(struct dxg_keyed_mutex *mutex, uint64_t key, uint64
 	lock_release(&body->lock);
 	if (status == STATUS_SUCCESS)
 		notice_give(&body->changed);
-	mem_free(data);
+	kept_bytes_free(data);
 	return status;
 }

@@ -23,8 +23,7 @@ static void count_signal(struct sync_body *body)
 		}
 	}
 	lock_release(&body->lock);
-	while ((link = list_pop_front(&told)) != NULL) {
-		struct sync_watch *watch = container_of(link, struct sync_watch, link);
+	list_drain (struct sync_watch, watch, &told, link) {
 		watch->try_again(watch);
 	}
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sync_object.c - see sync_object.h.
- */
 #include <assert.h>
 
 #include "base/mem.h"
@@ -17,19 +14,15 @@
 
 const char *sync_kind_name(enum sync_kind kind)
 {
-	switch (kind) {
-	case SYNC_MUTEX:
-		return "a mutex";
-	case SYNC_SEMAPHORE:
-		return "a semaphore";
-	case SYNC_FENCE:
-		return "a fence that is not monitored";
-	case SYNC_CPU_NOTIFICATION:
-		return "a CPU notification";
-	case SYNC_MONITORED_FENCE:
-		return "a monitored fence";
-	}
-	return "a sync object";
+	static const char *const names[] = {
+		[SYNC_MUTEX] = "a mutex",
+		[SYNC_SEMAPHORE] = "a semaphore",
+		[SYNC_FENCE] = "a fence that is not monitored",
+		[SYNC_CPU_NOTIFICATION] = "a CPU notification",
+		[SYNC_MONITORED_FENCE] = "a monitored fence",
+	};
+
+	return names[kind];
 }
 
 /* ---- the body ---- */
@@ -61,7 +54,7 @@ static NTSTATUS body_create(struct dxg_device *device, const struct sync_options
 	struct sync_body *body = mem_take(sizeof(*body));
 
 	if (!body) {
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a sync object");
+		refuse_no_memory("no memory for a sync object");
 		return STATUS_NO_MEMORY; /* said here: the compiler sees that it is no success */
 	}
 	body->kind = options->kind;
@@ -78,8 +71,9 @@ static NTSTATUS body_create(struct dxg_device *device, const struct sync_options
 	list_init(&body->watches);
 	if (sync_body_is_fence(body))
 		fence_init(&body->fence, &body->packet_value);
-	NTSTATUS status = share_init(&body->share, device->process->shares, SHARE_SYNC_OBJECT,
-				     options->scheme, device->adapter, body_destroy);
+	NTSTATUS status =
+		share_init(&body->share, device->process->shares, device->process->identity.user,
+			   SHARE_SYNC_OBJECT, options->scheme, device->adapter, body_destroy);
 	if (!NT_SUCCESS(status)) {
 		body_free(body);
 		return status;
@@ -91,11 +85,6 @@ static NTSTATUS body_create(struct dxg_device *device, const struct sync_options
 }
 
 /* ---- an opening ---- */
-
-static struct dxg_sync_object *sync_of_object(struct object *object)
-{
-	return object_cast(object, &sync_object_class, struct dxg_sync_object, object);
-}
 
 /* True: it was the last one, and the caller gives back their reference when it holds no lock. */
 MUST_CHECK static bool uncount_opening_locked(struct dxg_device *device)
@@ -116,7 +105,7 @@ static void uncount_opening(struct dxg_device *device)
 
 static void sync_object_finish(struct object *object)
 {
-	struct dxg_sync_object *sync = sync_of_object(object);
+	struct dxg_sync_object *sync = object_as(sync_object, object);
 	struct dxg_device *device = sync->device;
 	struct sync_body *body = sync->body;
 
@@ -131,7 +120,7 @@ static void sync_object_finish(struct object *object)
 /* The creator's own flags say what its device does, not what others may. */
 static struct share *sync_object_share(struct object *object, uint32_t *withheld_out)
 {
-	struct dxg_sync_object *sync = sync_of_object(object);
+	struct dxg_sync_object *sync = object_as(sync_object, object);
 	bool is_creator = sync == &sync->body->first;
 
 	*withheld_out = (is_creator || sync->access.may_wait ? 0 : SHARE_RIGHT_WAIT) |
@@ -147,8 +136,10 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 			     struct dxg_device *device, struct sync_body *body,
 			     const struct sync_access *access)
 {
-	if (!NT_SUCCESS(object_init(&sync->object, &sync_object_class, &process->handles)))
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
+	NTSTATUS status = object_init(&sync->object, &sync_object_class, &process->handles);
+
+	if (!NT_SUCCESS(status))
+		return refuse(status, RULE_API_NO_MEMORY, NULL,
 			      "no memory for a sync object handle");
 	sync->process = process;
 	sync->device = device;
@@ -156,6 +147,7 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 	sync->access = *access;
 	sync->address = NULL;
 	sync->gpu_address = 0;
+	sync->view = NULL;
 	owned_init(&sync->owned, &sync->object);
 	sync->is_lost = false;
 	list_init(&sync->body_link);
@@ -191,6 +183,7 @@ static void settle(struct sync_body *body, const struct fence_place *place)
 	body->slot = place->slot;
 	body->first.address = place->address;
 	body->first.gpu_address = place->gpu_address;
+	body->first.view = place->view;
 	fence_move(&body->fence, body->slot.value);
 }
 
@@ -206,14 +199,19 @@ static NTSTATUS make_place(struct sync_body *body)
 }
 
 /* Of a further opening. */
+static NTSTATUS show(struct dxg_sync_object *sync)
+{
+	if (sync->body->kind != SYNC_MONITORED_FENCE)
+		return STATUS_SUCCESS;
+	return fence_place_show(sync->process, &sync->body->slot, &sync->view);
+}
+
 static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 {
-	NTSTATUS status;
-
 	if (!is_for_gpu(sync) || !sync->device->process_adapter->addresses)
 		return STATUS_SUCCESS;
-	status = fence_address_get(sync->device, &sync->body->slot, sync->access.may_signal,
-				   &sync->address);
+	NTSTATUS status = fence_address_get(sync->device, &sync->body->slot,
+					    sync->access.may_signal, &sync->address);
 	if (NT_SUCCESS(status))
 		sync->gpu_address = fence_address_of(sync->address, &sync->body->slot);
 	return status;
@@ -225,6 +223,7 @@ static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 static void publish_locked(struct dxg_sync_object *sync, struct list *owners,
 			   struct sync_names *names_out)
 {
+	lock_assert_held(sync->device ? &sync->device->lock : &sync->process->lock);
 	trace_sync_object_create(sync->process->id, sync->object.handle, (uint32_t)sync->body->kind,
 				 share_global_handle(&sync->body->share));
 	list_push_back(owners, &sync->owned.link);
@@ -367,10 +366,15 @@ static bool create_again(struct dxg_device *device, const struct sync_options *o
 
 	lock_acquire(&device->lock);
 	if (LIKELY(!device->is_dying && device_state(device) == DEVICE_ACTIVE))
-		body = kept_fences_take_locked(&device->kept_fences);
+		body = kept_fences_take(&device->kept_fences);
+	/* A client elsewhere is told each time. */
+	if (body && UNLIKELY(device->process->arena) && !NT_SUCCESS(show(&body->first))) {
+		(void)!kept_fences_keep(&device->kept_fences, body);
+		body = NULL;
+	}
 	if (body && UNLIKELY(!NT_SUCCESS(object_init(&body->first.object, &sync_object_class,
 						     &device->process->handles)))) {
-		(void)!kept_fences_keep_locked(&device->kept_fences, body); /* there is room */
+		(void)!kept_fences_keep(&device->kept_fences, body); /* there is room */
 		body = NULL;
 	}
 	if (body) {
@@ -432,9 +436,9 @@ NTSTATUS sync_object_create_named(struct dxg_device *device, const struct sync_o
 static NTSTATUS check_open(const struct dxg_device *device, const struct sync_body *body)
 {
 	if (device && device->adapter != body->share.adapter && !body->is_cross_adapter)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hDevice",
-			      "is on another adapter than the sync object, which was not created "
-			      "with CrossAdapter");
+		return invalid(RULE_API_VALUE, "hDevice",
+			       "is on another adapter than the sync object, which was not created "
+			       "with CrossAdapter");
 	return STATUS_SUCCESS;
 }
 
@@ -451,17 +455,19 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 		return status;
 	struct dxg_sync_object *sync = mem_zalloc(sizeof(*sync));
 	if (!sync)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a sync object handle");
+		return refuse_no_memory("no memory for a sync object handle");
 	status = opening_init(sync, process, device, body, access);
 	if (!NT_SUCCESS(status))
 		goto free_sync;
 	if (!share_open(share)) {
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hSharedHandle",
+		status =
+			invalid(RULE_API_HANDLE, "hSharedHandle",
 				"0x%08x was destroyed during the call", share_global_handle(share));
 		goto give_back_number;
 	}
-	status = map_for_gpu(sync);
+	status = show(sync);
+	if (NT_SUCCESS(status))
+		status = map_for_gpu(sync);
 	if (!NT_SUCCESS(status))
 		goto close_share;
 	fence_watch_join(sync);
@@ -570,11 +576,12 @@ static struct sync_body *end_opening_locked(struct dxg_sync_object *sync)
 	struct dxg_device *device = sync->device;
 	struct sync_body *body = sync->body;
 
+	lock_assert_held(&device->lock);
 	trace_sync_object_destroy(sync->process->id, sync->object.handle);
 	object_abandon(&sync->object);
 	if (device->is_dying || !is_usual(body->kind, body->share.scheme, &sync->access))
 		return body;
-	return kept_fences_keep_locked(&device->kept_fences, body);
+	return kept_fences_keep(&device->kept_fences, body);
 }
 
 bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
@@ -621,7 +628,7 @@ static void end_kept(struct dxg_device *device)
 
 	do {
 		lock_acquire(&device->lock);
-		body = kept_fences_take_locked(&device->kept_fences);
+		body = kept_fences_take(&device->kept_fences);
 		lock_release(&device->lock);
 		if (body)
 			body_end_alone(body);
@@ -630,8 +637,7 @@ static void end_kept(struct dxg_device *device)
 
 static bool destroy_owned(struct object *object)
 {
-	return sync_object_destroy(
-		object_cast(object, &sync_object_class, struct dxg_sync_object, object));
+	return sync_object_destroy(object_as(sync_object, object));
 }
 
 void sync_object_destroy_all(struct dxg_device *device)

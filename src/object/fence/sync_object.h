@@ -78,6 +78,7 @@ struct dxg_sync_object {
 	struct sync_access access;
 	struct fence_address *address; /* of the value; NULL: the GPU does not see it, and … */
 	uint64_t gpu_address;          /* … this is 0 */
+	const uint64_t *view;          /* where its client reads the value of a monitored fence */
 
 	/* dxg_device.sync_objects or dxg_process.sync_objects, guarded by that lock. */
 	struct owned owned;
@@ -185,7 +186,7 @@ void sync_object_destroy_all(struct dxg_device *device);
 /* Where the client reads the value of a monitored fence; NULL for the other kinds. */
 static inline const uint64_t *sync_object_view(const struct dxg_sync_object *object)
 {
-	return object->body->slot.view;
+	return object->view;
 }
 
 static inline struct sync_body *sync_body_of_share(struct share *share)

@@ -7,7 +7,6 @@
  * list until the opening is closed or the wait is over, whichever comes first; body->lock, which
  * the item's reference keeps, guards that.
  */
-#include <assert.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -137,7 +136,7 @@ static struct sync_wait *wait_create(const struct sync_wait_request *request, bo
 		mem_zalloc(sizeof(*wait) + request->count * sizeof(wait->items[0]));
 
 	if (!wait) {
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a wait");
+		refuse_no_memory("no memory for a wait");
 		return NULL;
 	}
 	refcount_init(&wait->refs);
@@ -196,8 +195,8 @@ static NTSTATUS status_of(enum sync_wait_state state, const struct dxg_device *d
 	case WAIT_SATISFIED:
 		break;
 	case WAIT_CLOSED:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "ObjectHandleArray",
-			      "has an object that was destroyed during the call");
+		return invalid(RULE_API_HANDLE, "ObjectHandleArray",
+			       "has an object that was destroyed during the call");
 	case WAIT_PROCESS_ENDS:
 		return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 			      "the process ends");
@@ -256,14 +255,12 @@ NTSTATUS sync_wait_here(const struct sync_wait_request *request)
 NTSTATUS sync_wait_by_event(const struct sync_wait_request *request, struct event *event,
 			    bool is_file)
 {
-	NTSTATUS status = STATUS_SUCCESS;
-
 	if (is_satisfied(request)) {
 		event_set(event);
 		event_close(event);
 		return STATUS_SUCCESS;
 	}
-	status = device_check_alive(request->device);
+	NTSTATUS status = device_check_alive(request->device);
 	if (!NT_SUCCESS(status)) {
 		event_close(event); /* of a lost device nobody would set it */
 		return status;
@@ -330,10 +327,8 @@ void sync_wait_end_blocked(struct dxg_sync_object *object)
 
 void sync_wait_end_process(struct dxg_process *process)
 {
-	struct list *link;
-
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->waits)
-		wait_decide(container_of(link, struct sync_wait, process_link), WAIT_PROCESS_ENDS);
+	list_each (struct sync_wait, each, &process->waits, process_link)
+		wait_decide(each, WAIT_PROCESS_ENDS);
 	lock_release(&process->lock);
 }

@@ -25,14 +25,12 @@
 
 static void device_starved(void *listener, struct vidmm_device *memory)
 {
-	(void)listener;
 	device_lose(container_of(memory, struct dxg_device, memory), DEVICE_OUT_OF_MEMORY, NULL);
 }
 
 static void trim(void *listener, struct vidmm_process *process, uint32_t flags,
 		 uint64_t bytes_to_trim)
 {
-	(void)listener;
 	(void)bytes_to_trim; /* asked for again when it is told */
 	notification_post_trim(process, flags);
 }
@@ -40,14 +38,11 @@ static void trim(void *listener, struct vidmm_process *process, uint32_t flags,
 static void budget_changed(void *listener, struct vidmm_process *process, enum vidmm_group group,
 			   uint64_t budget_bytes)
 {
-	(void)listener;
-	(void)budget_bytes;
 	notification_post_budget(process, group);
 }
 
 static void lost(void *listener, struct vidmm_process *process)
 {
-	(void)listener;
 	notification_post_loss(process);
 }
 

@@ -11,12 +11,14 @@
  */
 
 #include "base/bytes.h"
+#include "base/machine.h"
 #include "base/mem.h"
-#include "base/probe.h"
 #include "base/refusal.h"
 #include "base/section.h"
 #include "miniport/allocations.h"
 #include "object/memory/allocation.h"
+#include "object/memory/allocation_extra.h"
+#include "object/memory/brought.h"
 #include "object/memory/resource.h"
 
 enum { FEW = 4 };
@@ -50,8 +52,8 @@ static size_t body_bytes(uint32_t private_bytes)
 SPECIALIZED void body_end(struct allocation_body *body)
 {
 	vidmm_allocation_finish(&body->memory);
-	if (UNLIKELY(body->section))
-		section_unmap(body->section);
+	if (UNLIKELY(body->has_extra))
+		allocation_extra_end(body);
 	mem_give(body, body_bytes(body->private_bytes));
 }
 
@@ -66,8 +68,7 @@ static struct vidmm_binding ended_binding;
 
 static void allocation_finish(struct object *object)
 {
-	struct dxg_allocation *allocation =
-		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	struct dxg_allocation *allocation = object_as(allocation, object);
 	struct vidmm_binding *binding =
 		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
 	struct dxg_resource *resource = allocation->resource;
@@ -103,7 +104,7 @@ void allocation_end_alone(struct dxg_allocation *allocation)
 
 static NTSTATUS no_memory(void)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for an allocation");
+	return refuse_no_memory("no memory for an allocation");
 }
 
 /* ---- residency ---- */
@@ -126,9 +127,9 @@ NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_bind
 		}
 	}
 	if (binding == &ended_binding)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, NULL,
-			      "Allocation 0x%08x was destroyed during the call",
-			      allocation->object.handle);
+		return invalid(RULE_API_HANDLE, NULL,
+			       "Allocation 0x%08x was destroyed during the call",
+			       allocation->object.handle);
 	*binding_out = binding;
 	return STATUS_SUCCESS;
 }
@@ -191,10 +192,19 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 				const struct allocation_item *item,
 				struct allocation_body **body_out)
 {
-	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
+	struct quota_ledger *ledger = device->process->ledger;
+	NTSTATUS status;
 
-	if (UNLIKELY(!body))
-		return no_memory();
+	if (UNLIKELY(ledger)) {
+		status = allocation_quota_take(ledger, item->private_bytes);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
+	if (UNLIKELY(!body)) {
+		status = STATUS_NO_MEMORY;
+		goto no_room;
+	}
 	struct dxg_allocation *allocation = &body->maker;
 	/* By pieces: to wipe it all takes the processor longer. The object is object_init()'s, and
 	   whoever puts it into a list sets the links. */
@@ -202,25 +212,32 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	allocation->resource = resource;
 	allocation->body = body;
 	bytes_wipe_from(allocation, driver_binding);
-	if (UNLIKELY(!NT_SUCCESS(object_init(&allocation->object, &allocation_class,
-					     &device->process->handles)))) {
-		mem_give(body, body_bytes(item->private_bytes));
-		return no_memory();
-	}
+	status = object_init(&allocation->object, &allocation_class, &device->process->handles);
+	if (UNLIKELY(!NT_SUCCESS(status)))
+		goto give_body;
 	if (UNLIKELY(resource))
 		object_get(&resource->object);
 
 	refcount_init(&body->refs);
 	refcount_init_to(&body->lookers, 2);
 	body->resource = NULL;
-	body->section = NULL;
 	body->private_bytes = item->private_bytes;
+	body->has_extra = false;
+	if (UNLIKELY(ledger))
+		allocation_extra_begin(body, ledger);
 	body->holds = (struct hold_count){ 0 };
 	if (LIKELY(item->private_bytes))
 		bytes_copy(body + 1, item->private_data, item->private_bytes);
 	vidmm_allocation_init_empty(&body->memory);
 	*body_out = body;
 	return STATUS_SUCCESS;
+
+give_body:
+	mem_give(body, body_bytes(item->private_bytes));
+no_room:
+	if (ledger)
+		allocation_quota_give(ledger, item->private_bytes);
+	return refused(refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for an allocation"));
 }
 
 static void body_free(struct allocation_body *body)
@@ -248,6 +265,22 @@ static void group_free_objects(struct group *group)
 	}
 }
 
+static NTSTATUS group_map_brought(struct group *group)
+{
+	struct allocation_request *request = group->request;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; NT_SUCCESS(status) && i < request->count; i++) {
+		if (request->items[i].existing_memory)
+			status = brought_map(group->device->process->arena, group->bodies[i],
+					     &request->items[i],
+					     request->is_standard ? request->existing_heap_bytes
+								  : MACHINE_PAGE_BYTES,
+					     request->is_read_only, i);
+	}
+	return status;
+}
+
 static NTSTATUS group_build_objects(struct group *group)
 {
 	uint32_t count = group->request->count;
@@ -255,13 +288,17 @@ static NTSTATUS group_build_objects(struct group *group)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (request->is_new_resource) {
-		status = resource_body_create(
-			group->device->process->shares, group->device->adapter, scheme_of(request),
-			request->runtime_data, request->runtime_bytes, request->private_data,
-			request->private_bytes, &group->new_body);
+		status = resource_body_create(group->device->process, group->device->adapter,
+					      scheme_of(request), request->runtime_data,
+					      request->runtime_bytes, request->private_data,
+					      request->private_bytes, &group->new_body);
 		if (NT_SUCCESS(status)) {
 			group->new_body->is_read_only = request->is_read_only;
 			group->new_body->creator_id = group->device->process->id;
+			if (request->is_shared && process_shares_elsewhere(group->device->process))
+				status = resource_body_make_bank(group->new_body);
+		}
+		if (NT_SUCCESS(status)) {
 			status = resource_create(group->device, group->new_body, &group->resource);
 		}
 	} else {
@@ -275,9 +312,16 @@ static NTSTATUS group_build_objects(struct group *group)
 			group->built++;
 		}
 	}
-	if (NT_SUCCESS(status) && request->items[0].has_section)
+	if (NT_SUCCESS(status) && request->items[0].has_section) {
+		assert(group->built == 1); /* a standard allocation is one */
+		if (!group->bodies[0]->has_extra)
+			allocation_extra_begin(group->bodies[0], NULL);
 		status = section_map(request->items[0].section, request->existing_heap_bytes,
-				     request->is_read_only, "hSection", &group->bodies[0]->section);
+				     request->is_read_only, "hSection",
+				     &group->bodies[0]->extra.section);
+	} else if (NT_SUCCESS(status) && UNLIKELY(group->device->process->arena)) {
+		status = group_map_brought(group);
+	}
 	if (!NT_SUCCESS(status))
 		group_free_objects(group);
 	return status;
@@ -328,8 +372,15 @@ static void group_destroy_in_driver(struct group *group)
 static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
 {
 	if (UNLIKELY(allocation->resource && allocation->resource->body->is_shared))
-		return &allocation->device->adapter->account;
+		return allocation->resource->body->bank ? &allocation->resource->body->account
+							: &allocation->device->adapter->account;
 	return &allocation->device->process_adapter->memory.account;
+}
+
+/* The handle, as its client has it; those of further processes are told apart by what is above it. */
+static uint64_t trace_id_of(const struct dxg_allocation *allocation)
+{
+	return (uint64_t)(allocation->device->process->id - 1) << 32 | allocation->object.handle;
 }
 
 SPECIALIZED void body_take_answer(struct allocation_body *body,
@@ -337,7 +388,7 @@ SPECIALIZED void body_take_answer(struct allocation_body *body,
 				  const struct allocation_item *item, void *existing_memory)
 {
 	const struct vidmm_wishes wishes = {
-		.id = body->maker.object.handle,
+		.id = trace_id_of(&body->maker),
 		.size_bytes = answer->size_bytes,
 		.alignment_bytes = answer->alignment_bytes,
 		.supported_segments = answer->supported_segments,
@@ -359,29 +410,23 @@ static void group_take_answers(struct group *group)
 	for (uint32_t i = 0; i < group->request->count; i++) {
 		const struct allocation_item *item = &group->request->items[i];
 		struct allocation_body *body = group->bodies[i];
+		const struct section *section = allocation_section(body);
 		body_take_answer(body, &group->answers[i], item,
-				 body->section ? body->section->pointer : item->existing_memory);
+				 section ? section->pointer : item->existing_memory);
 	}
 }
 
-/*
- * What a lock handed out may move to the GPU: it cannot be the memory of another allocation. What
- * cannot be read or written now cannot be lent to a GPU either; the status is the one for which
- * clients make a copy instead.
- */
-static NTSTATUS check_existing_memory(void *memory, uint64_t size_bytes, bool is_read_only,
-				      uint32_t index)
+static NTSTATUS group_keep_files(const struct group *group)
 {
-	if (vidmm_is_view(memory, size_bytes))
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "pAllocationInfo",
-				   index, "has a pSystemMem that belongs to another allocation");
-	if (!(is_read_only ? probe_is_readable(memory, size_bytes)
-			   : probe_is_writable(memory, size_bytes)))
-		return refuse_item(
-			STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_API_VALUE, "pAllocationInfo", index,
-			"has a pSystemMem of which not all %llu bytes can be %s",
-			(unsigned long long)size_bytes, is_read_only ? "read" : "written");
-	return STATUS_SUCCESS;
+	struct client_arena *arena = group->device->process->arena;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; arena && NT_SUCCESS(status) && i < group->request->count; i++) {
+		if (allocation_section(group->bodies[i]))
+			status = brought_keep_file(group->bodies[i], arena,
+						   group->request->is_read_only);
+	}
+	return status;
 }
 
 static NTSTATUS group_check_existing_memory(const struct group *group)
@@ -391,15 +436,24 @@ static NTSTATUS group_check_existing_memory(const struct group *group)
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
-		const struct section *section = group->bodies[i]->section;
-		if (section && group->answers[i].size_bytes > section->size_bytes)
+		const struct section *section = allocation_section(group->bodies[i]);
+		bool is_too_small = section && group->answers[i].size_bytes > section->size_bytes;
+		if (is_too_small && section->client_address != 0)
+			status = refuse_item(
+				STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_API_VALUE, "pAllocationInfo",
+				i, "has a pSystemMem of which not all %llu bytes can be used",
+				(unsigned long long)group->answers[i].size_bytes);
+		else if (is_too_small)
 			status = refuse_item(STATUS_GRAPHICS_INVALID_DRIVER_MODEL,
 					     RULE_DDI_ALLOCATION, "pAllocationInfo", i,
 					     "has a Size beyond the section behind it");
 		if (request->items[i].existing_memory)
-			status = check_existing_memory(request->items[i].existing_memory,
-						       group->answers[i].size_bytes,
-						       request->is_read_only, i);
+			status = brought_check_here(request->items[i].existing_memory,
+						    group->answers[i].size_bytes,
+						    request->is_read_only, i);
+		else if (request->is_shared && NT_SUCCESS(status))
+			status = allocation_extra_take_shared(group->bodies[i],
+							      group->answers[i].size_bytes);
 	}
 	return status;
 }
@@ -535,8 +589,7 @@ static NTSTATUS group_hold_resource(struct group *group)
 	if (is_there)
 		return STATUS_SUCCESS;
 	lock_release(&device->destroying);
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hResource",
-		      "was destroyed during the call");
+	return invalid(RULE_API_HANDLE, "hResource", "was destroyed during the call");
 }
 
 static void group_let_go_of_resource(struct group *group)
@@ -563,6 +616,8 @@ static NTSTATUS group_make(struct group *group)
 	group_take_answers(group);
 	group_publish(group);
 	status = group_check_existing_memory(group);
+	if (NT_SUCCESS(status))
+		status = group_keep_files(group);
 	if (NT_SUCCESS(status))
 		status = group_open_in_driver(group);
 	if (!NT_SUCCESS(status))

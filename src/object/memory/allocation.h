@@ -72,7 +72,7 @@ struct dxg_allocation {
 	_Atomic bool is_ready;
 
 	/* A destruction has taken it. Guarded by the device's lock. */
-	bool is_claimed;
+	bool is_being_destroyed;
 };
 
 /* The memory; the driver's private data stands behind it. */
@@ -88,13 +88,19 @@ struct allocation_body {
 	/* Set at creation. Read freely afterwards. */
 	void *driver_allocation;
 	struct resource_body *resource; /* outlives it; NULL: alone */
-	struct section *section; /* the memory, when the client brought one; NULL: no section */
 	uint32_t private_bytes;
+	bool has_extra; /* what is under `extra` is set, and has to be given back */
 
 	struct hold_count holds; /* of driver_allocation */
 
 	struct vidmm_allocation memory;
 	struct list resource_link; /* resource_body.bodies, guarded by its lock */
+
+	struct {
+		struct section *section;     /* the memory, when the client brought one, or NULL */
+		struct quota_ledger *ledger; /* whose quotas it counts for, or NULL */
+		uint64_t shared_bytes;       /* of system memory, that it may come to need */
+	} extra;
 
 	/* As its maker has it: most are never opened by anybody else, and are one block so. */
 	struct dxg_allocation maker;

@@ -13,6 +13,7 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "object/memory/allocation.h"
+#include "object/memory/resource.h"
 
 /* ---- what submissions do with it ---- */
 
@@ -82,17 +83,27 @@ static bool allocation_count_lock(struct dxg_allocation *allocation)
 	return true;
 }
 
+static uint32_t read_only_of(const struct dxg_allocation *allocation)
+{
+	return allocation->resource && allocation->resource->is_read_only ? VIDMM_LOCK_READ_ONLY
+									  : 0;
+}
+
 NTSTATUS allocation_lock(struct dxg_allocation *allocation, uint32_t flags, void **pointer_out)
 {
 	NTSTATUS status = device_check_alive(allocation->device);
 
-	if (NT_SUCCESS(status))
+	struct client_arena *arena = allocation->device->process->arena;
+	if (NT_SUCCESS(status) && UNLIKELY(arena))
+		status = vidmm_lock_elsewhere(allocation->device->adapter->memory,
+					      &allocation->body->memory,
+					      flags | read_only_of(allocation), arena, pointer_out);
+	else if (NT_SUCCESS(status))
 		status = vidmm_lock_anywhere(allocation->device->adapter->memory,
 					     &allocation->body->memory, flags, pointer_out);
 	if (NT_SUCCESS(status) && !allocation_count_lock(allocation)) {
 		(void)!allocation_unlock_end(allocation);
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-				"is being destroyed");
+		status = invalid(RULE_API_HANDLE, "hAllocation", "is being destroyed");
 	}
 	return status;
 }

@@ -84,7 +84,7 @@ const char *context_books_validate(struct context_books *books)
 	return wrong;
 }
 
-static struct rb_node *find_locked(const struct rb_tree *tree, uint64_t value)
+static struct rb_node *tree_find(const struct rb_tree *tree, uint64_t value)
 {
 	struct rb_node *node = tree->root;
 
@@ -93,7 +93,7 @@ static struct rb_node *find_locked(const struct rb_tree *tree, uint64_t value)
 	return node;
 }
 
-static void insert_locked(struct rb_tree *tree, struct rb_node *node, uint64_t value)
+static void tree_insert(struct rb_tree *tree, struct rb_node *node, uint64_t value)
 {
 	struct rb_node *parent = NULL;
 	bool is_left = false;
@@ -129,7 +129,7 @@ void context_memory_begin(struct context_memory *memory, struct dxg_device *devi
 	vidmm_work_set_init(&memory->set, &device->memory, queue);
 	list_init(&memory->allocations);
 	lock_acquire(&books_of(memory)->lock);
-	insert_locked(&books_of(memory)->owners, &memory->known, (uintptr_t)kernel_handle);
+	tree_insert(&books_of(memory)->owners, &memory->known, (uintptr_t)kernel_handle);
 	lock_release(&books_of(memory)->lock);
 }
 
@@ -137,11 +137,9 @@ void context_memory_for_each(struct context_memory *memory,
 			     void (*visit)(void *context, struct vidmm_allocation *allocation),
 			     void *context)
 {
-	struct list *link;
-
 	lock_acquire(&books_of(memory)->lock);
-	list_for_each (link, &memory->allocations)
-		visit(context, &container_of(link, struct context_allocation, owner_link)->memory);
+	list_each (struct context_allocation, each, &memory->allocations, owner_link)
+		visit(context, &each->memory);
 	lock_release(&books_of(memory)->lock);
 }
 
@@ -153,7 +151,7 @@ static struct context_memory *owner_enter(struct dxg_adapter *adapter,
 	struct context_memory *owner = NULL;
 
 	lock_acquire(&adapter->books.lock);
-	struct rb_node *node = find_locked(&adapter->books.owners, (uintptr_t)name);
+	struct rb_node *node = tree_find(&adapter->books.owners, (uintptr_t)name);
 	if (node)
 		owner = container_of(node, struct context_memory, known);
 	if (owner && (owner->device != desc->kernel_device ||
@@ -181,7 +179,7 @@ static struct context_allocation *allocation_enter(struct dxg_adapter *adapter, 
 	struct context_allocation *found = NULL;
 
 	lock_acquire(&adapter->books.lock);
-	struct rb_node *node = find_locked(&adapter->books.allocations, (uintptr_t)handle);
+	struct rb_node *node = tree_find(&adapter->books.allocations, (uintptr_t)handle);
 	if (node) {
 		found = container_of(node, struct context_allocation, known);
 		found->uses++;
@@ -305,7 +303,6 @@ static uint32_t await_unmapped(void *subject, struct sched_wait *waits)
 {
 	struct context_allocation *allocation = subject;
 
-	(void)waits;
 	allocation->drop.done = unmapped;
 	return allocation->mapped &&
 	       !address_space_drop(allocation->owner->device->process_adapter->addresses,
@@ -321,7 +318,6 @@ static uint32_t await_departed(void *subject, struct sched_wait *waits)
 {
 	struct context_allocation *allocation = subject;
 
-	(void)waits;
 	vidmm_work_set_remove(&allocation->owner->set, &allocation->member);
 	vidmm_allocation_retire(&allocation->memory);
 	allocation->departure.done = departed;
@@ -496,7 +492,7 @@ static void *publish(struct context_allocation *allocation)
 
 	lock_acquire(&books->lock);
 	list_push_back(&allocation->owner->allocations, &allocation->owner_link);
-	insert_locked(&books->allocations, &allocation->known, handle);
+	tree_insert(&books->allocations, &allocation->known, handle);
 	lock_release(&books->lock);
 	return (void *)(uintptr_t)handle;
 }
@@ -510,8 +506,7 @@ static NTSTATUS create_for(struct context_memory *owner,
 		return status;
 	struct context_allocation *allocation = mem_zalloc(sizeof(*allocation));
 	if (!allocation)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a context allocation");
+		return refuse_no_memory("no memory for a context allocation");
 	allocation->owner = owner;
 	allocation->adapter = owner->device->adapter;
 	ending_init(&allocation->ending, &allocation_ending, allocation);
@@ -643,7 +638,7 @@ static NTSTATUS serve_destroy(void *listener, void *handle, bool may_wait)
 	bool waits = can_wait(adapter, may_wait);
 
 	lock_acquire(&adapter->books.lock);
-	struct rb_node *node = find_locked(&adapter->books.allocations, (uintptr_t)handle);
+	struct rb_node *node = tree_find(&adapter->books.allocations, (uintptr_t)handle);
 	if (node) {
 		allocation = container_of(node, struct context_allocation, known);
 		forget_locked(allocation);
@@ -668,7 +663,7 @@ static NTSTATUS serve_hit(void *listener, void *kernel_context, bool is_collater
 	struct context_memory *owner = NULL;
 
 	lock_acquire(&adapter->books.lock);
-	struct rb_node *node = find_locked(&adapter->books.owners, (uintptr_t)kernel_context);
+	struct rb_node *node = tree_find(&adapter->books.owners, (uintptr_t)kernel_context);
 	if (node)
 		owner = container_of(node, struct context_memory, known);
 	if (owner && (!owner->is_context || owner->queue)) /* it has no hardware queues */

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gpu_addresses.c - see gpu_addresses.h.
- */
 #include "base/refusal.h"
 #include "miniport/work.h"
 #include "object/memory/gpu_addresses.h"
@@ -82,10 +79,8 @@ void gpu_addresses_destroy(struct process_adapter *process_adapter)
 
 NTSTATUS gpu_addresses_hold(struct process_adapter *process_adapter)
 {
-	NTSTATUS status;
-
 	vidmm_tables_hold(&process_adapter->memory);
-	status = vidmm_tables_await(&process_adapter->memory, NULL, 0);
+	NTSTATUS status = vidmm_tables_await(&process_adapter->memory, NULL, 0);
 	if (!NT_SUCCESS(status))
 		vidmm_tables_release(&process_adapter->memory);
 	return status;
@@ -113,13 +108,8 @@ void gpu_addresses_open_to_driver(struct process_adapter *process_adapter, bool 
 static struct process_adapter *find_introduced_locked(struct context_books *books,
 						      const void *kernel_process)
 {
-	struct list *link;
-
 	lock_assert_held(&books->lock);
-	list_for_each (link, &books->introduced) {
-		struct process_adapter *process_adapter =
-			container_of(link, struct process_adapter, introduced);
-
+	list_each (struct process_adapter, process_adapter, &books->introduced, introduced) {
 		if (process_adapter == kernel_process)
 			return process_adapter;
 	}
@@ -145,14 +135,14 @@ NTSTATUS gpu_addresses_serve_reserve(void *listener, const struct miniport_reser
 				     uint64_t *address_out)
 {
 	struct dxg_adapter *adapter = listener;
-	struct process_adapter *process_adapter;
 	NTSTATUS status;
 
 	if (reservation->is_for_kernel)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_DRIVER, "hDxgkProcess",
 			      "is the system process, whose addresses are the kernel's alone");
 	lock_acquire(&adapter->books.lock);
-	process_adapter = find_introduced_locked(&adapter->books, reservation->kernel_process);
+	struct process_adapter *process_adapter =
+		find_introduced_locked(&adapter->books, reservation->kernel_process);
 	if (!process_adapter)
 		status = refuse(STATUS_INVALID_HANDLE, RULE_DDI_CALLBACK_ARGUMENT, "hDxgkProcess",
 				"is not a process that is being made");
@@ -187,13 +177,9 @@ struct address_space *gpu_addresses_find(struct dxg_process *process,
 					 const struct dxg_adapter *adapter)
 {
 	struct address_space *space = NULL;
-	struct list *link;
 
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->adapters) {
-		const struct process_adapter *process_adapter =
-			container_of(link, struct process_adapter, link);
-
+	list_each (const struct process_adapter, process_adapter, &process->adapters, link) {
 		if (process_adapter->adapter == adapter &&
 		    process_adapter->driver_knows == PROCESS_KNOWN)
 			space = process_adapter->addresses;
@@ -380,8 +366,8 @@ NTSTATUS allocation_addresses(struct dxg_allocation *allocation, struct space_me
 		memory = begin_opening(allocation, memory);
 	}
 	if (memory == &ended_addresses)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hAllocation",
-			      "0x%08x was destroyed during the call", allocation->object.handle);
+		return invalid(RULE_API_HANDLE, "hAllocation",
+			       "0x%08x was destroyed during the call", allocation->object.handle);
 	*memory_out = memory;
 	return STATUS_SUCCESS;
 }

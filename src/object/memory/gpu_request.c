@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gpu_request.c - see gpu_request.h.
- */
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/memory/gpu_request.h"
@@ -30,8 +27,7 @@ static NTSTATUS operation_create(struct dxg_paging_queue *queue,
 			      queue->device->adapter->id);
 	*operation_out = mem_zalloc(sizeof(**operation_out));
 	if (!*operation_out)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for an operation of a paging queue");
+		return refuse_no_memory("no memory for an operation of a paging queue");
 	paging_operation_init(*operation_out, queue, operation_free);
 	return STATUS_SUCCESS;
 }

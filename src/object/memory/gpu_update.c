@@ -49,10 +49,8 @@ static void update_done(void *context, NTSTATUS status)
 /* Off the list of those that wait; false: it was not on it any more. */
 static bool stop_waiting(struct gpu_update *update)
 {
-	bool was_waiting;
-
 	lock_acquire(&update->process_adapter->updates_lock);
-	was_waiting = list_is_linked(&update->link);
+	bool was_waiting = list_is_linked(&update->link);
 	list_remove(&update->link);
 	lock_release(&update->process_adapter->updates_lock);
 	return was_waiting;
@@ -108,8 +106,7 @@ static NTSTATUS update_create(struct dxg_context *context, const struct gpu_upda
 	if (update)
 		update->keep = vidmm_keep_create(&device->memory, list->bindings, list->count);
 	if (!update || !update->keep)
-		status = refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-				"no memory for an update of GPU addresses");
+		status = refuse_no_memory("no memory for an update of GPU addresses");
 	else
 		status = companion_use(context, &update->stream);
 	if (!NT_SUCCESS(status)) {
@@ -221,10 +218,8 @@ uint32_t gpu_update_count(const struct dxg_context *context)
 void gpu_update_for_each_body(struct process_adapter *process_adapter,
 			      void (*look)(void *context, struct sync_body *body), void *context)
 {
-	struct list *link;
-
 	lock_acquire(&process_adapter->updates_lock);
-	list_for_each (link, &process_adapter->updates)
-		look(context, container_of(link, struct gpu_update, link)->body);
+	list_each (struct gpu_update, each, &process_adapter->updates, link)
+		look(context, each->body);
 	lock_release(&process_adapter->updates_lock);
 }

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory_sizes.c - see memory_sizes.h.
- */
 #include "base/checked.h"
 #include "object/memory/memory_sizes.h"
 

@@ -1,31 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * paging_queue.c - see paging_queue.h.
- */
 #include <assert.h>
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "object/ending/endings.h"
 #include "object/memory/paging_queue.h"
 #include "trace/trace.h"
 
-static struct dxg_paging_queue *queue_of_object(struct object *object)
+/* ---- its stages (endings.h) ---- */
+
+static void await_operations(struct dxg_paging_queue *queue)
 {
-	return object_cast(object, &paging_queue_class, struct dxg_paging_queue, object);
+	atomic_store(&queue->is_ending, true);
+	notice_give(&queue->ending);
+	lock_acquire(&queue->lock);
+	while (queue->held > 0)
+		notice_wait_relock(&queue->emptied, &queue->lock);
+	lock_release(&queue->lock);
 }
 
-/* No call and no operation has it any more. */
-static void paging_queue_finish(struct object *object)
+static void end_fence(struct dxg_paging_queue *queue)
 {
-	struct dxg_paging_queue *queue = queue_of_object(object);
+	(void)!sync_object_destroy(queue->fence);
+}
+
+static void end_handle(struct dxg_paging_queue *subject)
+{
+	ENDING_OF_PAGING_QUEUE_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
+}
+
+static void give_back(struct dxg_paging_queue *queue)
+{
 	struct dxg_device *device = queue->device;
 
 	assert(list_is_empty(&queue->operations));
-	trace_paging_queue_destroy(device->process->id, object->handle);
+	trace_paging_queue_destroy(device->process->id, queue->object.handle);
 	share_put(&queue->body->share);
 	lock_finish(&queue->lock);
 	mem_free(queue);
 	object_put(&device->object);
+}
+
+static void paging_queue_finish(struct object *object)
+{
+	struct dxg_paging_queue *subject = object_as(paging_queue, object);
+
+	ENDING_OF_PAGING_QUEUE(ENDING_CALL)
 }
 
 const struct object_class paging_queue_class = { "a paging queue", paging_queue_finish };
@@ -38,8 +59,7 @@ NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 	struct dxg_paging_queue *queue = mem_zalloc(sizeof(*queue));
 
 	if (!queue)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a paging queue");
+		return refuse_no_memory("no memory for a paging queue");
 	NTSTATUS status =
 		object_init(&queue->object, &paging_queue_class, &device->process->handles);
 	if (!NT_SUCCESS(status)) {
@@ -59,8 +79,7 @@ NTSTATUS paging_queue_create(struct dxg_device *device, int32_t priority,
 				  queue->fence->object.handle);
 	status = device_join(device, &device->paging_queues, &queue->owned);
 	if (!NT_SUCCESS(status)) {
-		(void)!sync_object_destroy(queue->fence);
-		object_put(&queue->object);
+		end_handle(queue);
 		return status;
 	}
 	*queue_out = queue;
@@ -76,31 +95,18 @@ free_queue:
 
 /* ---- destroy ---- */
 
-static void wait_until_empty(struct dxg_paging_queue *queue)
-{
-	lock_acquire(&queue->lock);
-	while (queue->held > 0)
-		notice_wait_relock(&queue->emptied, &queue->lock);
-	lock_release(&queue->lock);
-}
-
 bool paging_queue_destroy(struct dxg_paging_queue *queue)
 {
 	if (!object_retire(&queue->object))
 		return false;
 	owned_leave(&queue->device->lock, &queue->owned);
-	atomic_store(&queue->is_ending, true);
-	notice_give(&queue->ending);
-	wait_until_empty(queue);
-	(void)!sync_object_destroy(queue->fence);
-	object_put(&queue->object);
+	end_handle(queue);
 	return true;
 }
 
 static bool destroy_owned(struct object *object)
 {
-	return paging_queue_destroy(
-		object_cast(object, &paging_queue_class, struct dxg_paging_queue, object));
+	return paging_queue_destroy(object_as(paging_queue, object));
 }
 
 void paging_queue_destroy_all(struct dxg_device *device)
@@ -157,13 +163,9 @@ static uint64_t take_over_locked(struct dxg_paging_queue *queue, struct list *ov
 
 static uint32_t free_over(struct list *over)
 {
-	struct list *link;
 	uint32_t count = 0;
 
-	while ((link = list_pop_front(over)) != NULL) {
-		struct paging_operation *operation =
-			container_of(link, struct paging_operation, link);
-
+	list_drain (struct paging_operation, operation, over, link) {
 		operation->free(operation);
 		count++;
 	}

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * residency.c - see residency.h.
- */
 #include "base/mem.h"
 #include "base/notice.h"
 #include "base/refusal.h"
@@ -54,8 +51,7 @@ static struct move *move_create(struct dxg_paging_queue *queue)
 	struct move *move = mem_zalloc(sizeof(*move));
 
 	if (!move) {
-		refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		       "no memory for an operation of a paging queue");
+		refuse_no_memory("no memory for an operation of a paging queue");
 		return NULL;
 	}
 	paging_operation_init(&move->operation, queue, move_free);
@@ -120,12 +116,11 @@ void residency_had_to_succeed(struct dxg_paging_queue *queue)
 /* ---- offer ---- */
 
 /* What this call offered is taken back. */
-static void offer_undo(struct dxg_device *device, const struct residency_offer *offer,
-		       uint32_t count)
+static void offer_undo(const struct residency_offer *offer, uint32_t count)
 {
 	while (count-- > 0) {
 		if (!offer->notes[count].was_offered)
-			vidmm_unoffer(&device->memory, offer->bindings[count]);
+			vidmm_unoffer(offer->bindings[count]);
 	}
 }
 
@@ -133,9 +128,9 @@ static RARE NTSTATUS offer_refuse(const struct residency_offer *offer, uint32_t 
 				  const char *obstacle)
 {
 	/* Another thread may have unlocked it since. */
-	return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_OFFER_IN_USE, offer->list_name,
-			   offer->element_of ? offer->element_of[index] : index,
-			   "is %s and cannot be offered", obstacle ? obstacle : "in use");
+	return invalid_item(RULE_MM_OFFER_IN_USE, offer->list_name,
+			    offer->element_of ? offer->element_of[index] : index,
+			    "is %s and cannot be offered", obstacle ? obstacle : "in use");
 }
 
 static NTSTATUS offer_alone(const struct residency_offer *offer)
@@ -163,7 +158,7 @@ static NTSTATUS offer_list(struct dxg_device *device, const struct residency_off
 		done++;
 	}
 	if (!NT_SUCCESS(status))
-		offer_undo(device, offer, done);
+		offer_undo(offer, done);
 	if (done > 0)
 		vidmm_offer_let_go(offer->bindings, offer->notes, done, offer->is_immediate);
 	/* Another thread locked it in between. */
@@ -196,14 +191,12 @@ NTSTATUS residency_reclaim(struct dxg_paging_queue *queue, struct vidmm_binding 
 			   uint32_t count, enum vidmm_reclaim_result results[],
 			   uint64_t *fence_value_out)
 {
-	struct move *move;
-
 	*fence_value_out = 0;
 	if (count == 0)
 		return STATUS_SUCCESS;
 	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
-	move = move_create(queue);
+	struct move *move = move_create(queue);
 	if (!move)
 		return STATUS_NO_MEMORY;
 	NTSTATUS status = vidmm_reclaim_bindings(&queue->device->memory, bindings, count, results,
@@ -214,11 +207,9 @@ NTSTATUS residency_reclaim(struct dxg_paging_queue *queue, struct vidmm_binding 
 NTSTATUS residency_reclaim_now(struct dxg_device *device, struct vidmm_binding *const bindings[],
 			       uint32_t count, enum vidmm_reclaim_result results[])
 {
-	NTSTATUS status;
-
 	if (count == 0)
 		return STATUS_SUCCESS;
-	status = vidmm_reclaim_now(&device->memory, bindings, count, results);
+	NTSTATUS status = vidmm_reclaim_now(&device->memory, bindings, count, results);
 	if (status == STATUS_DEVICE_REMOVED)
 		device_lose(device, DEVICE_OUT_OF_MEMORY, NULL);
 	/* Lost while this waited, it may have got nothing back. */
@@ -253,8 +244,8 @@ static NTSTATUS check_segments(const struct miniport_info *info,
 	uint32_t set = properties->supported_segments;
 
 	if (properties->sets_supported_segments && (set == 0 || (set & ~all) != 0))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "SupportedSegmentSet",
-			      "is 0x%x, and the segments are 0x%x", set, all);
+		return invalid(RULE_API_VALUE, "SupportedSegmentSet",
+			       "is 0x%x, and the segments are 0x%x", set, all);
 	return STATUS_SUCCESS;
 }
 

@@ -2,17 +2,19 @@
 /*
  * resource.c - see resource.h. How a resource ends is in destruction.c.
  */
-#include <string.h>
-
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/ending/destruction.h"
+#include "object/memory/kept_bytes.h"
 #include "object/memory/resource.h"
+#include "object/owner/process.h"
 
 static void resource_body_free(struct resource_body *body)
 {
-	mem_free(body->runtime_data);
-	mem_free(body->private_data);
+	machine_bank_destroy(body->bank);
+	kept_bytes_free(body->runtime_data);
+	kept_bytes_free(body->private_data);
 	mem_free(body);
 }
 
@@ -27,23 +29,13 @@ static void resource_body_finish(struct share *share)
 	resource_body_free(body);
 }
 
-static bool copy_data(void **copy_out, const void *data, uint32_t size_bytes)
-{
-	if (size_bytes == 0)
-		return true;
-	*copy_out = mem_alloc(size_bytes);
-	if (!*copy_out)
-		return false;
-	memcpy(*copy_out, data, size_bytes);
-	return true;
-}
-
-NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *adapter,
+NTSTATUS resource_body_create(struct dxg_process *process, struct dxg_adapter *adapter,
 			      enum share_scheme scheme, const void *runtime_data,
 			      uint32_t runtime_bytes, const void *private_data,
 			      uint32_t private_bytes, struct resource_body **body_out)
 {
 	struct resource_body *body = mem_zalloc(sizeof(*body));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!body)
 		goto no_memory;
@@ -53,11 +45,15 @@ NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *ad
 	body->private_bytes = private_bytes;
 	lock_init(&body->lock, LOCK_RANK_ALLOCATION, "resource");
 	list_init(&body->bodies);
-	if (!copy_data(&body->runtime_data, runtime_data, runtime_bytes) ||
-	    !copy_data(&body->private_data, private_data, private_bytes))
+	status = kept_bytes_copy(process->ledger, runtime_data, runtime_bytes, &body->runtime_data);
+	if (NT_SUCCESS(status))
+		status = kept_bytes_copy(process->ledger, private_data, private_bytes,
+					 &body->private_data);
+	if (!NT_SUCCESS(status))
 		goto free_body;
-	if (!NT_SUCCESS(share_init(&body->share, shares, SHARE_RESOURCE, scheme, adapter,
-				   resource_body_finish)))
+	status = share_init(&body->share, process->shares, process->identity.user, SHARE_RESOURCE,
+			    scheme, adapter, resource_body_finish);
+	if (!NT_SUCCESS(status))
 		goto free_body;
 	*body_out = body;
 	return STATUS_SUCCESS;
@@ -65,21 +61,27 @@ NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *ad
 free_body:
 	resource_body_free(body);
 no_memory:
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a resource");
+	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a resource");
+}
+
+NTSTATUS resource_body_make_bank(struct resource_body *body)
+{
+	NTSTATUS status = process_make_bank(true, &body->bank);
+
+	body->account =
+		(struct vidmm_account){ .parent = &body->adapter->account, .bank = body->bank };
+	return status;
 }
 
 void resource_body_abandon(struct resource_body *body)
 {
-	if (!body)
-		return;
 	share_abandon(&body->share);
 	resource_body_free(body);
 }
 
 static void resource_finish(struct object *object)
 {
-	struct dxg_resource *resource =
-		object_cast(object, &resource_class, struct dxg_resource, object);
+	struct dxg_resource *resource = object_as(resource, object);
 
 	share_put(&resource->body->share);
 	object_put(&resource->device->object);
@@ -88,8 +90,7 @@ static void resource_finish(struct object *object)
 
 static struct share *resource_share(struct object *object, uint32_t *withheld_out)
 {
-	struct dxg_resource *resource =
-		object_cast(object, &resource_class, struct dxg_resource, object);
+	struct dxg_resource *resource = object_as(resource, object);
 
 	*withheld_out = resource->is_read_only ? SHARE_RIGHT_WRITE : 0;
 	return &resource->body->share;
@@ -101,12 +102,13 @@ NTSTATUS resource_create(struct dxg_device *device, struct resource_body *body,
 			 struct dxg_resource **resource_out)
 {
 	struct dxg_resource *resource = mem_zalloc(sizeof(*resource));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
-	if (!resource || !NT_SUCCESS(object_init(&resource->object, &resource_class,
-						 &device->process->handles))) {
+	if (resource)
+		status = object_init(&resource->object, &resource_class, &device->process->handles);
+	if (!NT_SUCCESS(status)) {
 		mem_free(resource);
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a resource handle");
+		return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a resource handle");
 	}
 	resource->device = device;
 	resource->body = body;

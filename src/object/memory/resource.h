@@ -17,6 +17,7 @@
 #include "object/owner/device.h"
 #include "object/ending/hold.h"
 #include "object/memory/share.h"
+#include "vidmm/account.h"
 
 /*
  * What is shared keeps its memory until the last opening and the last NT handle are gone, so a
@@ -41,6 +42,10 @@ struct resource_body {
 	void *driver_resource;
 	struct hold_count holds;
 
+	/* Of one that processes elsewhere may open: memory that is in a file of its own. */
+	struct machine_bank *bank; /* NULL: its memory is where the adapter's is */
+	struct vidmm_account account;
+
 	struct lock lock;   /* LOCK_RANK_ALLOCATION */
 	struct list bodies; /* allocation_body.resource_link, in order of creation */
 	uint32_t body_count;
@@ -61,10 +66,13 @@ struct dxg_resource {
 extern const struct object_class resource_class;
 
 /* A body with one opening, not yet known to the driver. */
-MUST_CHECK NTSTATUS resource_body_create(struct share_space *shares, struct dxg_adapter *adapter,
+MUST_CHECK NTSTATUS resource_body_create(struct dxg_process *process, struct dxg_adapter *adapter,
 					 enum share_scheme scheme, const void *runtime_data,
 					 uint32_t runtime_bytes, const void *private_data,
 					 uint32_t private_bytes, struct resource_body **body_out);
+
+/* Others may open it: its memory is nobody's but its own. Before it has any. Refused. */
+MUST_CHECK NTSTATUS resource_body_make_bank(struct resource_body *body);
 
 /* Frees what was never finished. Accepts NULL. */
 void resource_body_abandon(struct resource_body *body);

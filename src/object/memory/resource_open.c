@@ -24,9 +24,9 @@ struct opening {
 	struct miniport_opening driver_opening;
 };
 
-static NTSTATUS no_memory(void)
+static NTSTATUS no_room(NTSTATUS status)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory to open a resource");
+	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory to open a resource");
 }
 
 void resource_measure(struct resource_body *body, struct resource_sizes *sizes_out)
@@ -35,13 +35,11 @@ void resource_measure(struct resource_body *body, struct resource_sizes *sizes_o
 		.runtime_bytes = body->runtime_bytes,
 		.private_bytes = body->private_bytes,
 	};
-	struct list *link;
 
 	lock_acquire(&body->lock);
-	list_for_each (link, &body->bodies) {
+	list_each (struct allocation_body, each, &body->bodies, resource_link) {
 		sizes.allocation_count++;
-		sizes.total_private_bytes +=
-			container_of(link, struct allocation_body, resource_link)->private_bytes;
+		sizes.total_private_bytes += each->private_bytes;
 	}
 	lock_release(&body->lock);
 	*sizes_out = sizes;
@@ -53,11 +51,14 @@ static NTSTATUS build_allocation(struct opening *opening, struct allocation_body
 {
 	struct dxg_device *device = opening->device;
 	struct dxg_allocation *allocation = mem_zalloc(sizeof(*allocation));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
-	if (!allocation || !NT_SUCCESS(object_init(&allocation->object, &allocation_class,
-						   &device->process->handles))) {
+	if (allocation)
+		status = object_init(&allocation->object, &allocation_class,
+				     &device->process->handles);
+	if (!NT_SUCCESS(status)) {
 		mem_free(allocation);
-		return no_memory();
+		return no_room(status);
 	}
 	allocation->device = device;
 	allocation->resource = opening->resource;
@@ -86,22 +87,19 @@ static void free_objects(struct opening *opening)
 		(void)is_last;
 		object_put(&allocation->object);
 	}
-	if (opening->resource)
-		object_put(&opening->resource->object);
+	object_put(&opening->resource->object);
 }
 
 static NTSTATUS build_objects(struct opening *opening)
 {
 	struct resource_body *body = opening->request->body;
-	struct list *link;
 	NTSTATUS status = resource_create(opening->device, body, &opening->resource);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	opening->resource->is_read_only = opening->request->is_read_only;
-	list_for_each (link, &body->bodies) {
-		status = build_allocation(
-			opening, container_of(link, struct allocation_body, resource_link));
+	list_each (struct allocation_body, each, &body->bodies, resource_link) {
+		status = build_allocation(opening, each);
 		if (!NT_SUCCESS(status))
 			break;
 	}
@@ -229,13 +227,14 @@ NTSTATUS resource_open(struct resource_open_request *request)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (!share_open(&request->body->share))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hGlobalShare",
-			      "names a resource that was closed everywhere");
+		return invalid(RULE_API_HANDLE, "hGlobalShare",
+			       "names a resource that was closed everywhere");
 	opening.allocations = mem_zalloc_array(request->count, sizeof(*opening.allocations));
 	opening.bindings = mem_zalloc_array(request->count, sizeof(*opening.bindings));
 	opening.room = mem_zalloc_array(request->count, sizeof(*opening.room));
-	status = opening.allocations && opening.bindings && opening.room ? open_objects(&opening)
-									 : no_memory();
+	status = opening.allocations && opening.bindings && opening.room
+			 ? open_objects(&opening)
+			 : no_room(STATUS_NO_MEMORY);
 	mem_free(opening.allocations);
 	mem_free(opening.bindings);
 	mem_free(opening.room);

@@ -50,14 +50,17 @@ struct share_bundle {
 	struct share *shares[SHARE_SET_MAX]; /* with references */
 	uint32_t withheld[SHARE_SET_MAX];    /* rights that nobody gets through it */
 	char *name;                          /* folded; NULL: none */
+	uint32_t user;                       /* among whose names it is */
+	struct quota_ledger *ledger;         /* which has the name; with a reference, or NULL */
 };
 
 struct share_descriptor {
 	struct list link; /* share_space.descriptors */
 	uint64_t id;
 	struct share_bundle *bundle;
-	uint32_t rights;         /* to the first of the bundle */
-	struct own_fd write_end; /* of the pipe */
+	uint32_t rights;             /* to the first of the bundle */
+	struct quota_ledger *ledger; /* which has it; with a reference, or NULL */
+	struct own_fd write_end;     /* of the pipe */
 };
 
 /* ---- the base of a body ---- */
@@ -80,12 +83,13 @@ static const struct object_class global_classes[SHARE_KIND_COUNT] = {
 	[SHARE_SYNC_OBJECT] = { .name = "a shared sync object", .destroy = global_destroy },
 };
 
-NTSTATUS share_init(struct share *share, struct share_space *space, enum share_kind kind,
-		    enum share_scheme scheme, struct dxg_adapter *adapter,
+NTSTATUS share_init(struct share *share, struct share_space *space, uint32_t user,
+		    enum share_kind kind, enum share_scheme scheme, struct dxg_adapter *adapter,
 		    void (*destroy)(struct share *share))
 {
 	*share = (struct share){
 		.space = space,
+		.user = user,
 		.adapter = adapter,
 		.kind = kind,
 		.scheme = scheme,
@@ -95,8 +99,7 @@ NTSTATUS share_init(struct share *share, struct share_space *space, enum share_k
 	atomic_init(&share->openings, 1);
 	if (scheme == SHARE_GLOBAL &&
 	    !NT_SUCCESS(object_init(&share->global, &global_classes[kind], &space->globals)))
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a global handle");
+		return refuse_no_memory("no memory for a global handle");
 	return STATUS_SUCCESS;
 }
 
@@ -158,30 +161,32 @@ void share_close(struct share *share)
 	share_put(share);
 }
 
-NTSTATUS share_find_global(struct share_space *space, uint32_t handle, enum share_kind kind,
-			   const char *argument, struct share **share_out)
+NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t handle,
+			   enum share_kind kind, const char *argument, struct share **share_out)
 {
 	const struct object_class *wanted = &global_classes[kind];
 	const struct object_class *found = NULL;
 	struct object *object = NULL;
+	bool is_alive = false;
 
-	switch (handle_find(&space->globals, handle, wanted, &object, &found)) {
-	case HANDLE_OTHER_KIND:
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, argument,
-			      "0x%08x is %s, not %s", handle, found->name, wanted->name);
-	case HANDLE_FOUND:
-		*share_out = share_of_global(object);
-		bool is_alive = refcount_get_unless_zero(&(*share_out)->refs);
+	/* Of whatever kind: of another user's not even that is told. */
+	if (handle_find(&space->globals, handle, NULL, &object, &found) == HANDLE_FOUND) {
+		struct share *share = share_of_global(object);
+		bool is_ours = share->user == user;
+
+		found = is_ours ? object->class : NULL;
+		is_alive = found == wanted && refcount_get_unless_zero(&share->refs);
 		object_put(object);
-		if (is_alive)
-			return STATUS_SUCCESS;
-		break;
-	case HANDLE_UNKNOWN:
-		break;
+		*share_out = share;
 	}
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, argument,
-		      "0x%08x is not the global handle of %s: %s", handle, wanted->name,
-		      handle_past_words(handle_past(&space->globals, handle)));
+	if (is_alive)
+		return STATUS_SUCCESS;
+	if (found && found != wanted)
+		return invalid(RULE_API_HANDLE_KIND, argument, "0x%08x is %s, not %s", handle,
+			       found->name, wanted->name);
+	return invalid(RULE_API_HANDLE, argument, "0x%08x is not the global handle of %s: %s",
+		       handle, wanted->name,
+		       handle_past_words(handle_past(&space->globals, handle)));
 }
 
 /* ---- descriptors and bundles ---- */
@@ -190,8 +195,7 @@ NTSTATUS share_space_init(struct share_space *space)
 {
 	*space = (struct share_space){ .watch_fd = -1 };
 	if (!NT_SUCCESS(handle_table_init(&space->globals, HANDLE_TAG_GLOBAL)))
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for the table of global handles");
+		return refuse_no_memory("no memory for the table of global handles");
 	lock_init(&space->lock, LOCK_RANK_SHARE, "shared objects");
 	list_init(&space->descriptors);
 	list_init(&space->bundles);
@@ -201,12 +205,8 @@ NTSTATUS share_space_init(struct share_space *space)
 /* One of whose pipe we still have our end; NULL: of none. */
 static struct share_descriptor *find_watched_locked(struct share_space *space)
 {
-	struct list *link;
-
 	lock_assert_held(&space->lock);
-	list_for_each (link, &space->descriptors) {
-		struct share_descriptor *descriptor =
-			container_of(link, struct share_descriptor, link);
+	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
 		if (own_fd_is_ours(&descriptor->write_end))
 			return descriptor;
 	}
@@ -237,6 +237,8 @@ static void descriptor_destroy_locked(struct share_space *space,
 		space->watch_fd = -1;
 	}
 	trace_nt_handle_destroy(descriptor->id);
+	quota_give(descriptor->ledger, QUOTA_NT_HANDLES, 1);
+	quota_put(descriptor->ledger);
 	mem_free(descriptor);
 	atomic_fetch_sub_explicit(&space->descriptor_count, 1, memory_order_relaxed);
 	if (--bundle->descriptors == 0) {
@@ -245,17 +247,22 @@ static void descriptor_destroy_locked(struct share_space *space,
 	}
 }
 
+/* Its shares are put, or were never its own. */
+static void bundle_free(struct share_bundle *bundle)
+{
+	quota_give(bundle->ledger, QUOTA_NAMES, bundle->ledger ? 1 : 0);
+	quota_put(bundle->ledger);
+	mem_free(bundle->name);
+	mem_free(bundle);
+}
+
 /* Without a lock: these may be the last references. */
 static void end_bundles(struct list *ending)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(ending)) != NULL) {
-		struct share_bundle *bundle = container_of(link, struct share_bundle, link);
+	list_drain (struct share_bundle, bundle, ending, link) {
 		while (bundle->count > 0)
 			share_put(bundle->shares[--bundle->count]);
-		mem_free(bundle->name);
-		mem_free(bundle);
+		bundle_free(bundle);
 	}
 }
 
@@ -279,12 +286,8 @@ void share_space_finish(struct share_space *space)
 
 static struct share_descriptor *find_id_locked(struct share_space *space, uint64_t id)
 {
-	struct list *link;
-
 	lock_assert_held(&space->lock);
-	list_for_each (link, &space->descriptors) {
-		struct share_descriptor *descriptor =
-			container_of(link, struct share_descriptor, link);
+	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
 		if (descriptor->id == id)
 			return descriptor;
 	}
@@ -317,16 +320,13 @@ static bool is_watch_ours_locked(struct share_space *space)
 /* False with errno. */
 static bool make_watch_locked(struct share_space *space)
 {
-	struct list *link;
 	int made = epoll_create1(EPOLL_CLOEXEC);
 	int fd = made < 0 ? -1 : own_fd_lift(made);
 
 	lock_assert_held(&space->lock);
 	if (fd < 0)
 		return false;
-	list_for_each (link, &space->descriptors) {
-		struct share_descriptor *descriptor =
-			container_of(link, struct share_descriptor, link);
+	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
 		if (own_fd_is_ours(&descriptor->write_end) && !watch(fd, EPOLL_CTL_ADD, descriptor))
 			log_warn("NT handle %llu is not watched and ends with the program",
 				 (unsigned long long)descriptor->id);
@@ -436,14 +436,17 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 					 const struct share_nt_options *options,
 					 int *descriptor_out)
 {
-	struct share_descriptor *descriptor = mem_zalloc(sizeof(*descriptor));
-	NTSTATUS status = STATUS_SUCCESS;
+	NTSTATUS status = quota_take(options->ledger, QUOTA_NT_HANDLES, 1);
 	int read_end;
 
 	lock_assert_held(&space->lock);
-	if (!descriptor)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for an NT handle");
+	if (!NT_SUCCESS(status))
+		return status;
+	struct share_descriptor *descriptor = mem_zalloc(sizeof(*descriptor));
+	if (!descriptor) {
+		status = refuse_no_memory("no memory for an NT handle");
+		goto give_back;
+	}
 	if (!make_pipe(&read_end, &descriptor->write_end)) {
 		status = refuse_descriptors();
 		goto free_descriptor;
@@ -451,6 +454,7 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 	descriptor->id = space->last_descriptor + 1;
 	descriptor->bundle = bundle;
 	descriptor->rights = options->rights;
+	descriptor->ledger = options->ledger;
 	if (options->is_maximum)
 		descriptor->rights |= ~bundle->withheld[0];
 	if ((!is_watch_ours_locked(space) && !make_watch_locked(space)) ||
@@ -459,6 +463,7 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 		status = refuse_descriptors();
 		goto close_pipe;
 	}
+	(void)quota_get(options->ledger);
 	space->last_descriptor++;
 	bundle->descriptors++;
 	list_push_back(&space->descriptors, &descriptor->link);
@@ -473,6 +478,8 @@ close_pipe:
 	drop_unused_watch_locked(space);
 free_descriptor:
 	mem_free(descriptor);
+give_back:
+	quota_give(options->ledger, QUOTA_NT_HANDLES, 1);
 	return status;
 }
 
@@ -497,14 +504,12 @@ static char *name_fold(const char *name)
 	return folded;
 }
 
-static struct share_bundle *find_name_locked(struct share_space *space, const char *folded)
+static struct share_bundle *find_name_locked(struct share_space *space, uint32_t user,
+					     const char *folded)
 {
-	struct list *link;
-
 	lock_assert_held(&space->lock);
-	list_for_each (link, &space->bundles) {
-		struct share_bundle *bundle = container_of(link, struct share_bundle, link);
-		if (bundle->name && strcmp(bundle->name, folded) == 0)
+	list_each (struct share_bundle, bundle, &space->bundles, link) {
+		if (bundle->name && bundle->user == user && strcmp(bundle->name, folded) == 0)
 			return bundle;
 	}
 	return NULL;
@@ -523,14 +528,13 @@ static NTSTATUS check_set(struct share *const *shares, uint32_t count)
 			   shares[1]->kind == SHARE_KEYED_MUTEX &&
 			   shares[2]->kind == SHARE_SYNC_OBJECT;
 	if (!is_known)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_SHARE_SET, "ObjectHandleArray",
-			      "is not a resource, a sync object, or a resource, its keyed mutex "
-			      "and its sync object in that order");
+		return invalid(RULE_API_SHARE_SET, "ObjectHandleArray",
+			       "is not a resource, a sync object, or a resource, its keyed mutex "
+			       "and its sync object in that order");
 	for (uint32_t i = 0; i < count; i++) {
 		if (shares[i]->scheme != SHARE_NT)
-			return refuse_item(STATUS_INVALID_PARAMETER, RULE_API_SHARE_SCHEME,
-					   "ObjectHandleArray", i,
-					   "was not created with NtSecuritySharing");
+			return invalid_item(RULE_API_SHARE_SCHEME, "ObjectHandleArray", i,
+					    "was not created with NtSecuritySharing");
 	}
 	return STATUS_SUCCESS;
 }
@@ -550,19 +554,33 @@ static NTSTATUS check_rights(const struct share_bundle *bundle,
 						   : "write");
 }
 
-static struct share_bundle *bundle_create(struct share *const *shares, const uint32_t *withheld,
-					  uint32_t count, const char *name)
+/* Among the names of its user, and counted as one. */
+static NTSTATUS bundle_set_name(struct share_bundle *bundle, const struct share_nt_options *options)
+{
+	NTSTATUS status = quota_take(options->ledger, QUOTA_NAMES, 1);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	bundle->ledger = quota_get(options->ledger);
+	bundle->user = options->user;
+	bundle->name = name_fold(options->name);
+	return bundle->name ? STATUS_SUCCESS : refuse_no_memory("no memory for a name");
+}
+
+static NTSTATUS bundle_create(struct share *const *shares, const uint32_t *withheld, uint32_t count,
+			      const struct share_nt_options *options,
+			      struct share_bundle **bundle_out)
 {
 	struct share_bundle *bundle = mem_zalloc(sizeof(*bundle));
+	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!bundle)
-		return NULL;
-	if (name) {
-		bundle->name = name_fold(name);
-		if (!bundle->name) {
-			mem_free(bundle);
-			return NULL;
-		}
+		return refuse_no_memory("no memory for a shared object");
+	if (options->name)
+		status = bundle_set_name(bundle, options);
+	if (!NT_SUCCESS(status)) {
+		bundle_free(bundle);
+		return status;
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		share_get(shares[i]);
@@ -571,28 +589,31 @@ static struct share_bundle *bundle_create(struct share *const *shares, const uin
 	}
 	bundle->count = count;
 	list_init(&bundle->link);
-	return bundle;
+	*bundle_out = bundle;
+	return STATUS_SUCCESS;
 }
 
 NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
 			 const uint32_t *withheld, uint32_t count,
 			 const struct share_nt_options *options, int *descriptor_out)
 {
+	struct share_bundle *bundle = NULL;
 	NTSTATUS status = check_set(shares, count);
 	struct list ending;
 
+	/* What nobody has any more counts for no quota. */
+	share_sweep(space);
+	if (NT_SUCCESS(status))
+		status = bundle_create(shares, withheld, count, options, &bundle);
 	if (!NT_SUCCESS(status))
 		return status;
-	struct share_bundle *bundle = bundle_create(shares, withheld, count, options->name);
-	if (!bundle)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a shared object");
 
 	list_init(&ending);
 	lock_acquire(&space->lock);
 	sweep_locked(space, &ending);
 	status = check_rights(bundle, options, "DesiredAccess");
-	if (NT_SUCCESS(status) && bundle->name && find_name_locked(space, bundle->name))
+	if (NT_SUCCESS(status) && bundle->name &&
+	    find_name_locked(space, options->user, bundle->name))
 		status = refuse(STATUS_OBJECT_NAME_COLLISION, RULE_API_NAME_TAKEN,
 				"pObjectAttributes", "names \"%s\", which is shared already",
 				options->name);
@@ -608,7 +629,7 @@ static NTSTATUS open_name_locked(struct share_space *space, const char *folded,
 				 enum share_kind kind, const struct share_nt_options *options,
 				 int *descriptor_out)
 {
-	struct share_bundle *bundle = find_name_locked(space, folded);
+	struct share_bundle *bundle = find_name_locked(space, options->user, folded);
 
 	lock_assert_held(&space->lock);
 	if (!bundle)
@@ -634,7 +655,7 @@ NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,
 	char *folded = name_fold(options->name);
 
 	if (!folded)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a name");
+		return refuse_no_memory("no memory for a name");
 	share_sweep(space);
 	lock_acquire(&space->lock);
 	NTSTATUS status = open_name_locked(space, folded, kind, options, descriptor_out);
@@ -647,15 +668,12 @@ NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,
 static struct share_descriptor *find_descriptor_locked(struct share_space *space,
 						       uintptr_t nt_handle)
 {
-	struct list *link;
 	struct stat pipe;
 
 	lock_assert_held(&space->lock);
 	if (nt_handle > INT_MAX || fstat((int)nt_handle, &pipe) != 0)
 		return NULL;
-	list_for_each (link, &space->descriptors) {
-		struct share_descriptor *descriptor =
-			container_of(link, struct share_descriptor, link);
+	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
 		if (descriptor->write_end.inode == pipe.st_ino &&
 		    descriptor->write_end.device == pipe.st_dev &&
 		    descriptor->write_end.number != (int)nt_handle)
@@ -707,11 +725,8 @@ void share_set_put(struct share_set *set)
 void share_for_each_bundled(struct share_space *space,
 			    void (*visit)(void *context, struct share *share), void *context)
 {
-	struct list *link;
-
 	lock_acquire(&space->lock);
-	list_for_each (link, &space->bundles) {
-		struct share_bundle *bundle = container_of(link, struct share_bundle, link);
+	list_each (struct share_bundle, bundle, &space->bundles, link) {
 		for (uint32_t i = 0; i < bundle->count; i++)
 			visit(context, bundle->shares[i]);
 	}

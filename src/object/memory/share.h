@@ -12,10 +12,13 @@
  *
  * Two schemes, exclusive per object:
  *
- *   global handle   a number of the global namespace. Dies with the last opening
+ *   global handle   a number of the global namespace. Dies with the last opening. Numbers can be
+ *                   guessed, so they find nothing for another user
  *   NT handle       a file descriptor, which holds references until its last copy is closed,
  *                   wherever dup(), fork() or SCM_RIGHTS took it. Stands for one object or for
- *                   a resource, its keyed mutex and its sync object, and may have a name
+ *                   a resource, its keyed mutex and its sync object, and may have a name,
+ *                   by which only the same user finds it. Who was given the descriptor may open
+ *                   it, whoever he is
  *
  * Last references end bodies, and a body may enter its driver: share_put(), share_close(),
  * share_set_put() and share_sweep() are called with no lock held.
@@ -29,6 +32,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/quota.h"
 #include "base/refcount.h"
 #include "handle/table.h"
 
@@ -71,6 +75,7 @@ void share_sweep(struct share_space *space);
 struct share {
 	/* Set by share_init(). Read freely afterwards. */
 	struct share_space *space;
+	uint32_t user;               /* whose processes find it by its global handle */
 	struct dxg_adapter *adapter; /* NULL: of no adapter */
 	enum share_kind kind;
 	enum share_scheme scheme;
@@ -85,9 +90,9 @@ struct share {
  * One reference and one opening: the creator's. destroy() is called when the last reference goes.
  * Nobody finds it by global handle before share_publish().
  */
-MUST_CHECK NTSTATUS share_init(struct share *share, struct share_space *space, enum share_kind kind,
-			       enum share_scheme scheme, struct dxg_adapter *adapter,
-			       void (*destroy)(struct share *share));
+MUST_CHECK NTSTATUS share_init(struct share *share, struct share_space *space, uint32_t user,
+			       enum share_kind kind, enum share_scheme scheme,
+			       struct dxg_adapter *adapter, void (*destroy)(struct share *share));
 
 /* Takes share_init() back without calling destroy(): for bodies that were never finished. */
 void share_abandon(struct share *share);
@@ -120,8 +125,8 @@ static inline uint32_t share_global_handle(const struct share *share)
 	return share->global.handle;
 }
 
-/* By global handle, with a reference. `argument` names the handle in a refusal. */
-MUST_CHECK NTSTATUS share_find_global(struct share_space *space, uint32_t handle,
+/* By a global handle of `user`, with a reference. `argument` names the handle in a refusal. */
+MUST_CHECK NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t handle,
 				      enum share_kind kind, const char *argument,
 				      struct share **share_out);
 
@@ -137,11 +142,13 @@ struct share_set {
 };
 
 struct share_nt_options {
-	uint32_t access;   /* as the client asked for it */
-	uint32_t rights;   /* which of them that are, enum share_right */
-	bool is_maximum;   /* and all others that can be had */
-	const char *name;  /* UTF-8; NULL for none */
-	bool is_inherited; /* survives exec() */
+	uint32_t access;             /* as the client asked for it */
+	uint32_t rights;             /* which of them that are, enum share_right */
+	bool is_maximum;             /* and all others that can be had */
+	const char *name;            /* UTF-8; NULL for none */
+	uint32_t user;               /* among whose names */
+	struct quota_ledger *ledger; /* whose quotas the handle and the name count for, or NULL */
+	bool is_inherited;           /* survives exec() */
 };
 
 /*

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * adapter.c - see adapter.h.
- */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/refusal.h"
 #include "object/owner/adapter.h"
 #include "object/memory/adapter_memory.h"
 #include "object/submit/adapter_work.h"
@@ -35,8 +31,7 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	struct dxg_adapter *adapter = mem_zalloc_apart(sizeof(*adapter));
 
 	if (!adapter)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for an adapter");
+		return refuse_no_memory("no memory for an adapter");
 	adapter->id = config->adapter_id;
 	adapter->luid = config->luid;
 	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
@@ -109,10 +104,12 @@ NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *ad
 			     struct adapter_open **open_out)
 {
 	struct adapter_open *open = mem_zalloc(sizeof(*open));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!open)
 		goto no_memory;
-	if (!NT_SUCCESS(object_init(&open->object, &adapter_open_class, &process->handles)))
+	status = object_init(&open->object, &adapter_open_class, &process->handles);
+	if (!NT_SUCCESS(status))
 		goto free_open;
 	open->adapter = adapter;
 	open->process = process;
@@ -127,8 +124,7 @@ NTSTATUS adapter_open_create(struct dxg_process *process, struct dxg_adapter *ad
 free_open:
 	mem_free(open);
 no_memory:
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "no memory for an adapter handle");
+	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for an adapter handle");
 }
 
 bool adapter_open_close(struct adapter_open *open)

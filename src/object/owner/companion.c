@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * companion.c - see companion.h.
- */
 #include "base/refusal.h"
 #include "object/owner/companion.h"
 #include "object/owner/context.h"
@@ -60,11 +57,10 @@ static NTSTATUS ensure(struct dxg_context *context)
 {
 	struct companion *companion = &context->companion;
 	struct dxg_adapter *adapter = context->device->adapter;
-	NTSTATUS status;
 
 	if (!is_needed(adapter) || atomic_load(&companion->stream))
 		return STATUS_SUCCESS;
-	status = adapter_enter(adapter);
+	NTSTATUS status = adapter_enter(adapter);
 	if (!NT_SUCCESS(status))
 		return status;
 	lock_acquire(&companion->making);
@@ -85,8 +81,8 @@ NTSTATUS companion_use(struct dxg_context *context, struct pager_stream **stream
 		return status;
 	lock_acquire(lock);
 	if (companion->is_ending)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hContext",
-				"0x%08x was destroyed during the call", context->object.handle);
+		status = invalid(RULE_API_HANDLE, "hContext",
+				 "0x%08x was destroyed during the call", context->object.handle);
 	else
 		companion->uses++;
 	lock_release(lock);

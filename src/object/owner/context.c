@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * context.c - see context.h.
- */
 #include <assert.h>
 #include <stddef.h>
 
@@ -54,10 +51,19 @@ static void give_back(struct dxg_context *context)
 	object_put(&device->object);
 }
 
+static void end_queue(struct dxg_context *context)
+{
+	sched_queue_end(&context->queue, device_work_ending(context->device));
+}
+
+static void end_hw_queues(struct dxg_context *context)
+{
+	hw_queue_destroy_all(&context->hw_queues);
+}
+
 static void context_finish(struct object *object)
 {
-	struct dxg_context *subject =
-		object_cast(object, &context_class, struct dxg_context, object);
+	struct dxg_context *subject = object_as(context, object);
 
 	ENDING_OF_CONTEXT(ENDING_CALL)
 }
@@ -73,9 +79,9 @@ static NTSTATUS context_check(const struct dxg_device *device,
 	if (!NT_SUCCESS(status))
 		return status;
 	if (options->is_virtual && !info->supports_virtual_addressing)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, NULL,
-			      "adapter %u has no GPU virtual addresses; use D3DKMTCreateContext",
-			      device->adapter->id);
+		return invalid(RULE_API_VALUE, NULL,
+			       "adapter %u has no GPU virtual addresses; use D3DKMTCreateContext",
+			       device->adapter->id);
 	return STATUS_SUCCESS;
 }
 
@@ -121,13 +127,11 @@ static NTSTATUS context_get_buffers(struct dxg_context *context)
 static NTSTATUS context_make(struct dxg_device *device, const struct context_options *options,
 			     struct dxg_context **context_out)
 {
-	NTSTATUS status;
 	struct dxg_context *context = mem_zalloc(sizeof(*context));
 
 	if (!context)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a context");
-	status = object_init(&context->object, &context_class, &device->process->handles);
+		return refuse_no_memory("no memory for a context");
+	NTSTATUS status = object_init(&context->object, &context_class, &device->process->handles);
 	if (!NT_SUCCESS(status)) {
 		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a context handle");
 		goto free_context;
@@ -213,24 +217,19 @@ NTSTATUS context_create(struct dxg_device *device, const struct context_options 
 	return status;
 }
 
-bool context_destroy(struct dxg_context *context)
+bool context_destroy(struct dxg_context *subject)
 {
-	if (!object_retire(&context->object))
+	if (!object_retire(&subject->object))
 		return false;
-	owned_leave(&context->device->lock, &context->owned);
-	/* Now: the last reference may be that of a call which waits for room in it. */
-	companion_end(context);
-	gpu_update_cancel_context(context);
-	sched_queue_end(&context->queue, device_work_ending(context->device));
-	hw_queue_destroy_all(&context->hw_queues);
-	hw_suspension_end(&context->hw_queues.suspension);
-	object_put(&context->object);
+	owned_leave(&subject->device->lock, &subject->owned);
+	ENDING_OF_CONTEXT_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
 	return true;
 }
 
 static bool destroy_owned(struct object *object)
 {
-	return context_destroy(object_cast(object, &context_class, struct dxg_context, object));
+	return context_destroy(object_as(context, object));
 }
 
 void context_destroy_all(struct dxg_device *device)

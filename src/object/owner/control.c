@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * control.c - see control.h.
- */
+#include <inttypes.h>
+
 #include "base/clock.h"
+#include "base/machine.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "object/owner/control.h"
+#include "object/owner/kernel.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/memory/residency.h"
 
@@ -31,6 +34,83 @@ NTSTATUS control_print_states(struct dxg_adapter *adapter, char *text, size_t si
 	vidmm_print_states(adapter->memory, text, size);
 	adapter_leave(adapter);
 	return STATUS_SUCCESS;
+}
+
+static void print_memory(struct text *text, struct dxg_process *process,
+			 const struct dxg_adapter *adapter)
+{
+	struct process_adapter *process_adapter = NULL;
+
+	while ((process_adapter = process_next_adapter(process, process_adapter))) {
+		if (process_adapter->adapter != adapter)
+			continue;
+		for (int group = 0; group < VIDMM_GROUPS; group++) {
+			struct vidmm_memory_info info = vidmm_process_memory_info(
+				&process_adapter->memory, (enum vidmm_group)group);
+
+			text_add(text, "  %s %" PRIu64 " of %" PRIu64 " KiB",
+				 group == VIDMM_LOCAL ? "local" : "system", info.usage_bytes / 1024,
+				 info.budget_bytes / 1024);
+		}
+	}
+}
+
+/* "  handles 7 of 100", or without a quota "  handles 7". */
+static void print_quota(struct text *text, const struct dxg_process *process, enum quota_kind kind,
+			const char *what, uint64_t used, const char *unit)
+{
+	uint64_t unit_bytes = *unit ? 1024 : 1;
+	uint64_t most = process->ledger ? process->ledger->limits.most[kind] : QUOTA_UNLIMITED;
+
+	text_add(text, "  %s %" PRIu64, what, used / unit_bytes);
+	if (most != QUOTA_UNLIMITED)
+		text_add(text, " of %" PRIu64, most / unit_bytes);
+	text_add(text, "%s", unit);
+}
+
+/* Allocations are counted where there is a quota. */
+static void print_process(struct text *text, struct dxg_process *process)
+{
+	static const char *const classes[] = { "idle",         "below normal", "normal",
+					       "above normal", "high",         "real time" };
+	const struct process_identity *who = &process->identity;
+
+	text_add(text, "process %u  pid %u  user %u  %s%s  class %s", process->id, who->pid,
+		 who->user, who->name, who->is_controller ? " (controller)" : "",
+		 classes[process_class(process) - PROCESS_CLASS_LOWEST]);
+	print_quota(text, process, QUOTA_HANDLES, "handles", handle_table_live(&process->handles),
+		    "");
+	if (process->ledger) {
+		print_quota(text, process, QUOTA_ALLOCATIONS, "allocations",
+			    quota_used(process->ledger, QUOTA_ALLOCATIONS), "");
+		print_quota(text, process, QUOTA_PRIVATE_BYTES, "private",
+			    quota_used(process->ledger, QUOTA_PRIVATE_BYTES), " KiB");
+	}
+	print_quota(text, process, QUOTA_SYSTEM_BYTES, "memory",
+		    machine_bank_usage(process->bank).taken_pages * MACHINE_PAGE_BYTES, " KiB");
+}
+
+/* Nobody leaves the list meanwhile, and so nobody's memory goes. A line that does not fit is not begun. */
+void control_print_processes(struct dxg_kernel *kernel, const struct dxg_adapter *adapter,
+			     uint32_t after, char *at, size_t size)
+{
+	struct text text = text_begin(at, size);
+
+	lock_acquire(&kernel->lock);
+	list_each (struct dxg_process, process, &kernel->processes, kernel_link) {
+		size_t before = text.used;
+
+		if (process->id <= after)
+			continue;
+		print_process(&text, process);
+		print_memory(&text, process, adapter);
+		text_add(&text, "\n");
+		if (text.used >= text.size) {
+			at[before] = '\0';
+			break;
+		}
+	}
+	lock_release(&kernel->lock);
 }
 
 void control_wake(struct dxg_adapter *adapter, bool is_flush)
@@ -83,13 +163,12 @@ static NTSTATUS delay_take_turn(void)
 NTSTATUS control_delay(struct dxg_paging_queue *queue, uint32_t milliseconds,
 		       uint64_t *fence_value_out)
 {
-	struct delay *delay;
 	struct thread *thread;
 	NTSTATUS status = delay_take_turn();
 
 	if (!NT_SUCCESS(status))
 		return status;
-	delay = mem_zalloc(sizeof(*delay));
+	struct delay *delay = mem_zalloc(sizeof(*delay));
 	if (!delay)
 		goto no_memory;
 	paging_operation_init(&delay->operation, queue, delay_free);
@@ -106,7 +185,7 @@ NTSTATUS control_delay(struct dxg_paging_queue *queue, uint32_t milliseconds,
 
 no_memory:
 	atomic_fetch_sub(&delay_count, 1);
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a delay");
+	return refuse_no_memory("no memory for a delay");
 }
 
 /* ---- page tables ---- */

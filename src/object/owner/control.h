@@ -22,6 +22,11 @@ MUST_CHECK NTSTATUS control_check_integrity(struct dxg_adapter *adapter);
 /* As vidmm_print_states(). */
 MUST_CHECK NTSTATUS control_print_states(struct dxg_adapter *adapter, char *text, size_t size);
 
+/* A line for each process behind number `after`, while there is room: who it is, and its memory on the adapter. */
+struct dxg_kernel;
+void control_print_processes(struct dxg_kernel *kernel, const struct dxg_adapter *adapter,
+			     uint32_t after, char *text, size_t size);
+
 /* Those who wait for room are looked at now; with `is_flush`, returns when what moves is there. */
 void control_wake(struct dxg_adapter *adapter, bool is_flush);
 

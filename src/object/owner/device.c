@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * device.c - see device.h.
- */
 #include <stdio.h>
 
+#include "base/client_call.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -26,7 +24,7 @@ static void device_tell_loss(struct work *work);
 /* The last reference is gone: no context is left, in our books or in the driver's. */
 static void device_finish(struct object *object)
 {
-	struct dxg_device *device = object_cast(object, &device_class, struct dxg_device, object);
+	struct dxg_device *device = object_as(device, object);
 	struct dxg_process *process = device->process;
 
 	adapter_enter_to_release(device->adapter);
@@ -36,6 +34,7 @@ static void device_finish(struct object *object)
 	context_memory_end(&device->driver_memory);
 	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
+	fence_slot_give(&device->shown);
 	trace_device_destroy(process->id, object->handle);
 	lock_finish(&device->lock);
 	lock_finish(&device->destroying);
@@ -43,6 +42,27 @@ static void device_finish(struct object *object)
 	/* The process may be waiting for its last device, and has the table that we are in. */
 	atomic_fetch_sub(&process->driver_devices, 1);
 	notice_give(&process->changed);
+}
+
+/*
+ * A client in another process sees whether it is lost without asking: one word among those of its fences.
+ * Where there is no room for it the client asks.
+ */
+static void show_state(struct dxg_device *device)
+{
+	struct client_call *call = client_call_current();
+	struct dxg_process *process = device->process;
+	const uint64_t *view;
+
+	if (LIKELY(!process->arena) || !call ||
+	    !NT_SUCCESS(fence_slot_take(process->fence_pages, 0, &device->shown)))
+		return;
+	if (!NT_SUCCESS(fence_slot_show(&device->shown, process->arena, &view))) {
+		fence_slot_give(&device->shown);
+		return;
+	}
+	sched_owner_show(&device->work, device->shown.value);
+	call->word = (uintptr_t)view;
 }
 
 const struct object_class device_class = { "a device", device_finish };
@@ -53,7 +73,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	struct dxg_device *device = mem_zalloc_apart(sizeof(*device));
 
 	if (!device)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a device");
+		return refuse_no_memory("no memory for a device");
 	NTSTATUS status = object_init(&device->object, &device_class, &process->handles);
 	if (!NT_SUCCESS(status)) {
 		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a device handle");
@@ -105,11 +125,13 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	if (!NT_SUCCESS(status))
 		goto forget_memory;
 
+	show_state(device);
 	gpu_addresses_release(device->process_adapter);
 	device->memory.driver_device = device->driver_device;
 	atomic_fetch_add(&process->driver_devices, 1);
 	lock_acquire(&process->lock);
 	list_push_back(&process->devices, &device->process_link);
+	sched_owner_set_class(&device->work, process->scheduling_class);
 	lock_release(&process->lock);
 	trace_device_create(process->id, device->object.handle, adapter->id);
 	/* In the list before: who breaks it from here on finds the device there. */
@@ -220,7 +242,7 @@ void device_lose(struct dxg_device *device, enum device_state state,
 			  device->lost_by);
 	(void)sched_owner_lose(&device->work);
 	vidmm_device_lose(&device->memory);
-	/* Not here: who waits is a stranger to who loses it. */
+	/* On the reaper: what waits is told by callbacks of others. */
 	if (has_fences)
 		(void)worker_post(&device->adapter->reaper, &device->loss);
 }
@@ -237,12 +259,9 @@ void device_learn_of_loss(struct dxg_device *device)
 static struct dxg_device *take_active(struct process_adapter *process_adapter)
 {
 	struct dxg_device *found = NULL;
-	struct list *link;
 
 	lock_acquire(&process_adapter->process->lock);
-	list_for_each (link, &process_adapter->process->devices) {
-		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
-
+	list_each (struct dxg_device, device, &process_adapter->process->devices, process_link) {
 		if (device->process_adapter == process_adapter &&
 		    device_state(device) == DEVICE_ACTIVE) {
 			device->losers++;
@@ -271,12 +290,11 @@ void device_lose_all(struct process_adapter *process_adapter, enum device_state 
 static void device_falls_silent(struct sched_wait *wait)
 {
 	struct dxg_device *device = container_of(wait, struct dxg_device, silence);
-	struct list *link;
 
 	lock_acquire(&device->lock);
 	device->is_silent = true;
-	list_for_each (link, &device->sync_objects)
-		container_of(link, struct dxg_sync_object, owned.link)->is_lost = false;
+	list_each (struct dxg_sync_object, each, &device->sync_objects, owned.link)
+		each->is_lost = false;
 	lock_release(&device->lock);
 	(void)worker_post(&device->adapter->reaper, &device->loss);
 }
@@ -308,20 +326,19 @@ NTSTATUS device_check_engine(const struct dxg_device *device, uint32_t node, uin
 	const struct miniport_info *info = device->adapter->info;
 
 	if (node >= info->node_count)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "NodeOrdinal",
-			      "is %u, and adapter %u has %u nodes", node, device->adapter->id,
-			      info->node_count);
+		return invalid(RULE_API_VALUE, "NodeOrdinal", "is %u, and adapter %u has %u nodes",
+			       node, device->adapter->id, info->node_count);
 	if (engine_mask > 1)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "EngineAffinity",
-			      "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
-			      engine_mask);
+		return invalid(RULE_API_VALUE, "EngineAffinity",
+			       "is 0x%x, and an unlinked adapter has only engine 0 (mask 1)",
+			       engine_mask);
 	return STATUS_SUCCESS;
 }
 
 NTSTATUS device_refuse_dying(const struct dxg_device *device)
 {
-	return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hDevice",
-		      "0x%08x was destroyed during the call", device->object.handle);
+	return invalid(RULE_API_HANDLE, "hDevice", "0x%08x was destroyed during the call",
+		       device->object.handle);
 }
 
 NTSTATUS device_join(struct dxg_device *device, struct list *siblings, struct owned *owned)
@@ -332,7 +349,7 @@ NTSTATUS device_join(struct dxg_device *device, struct list *siblings, struct ow
 	if (device->is_dying)
 		status = device_refuse_dying(device);
 	else
-		owned_publish_locked(siblings, owned);
+		owned_publish_locked(&device->lock, siblings, owned);
 	lock_release(&device->lock);
 	return status;
 }

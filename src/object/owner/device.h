@@ -21,6 +21,7 @@
 #include "object/fence/kept_fences.h"
 #include "object/owner/owned.h"
 #include "object/owner/process.h"
+#include "sched/fence_page.h"
 #include "sched/sched.h"
 
 /* As D3DKMT_DEVICEEXECUTION_STATE counts them. A device that left ACTIVE never comes back. */
@@ -45,9 +46,10 @@ struct dxg_device {
 	bool has_no_gpu_timeout;
 	bool is_legacy;
 
-	_Atomic uint32_t state;              /* enum device_state */
-	struct sched_owner work;             /* what its contexts have queued */
-	struct vidmm_device memory;          /* what has to be resident while that runs */
+	_Atomic uint32_t state;     /* enum device_state */
+	struct sched_owner work;    /* what its contexts have queued */
+	struct fence_slot shown;    /* whether that is lost, for a client elsewhere; or none */
+	struct vidmm_device memory; /* what has to be resident while that runs */
 	struct context_memory driver_memory; /* what the driver keeps for all its contexts */
 
 	/* Why it was lost, when and by whom; written before `state`, read after it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handle_data.c - see handle_data.h.
+ * handle_data.c - what a driver is told about a client's handles (miniport/handle_services.h).
  *
  * A handle that is still being made resolves too: drivers ask for it while they open it. What is
  * held is the memory or what a device has open of it, not the handle: a client may destroy the
@@ -9,9 +9,9 @@
  */
 #include "handle/table.h"
 #include "object/memory/allocation.h"
-#include "object/owner/handle_data.h"
 #include "object/ending/hold.h"
 #include "object/memory/resource.h"
+#include "object/owner/kernel.h"
 
 /* What the process of the asking driver calls by this handle, on whichever adapter. */
 static struct object *find(const struct process_adapter *asker, uint32_t handle,
@@ -33,8 +33,7 @@ static struct dxg_allocation *find_allocation(const void *owner, uint32_t handle
 
 	if (!object)
 		return NULL;
-	struct dxg_allocation *allocation =
-		object_cast(object, &allocation_class, struct dxg_allocation, object);
+	struct dxg_allocation *allocation = object_as(allocation, object);
 	if (allocation->device->adapter == asker->adapter)
 		return allocation;
 	object_put(object);
@@ -48,8 +47,7 @@ static struct dxg_resource *find_resource(const void *owner, uint32_t handle)
 
 	if (!object)
 		return NULL;
-	struct dxg_resource *resource =
-		object_cast(object, &resource_class, struct dxg_resource, object);
+	struct dxg_resource *resource = object_as(resource, object);
 	if (resource->body->adapter == asker->adapter)
 		return resource;
 	object_put(object);

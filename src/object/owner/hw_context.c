@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hw_context.c - see hw_context.h.
- */
 #include <assert.h>
 #include <stddef.h>
 
@@ -16,7 +13,12 @@
 
 static_assert(offsetof(struct dxg_hw_context, object) == 0, "the driver's name for it");
 
-/* ---- its stages (endings.h): its queues are gone ---- */
+/* ---- its stages (endings.h) ---- */
+
+static void end_hw_queues(struct dxg_hw_context *context)
+{
+	hw_queue_destroy_all(&context->hw_queues);
+}
 
 static void end_addresses(struct dxg_hw_context *context)
 {
@@ -47,8 +49,7 @@ static void give_back(struct dxg_hw_context *context)
 
 static void hw_context_finish(struct object *object)
 {
-	struct dxg_hw_context *subject =
-		object_cast(object, &hw_context_class, struct dxg_hw_context, object);
+	struct dxg_hw_context *subject = object_as(hw_context, object);
 
 	ENDING_OF_HW_CONTEXT(ENDING_CALL)
 }
@@ -112,13 +113,12 @@ static void begin_queues(struct dxg_hw_context *context, uint32_t node)
 static NTSTATUS hw_context_make(struct dxg_device *device, const struct hw_context_options *options,
 				struct dxg_hw_context **context_out)
 {
-	NTSTATUS status;
 	struct dxg_hw_context *context = mem_zalloc(sizeof(*context));
 
 	if (!context)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a hardware context");
-	status = object_init(&context->object, &hw_context_class, &device->process->handles);
+		return refuse_no_memory("no memory for a hardware context");
+	NTSTATUS status =
+		object_init(&context->object, &hw_context_class, &device->process->handles);
 	if (!NT_SUCCESS(status)) {
 		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a hardware context handle");
 		goto free_context;
@@ -168,21 +168,19 @@ NTSTATUS hw_context_create(struct dxg_device *device, const struct hw_context_op
 	return status;
 }
 
-bool hw_context_destroy(struct dxg_hw_context *context)
+bool hw_context_destroy(struct dxg_hw_context *subject)
 {
-	if (!object_retire(&context->object))
+	if (!object_retire(&subject->object))
 		return false;
-	owned_leave(&context->device->lock, &context->owned);
-	hw_queue_destroy_all(&context->hw_queues);
-	hw_suspension_end(&context->hw_queues.suspension);
-	object_put(&context->object);
+	owned_leave(&subject->device->lock, &subject->owned);
+	ENDING_OF_HW_CONTEXT_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
 	return true;
 }
 
 static bool destroy_owned(struct object *object)
 {
-	return hw_context_destroy(
-		object_cast(object, &hw_context_class, struct dxg_hw_context, object));
+	return hw_context_destroy(object_as(hw_context, object));
 }
 
 void hw_context_destroy_all(struct dxg_device *device)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hw_queue.c - see hw_queue.h.
- */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,44 +6,62 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
+#include "object/ending/endings.h"
 #include "object/owner/context.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/owner/hw_context.h"
 #include "object/owner/hw_queue.h"
 #include "trace/trace.h"
 
-static struct dxg_hw_queue *queue_of_object(struct object *object)
+/* ---- its stages (endings.h) ---- */
+
+static void end_work(struct dxg_hw_queue *queue)
 {
-	return object_cast(object, &hw_queue_class, struct dxg_hw_queue, object);
+	sched_queue_finish(&queue->queue, device_work_ending(queue->device));
 }
 
-/* Nothing of it is queued, and no call has it any more. */
-static void hw_queue_finish(struct object *object)
+static void end_fence(struct dxg_hw_queue *queue)
 {
-	struct dxg_hw_queue *queue = queue_of_object(object);
-	struct dxg_device *device = queue->device;
-	struct object *parent = queue->parent->object;
+	(void)!sync_object_destroy(queue->fence);
+	fence_end(&queue->body->fence);
+}
+
+static void end_handle(struct dxg_hw_queue *subject)
+{
+	ENDING_OF_HW_QUEUE_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
+}
+
+static void tell_driver_of_end(struct dxg_hw_queue *queue)
+{
+	const struct dxg_device *device = queue->device;
 
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_hw_queue(device->adapter->miniport, device->process_adapter->client,
 				  queue->driver_queue);
 	adapter_leave(device->adapter);
-	trace_hw_queue_destroy(device->process->id, object->handle);
+}
+
+static void give_back(struct dxg_hw_queue *queue)
+{
+	struct object *parent = queue->parent->object;
+
+	trace_hw_queue_destroy(queue->device->process->id, queue->object.handle);
 	share_put(&queue->body->share);
 	mem_free(queue);
 	object_put(parent);
 }
 
+static void hw_queue_finish(struct object *object)
+{
+	struct dxg_hw_queue *subject = object_as(hw_queue, object);
+
+	ENDING_OF_HW_QUEUE(ENDING_CALL)
+}
+
 const struct object_class hw_queue_class = { "a hardware queue", hw_queue_finish };
 
 /* ---- create ---- */
-
-/* Nobody can reach it any more by work. */
-static void destroy_fence(struct dxg_hw_queue *queue)
-{
-	(void)!sync_object_destroy(queue->fence);
-	fence_end(&queue->body->fence);
-}
 
 static NTSTATUS tell_driver(struct dxg_hw_queue *queue, const struct hw_queue_options *options)
 {
@@ -103,15 +118,15 @@ static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 
 	lock_acquire(&device->lock);
 	if (device->is_dying || queue->parent->is_ending)
-		status = refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "hHwContext",
-				"0x%08x was destroyed during the call",
-				queue->parent->object->handle);
+		status = invalid(RULE_API_HANDLE, "hHwContext",
+				 "0x%08x was destroyed during the call",
+				 queue->parent->object->handle);
 	else
 		status = device_check_alive(device); /* or hw_queue_device_lost() misses it */
 	if (NT_SUCCESS(status)) {
 		trace_hw_queue_create(device->process->id, queue->object.handle,
 				      queue->parent->object->handle, queue->fence->object.handle);
-		owned_publish_locked(&queue->parent->queues, &queue->owned);
+		owned_publish_locked(&device->lock, &queue->parent->queues, &queue->owned);
 	}
 	lock_release(&device->lock);
 	return status;
@@ -123,13 +138,11 @@ static NTSTATUS hw_queue_make(struct hw_queue_parent *parent,
 			      struct dxg_hw_queue **queue_out)
 {
 	struct dxg_device *device = parent->device;
-	NTSTATUS status;
 	struct dxg_hw_queue *queue = mem_zalloc(sizeof(*queue));
 
 	if (!queue)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a hardware queue");
-	status = object_init(&queue->object, &hw_queue_class, &device->process->handles);
+		return refuse_no_memory("no memory for a hardware queue");
+	NTSTATUS status = object_init(&queue->object, &hw_queue_class, &device->process->handles);
 	if (!NT_SUCCESS(status)) {
 		refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a hardware queue handle");
 		goto free_queue;
@@ -148,16 +161,14 @@ static NTSTATUS hw_queue_make(struct hw_queue_parent *parent,
 	object_get(parent->object);
 	status = join_parent(queue);
 	if (!NT_SUCCESS(status)) {
-		sched_queue_finish(&queue->queue, SCHED_CANCEL_ALL);
-		destroy_fence(queue);
-		object_put(&queue->object); /* tells the driver, gives back the context */
+		end_handle(queue); /* tells the driver, gives back the context */
 		return status;
 	}
 	*queue_out = queue;
 	return STATUS_SUCCESS;
 
 give_back_fence:
-	destroy_fence(queue);
+	end_fence(queue);
 	share_put(&queue->body->share);
 give_back_number:
 	object_abandon(&queue->object);
@@ -185,21 +196,16 @@ NTSTATUS hw_queue_create(struct hw_queue_parent *parent, const struct hw_queue_o
 
 bool hw_queue_destroy(struct dxg_hw_queue *queue)
 {
-	struct dxg_device *device = queue->device;
-
 	if (!object_retire(&queue->object))
 		return false;
-	owned_leave(&device->lock, &queue->owned);
-	/* Calls that still have it are refused from here on. */
-	sched_queue_finish(&queue->queue, device_work_ending(device));
-	destroy_fence(queue);
-	object_put(&queue->object);
+	owned_leave(&queue->device->lock, &queue->owned);
+	end_handle(queue);
 	return true;
 }
 
 static bool destroy_owned(struct object *object)
 {
-	return hw_queue_destroy(queue_of_object(object));
+	return hw_queue_destroy(object_as(hw_queue, object));
 }
 
 void hw_queue_destroy_all(struct hw_queue_parent *parent)
@@ -210,18 +216,16 @@ void hw_queue_destroy_all(struct hw_queue_parent *parent)
 	parent->is_ending = true;
 	lock_release(&device->lock);
 	owned_end_all(&device->lock, &parent->queues, destroy_owned);
+	hw_suspension_end(&parent->suspension);
 }
 
 uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *targets,
 			  struct object **holders, uint32_t room)
 {
-	struct list *link;
 	uint32_t count = 0;
 
 	lock_acquire(&parent->device->lock);
-	list_for_each (link, &parent->queues) {
-		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
-
+	list_each (struct dxg_hw_queue, queue, &parent->queues, owned.link) {
 		if (count < room) {
 			object_get(&queue->object);
 			targets[count] = hw_queue_target(queue);
@@ -238,11 +242,8 @@ uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *ta
 
 static struct dxg_hw_queue *unlost_of_locked(struct hw_queue_parent *parent)
 {
-	struct list *link;
-
-	list_for_each (link, &parent->queues) {
-		struct dxg_hw_queue *queue = container_of(link, struct dxg_hw_queue, owned.link);
-
+	lock_assert_held(&parent->device->lock);
+	list_each (struct dxg_hw_queue, queue, &parent->queues, owned.link) {
 		if (!queue->is_lost)
 			return queue;
 	}
@@ -257,18 +258,15 @@ static struct sync_body *next_unlost(struct dxg_device *device, bool *is_empty_o
 {
 	struct dxg_hw_queue *queue = NULL;
 	struct sync_body *body = NULL;
-	struct list *link;
 
 	lock_acquire(&device->lock);
-	list_for_each (link, &device->hw_contexts) {
+	list_each (struct dxg_hw_context, each, &device->hw_contexts, owned.link) {
 		if (!queue)
-			queue = unlost_of_locked(
-				&container_of(link, struct dxg_hw_context, owned.link)->hw_queues);
+			queue = unlost_of_locked(&each->hw_queues);
 	}
-	list_for_each (link, &device->contexts) {
+	list_each (struct dxg_context, each, &device->contexts, owned.link) {
 		if (!queue)
-			queue = unlost_of_locked(
-				&container_of(link, struct dxg_context, owned.link)->hw_queues);
+			queue = unlost_of_locked(&each->hw_queues);
 	}
 	if (queue) {
 		queue->is_lost = true;
@@ -325,14 +323,12 @@ static NTSTATUS submission_submit(struct sched_packet *packet, const struct sche
 		.fence_pointer = (void *)queue->body->slot.value,
 	};
 
-	(void)how;
 	hw_suspension_before_work(&queue->parent->suspension);
 	return miniport_submit_to_hw_queue(queue->device->adapter->miniport, &what);
 }
 
 static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	(void)outcome;
 	mem_free(submission_of(packet));
 }
 
@@ -365,8 +361,7 @@ NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_
 	struct hw_submission *submission = mem_zalloc(sizeof(*submission) + request->private_bytes);
 
 	if (!submission)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a submission");
+		return refuse_no_memory("no memory for a submission");
 	submission->packet.kind = SCHED_WORK;
 	submission->packet.ops = &submission_ops;
 	submission->packet.is_never_late = queue->has_no_gpu_timeout;

@@ -91,7 +91,7 @@ MUST_CHECK NTSTATUS hw_queue_create(struct hw_queue_parent *parent,
  */
 MUST_CHECK bool hw_queue_destroy(struct dxg_hw_queue *queue);
 
-/* Every queue of a parent, which takes no new ones from here on. */
+/* Every queue of a parent, which takes no new ones from here on and is loaded no more at the end. */
 void hw_queue_destroy_all(struct hw_queue_parent *parent);
 
 struct hw_submission_request {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kernel.c - see kernel.h.
- */
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/refusal.h"
 #include "object/memory/context_allocation.h"
-#include "object/owner/handle_data.h"
 #include "object/ending/hold.h"
 #include "object/owner/kernel.h"
 #include "vidmm/vidmm.h"
@@ -46,6 +42,9 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 {
 	assert(count <= KERNEL_MAX_ADAPTERS);
 	*kernel = (struct dxg_kernel){ 0 };
+	lock_init(&kernel->lock, LOCK_RANK_PROCESSES, "processes of the kernel");
+	list_init(&kernel->processes);
+	quota_book_init(&kernel->quotas);
 	NTSTATUS status = share_space_init(&kernel->shares);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -61,14 +60,24 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 	return STATUS_SUCCESS;
 }
 
+void kernel_limit(struct dxg_kernel *kernel, const struct quota_limits *process,
+		  const struct quota_limits *user)
+{
+	kernel->quotas.process = *process;
+	kernel->quotas.user = *user;
+}
+
 void kernel_end(struct dxg_kernel *kernel)
 {
+	assert(list_is_empty(&kernel->processes));
 	share_space_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
 	holds_finish();
 	vidmm_stop();
 	miniport_host_stop();
+	quota_book_finish(&kernel->quotas);
+	lock_finish(&kernel->lock);
 }
 
 struct dxg_adapter *kernel_find_adapter(struct dxg_kernel *kernel, uint64_t luid)

@@ -16,6 +16,7 @@
 #include "base/notice.h"
 #include "base/refusal.h"
 #include "base/thread.h"
+#include "object/owner/client_port.h"
 #include "object/owner/device.h"
 #include "object/owner/notification.h"
 #include "trace/trace.h"
@@ -28,6 +29,7 @@ struct registration {
 	struct vidmm_process *memory; /* the process's, on the device's adapter */
 
 	const struct dxg_device *device; /* a name; NULL: it is the adapter's */
+	struct quota_ledger *ledger;     /* the process's, with a reference, or NULL */
 
 	/* Guarded by the notifier's lock. */
 	struct list link;     /* notifier.registrations */
@@ -39,6 +41,7 @@ struct registration {
 
 struct notifier {
 	uint32_t process_id;
+	struct client_port *port; /* NULL: callbacks are in this process */
 	struct thread *thread;
 	struct notice changed; /* something is due, a callback is over, or the end has come */
 
@@ -51,24 +54,36 @@ struct notifier {
 	bool is_orphan; /* the process is gone: the thread frees it */
 };
 
+_Thread_local bool client_port_is_in_callback;
+
 /* Tokens of all processes: what one kept from another is nobody's. */
 static _Atomic uint64_t last_token;
+
+/* It was never found: not released. */
+static void registration_discard(struct registration *registration)
+{
+	quota_give(registration->ledger, QUOTA_REGISTRATIONS, 1);
+	quota_put(registration->ledger);
+	mem_free(registration);
+}
 
 /* Its callback does not run, and nobody finds it any more. */
 static void registration_free(struct registration *registration)
 {
 	if (registration->target.release)
 		registration->target.release(registration->target.context);
-	mem_free(registration);
+	registration_discard(registration);
 }
 
 /* ---- the thread ---- */
 
 /* What there is to tell it now, if anything still is. */
-static bool take_message_locked(struct registration *registration,
+static bool take_message_locked(const struct notifier *notifier, struct registration *registration,
 				struct notification_message *message)
 {
-	*message = (struct notification_message){ .context = registration->target.context };
+	lock_assert_held(&notifier->lock);
+	*message = (struct notification_message){ .context = registration->target.context,
+						  .port = notifier->port };
 	switch (registration->target.kind) {
 	case NOTIFICATION_BUDGET:
 		message->budget_bytes =
@@ -100,7 +115,7 @@ static void call_client_relock(struct notifier *notifier, struct registration *r
 	struct notification_message message;
 
 	lock_assert_held(&notifier->lock);
-	if (!take_message_locked(registration, &message))
+	if (!take_message_locked(notifier, registration, &message))
 		return;
 	notifier->running = registration;
 	lock_release(&notifier->lock);
@@ -118,6 +133,8 @@ static void call_client_relock(struct notifier *notifier, struct registration *r
 
 static void notifier_free(struct notifier *notifier)
 {
+	if (notifier->port)
+		notifier->port->services->put(notifier->port);
 	lock_finish(&notifier->lock);
 	mem_free(notifier);
 }
@@ -143,13 +160,16 @@ static void notifier_run(void *argument)
 		notifier_free(notifier);
 }
 
-static struct notifier *notifier_create(uint32_t process_id)
+static struct notifier *notifier_create(const struct dxg_process *process)
 {
 	struct notifier *notifier = mem_zalloc(sizeof(*notifier));
 
 	if (!notifier)
 		return NULL;
-	notifier->process_id = process_id;
+	notifier->process_id = process->id;
+	notifier->port = process->identity.port;
+	if (notifier->port)
+		notifier->port->services->get(notifier->port);
 	lock_init(&notifier->lock, LOCK_RANK_NOTIFICATIONS, "notifications of a process");
 	list_init(&notifier->registrations);
 	list_init(&notifier->due);
@@ -175,12 +195,8 @@ void notifier_stop(struct dxg_process *process)
 
 static void registrations_free_locked(struct notifier *notifier)
 {
-	struct list *link;
-
 	lock_assert_held(&notifier->lock);
-	while ((link = list_pop_front(&notifier->registrations)) != NULL) {
-		struct registration *registration = container_of(link, struct registration, link);
-
+	list_drain (struct registration, registration, &notifier->registrations, link) {
 		if (registration == notifier->running)
 			registration->is_orphan = true;
 		else
@@ -221,7 +237,7 @@ static struct notifier *notifier_of(struct dxg_process *process)
 	lock_acquire(&process->lock);
 	found = atomic_load(&process->notifier);
 	if (!found) {
-		found = notifier_create(process->id);
+		found = notifier_create(process);
 		atomic_store(&process->notifier, found);
 	}
 	lock_release(&process->lock);
@@ -236,9 +252,9 @@ static void listen(struct vidmm_process *memory, enum notification_kind kind, in
 			     is_budget ? change : 0);
 }
 
-static NTSTATUS refuse_no_memory(void)
+static NTSTATUS refuse_registration(NTSTATUS status)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a registration");
+	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a registration");
 }
 
 static NTSTATUS refuse_too_many(void)
@@ -248,19 +264,28 @@ static NTSTATUS refuse_too_many(void)
 		      NOTIFICATION_MOST);
 }
 
-static struct registration *registration_create(const struct notification_target *target,
-						struct process_adapter *process_adapter)
+static NTSTATUS registration_create(const struct notification_target *target,
+				    struct process_adapter *process_adapter,
+				    struct registration **registration_out)
 {
-	struct registration *registration = mem_zalloc(sizeof(*registration));
+	struct quota_ledger *ledger = process_adapter->process->ledger;
+	NTSTATUS status = quota_take(ledger, QUOTA_REGISTRATIONS, 1);
 
-	if (!registration)
-		return NULL;
+	if (!NT_SUCCESS(status))
+		return status;
+	struct registration *registration = mem_zalloc(sizeof(*registration));
+	if (!registration) {
+		quota_give(ledger, QUOTA_REGISTRATIONS, 1);
+		return refuse_registration(STATUS_NO_MEMORY);
+	}
+	registration->ledger = quota_get(ledger);
 	registration->token = atomic_fetch_add(&last_token, 1) + 1;
 	registration->target = *target;
 	registration->memory = &process_adapter->memory;
 	list_init(&registration->link);
 	list_init(&registration->due_link);
-	return registration;
+	*registration_out = registration;
+	return STATUS_SUCCESS;
 }
 
 static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifier *notifier,
@@ -283,19 +308,21 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 			       uint64_t *token_out)
 {
 	struct notifier *notifier = notifier_of(device->process);
-	struct registration *registration =
-		notifier ? registration_create(target, device->process_adapter) : NULL;
+	struct registration *registration = NULL;
 
-	if (!registration)
-		return refuse_no_memory();
+	if (!notifier)
+		return refuse_registration(STATUS_NO_MEMORY);
+	NTSTATUS status = registration_create(target, device->process_adapter, &registration);
+	if (!NT_SUCCESS(status))
+		return status;
 	registration->device = device;
 	/* Before it can be found, and be gone. */
 	uint64_t token = registration->token;
 	lock_acquire(&device->lock);
-	NTSTATUS status = registration_add_locked(device, notifier, registration);
+	status = registration_add_locked(device, notifier, registration);
 	lock_release(&device->lock);
 	if (!NT_SUCCESS(status)) {
-		mem_free(registration);
+		registration_discard(registration);
 		return status;
 	}
 	*token_out = token;
@@ -309,10 +336,8 @@ NTSTATUS notification_register(struct dxg_device *device, const struct notificat
 /* Of those that were never added: not released. */
 static void registrations_discard(struct list *registrations)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(registrations)) != NULL)
-		mem_free(container_of(link, struct registration, link));
+	list_drain (struct registration, each, registrations, link)
+		registration_discard(each);
 }
 
 static bool is_due_at_first(const struct registration *registration)
@@ -361,15 +386,15 @@ NTSTATUS notification_watch(struct dxg_process *process,
 	struct list registrations;
 
 	if (!notifier)
-		return refuse_no_memory();
+		return refuse_registration(STATUS_NO_MEMORY);
 	list_init(&registrations);
 	for (uint32_t i = 0; i < count; i++) {
-		struct registration *registration =
-			registration_create(target, process_adapters[i]);
+		struct registration *registration;
+		NTSTATUS status = registration_create(target, process_adapters[i], &registration);
 
-		if (!registration) {
+		if (!NT_SUCCESS(status)) {
 			registrations_discard(&registrations);
-			return refuse_no_memory();
+			return status;
 		}
 		list_push_back(&registrations, &registration->link);
 	}
@@ -408,12 +433,8 @@ static bool is_selected(const struct registration *registration, const struct se
 static struct registration *take_selected_locked(struct notifier *notifier,
 						 const struct selection *selection)
 {
-	struct list *link;
-
 	lock_assert_held(&notifier->lock);
-	list_for_each (link, &notifier->registrations) {
-		struct registration *registration = container_of(link, struct registration, link);
-
+	list_each (struct registration, registration, &notifier->registrations, link) {
 		if (!is_selected(registration, selection))
 			continue;
 		list_remove(&registration->link);
@@ -429,7 +450,8 @@ static NTSTATUS wait_for_callback_relock(struct notifier *notifier,
 					 const struct registration *registration)
 {
 	lock_assert_held(&notifier->lock);
-	while (notifier->running == registration && thread_self() != notifier->thread) {
+	while (notifier->running == registration && thread_self() != notifier->thread &&
+	       !client_port_is_in_callback) {
 		if (notifier->is_stopped)
 			return refuse(STATUS_PROCESS_IS_TERMINATING, RULE_API_PROCESS_ENDING, NULL,
 				      "the process ends while the callback runs");
@@ -473,8 +495,7 @@ NTSTATUS notification_unregister(struct dxg_process *process, enum notification_
 	NTSTATUS status = unregister_selected(process, &selection, &count);
 
 	if (count == 0)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_HANDLE, "Handle",
-			      "is of no callback that is registered");
+		return invalid(RULE_API_HANDLE, "Handle", "is of no callback that is registered");
 	return status;
 }
 
@@ -498,14 +519,11 @@ NTSTATUS notification_unwatch(struct dxg_process *process, const void *context)
 void notification_device_ends(struct dxg_device *device)
 {
 	struct notifier *notifier = atomic_load(&device->process->notifier);
-	struct list *link;
 
 	if (!notifier)
 		return;
 	lock_acquire(&notifier->lock);
-	list_for_each (link, &notifier->registrations) {
-		struct registration *registration = container_of(link, struct registration, link);
-
+	list_each (struct registration, registration, &notifier->registrations, link) {
 		if (registration->device != device)
 			continue;
 		registration->is_over = true;
@@ -520,14 +538,11 @@ static void post(struct vidmm_process *memory, enum notification_kind kind, uint
 {
 	struct dxg_process *process = container_of(memory, struct process_adapter, memory)->process;
 	struct notifier *notifier = atomic_load(&process->notifier);
-	struct list *link;
 
 	if (!notifier)
 		return;
 	lock_acquire(&notifier->lock);
-	list_for_each (link, &notifier->registrations) {
-		struct registration *registration = container_of(link, struct registration, link);
-
+	list_each (struct registration, registration, &notifier->registrations, link) {
 		if (registration->memory != memory || registration->target.kind != kind)
 			continue;
 		registration->trim_flags = vidmm_trim_merge(registration->trim_flags, trim_flags);
@@ -552,4 +567,22 @@ void notification_post_budget(struct vidmm_process *memory, enum vidmm_group gro
 void notification_post_loss(struct vidmm_process *memory)
 {
 	post(memory, NOTIFICATION_LOSS, 0);
+}
+
+/* ---- recounting ---- */
+
+const char *notifier_validate(struct dxg_process *process)
+{
+	struct notifier *notifier = atomic_load(&process->notifier);
+	const char *wrong = NULL;
+
+	if (!notifier)
+		return NULL;
+	lock_acquire(&notifier->lock);
+	if (list_length(&notifier->registrations) != notifier->count)
+		wrong = "registrations are miscounted";
+	if (list_length(&notifier->due) > notifier->count)
+		wrong = "more is due than was registered";
+	lock_release(&notifier->lock);
+	return wrong;
 }

@@ -24,6 +24,7 @@
 #include "base/status.h"
 #include "vidmm/manager.h"
 
+struct client_port;
 struct dxg_device;
 struct dxg_process;
 struct notifier;
@@ -44,9 +45,10 @@ enum { NOTIFICATION_MOST = 4096 }; /* of one process */
 /* What a callback is told. */
 struct notification_message {
 	void *context;
-	uint32_t trim_flags;    /* as vidmm_listener.trim() */
-	uint64_t bytes_to_trim; /* with VIDMM_TRIM_TO_BUDGET, else 0 */
-	uint64_t budget_bytes;  /* of the local group */
+	uint32_t trim_flags;      /* as vidmm_listener.trim() */
+	uint64_t bytes_to_trim;   /* with VIDMM_TRIM_TO_BUDGET, else 0 */
+	uint64_t budget_bytes;    /* of the local group */
+	struct client_port *port; /* NULL: the callback is in this process */
 };
 
 struct notification_target {
@@ -58,6 +60,9 @@ struct notification_target {
 	/* NULL, or called for each registration when nothing is delivered to it any more. */
 	void (*release)(void *context);
 };
+
+/* Recounts what the process has registered. NULL, or what is wrong. */
+const char *notifier_validate(struct dxg_process *process);
 
 /* `*token_out` is above 0 and never used again. */
 MUST_CHECK NTSTATUS notification_register(struct dxg_device *device,

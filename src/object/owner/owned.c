@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * owned.c - see owned.h.
- */
 #include "object/owner/owned.h"
 
 void owned_end_all(struct lock *lock, struct list *siblings, bool (*destroy)(struct object *object))

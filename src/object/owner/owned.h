@@ -26,8 +26,10 @@ static inline void owned_init(struct owned *owned, struct object *object)
 }
 
 /* Visible from here on, with a reference of the caller's. */
-static inline void owned_publish_locked(struct list *siblings, struct owned *owned)
+static inline void owned_publish_locked(const struct lock *lock, struct list *siblings,
+					struct owned *owned)
 {
+	lock_assert_held(lock);
 	list_push_back(siblings, &owned->link);
 	/* The reference with it, or another thread could end it under the caller. */
 	object_publish_and_get(owned->object);

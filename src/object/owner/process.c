@@ -2,7 +2,6 @@
 /*
  * process.c - see process.h. How a process ends is in teardown.c.
  */
-#include <assert.h>
 
 #include "base/clock.h"
 #include "base/machine_bank.h"
@@ -10,33 +9,76 @@
 #include "base/refusal.h"
 #include "object/owner/device.h"
 #include "object/fence/keyed_mutex.h"
+#include "object/owner/kernel.h"
 #include "miniport/handle_services.h"
 #include "object/memory/gpu_addresses.h"
 #include "object/memory/gpu_update.h"
 #include "object/owner/notification.h"
 #include "object/owner/process.h"
 #include "object/fence/sync_wait.h"
+#include "ranges/client_arena.h"
 #include "sched/fence_page.h"
+#include "sched/priority.h"
 #include "trace/trace.h"
 
 #define ALONE_PATIENCE_NS (10 * NS_PER_MS)
 
-NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_process **process_out)
+NTSTATUS process_make_bank(bool is_elsewhere, struct machine_bank **bank_out)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (is_elsewhere)
+		status = machine_bank_create_shown(false, bank_out);
+	else if (!(*bank_out = machine_bank_create()))
+		status = STATUS_NO_MEMORY;
+	if (status == STATUS_INSUFFICIENT_RESOURCES)
+		return refuse(
+			status, RULE_MM_NO_BANKS, NULL,
+			"There are %u files of memory that processes map, or no descriptor is left",
+			machine_banks_max());
+	return NT_SUCCESS(status) ? status : refuse_no_memory("no memory for a bank");
+}
+
+bool process_shares_elsewhere(const struct dxg_process *process)
+{
+	return atomic_load_explicit(&process->kernel->has_elsewhere, memory_order_relaxed);
+}
+
+NTSTATUS process_create(struct dxg_kernel *kernel, const struct process_identity *identity,
+			const struct process_arena *arena, struct dxg_process **process_out)
 {
 	struct dxg_process *process = mem_zalloc_apart(sizeof(*process));
+	NTSTATUS status = STATUS_NO_MEMORY;
 
 	if (!process)
 		goto no_memory;
-	if (!NT_SUCCESS(handle_table_init(&process->handles, HANDLE_TAG_LOCAL)))
+	if (!NT_SUCCESS(quota_open(&kernel->quotas, identity->pid, identity->user, identity->limits,
+				   &process->ledger)))
 		goto free_process;
-	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES);
+	if (!NT_SUCCESS(handle_table_init(&process->handles, HANDLE_TAG_LOCAL)))
+		goto put_ledger;
+	handle_table_limit(&process->handles, process->ledger);
+	if (arena) {
+		process->arena = client_arena_create(arena->address, arena->size_bytes);
+		if (!process->arena)
+			goto finish_handles;
+		client_arena_belong(process->arena, (uint64_t)(uintptr_t)identity->port);
+	}
+	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES, arena != NULL);
 	if (!process->fence_pages)
-		goto finish_handles;
-	process->bank = machine_bank_create();
-	if (!process->bank)
+		goto put_arena;
+	status = process_make_bank(arena != NULL, &process->bank);
+	if (!NT_SUCCESS(status))
 		goto destroy_fence_pages;
-	process->id = id;
-	process->shares = shares;
+	process->nt = miniport_process_begin(identity->pid);
+	if (!process->nt) {
+		status = STATUS_NO_MEMORY;
+		goto destroy_bank;
+	}
+	process->identity = *identity;
+	process->identity.limits = NULL; /* the ledger has them */
+	process->kernel = kernel;
+	process->shares = &kernel->shares;
 	lock_init(&process->lock, LOCK_RANK_PROCESS, "process");
 	list_init(&process->adapters);
 	list_init(&process->opens);
@@ -44,30 +86,42 @@ NTSTATUS process_create(uint32_t id, struct share_space *shares, struct dxg_proc
 	list_init(&process->keyed_mutexes);
 	list_init(&process->sync_objects);
 	list_init(&process->waits);
-	trace_process_create(id);
-	miniport_tell_process(true);
+	lock_acquire(&kernel->lock);
+	process->id = ++kernel->last_process_id;
+	if (arena)
+		atomic_store(&kernel->has_elsewhere, true);
+	list_push_back(&kernel->processes, &process->kernel_link);
+	lock_release(&kernel->lock);
+	trace_process_create(process->id);
+	trace_process_is(process->id, identity->pid, identity->user, identity->name);
 	*process_out = process;
 	return STATUS_SUCCESS;
 
+destroy_bank:
+	machine_bank_destroy(process->bank);
 destroy_fence_pages:
 	fence_pages_close(process->fence_pages);
+put_arena:
+	client_arena_put(process->arena);
 finish_handles:
 	handle_table_finish(&process->handles);
+put_ledger:
+	quota_put(process->ledger);
 free_process:
 	mem_free(process);
 no_memory:
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for a process");
+	if (status == STATUS_NO_MEMORY)
+		return refuse_no_memory("no memory for a process");
+	return status;
 }
 
 /* One that could still have work, with a reference. */
 static struct dxg_device *next_at_work(struct dxg_process *process)
 {
 	struct dxg_device *found = NULL;
-	struct list *link;
 
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->devices) {
-		struct dxg_device *device = container_of(link, struct dxg_device, process_link);
+	list_each (struct dxg_device, device, &process->devices, process_link) {
 		if (!found && !atomic_load(&device->work.is_lost)) {
 			object_get(&device->object);
 			found = device;
@@ -109,28 +163,43 @@ static void cancel_updates(struct dxg_process *process)
 
 void process_cancel_waits(struct dxg_process *process)
 {
-	struct list *link;
-
 	atomic_store(&process->is_dying, true);
 	notifier_stop(process);
 	cancel_work(process);
 	cancel_updates(process);
 	lock_acquire(&process->lock);
-	list_for_each (link, &process->keyed_mutexes)
-		keyed_mutex_wake(container_of(link, struct dxg_keyed_mutex, process_link));
+	list_each (struct dxg_keyed_mutex, each, &process->keyed_mutexes, process_link)
+		keyed_mutex_wake(each);
 	lock_release(&process->lock);
 	sync_wait_end_process(process);
+}
+
+_Static_assert((int)PROCESS_CLASS_LOWEST == (int)PRIORITY_CLASS_LOWEST &&
+		       (int)PROCESS_CLASS_HIGHEST == (int)PRIORITY_CLASS_HIGHEST,
+	       "the scheduler has the same classes");
+
+void process_set_class(struct dxg_process *process, int32_t scheduling_class)
+{
+	lock_acquire(&process->lock);
+	process->scheduling_class = scheduling_class;
+	list_each (struct dxg_device, device, &process->devices, process_link)
+		sched_owner_set_class(&device->work, scheduling_class);
+	lock_release(&process->lock);
+}
+
+int32_t process_class(struct dxg_process *process)
+{
+	lock_acquire(&process->lock);
+	int32_t scheduling_class = process->scheduling_class;
+	lock_release(&process->lock);
+	return scheduling_class;
 }
 
 static struct process_adapter *find_process_adapter_locked(struct dxg_process *process,
 							   const struct dxg_adapter *adapter)
 {
-	struct list *link;
-
 	lock_assert_held(&process->lock);
-	list_for_each (link, &process->adapters) {
-		struct process_adapter *process_adapter =
-			container_of(link, struct process_adapter, link);
+	list_each (struct process_adapter, process_adapter, &process->adapters, link) {
 		if (process_adapter->adapter == adapter)
 			return process_adapter;
 	}
@@ -142,9 +211,10 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 {
 	struct process_adapter *process_adapter = mem_zalloc_apart(sizeof(*process_adapter));
 
+	lock_assert_held(&process->lock);
 	if (!process_adapter)
 		return NULL;
-	if (!NT_SUCCESS(miniport_client_create(adapter->miniport, &process_adapter->client))) {
+	if (!NT_SUCCESS(miniport_client_create(process->nt, &process_adapter->client))) {
 		mem_free(process_adapter);
 		return NULL;
 	}
@@ -161,6 +231,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	list_init(&process_adapter->watched);
 	vidmm_process_init(&process_adapter->memory, adapter->memory, &adapter->account);
 	process_adapter->memory.account.bank = process->bank;
+	process_adapter->memory.account.ledger = process->ledger;
 	process_adapter->memory.id = process->id;
 	list_push_back(&process->adapters, &process_adapter->link);
 	return process_adapter;
@@ -175,8 +246,7 @@ NTSTATUS process_join_adapter(struct dxg_process *process, struct dxg_adapter *a
 		process_adapter = join_adapter_locked(process, adapter);
 	lock_release(&process->lock);
 	if (!process_adapter)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for the process on adapter %u", adapter->id);
+		return refuse_no_memory("no memory for the process on adapter %u", adapter->id);
 	*process_adapter_out = process_adapter;
 	return STATUS_SUCCESS;
 }
@@ -203,11 +273,11 @@ struct process_adapter *process_next_adapter(struct dxg_process *process,
 static NTSTATUS introduce_to_driver(struct process_adapter *process_adapter)
 {
 	struct miniport *miniport = process_adapter->adapter->miniport;
-	NTSTATUS status;
 
 	gpu_addresses_open_to_driver(process_adapter, true);
-	status = miniport_create_process(miniport, process_adapter->client, process_adapter,
-					 "client", &process_adapter->driver_process);
+	NTSTATUS status = miniport_create_process(
+		miniport, process_adapter->client, process_adapter,
+		process_adapter->process->identity.name, &process_adapter->driver_process);
 	gpu_addresses_open_to_driver(process_adapter, false);
 	if (!NT_SUCCESS(status))
 		return status;

@@ -2,8 +2,8 @@
 /*
  * process.h - one per client; owns the handles and everything they name.
  *
- * In embedded use there is one. Its end is the same as a client's death: teardown.c fixes the
- * order.
+ * In embedded use there is one, unless a test makes more. Its end is the same as a client's death:
+ * teardown.c fixes the order.
  */
 #ifndef OBJECT_OWNER_PROCESS_H
 #define OBJECT_OWNER_PROCESS_H
@@ -15,13 +15,37 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/notice.h"
+#include "base/quota.h"
 #include "handle/table.h"
 #include "object/owner/adapter.h"
 #include "object/memory/share.h"
 #include "vidmm/manager.h"
 
 struct address_space;
+struct client_port;
+struct dxg_kernel;
+struct client_arena;
 struct fence_address;
+
+enum { PROCESS_NAME_BYTES = 32 };
+
+/* Who a client is, as the host knows it; in a seeded run, as whoever made it says. */
+struct process_identity {
+	uint32_t pid;
+	uint32_t user;
+	char name[PROCESS_NAME_BYTES];
+	struct client_port
+		*port;      /* NULL: it is in this process; else it outlives the process object */
+	bool is_controller; /* may do what touches others (dispatch/rights.h) */
+	const struct quota_limits
+		*limits; /* of its own; NULL: the kernel's. Read at creation only */
+};
+
+/* Addresses that a client in another process has reserved: what it is shown is shown there. */
+struct process_arena {
+	uint64_t address;
+	uint64_t size_bytes;
+};
 
 /*
  * What a process has on one adapter, made at its first use and kept to its end: the rule that one
@@ -57,17 +81,27 @@ struct process_adapter {
 
 struct fence_pages;
 struct notifier;
+struct nt_process;
 
 struct dxg_process {
-	uint32_t id;
+	/* Set at creation. */
+	uint32_t id; /* of those that the kernel ever had, from 1 */
+	struct process_identity identity;
+	struct dxg_kernel *kernel;
+	struct list kernel_link;    /* dxg_kernel.processes */
+	struct nt_process *nt;      /* what a driver sees as the current process */
 	struct share_space *shares; /* the kernel's */
+	struct quota_ledger
+		*ledger; /* what it has of its quotas (base/quota.h); NULL: none are set */
 	struct handle_table handles;
 	struct fence_pages *fence_pages; /* where the process's own fences have their values */
 	struct machine_bank *bank;       /* the system memory that it may be shown */
+	struct client_arena *arena;      /* where it is shown it; NULL: it is in this process */
 
 	struct lock lock; /* LOCK_RANK_PROCESS */
 	struct notice
 		changed; /* a driver came to know the process or refused to; a device is gone */
+	int32_t scheduling_class;  /* of the work of its devices: sched/priority.h */
 	struct list adapters;      /* process_adapter.link */
 	struct list opens;         /* adapter_open.process_link */
 	struct list devices;       /* dxg_device.process_link */
@@ -82,11 +116,25 @@ struct dxg_process {
 	_Atomic bool is_dying; /* a call that would wait is refused instead */
 };
 
-MUST_CHECK NTSTATUS process_create(uint32_t id, struct share_space *shares,
+/* `arena` is of a client in another process, whose calls have a client_call; NULL: it is in this one. */
+MUST_CHECK NTSTATUS process_create(struct dxg_kernel *kernel,
+				   const struct process_identity *identity,
+				   const struct process_arena *arena,
 				   struct dxg_process **process_out);
+
+/* Memory that the process may be shown; of one elsewhere in a file that it can map. Refused. */
+MUST_CHECK NTSTATUS process_make_bank(bool is_elsewhere, struct machine_bank **bank_out);
+
+/* May processes elsewhere open what this one shares? Then it is in files that they can map. */
+bool process_shares_elsewhere(const struct dxg_process *process);
 
 /* Calls that wait are refused, and so are those that are about to. The process is ending. */
 void process_cancel_waits(struct dxg_process *process);
+
+/* Of all its work from now on, queued or not. A process of which nothing was said has class 0. */
+enum { PROCESS_CLASS_LOWEST = -2, PROCESS_CLASS_HIGHEST = 3 };
+void process_set_class(struct dxg_process *process, int32_t scheduling_class);
+int32_t process_class(struct dxg_process *process);
 
 /* See teardown.c. No call of this process is under way. Accepts NULL. */
 void process_destroy(struct dxg_process *process);

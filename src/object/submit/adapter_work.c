@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * adapter_work.c - see adapter_work.h.
- */
 #include "base/clock.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
@@ -13,7 +10,6 @@
 #include "object/ending/ending.h"
 #include "object/fence/sync_object.h"
 #include "paging/pager.h"
-#include "sched/gpu.h"
 
 /* ---- from the driver to the scheduler ---- */
 
@@ -107,7 +103,6 @@ const struct miniport_events adapter_work_events = {
 static void owner_lost(void *listener, struct sched_owner *owner, uint32_t device_state,
 		       const struct sched_fault *fault)
 {
-	(void)listener;
 	device_lose(container_of(owner, struct dxg_device, work), (enum device_state)device_state,
 		    fault);
 }
@@ -160,7 +155,6 @@ static void adapter_lost(void *listener, const char *why)
 /* A GPU writes fences itself; who waits for one is found among the device's. */
 static void work_completed(void *listener, struct sched_owner *owner)
 {
-	(void)listener;
 	if (!owner->is_system)
 		sync_object_look_at_fences(container_of(owner, struct dxg_device, work));
 }
@@ -179,27 +173,23 @@ static const struct sched_listener listener = {
 
 static bool is_idle(struct work_source *source, struct dxg_device *device)
 {
-	(void)source;
 	return sched_owner_is_idle(&device->work);
 }
 
 static bool is_paged(struct work_source *source, const struct dxg_allocation *allocation)
 {
-	(void)source;
 	return vidmm_is_paged(&allocation->body->memory);
 }
 
 static void after_device(struct work_source *source, struct dxg_device *device,
 			 struct sched_wait *wait)
 {
-	(void)source;
 	sched_after_owner(&device->work, wait);
 }
 
 static void after_paging(struct work_source *source, struct dxg_adapter *adapter,
 			 struct sched_wait *wait)
 {
-	(void)source;
 	pager_after_all(adapter->pager, wait);
 }
 

@@ -36,7 +36,6 @@ static void switch_post(struct context_switch *each)
 static void switch_over(struct context_switch *each)
 {
 	struct list over;
-	struct list *link;
 
 	list_init(&over);
 	lock_acquire(&each->lock);
@@ -45,9 +44,7 @@ static void switch_over(struct context_switch *each)
 	each->is_queued = !list_is_empty(&each->waiting);
 	bool goes_again = each->is_queued;
 	lock_release(&each->lock);
-	while ((link = list_pop_front(&over))) {
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
+	list_drain (struct sched_wait, wait, &over, link) {
 		wait->over(wait);
 	}
 	if (goes_again)
@@ -70,7 +67,6 @@ static NTSTATUS packet_submit(struct sched_packet *packet, const struct sched_su
 
 static void packet_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	(void)outcome;
 	switch_over(container_of(packet, struct context_switch, packet));
 }
 
@@ -85,8 +81,7 @@ NTSTATUS context_switches_start(struct dxg_adapter *adapter)
 
 	adapter->switches = mem_zalloc_array(count, sizeof(*adapter->switches));
 	if (!adapter->switches)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory to switch contexts with");
+		return refuse_no_memory("no memory to switch contexts with");
 	for (uint32_t i = 0; i < count; i++) {
 		struct context_switch *each = &adapter->switches[i];
 

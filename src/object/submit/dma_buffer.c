@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
@@ -14,7 +13,7 @@
 #include "base/thread.h"
 #include "object/submit/dma_buffer.h"
 
-/* More than a node is given at once. */
+/* How many the next call leaves: more than a node is given at once. */
 enum { SPARE_MAX = 16 };
 
 void dma_pool_init(struct dma_pool *pool, const struct dma_pool_options *options)
@@ -101,11 +100,9 @@ static void buffer_depart(struct dma_buffer *buffer)
 void dma_pool_for_each(struct dma_pool *pool,
 		       void (*visit)(void *context, struct dma_buffer *buffer), void *context)
 {
-	struct list *link;
-
 	lock_acquire(&pool->lock);
-	list_for_each (link, &pool->all)
-		visit(context, container_of(link, struct dma_buffer, all_link));
+	list_each (struct dma_buffer, each, &pool->all, all_link)
+		visit(context, each);
 	lock_release(&pool->lock);
 }
 
@@ -125,20 +122,20 @@ static void buffer_free(struct dma_buffer *buffer)
 
 void dma_pool_finish(struct dma_pool *pool)
 {
-	struct list *link;
 	uint32_t placed;
 
-	while ((link = list_pop_front(&pool->spare)))
-		buffer_free(container_of(link, struct dma_buffer, link));
+	list_drain (struct dma_buffer, each, &pool->spare, link)
+		buffer_free(each);
 	while ((placed = atomic_load(&pool->placed)) > 0)
 		thread_wait(&pool->placed, placed, CLOCK_FOREVER);
 	lock_finish(&pool->lock);
 }
 
-static struct dma_buffer *pool_pop(struct dma_pool *pool)
+/* The one that came back last, if there are more than `kept`. */
+static struct dma_buffer *pool_pop(struct dma_pool *pool, uint32_t kept)
 {
 	lock_acquire(&pool->lock);
-	struct list *link = list_pop_front(&pool->spare);
+	struct list *link = pool->spare_count > kept ? list_pop_front(&pool->spare) : NULL;
 	if (link)
 		pool->spare_count--;
 	lock_release(&pool->lock);
@@ -147,8 +144,7 @@ static struct dma_buffer *pool_pop(struct dma_pool *pool)
 
 static NTSTATUS no_memory(uint32_t size_bytes)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "no memory for a DMA buffer of %u bytes", size_bytes);
+	return refuse_no_memory("no memory for a DMA buffer of %u bytes", size_bytes);
 }
 
 static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, uint32_t patch_room)
@@ -194,8 +190,10 @@ struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, u
 {
 	struct dma_buffer *buffer;
 
+	while ((buffer = pool_pop(pool, SPARE_MAX)))
+		buffer_free(buffer);
 	/* What was made for smaller command buffers has had its time. */
-	while ((buffer = pool_pop(pool)) &&
+	while ((buffer = pool_pop(pool, 0)) &&
 	       (buffer->size_bytes < size_bytes || buffer->patch_room < patch_room))
 		buffer_free(buffer);
 	if (buffer)
@@ -211,6 +209,7 @@ struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, u
 	return buffer;
 }
 
+/* Frees nothing, however many there are: a driver's DPC brings them back. */
 void dma_buffer_put(struct dma_buffer *buffer)
 {
 	struct dma_pool *pool = buffer->pool;
@@ -218,12 +217,7 @@ void dma_buffer_put(struct dma_buffer *buffer)
 	if (!refcount_put(&buffer->refs))
 		return;
 	lock_acquire(&pool->lock);
-	bool is_kept = pool->spare_count < SPARE_MAX;
-	if (is_kept) {
-		list_push_front(&pool->spare, &buffer->link);
-		pool->spare_count++;
-	}
+	list_push_front(&pool->spare, &buffer->link);
+	pool->spare_count++;
 	lock_release(&pool->lock);
-	if (!is_kept)
-		buffer_free(buffer);
 }

@@ -88,7 +88,7 @@ void dma_buffer_release(struct dma_buffer *buffer);
 MUST_CHECK struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes,
 					      uint32_t patch_room);
 
-/* One user fewer. Must not block. */
+/* One user fewer. Any thread, DPC included: it goes to the pool, and the next call frees what is too many there. */
 void dma_buffer_put(struct dma_buffer *buffer);
 
 static inline void *dma_buffer_private(struct dma_buffer *buffer)

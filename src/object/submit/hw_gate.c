@@ -32,7 +32,6 @@ static bool gate_try(struct sched_packet *packet)
 
 static void gate_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	(void)outcome;
 	mem_free(gate_of(packet));
 }
 
@@ -63,12 +62,10 @@ NTSTATUS hw_gate_wait(struct hw_queue_parent *parent, struct sched_queue *queue,
 
 void hw_gate_pass(struct hw_queue_parent *parent)
 {
-	struct list *link;
-
 	atomic_fetch_add(&parent->waits_over, 1);
 	lock_acquire(&parent->device->lock);
-	list_for_each (link, &parent->queues)
-		sched_queue_kick(&container_of(link, struct dxg_hw_queue, owned.link)->queue);
+	list_each (struct dxg_hw_queue, each, &parent->queues, owned.link)
+		sched_queue_kick(&each->queue);
 	lock_release(&parent->device->lock);
 }
 
@@ -81,8 +78,7 @@ NTSTATUS hw_gate_enter(struct dxg_hw_queue *queue)
 		return STATUS_SUCCESS;
 	struct gate_packet *gate = mem_zalloc(sizeof(*gate));
 	if (!gate)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a hardware queue to wait for its context");
+		return refuse_no_memory("no memory for a hardware queue to wait for its context");
 	gate->packet.kind = SCHED_WAIT;
 	gate->packet.ops = &gate_ops;
 	gate->parent = parent;

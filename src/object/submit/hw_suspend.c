@@ -39,7 +39,6 @@ static NTSTATUS packet_submit(struct sched_packet *packet, const struct sched_su
 	struct hw_suspension *suspension = suspension_of(packet);
 	struct dxg_adapter *adapter = adapter_of(suspension);
 
-	(void)how;
 	suspension->is_suspended = true;
 	if (miniport_suspend_context(adapter->miniport, suspension->parent->driver_context,
 				     packet->progress))
@@ -52,7 +51,6 @@ static void packet_over(struct hw_suspension *suspension)
 {
 	struct hw_suspensions *all = &adapter_of(suspension)->suspensions;
 	struct list over;
-	struct list *link;
 
 	list_init(&over);
 	atomic_store(&suspension->is_loaded, false);
@@ -62,16 +60,13 @@ static void packet_over(struct hw_suspension *suspension)
 	/* From here on it may be gone. */
 	notice_give(&all->changed);
 	lock_release(&all->lock);
-	while ((link = list_pop_front(&over))) {
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
+	list_drain (struct sched_wait, wait, &over, link) {
 		wait->over(wait);
 	}
 }
 
 static void packet_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	(void)outcome;
 	packet_over(suspension_of(packet));
 }
 
@@ -205,12 +200,9 @@ void hw_suspend_reached(struct dxg_adapter *adapter, uint64_t fence)
 {
 	struct hw_suspensions *all = &adapter->suspensions;
 	bool is_known = false;
-	struct list *link;
 
 	lock_acquire(&all->lock);
-	list_for_each (link, &all->all) {
-		struct hw_suspension *each = container_of(link, struct hw_suspension, link);
-
+	list_each (struct hw_suspension, each, &all->all, link) {
 		if (each->is_queued && each->packet.progress == fence) {
 			atomic_store(&each->reached, fence);
 			is_known = true;

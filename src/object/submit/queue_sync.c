@@ -14,8 +14,7 @@
 
 static NTSTATUS no_memory(const char *what)
 {
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory for %s in a queue",
-		      what);
+	return refuse_no_memory("no memory for %s in a queue", what);
 }
 
 /* ---- waits ---- */

@@ -10,9 +10,13 @@
  * is not run under it.
  */
 #include <assert.h>
+#include <string.h>
 
+#include "base/checked.h"
+#include "base/client_call.h"
 #include "base/clock.h"
 #include "base/machine.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/submit/render.h"
@@ -20,17 +24,25 @@
 
 /* ---- the client's buffers: whole pages that a client can be shown ---- */
 
-/* NULL: no bytes, or no memory. */
-static void *pages_take(uint64_t size_bytes)
+static uint64_t pages_of(uint64_t size_bytes)
+{
+	return (size_bytes + MACHINE_PAGE_BYTES - 1) / MACHINE_PAGE_BYTES;
+}
+
+/* Of the bank of a client elsewhere, or of nobody's (NULL). NULL: no bytes, or no memory. */
+static void *pages_take(struct machine_bank *bank, uint64_t size_bytes)
 {
 	uint64_t address;
+	NTSTATUS status;
 
-	if (size_bytes == 0 ||
-	    !NT_SUCCESS(machine_alloc_contiguous((size_bytes + MACHINE_PAGE_BYTES - 1) /
-							 MACHINE_PAGE_BYTES * MACHINE_PAGE_BYTES,
-						 0, 0, UINT64_MAX, 0, &address)))
+	if (size_bytes == 0)
 		return NULL;
-	return machine_to_pointer(address);
+	if (bank)
+		status = machine_bank_run(bank, pages_of(size_bytes), UINT64_MAX, &address);
+	else
+		status = machine_alloc_contiguous(pages_of(size_bytes) * MACHINE_PAGE_BYTES, 0, 0,
+						  UINT64_MAX, 0, &address);
+	return NT_SUCCESS(status) ? machine_to_pointer(address) : NULL;
 }
 
 static void pages_give(void *pages)
@@ -43,28 +55,79 @@ static void pages_give(void *pages)
 
 static void buffers_free(struct render_buffers *buffers)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(buffers->places); i++)
+		client_places_finish(&buffers->places[i]);
 	pages_give(buffers->command);
 	pages_give(buffers->list);
 	pages_give(buffers->patches);
 }
 
-static NTSTATUS buffers_make(struct render_buffers *buffers, uint32_t command_bytes,
-			     uint32_t list_entries, uint32_t patch_entries)
+/* Its pages never change. */
+static NTSTATUS buffer_show(const struct dxg_process *process, struct client_places *places,
+			    const void *memory, void **client_out)
 {
+	uint64_t address;
+	struct client_place *place;
+
+	if (!memory || !machine_from_pointer(memory, &address))
+		return STATUS_SUCCESS;
+	uint64_t count = machine_run_bytes(address) / MACHINE_PAGE_BYTES;
+	NTSTATUS status = client_places_find(places, process->arena, count, &place);
+	if (NT_SUCCESS(status))
+		status = client_call_add_run(machine_bank_file(process->bank),
+					     machine_bank_page(address), count);
+	if (NT_SUCCESS(status))
+		status = client_place_note(place, 1, true);
+	if (NT_SUCCESS(status))
+		*client_out = (void *)(uintptr_t)client_place_address(place);
+	return status;
+}
+
+NTSTATUS render_buffers_show(const struct dxg_process *process, struct render_buffers *buffers)
+{
+	struct render_addresses *client = &buffers->client;
+
+	if (LIKELY(!process->arena)) {
+		*client = (struct render_addresses){ buffers->command, buffers->list,
+						     buffers->patches };
+		return STATUS_SUCCESS;
+	}
+	NTSTATUS status =
+		buffer_show(process, &buffers->places[0], buffers->command, &client->command);
+	if (NT_SUCCESS(status))
+		status = buffer_show(process, &buffers->places[1], buffers->list, &client->list);
+	if (NT_SUCCESS(status))
+		status = buffer_show(process, &buffers->places[2], buffers->patches,
+				     &client->patches);
+	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,
+			      "There are no addresses left to show a command buffer");
+	return NT_SUCCESS(status) ? status : refuse_no_memory("no memory to show a command buffer");
+}
+
+static NTSTATUS buffers_make(const struct dxg_process *process, struct render_buffers *buffers,
+			     uint32_t command_bytes, uint32_t list_entries, uint32_t patch_entries)
+{
+	struct machine_bank *bank = process->arena ? process->bank : NULL;
+
 	*buffers = (struct render_buffers){
-		.command = pages_take(command_bytes),
+		.command = pages_take(bank, command_bytes),
 		.command_bytes = command_bytes,
-		.list = pages_take((uint64_t)list_entries * RENDER_LIST_ENTRY_BYTES),
+		.list = pages_take(bank, (uint64_t)list_entries * RENDER_LIST_ENTRY_BYTES),
 		.list_entries = list_entries,
-		.patches = pages_take((uint64_t)patch_entries * RENDER_PATCH_ENTRY_BYTES),
+		.patches = pages_take(bank, (uint64_t)patch_entries * RENDER_PATCH_ENTRY_BYTES),
 		.patch_entries = patch_entries,
 	};
+	NTSTATUS status = STATUS_NO_MEMORY;
 	if (buffers->command && (buffers->list || list_entries == 0) &&
 	    (buffers->patches || patch_entries == 0))
-		return STATUS_SUCCESS;
-	buffers_free(buffers);
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-		      "no memory for a command buffer of %u bytes", command_bytes);
+		status = render_buffers_show(process, buffers);
+	else
+		status = refuse_no_memory("no memory for a command buffer of %u bytes",
+					  command_bytes);
+	if (!NT_SUCCESS(status))
+		buffers_free(buffers);
+	return status;
 }
 
 /* ---- the stream ---- */
@@ -99,11 +162,10 @@ static void pool_init(struct render_stream *stream, const struct miniport_contex
 /* One that never fits into the driver's segments is refused with the context, not in its work. */
 static NTSTATUS pool_try(struct render_stream *stream, const struct miniport_context_info *info)
 {
-	struct dma_buffer *buffer;
-
 	if (info->dma_buffer_segment_set == 0)
 		return STATUS_SUCCESS;
-	buffer = dma_buffer_take(&stream->pool, info->dma_buffer_bytes, patch_entries_of(info));
+	struct dma_buffer *buffer =
+		dma_buffer_take(&stream->pool, info->dma_buffer_bytes, patch_entries_of(info));
 	if (!buffer)
 		return STATUS_NO_MEMORY;
 	dma_buffer_put(buffer);
@@ -116,10 +178,10 @@ NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream 
 	struct render_stream *stream = mem_zalloc(sizeof(*stream));
 
 	if (!stream)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a context");
-	NTSTATUS status = buffers_make(&stream->buffers, info->dma_buffer_bytes,
-				       list_entries_of(info), patch_entries_of(info));
+		return refuse_no_memory("no memory for a context");
+	NTSTATUS status =
+		buffers_make(context->device->process, &stream->buffers, info->dma_buffer_bytes,
+			     list_entries_of(info), patch_entries_of(info));
 	if (!NT_SUCCESS(status)) {
 		mem_free(stream);
 		return status;
@@ -159,7 +221,40 @@ struct rendering {
 	bool fits;                         /* all of the list into memory at once */
 	bool is_made_resident;             /* … because make-resident has seen to it */
 	struct list packets;               /* render_packet.call_link, in order */
+
+	/* What the driver reads: the client's buffers or, if that is elsewhere, copies. */
+	const void *command;
+	const void *patches;
+	void *copy;
 };
+
+/*
+ * A client elsewhere may write at any time, and whoever checks and then uses would use something else:
+ * it is copied once. In this process the driver reads the buffers themselves, as WDDM has it.
+ */
+static NTSTATUS capture(struct rendering *rendering)
+{
+	const struct render_buffers *buffers = &rendering->stream->buffers;
+	const struct render_request *request = rendering->request;
+	uint64_t command_bytes = align_down((uint64_t)request->command_bytes + 15, 16);
+	uint64_t patch_bytes = (uint64_t)request->patch_count * RENDER_PATCH_ENTRY_BYTES;
+
+	rendering->command = (const char *)buffers->command + request->first_byte;
+	rendering->patches = buffers->patches;
+	if (LIKELY(!rendering->context->device->process->arena))
+		return STATUS_SUCCESS;
+	char *copy = mem_alloc(command_bytes + patch_bytes + 1);
+	if (!copy)
+		return refuse_no_memory("no memory for %u bytes of commands",
+					request->command_bytes);
+	memcpy(copy, rendering->command, request->command_bytes);
+	if (patch_bytes > 0)
+		memcpy(copy + command_bytes, buffers->patches, patch_bytes);
+	rendering->copy = copy;
+	rendering->command = copy;
+	rendering->patches = copy + command_bytes;
+	return STATUS_SUCCESS;
+}
 
 /* A call that found one of them before may come after its destruction has begun. */
 static NTSTATUS check_not_going(struct dxg_device *device, const struct render_request *request)
@@ -168,9 +263,10 @@ static NTSTATUS check_not_going(struct dxg_device *device, const struct render_r
 
 	lock_acquire(&device->lock);
 	for (uint32_t i = 0; i < request->item_count && NT_SUCCESS(status); i++) {
-		if (request->items[i].allocation && request->items[i].allocation->is_claimed)
-			status = refuse_item(STATUS_INVALID_PARAMETER, RULE_API_HANDLE,
-					     "AllocationList", i, "was destroyed during the call");
+		if (request->items[i].allocation &&
+		    request->items[i].allocation->is_being_destroyed)
+			status = invalid_item(RULE_API_HANDLE, "AllocationList", i,
+					      "was destroyed during the call");
 	}
 	lock_release(&device->lock);
 	return status;
@@ -186,9 +282,8 @@ static NTSTATUS check_resident(const struct rendering *rendering)
 		    vidmm_binding_count(list->entries[list->items[i].entry].binding) > 0)
 			continue;
 		device_lose(rendering->context->device, DEVICE_DMA_FAULT, NULL);
-		return refuse_item(STATUS_INVALID_PARAMETER, RULE_MM_LIST_RESIDENT,
-				   "AllocationList", i,
-				   "was not made resident; the device is lost");
+		return invalid_item(RULE_MM_LIST_RESIDENT, "AllocationList", i,
+				    "was not made resident; the device is lost");
 	}
 	return STATUS_SUCCESS;
 }
@@ -283,8 +378,7 @@ static NTSTATUS add_split(struct rendering *rendering, struct dma_buffer *buffer
 	fitting.entries =
 		mem_zalloc_array(rendering->list->entry_count + 1, sizeof(*fitting.entries));
 	if (!fitting.entries)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory to split a submission");
+		return refuse_no_memory("no memory to split a submission");
 	NTSTATUS status =
 		render_split_begin(&split, buffer, rendering->list, how_many_fit, &fitting);
 	if (NT_SUCCESS(status)) {
@@ -327,11 +421,6 @@ static NTSTATUS add_buffer(struct rendering *rendering, struct dma_buffer *buffe
 
 /* ---- the driver translates ---- */
 
-static uint32_t larger(uint32_t one, uint32_t other)
-{
-	return one > other ? one : other;
-}
-
 /* One pass. STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER: there is more. */
 static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_render *render)
 {
@@ -339,8 +428,9 @@ static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_rend
 	struct render_stream *stream = rendering->stream;
 	const struct miniport_context_info *info = &rendering->context->info;
 	struct dma_buffer *buffer = dma_buffer_take(
-		&stream->pool, larger(info->dma_buffer_bytes, stream->buffers.command_bytes),
-		larger(patch_entries_of(info), stream->buffers.patch_entries));
+		&stream->pool,
+		(uint32_t)higher_of(info->dma_buffer_bytes, stream->buffers.command_bytes),
+		(uint32_t)higher_of(patch_entries_of(info), stream->buffers.patch_entries));
 
 	if (!buffer)
 		return STATUS_NO_MEMORY;
@@ -382,16 +472,15 @@ static void show_list(const struct rendering *rendering)
 static NTSTATUS translate(struct rendering *rendering)
 {
 	struct dxg_device *device = rendering->context->device;
-	const struct render_buffers *buffers = &rendering->stream->buffers;
 	const struct render_request *request = rendering->request;
 	struct miniport_render render = {
 		.driver_context = rendering->context->info.driver_context,
 		.driver_device = device->driver_device,
-		.command = (const char *)buffers->command + request->first_byte,
+		.command = rendering->command,
 		.command_bytes = request->command_bytes,
 		.allocations = rendering->shown,
 		.allocation_count = request->item_count,
-		.patches_in = buffers->patches,
+		.patches_in = rendering->patches,
 		.patch_in_count = request->patch_count,
 	};
 	NTSTATUS status;
@@ -409,10 +498,8 @@ static NTSTATUS translate(struct rendering *rendering)
 
 static void abandon_packets(struct rendering *rendering)
 {
-	struct list *link;
-
-	while ((link = list_pop_front(&rendering->packets)))
-		render_packet_abandon(container_of(link, struct render_packet, call_link));
+	list_drain (struct render_packet, each, &rendering->packets, call_link)
+		render_packet_abandon(each);
 }
 
 /* Refused at the first, or the device is lost in between and all are cancelled. */
@@ -447,7 +534,7 @@ static uint32_t wanted(uint32_t wish, uint32_t floor, uint32_t ceiling, uint32_t
 		return now;
 	if (wish > ceiling)
 		wish = ceiling;
-	return larger(wish, floor);
+	return (uint32_t)higher_of(wish, floor);
 }
 
 /* `*next_out` is what there is when nothing else is wanted. */
@@ -467,7 +554,8 @@ static NTSTATUS make_next(const struct rendering *rendering, struct render_buffe
 	if (command_bytes == now->command_bytes && list_entries == now->list_entries &&
 	    patch_entries == now->patch_entries)
 		return STATUS_SUCCESS;
-	return buffers_make(next_out, command_bytes, list_entries, patch_entries);
+	return buffers_make(rendering->context->device->process, next_out, command_bytes,
+			    list_entries, patch_entries);
 }
 
 static void buffers_replace(struct render_buffers *now, struct render_buffers *next)
@@ -485,7 +573,10 @@ static NTSTATUS render_listed(struct rendering *rendering)
 	NTSTATUS status = check_memory(rendering);
 
 	if (NT_SUCCESS(status))
+		status = capture(rendering);
+	if (NT_SUCCESS(status))
 		status = translate(rendering);
+	mem_free(rendering->copy);
 	if (NT_SUCCESS(status))
 		status = queue_packets(rendering);
 	abandon_packets(rendering);
@@ -507,10 +598,9 @@ NTSTATUS render_submit(struct dxg_context *context, const struct render_request 
 	if (!NT_SUCCESS(status))
 		return status;
 	rendering.shown = mem_zalloc_array(request->item_count + 1, sizeof(*rendering.shown));
-	status = rendering.shown
-			 ? render_list_create(request, &rendering.list)
-			 : refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-				  "no memory for a list of %u allocations", request->item_count);
+	status = rendering.shown ? render_list_create(request, &rendering.list)
+				 : refuse_no_memory("no memory for a list of %u allocations",
+						    request->item_count);
 	if (NT_SUCCESS(status)) {
 		assert(rendering.list);
 		status = render_listed(&rendering);
@@ -532,8 +622,8 @@ NTSTATUS render_begin(struct dxg_context *context)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (context->is_virtual)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "hContext",
-			      "has GPU addresses; use D3DKMTSubmitCommand");
+		return invalid(RULE_API_VALUE, "hContext",
+			       "has GPU addresses; use D3DKMTSubmitCommand");
 	if (!context->render)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_VALUE, "hContext",
 			      "has no command buffer: the adapter has GPU addresses");

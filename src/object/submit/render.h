@@ -22,6 +22,7 @@
 #include "object/memory/allocation.h"
 #include "object/owner/context.h"
 #include "object/submit/dma_buffer.h"
+#include "ranges/client_arena.h"
 
 enum {
 	RENDER_LIST_ENTRY_BYTES = 8,   /* D3DDDI_ALLOCATIONLIST */
@@ -41,7 +42,22 @@ struct render_buffers {
 	uint32_t list_entries;
 	void *patches;
 	uint32_t patch_entries;
+
+	/* Where the client has them. */
+	struct render_addresses {
+		void *command;
+		void *list;
+		void *patches;
+	} client;
+	struct client_places places[3]; /* of one in another process */
 };
+
+/*
+ * A client in another process is told by its call what to show there; each time, before it is told the
+ * addresses. Refused.
+ */
+MUST_CHECK NTSTATUS render_buffers_show(const struct dxg_process *process,
+					struct render_buffers *buffers);
 
 /* The physical half of a context. */
 struct render_stream {

@@ -55,8 +55,8 @@ NTSTATUS render_list_create(const struct render_request *request, struct render_
 		list->entries = mem_zalloc_array(request->item_count + 1, sizeof(*list->entries));
 	if (!list || !list->entries) {
 		mem_free(list);
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a list of %u allocations", request->item_count);
+		return refuse_no_memory("no memory for a list of %u allocations",
+					request->item_count);
 	}
 	refcount_init(&list->refs);
 	for (uint32_t i = 0; i < request->item_count && NT_SUCCESS(status); i++)
@@ -330,8 +330,7 @@ NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *b
 	struct render_packet *packet = packet_alloc(count, list);
 
 	if (!packet)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a submission");
+		return refuse_no_memory("no memory for a submission");
 	packet->packet.kind = SCHED_WORK;
 	packet->packet.ops = &packet_ops;
 	packet->packet.is_never_late = context->has_no_gpu_timeout;

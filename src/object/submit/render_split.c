@@ -90,8 +90,7 @@ NTSTATUS render_split_begin(struct render_split *split, const struct dma_buffer 
 	    (split->patch_count == 0 || NT_SUCCESS(find_cuts(split))))
 		return STATUS_SUCCESS;
 	render_split_end(split);
-	return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL, "no memory to split %u patches",
-		      buffer->patch_count);
+	return refuse_no_memory("no memory to split %u patches", buffer->patch_count);
 }
 
 void render_split_end(struct render_split *split)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * submission.c - see submission.h.
- */
 #include <assert.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/work.h"
@@ -87,9 +85,9 @@ static NTSTATUS check_private_bytes(const struct dxg_context *context,
 				    const struct submission_request *request)
 {
 	if (request->private_bytes > context->info.dma_private_bytes)
-		return refuse(STATUS_INVALID_PARAMETER, RULE_API_VALUE, "PrivateDriverDataSize",
-			      "is %u, and the driver asked for at most %u per submission",
-			      request->private_bytes, context->info.dma_private_bytes);
+		return invalid(RULE_API_VALUE, "PrivateDriverDataSize",
+			       "is %u, and the driver asked for at most %u per submission",
+			       request->private_bytes, context->info.dma_private_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -104,8 +102,7 @@ static NTSTATUS submission_create(struct dxg_context *context,
 	struct submission *submission =
 		mem_zalloc(sizeof(*submission) + context->info.dma_private_bytes);
 	if (!submission)
-		return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-			      "no memory for a submission");
+		return refuse_no_memory("no memory for a submission");
 	submission->packet.kind = SCHED_WORK;
 	submission->packet.ops = &submission_ops;
 	submission->packet.is_never_late = context->has_no_gpu_timeout;
@@ -121,11 +118,6 @@ static NTSTATUS submission_create(struct dxg_context *context,
 		memcpy(submission->private_data, request->private_data, request->private_bytes);
 	*submission_out = submission;
 	return STATUS_SUCCESS;
-}
-
-static uint32_t smaller(uint32_t one, uint32_t other)
-{
-	return one < other ? one : other;
 }
 
 /* Once for all of them, so what the driver writes is written to all. */
@@ -149,7 +141,7 @@ static NTSTATUS validate(struct submission *const *all, uint32_t count)
 	NTSTATUS status = work_validate(first->context->device, &validation);
 	for (uint32_t i = 1; i < count; i++)
 		memcpy(all[i]->private_data, first->private_data,
-		       smaller(all[i]->private_bytes, first->private_bytes));
+		       lower_of(all[i]->private_bytes, first->private_bytes));
 	return status;
 }
 
@@ -180,8 +172,7 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 	if (context_count > 1) {
 		all = mem_zalloc_array(context_count, sizeof(struct submission *));
 		if (!all)
-			return refuse(STATUS_NO_MEMORY, RULE_API_NO_MEMORY, NULL,
-				      "no memory for %u submissions", context_count);
+			return refuse_no_memory("no memory for %u submissions", context_count);
 	}
 	while (made < context_count && NT_SUCCESS(status)) {
 		status = submission_create(contexts[made], request, &all[made]);

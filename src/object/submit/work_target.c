@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * work_target.c - see work_target.h.
- */
 #include <assert.h>
 
 #include "base/refusal.h"

@@ -2,27 +2,9 @@
 /*
  * machine_alias_test.c - what is seen at pages at which simulated hardware shows others.
  */
-#include "base/machine.h"
 #include "base/machine_alias.h"
 #include "base/mem.h"
-#include "support/test.h"
-
-enum { PAGES = 8 };
-
-static uint64_t at(uint64_t address, uint64_t page)
-{
-	return address + page * MACHINE_PAGE_BYTES;
-}
-
-static uint64_t take(void)
-{
-	uint64_t address = 0;
-
-	EXPECT_EQ(
-		machine_alloc_contiguous(PAGES * MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0, &address),
-		STATUS_SUCCESS);
-	return address;
-}
+#include "machine_pages.h"
 
 /* Of all pages from there on: how many follow each other, and where. */
 static uint64_t behind(uint64_t address, uint64_t *first_out)

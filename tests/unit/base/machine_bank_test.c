@@ -2,14 +2,18 @@
 /*
  * machine_bank_test.c - pages of a process are in a memfd of its own, wherever their addresses are.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/machine.h"
 #include "base/machine_bank.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
+#include "base/shown_file.h"
 #include "base/thread.h"
 #include "support/test.h"
 
@@ -298,6 +302,102 @@ TEST(threads, have_banks_come_and_go)
 			  STATUS_SUCCESS);
 	for (int i = 0; i < 3; i++)
 		thread_join(threads[i]);
+	finish();
+}
+
+/* ---- for other processes ---- */
+
+static struct machine_bank *shown_new(bool is_read_only)
+{
+	struct machine_bank *bank = NULL;
+
+	EXPECT_EQ(machine_bank_create_shown(is_read_only, &bank), STATUS_SUCCESS);
+	return bank;
+}
+
+static int descriptor_of(const struct machine_bank *bank)
+{
+	return shown_file_descriptor(shown_file_id(machine_bank_file(bank)));
+}
+
+static void *map_elsewhere(const struct machine_bank *bank, uint64_t address, int protection)
+{
+	return mmap(NULL, MACHINE_PAGE_BYTES, protection, MAP_SHARED, descriptor_of(bank),
+		    (off_t)(machine_bank_page(address) << MACHINE_PAGE_SHIFT));
+}
+
+TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
+{
+	begin();
+	struct machine_bank *bank = shown_new(false);
+	uint64_t address = take(bank, PAGES);
+	unsigned char *elsewhere = map_elsewhere(bank, address, PROT_READ | PROT_WRITE);
+	EXPECT(elsewhere != MAP_FAILED);
+	EXPECT(machine_bank_is_home(bank, address, PAGES));
+	*elsewhere = 7;
+	EXPECT_EQ(*(unsigned char *)machine_to_pointer(address), 7);
+	EXPECT_EQ(machine_bank_usage(bank).host_pages, 1);
+	EXPECT(machine_free_contiguous(address));
+	machine_bank_destroy(bank);
+	EXPECT_EQ(*elsewhere, 0);
+	/* The address is another's now; the page is nobody's. */
+	EXPECT_EQ(machine_alloc_contiguous(MACHINE_PAGES * MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0,
+					   &address),
+		  STATUS_SUCCESS);
+	memset(machine_to_pointer(address), 9, MACHINE_PAGES * MACHINE_PAGE_BYTES);
+	EXPECT_EQ(*elsewhere, 0);
+	EXPECT(machine_free_contiguous(address));
+	munmap(elsewhere, MACHINE_PAGE_BYTES);
+	EXPECT_EQ(shown_file_count(), 0);
+	finish();
+}
+
+TEST(shown, for_reading_only_nobody_else_can_write)
+{
+	begin();
+	struct machine_bank *bank = shown_new(true);
+	uint64_t address = take(bank, 16);
+	unsigned char *ours = machine_to_pointer(address);
+	unsigned char *elsewhere = map_elsewhere(bank, address, PROT_READ);
+	char path[64];
+
+	EXPECT(elsewhere != MAP_FAILED);
+	EXPECT(map_elsewhere(bank, address, PROT_READ | PROT_WRITE) == MAP_FAILED);
+	EXPECT(mprotect(elsewhere, MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE) != 0);
+	EXPECT(pwrite(descriptor_of(bank), "x", 1, 0) < 0);
+	EXPECT(fallocate(descriptor_of(bank), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) <
+	       0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor_of(bank));
+	int again = open(path, O_RDWR | O_CLOEXEC);
+	EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) == MAP_FAILED);
+	if (again >= 0)
+		close(again);
+	*ours = 5;
+	EXPECT_EQ(*elsewhere, 5);
+	/* Zero again for whoever has it next, who is the same. */
+	EXPECT(machine_free_contiguous(address));
+	address = take(bank, 16);
+	EXPECT(is_zero(address, 16));
+	EXPECT(machine_free_contiguous(address));
+	machine_bank_destroy(bank);
+	EXPECT_EQ(*elsewhere, 0);
+	munmap(elsewhere, MACHINE_PAGE_BYTES);
+	finish();
+}
+
+TEST(shown, runs_are_in_a_row_or_are_not)
+{
+	begin();
+	struct machine_bank *bank = shown_new(false);
+	uint64_t address = 0;
+	uint64_t single = take(bank, 1);
+	EXPECT_EQ(machine_bank_run(bank, 1000, ANYWHERE, &address), STATUS_SUCCESS);
+	EXPECT_EQ(machine_run_bytes(address), 1000 * MACHINE_PAGE_BYTES);
+	EXPECT(machine_bank_is_home(bank, address, 1000));
+	EXPECT(machine_free_contiguous(address));
+	EXPECT_EQ(machine_bank_run(bank, MACHINE_PAGES, ANYWHERE, &address), STATUS_NO_MEMORY);
+	EXPECT(machine_free_contiguous(single));
+	machine_bank_destroy(bank);
 	finish();
 }
 

@@ -6,32 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/random.h"
 #include "base/thread.h"
-#include "support/test.h"
+#include "machine_pages.h"
 
-enum { PAGES = 8, ENOUGH = 64 };
-
-static uint64_t at(uint64_t address, uint64_t page)
-{
-	return address + page * MACHINE_PAGE_BYTES;
-}
+enum { ENOUGH = 64 };
 
 static char *byte_at(uint64_t address, uint64_t page)
 {
 	return machine_to_pointer(at(address, page));
-}
-
-static uint64_t take(void)
-{
-	uint64_t address = 0;
-
-	EXPECT_EQ(
-		machine_alloc_contiguous(PAGES * MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0, &address),
-		STATUS_SUCCESS);
-	return address;
 }
 
 static void mark(uint64_t address, char first)

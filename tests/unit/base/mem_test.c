@@ -3,6 +3,7 @@
  * mem_test.c - counted memory.
  */
 #include "base/clock.h"
+#include "base/machine.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "support/test.h"
@@ -389,6 +390,87 @@ TEST(mem_take_known, all_blocks_are_visited_once)
 	EXPECT_EQ(visit.found, 1);
 	EXPECT(visit.blocks > 1);
 	mem_give_known((void *)(uintptr_t)visit.wanted, MEM_KNOWN_MAX_BYTES);
+}
+
+/* ---- where nothing may be wanting ---- */
+
+static void take_plain(void)
+{
+	mem_free(mem_alloc(1));
+}
+
+static void take_small(void)
+{
+	mem_give(mem_take(64), 64);
+}
+
+#ifndef NDEBUG
+
+static void take_zeroed(void)
+{
+	mem_free(mem_zalloc(5000));
+}
+
+static void take_more(void)
+{
+	static char *text;
+
+	text = mem_realloc(text, 10);
+}
+
+static void take_known(void)
+{
+	mem_give_known(mem_take_known(64), 64);
+}
+
+static void take_pages(void)
+{
+	uint64_t address;
+
+	if (NT_SUCCESS(machine_alloc_contiguous(MACHINE_PAGE_BYTES, 0, 0, UINT64_MAX, 0, &address)))
+		(void)!machine_free_contiguous(address);
+}
+
+static void take_where_it_is_forbidden(void *argument)
+{
+	void (*const *take)(void) = argument;
+
+	(*take)(); /* from now on there is one at hand, too */
+	mem_forbid();
+	mem_forbid();
+	mem_permit();
+	(*take)();
+}
+
+TEST(mem_forbid, stops_who_takes_memory)
+{
+	static void (*const ways[])(void) = { take_plain, take_zeroed, take_more,
+					      take_small, take_known,  take_pages };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct child_result result;
+
+		child_run(&result, take_where_it_is_forbidden, (void *)&ways[i]);
+		EXPECT_EQ(result.signal, SIGABRT);
+		EXPECT_CONTAINS(result.err, "where nothing may be wanting");
+	}
+}
+
+#endif
+
+TEST(mem_forbid, lets_who_gives_back_and_is_over_with_the_last_permission)
+{
+	void *memory = mem_alloc(1);
+	void *small = mem_take(64);
+
+	mem_forbid();
+	mem_forbid();
+	mem_free(memory);
+	mem_permit();
+	mem_give(small, 64);
+	mem_permit();
+	take_plain();
+	take_small();
 }
 
 TEST_MAIN("base/mem")

@@ -3,31 +3,7 @@
  * config_device_test.c - what a profile says about the device under an adapter, its names and its
  * level; and that every mistake in it is told with its place.
  */
-#include "support/test.h"
-
-#include <stdio.h>
-#include <unistd.h>
-#include <sys/mman.h>
-
-#include "base/mem.h"
-#include "base/refusal.h"
-#include "embed/config.h"
-
-static NTSTATUS read_text(const char *text, struct config *config)
-{
-	int file = memfd_create("profile", MFD_CLOEXEC);
-	char path[64];
-
-	EXPECT(file >= 0);
-	EXPECT(write(file, text, strlen(text)) == (ssize_t)strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-	struct refusal_scope scope;
-	refusal_begin(&scope, "test");
-	NTSTATUS status = config_read(path, config);
-	refusal_end(&scope);
-	close(file);
-	return status;
-}
+#include "profile.h"
 
 /* One adapter with these members besides its driver. */
 static NTSTATUS read_adapter(const char *members, struct config *config)
@@ -35,7 +11,7 @@ static NTSTATUS read_adapter(const char *members, struct config *config)
 	char text[4096];
 
 	snprintf(text, sizeof(text), "{\"adapters\":[{\"driver\":\"a\",%s}]}", members);
-	return read_text(text, config);
+	return read_profile(text, config);
 }
 
 #define PCI_IDS "\"vendor\":\"0x1af4\",\"device\":4176"
@@ -125,17 +101,18 @@ TEST(config_device, no_two_devices_are_in_one_place)
 	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
 	struct config config;
 
-	EXPECT_EQ(read_text("{\"adapters\":[{\"driver\":\"a\",\"pci\":{" PCI_IDS "}},"
-			    "{\"driver\":\"a\",\"pci\":{" PCI_IDS "}}]}",
-			    &config),
+	EXPECT_EQ(read_profile("{\"adapters\":[{\"driver\":\"a\",\"pci\":{" PCI_IDS "}},"
+			       "{\"driver\":\"a\",\"pci\":{" PCI_IDS "}}]}",
+			       &config),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(config.adapters[0].pci->address.slot, 1);
 	EXPECT_EQ(config.adapters[1].pci->address.slot, 2);
 	config_finish(&config);
-	EXPECT_EQ(read_text("{\"adapters\":[{\"driver\":\"a\",\"pci\":{" PCI_IDS ",\"slot\":2}},\n"
-			    "{\"driver\":\"b\"},{\"driver\":\"a\",\"pci\":{" PCI_IDS
-			    ",\"slot\":2}}]}",
-			    &config),
+	EXPECT_EQ(read_profile("{\"adapters\":[{\"driver\":\"a\",\"pci\":{" PCI_IDS
+			       ",\"slot\":2}},\n"
+			       "{\"driver\":\"b\"},{\"driver\":\"a\",\"pci\":{" PCI_IDS
+			       ",\"slot\":2}}]}",
+			       &config),
 		  STATUS_UNSUCCESSFUL);
 	EXPECT(refusal_last(&why));
 	EXPECT_CONTAINS(why.reason,

@@ -2,31 +2,7 @@
 /*
  * config_test.c - the profile: what it may say, and how a mistake is told.
  */
-#include "support/test.h"
-
-#include <stdio.h>
-#include <unistd.h>
-#include <sys/mman.h>
-
-#include "base/mem.h"
-#include "base/refusal.h"
-#include "embed/config.h"
-
-static NTSTATUS read_profile(const char *text, struct config *config)
-{
-	int file = memfd_create("profile", MFD_CLOEXEC);
-	char path[64];
-
-	EXPECT(file >= 0);
-	EXPECT(write(file, text, strlen(text)) == (ssize_t)strlen(text));
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-	struct refusal_scope scope;
-	refusal_begin(&scope, "test");
-	NTSTATUS status = config_read(path, config);
-	refusal_end(&scope);
-	close(file);
-	return status;
-}
+#include "profile.h"
 
 TEST(config, without_a_profile_there_is_the_default_adapter)
 {
@@ -85,7 +61,8 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 	} cases[] = {
 		{ "[]", ":1:1: expected an object as the profile, found an array" },
 		{ "{}", ":1:1: expected \"adapters\" in the profile" },
-		{ "{\"adapter\":[]}", ":1:12: expected \"adapters\", found \"adapter\"" },
+		{ "{\"adapter\":[]}",
+		  ":1:12: expected \"adapters\" or \"limits\", found \"adapter\"" },
 		{ "{\"adapters\":{}}",
 		  ":1:13: expected an array as \"adapters\", found an object" },
 		{ "{\"adapters\":[1]}", ":1:14: expected an object as an adapter, found a number" },

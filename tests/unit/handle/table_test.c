@@ -35,13 +35,22 @@ static void other_destroy(struct object *object)
 	mem_free(object_cast(object, &other_class, struct thing, object));
 }
 
-static struct thing *thing_create(struct handle_table *table, _Atomic int *destroyed)
+/* Nobody finds it yet. */
+static struct thing *thing_make(struct handle_table *table, const struct object_class *class,
+				_Atomic int *destroyed)
 {
 	struct thing *thing = mem_zalloc(sizeof(*thing));
 
 	EXPECT(thing);
 	thing->destroyed = destroyed;
-	EXPECT_EQ(object_init(&thing->object, &thing_class, table), STATUS_SUCCESS);
+	EXPECT_EQ(object_init(&thing->object, class, table), STATUS_SUCCESS);
+	return thing;
+}
+
+static struct thing *thing_create(struct handle_table *table, _Atomic int *destroyed)
+{
+	struct thing *thing = thing_make(table, &thing_class, destroyed);
+
 	object_publish(&thing->object);
 	return thing;
 }
@@ -135,9 +144,7 @@ TEST(handle, another_kind_is_told_apart_and_keeps_no_reference)
 	const struct object_class *found = NULL;
 
 	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = mem_zalloc(sizeof(*thing));
-	EXPECT(thing);
-	EXPECT_EQ(object_init(&thing->object, &other_class, &table), STATUS_SUCCESS);
+	struct thing *thing = thing_make(&table, &other_class, NULL);
 	object_publish(&thing->object);
 	EXPECT(handle_find(&table, thing->object.handle, &thing_class, &object, &found) ==
 	       HANDLE_OTHER_KIND);
@@ -155,10 +162,7 @@ TEST(handle, an_object_is_found_from_publish_to_retire_and_lives_to_the_last_put
 	const struct object_class *found = NULL;
 
 	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = mem_zalloc(sizeof(*thing));
-	EXPECT(thing);
-	thing->destroyed = &destroyed;
-	EXPECT_EQ(object_init(&thing->object, &thing_class, &table), STATUS_SUCCESS);
+	struct thing *thing = thing_make(&table, &thing_class, &destroyed);
 	uint32_t handle = thing->object.handle;
 	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
 	object_publish(&thing->object);
@@ -183,10 +187,7 @@ TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_own)
 	const struct object_class *found = NULL;
 
 	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = mem_zalloc(sizeof(*thing));
-	EXPECT(thing);
-	thing->destroyed = &destroyed;
-	EXPECT_EQ(object_init(&thing->object, &thing_class, &table), STATUS_SUCCESS);
+	struct thing *thing = thing_make(&table, &thing_class, &destroyed);
 	object_publish_and_get(&thing->object);
 	uint32_t handle = thing->object.handle;
 	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);

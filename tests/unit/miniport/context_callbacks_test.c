@@ -515,7 +515,8 @@ TEST(waiting, a_thread_in_the_driver_may_wait_for_paging_though_another_wants_to
 	begin_with(&host, &waiting);
 	waiting_host = &host;
 	alone = NULL;
-	EXPECT_EQ(miniport_client_create(host.miniport, &alone_client), STATUS_SUCCESS);
+	EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &alone_client),
+		  STATUS_SUCCESS);
 	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
 	thread_join(alone);
 	miniport_client_destroy(alone_client);

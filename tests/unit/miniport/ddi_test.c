@@ -77,7 +77,8 @@ TEST(level, hardware_access_means_alone_in_the_driver)
 	host_init(&host);
 	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
 	for (int i = 0; i < THREADS; i++)
-		EXPECT_EQ(miniport_client_create(host.miniport, &clients[i]), STATUS_SUCCESS);
+		EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &clients[i]),
+			  STATUS_SUCCESS);
 	EXPECT_EQ(crowd(&host, clients, 1), 1);
 	for (int i = 0; i < THREADS; i++)
 		miniport_client_destroy(clients[i]);
@@ -93,7 +94,8 @@ TEST(level, processes_do_not_wait_for_each_other)
 	host_init(&host);
 	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
 	for (int i = 0; i < THREADS; i++)
-		EXPECT_EQ(miniport_client_create(host.miniport, &clients[i]), STATUS_SUCCESS);
+		EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &clients[i]),
+			  STATUS_SUCCESS);
 	most = crowd(&host, clients, 0);
 	EXPECT(most >= 2 && most <= THREADS);
 	for (int i = 0; i < THREADS; i++)
@@ -153,7 +155,8 @@ TEST(interrupt, fences_of_a_node_never_go_back)
 	host.miniport = miniport;
 	for (uint32_t i = 0; i < 2; i++) {
 		interrupters[i] = (struct interrupter){ .host = &host, .node = i };
-		EXPECT_EQ(miniport_client_create(miniport, &interrupters[i].client),
+		EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()),
+						 &interrupters[i].client),
 			  STATUS_SUCCESS);
 		EXPECT_EQ(thread_create("interrupter", complete_fences, &interrupters[i],
 					&threads[i]),

@@ -17,6 +17,8 @@ __attribute__((visibility("default"))) void recorder_note(const char *line)
 
 	if (!host)
 		return;
+	if (host->note_hook)
+		host->note_hook(host, line);
 	lock_acquire(&host->lock);
 	if (host->notes_used + length + 2 < sizeof(host->notes)) {
 		memcpy(host->notes + host->notes_used, line, length);
@@ -127,7 +129,9 @@ NTSTATUS host_start_config(struct host *host, const struct miniport_config *conf
 
 	host->refusal = (struct dxgk_refusal){ .size_bytes = sizeof(host->refusal) };
 	if (NT_SUCCESS(status))
-		EXPECT_EQ(miniport_client_create(host->miniport, &host->client), STATUS_SUCCESS);
+		EXPECT_EQ(
+			miniport_client_create(nt_process_begin((uint32_t)getpid()), &host->client),
+			STATUS_SUCCESS);
 	else
 		EXPECT(refusal_last(&host->refusal));
 	return status;

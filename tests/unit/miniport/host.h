@@ -9,10 +9,13 @@
  *	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
  *	host_finish(&host);
  *
+ * The notes are what the driver says it gets: drivers/recorder/recorder.h has the legend.
  * host_finish() stops what was started and fails on memory that is not given back.
  */
 #ifndef TESTS_UNIT_MINIPORT_HOST_H
 #define TESTS_UNIT_MINIPORT_HOST_H
+
+#include <unistd.h>
 
 #include <opendxgk/refusal.h>
 
@@ -21,6 +24,7 @@
 #include "base/refusal.h"
 #include "drivers/recorder/recorder.h"
 #include "miniport/miniport.h"
+#include "nt/nt.h"
 #include "support/test.h"
 
 enum { HOST_EVENTS = 64 };
@@ -39,6 +43,8 @@ struct host {
 	struct miniport *miniport;
 	struct miniport_client *client;
 	struct dxgk_refusal refusal; /* of the last host_start() that failed */
+	/* Hears each note first, where the driver says it: inside the entry point. */
+	void (*note_hook)(struct host *host, const char *line);
 
 	struct lock lock; /* LOCK_RANK_LEAF: the rest, which other threads write */
 	char notes[32768];

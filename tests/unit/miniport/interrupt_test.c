@@ -3,11 +3,13 @@
  * interrupt_test.c - what a driver says by interrupt, and what reaches the listener.
  */
 #include "host.h"
+#include "unit/base/child.h"
 
 #include <ddk/ntddk.h>
 #include <ddk/dispmprt.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/thread.h"
 #include "miniport/work.h"
 #include "nt/dpc.h"
@@ -336,18 +338,22 @@ static void flush(void *argument)
 		abort();
 }
 
+static void host_begin_with(struct host *host, const struct miniport_events *events)
+{
+	const struct miniport_config config = { .driver = RECORDER_PATH, .adapter_id = 7 };
+
+	host_init(host);
+	EXPECT_EQ(miniport_start(&config, events, NULL, &host->miniport), STATUS_SUCCESS);
+	EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &host->client),
+		  STATUS_SUCCESS);
+}
+
 TEST(flush, waits_for_a_listener_that_is_being_told)
 {
 	struct host host;
 	struct thread *thread;
 
-	host_init(&host);
-	EXPECT_EQ(miniport_start(
-			  &(struct miniport_config){ .driver = RECORDER_PATH, .adapter_id = 7 },
-			  &(struct miniport_events){ .fence_completed = listen_long }, NULL,
-			  &host.miniport),
-		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_client_create(host.miniport, &host.client), STATUS_SUCCESS);
+	host_begin_with(&host, &(struct miniport_events){ .fence_completed = listen_long });
 	atomic_store(&stage, 0);
 	atomic_store(&is_told, false);
 	struct recorder_escape escape = completed(0, 1);
@@ -362,6 +368,36 @@ TEST(flush, waits_for_a_listener_that_is_being_told)
 	thread_join(thread);
 	host_finish(&host);
 }
+
+#ifndef NDEBUG
+
+static struct child_result taken;
+
+static void take(void *argument)
+{
+	mem_free(mem_alloc(1));
+}
+
+static void listen_and_take(void *listener, uint32_t node, uint64_t fence)
+{
+	child_run(&taken, take, NULL);
+}
+
+TEST(listener, that_takes_memory_is_stopped)
+{
+	struct host host;
+
+	host_begin_with(&host, &(struct miniport_events){ .fence_completed = listen_and_take });
+	struct recorder_escape escape = completed(0, 1);
+	EXPECT_EQ(host_escape(&host, &escape), STATUS_SUCCESS);
+	miniport_flush_events(host.miniport);
+	EXPECT_EQ(taken.signal, SIGABRT);
+	EXPECT_CONTAINS(taken.err, "memory is taken where nothing may be wanting");
+	take(NULL);
+	host_finish(&host);
+}
+
+#endif
 
 TEST(ignore, what_a_node_says_meanwhile_is_dropped_and_what_it_said_before_is_not)
 {

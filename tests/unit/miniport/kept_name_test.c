@@ -22,7 +22,7 @@ static struct miniport_paging_op discard_of(struct miniport_kept_name *name)
 {
 	struct miniport_paging_op op = about(name, MINIPORT_PAGING_DISCARD_CONTENT);
 
-	op.discard.segment = 1;
+	op.place.segment = 1;
 	return op;
 }
 
@@ -72,15 +72,15 @@ TEST(name, content_that_nobody_wants_is_not_moved)
 TEST(name, the_hardware_is_told_without_it)
 {
 	struct miniport_kept_name name = { 0 };
-	struct miniport_paging_op unmap = about(&name, MINIPORT_PAGING_UNMAP_APERTURE);
+	struct miniport_paging_op unmap = about(&name, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	struct miniport_pte entry = { 0 };
 	struct miniport_paging_op update = about(&name, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
 	struct pager pager;
 
 	begin(&pager, NUMBER("PagingBytes", 64));
 	miniport_name_end(&name, true);
-	unmap.aperture.segment = 2;
-	unmap.aperture.page_count = 1;
+	unmap.place.segment = 2;
+	unmap.size_bytes = 4096;
 	EXPECT_EQ(build(&pager, &unmap), STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);

@@ -14,7 +14,6 @@ static const char *public_name(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 	NAME(DXGK_OPERATION_DISCARD_CONTENT);
 	NAME(DXGK_OPERATION_MAP_APERTURE_SEGMENT);
 	NAME(DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
-	NAME(DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
 	NAME(DXGK_OPERATION_VIRTUAL_TRANSFER);
 	NAME(DXGK_OPERATION_VIRTUAL_FILL);
 	NAME(DXGK_OPERATION_INIT_CONTEXT_RESOURCE);
@@ -23,7 +22,6 @@ static const char *public_name(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 	NAME(DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION);
 	NAME(DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES);
 	NAME(DXGK_OPERATION_NOTIFY_RESIDENCY);
-	NAME(DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
 #undef NAME
 	return "an operation without a name";
 }
@@ -40,7 +38,7 @@ static void expect_told(struct pager *pager)
 
 TEST(told, every_operation_has_its_public_name)
 {
-	for (int kind = 0; kind <= MINIPORT_PAGING_SIGNAL_MONITORED_FENCE; kind++) {
+	for (int kind = 0; kind <= MINIPORT_PAGING_NOTIFY_RESIDENCY; kind++) {
 		struct pager pager;
 		struct miniport_paging_op op = { .kind = (enum miniport_paging_kind)kind };
 

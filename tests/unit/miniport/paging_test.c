@@ -113,8 +113,8 @@ TEST(buffer, page_tables_can_be_written_without_one)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+				.place.pointer = table,
 				.update_table = { .mode = MINIPORT_TABLE_CPU_VIRTUAL,
-						  .cpu_table = table,
 						  .entries = &entry,
 						  .count = 1 },
 			}),
@@ -209,14 +209,14 @@ static void expect_status(NTSTATUS said, const struct miniport_paging_op *op, NT
 TEST(status, busy_is_for_what_can_be_in_use_and_is_not_idle)
 {
 	const struct miniport_paging_op transfer = { .kind = MINIPORT_PAGING_TRANSFER,
-						     .transfer = { .source.segment = 1 } };
+						     .source.segment = 1 };
 	struct miniport_paging_op idle_transfer = transfer;
 	const struct miniport_paging_op discard = { .kind = MINIPORT_PAGING_DISCARD_CONTENT };
 	const struct miniport_paging_op idle_discard = { .kind = MINIPORT_PAGING_DISCARD_CONTENT,
-							 .discard.is_idle = true };
+							 .is_idle = true };
 	NTSTATUS busy = STATUS_GRAPHICS_ALLOCATION_BUSY;
 
-	idle_transfer.transfer.is_idle = true;
+	idle_transfer.is_idle = true;
 	expect_status(busy, &transfer, busy, false);
 	expect_status(busy, &discard, busy, false);
 	expect_status(busy, &idle_transfer, STATUS_DRIVER_INTERNAL_ERROR, true);
@@ -245,14 +245,12 @@ TEST(operation, transfer)
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_TRANSFER,
 		.subject.driver_allocation = &allocation,
-		.transfer = { .source = { .mdl = mdl, .mdl_page = 3 },
-			      .destination = { .segment = 1, .offset_bytes = 0x5000 },
-			      .size_bytes = 0x3000,
-			      .offset_bytes = 0x1000,
-			      .is_start = true,
-			      .is_end = true,
-			      .is_idle = true,
-			      .is_swizzled = true },
+		.is_idle = true,
+		.source = { .mdl = mdl },
+		.place = { .segment = 1, .offset_bytes = 0x5000 },
+		.size_bytes = 0x3000,
+		.offset_bytes = 0x1000,
+		.transfer = { .is_start = true, .is_end = true },
 	};
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
@@ -262,18 +260,17 @@ TEST(operation, transfer)
 	EXPECT_EQ(args.Transfer.TransferSize, 0x3000);
 	EXPECT_EQ(args.Transfer.Source.SegmentId, 0);
 	EXPECT(args.Transfer.Source.pMdl == (MDL *)mdl);
-	EXPECT_EQ(args.Transfer.MdlOffset, 3);
+	EXPECT_EQ(args.Transfer.MdlOffset, 0);
 	EXPECT_EQ(args.Transfer.Destination.SegmentId, 1);
 	EXPECT_EQ(args.Transfer.Destination.SegmentAddress.QuadPart, BASE(1) + 0x5000);
-	EXPECT_EQ(args.Transfer.Flags.Value, 0x1d); /* Swizzle, idle, start, end */
+	EXPECT_EQ(args.Transfer.Flags.Value, 0x1c); /* idle, start, end */
 
 	/* And back: an eviction, and after a reset the notice that nothing is left. */
-	struct miniport_place source = op.transfer.source;
-	op.transfer.source = op.transfer.destination;
-	op.transfer.destination = source;
-	op.transfer.is_swizzled = false;
-	op.transfer.is_unswizzled = true;
-	op.transfer.size_bytes = 0;
+	struct miniport_place source = op.source;
+	op.source = op.place;
+	op.place = source;
+	op.transfer.is_start = false;
+	op.size_bytes = 0;
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
 	args = seen(&pager, NULL, 0);
@@ -281,19 +278,8 @@ TEST(operation, transfer)
 	EXPECT_EQ(args.Transfer.Source.SegmentAddress.QuadPart, BASE(1) + 0x5000);
 	EXPECT(args.Transfer.Destination.pMdl == (MDL *)mdl);
 	EXPECT_EQ(args.Transfer.Destination.SegmentId, 0);
-	EXPECT_EQ(args.Transfer.MdlOffset, 3);
-	EXPECT_EQ(args.Transfer.Flags.Value, 0x1e);
-
-	op.kind = MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER;
-	op.transfer.size_bytes = 0x2000;
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
-	EXPECT_EQ(args.Operation, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
-	EXPECT_EQ(args.SpecialLockTransfer.TransferSize, 0x2000);
-	EXPECT_EQ(args.SpecialLockTransfer.Source.SegmentAddress.QuadPart, BASE(1) + 0x5000);
-	EXPECT(args.SpecialLockTransfer.Destination.pMdl == (MDL *)mdl);
-	EXPECT_EQ(args.SpecialLockTransfer.Flags.Value, 0x1e);
+	EXPECT_EQ(args.Transfer.MdlOffset, 0);
+	EXPECT_EQ(args.Transfer.Flags.Value, 0x14); /* idle, end */
 	miniport_mdl_destroy(mdl);
 	end(&pager);
 }
@@ -308,9 +294,9 @@ TEST(operation, fill_and_discard)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_FILL,
 				.subject.driver_allocation = &allocation,
-				.fill = { .destination = { .segment = 1, .offset_bytes = 0x7000 },
-					  .size_bytes = 0x9000,
-					  .pattern = 0xabcd1234 },
+				.place = { .segment = 1, .offset_bytes = 0x7000 },
+				.size_bytes = 0x9000,
+				.fill.pattern = 0xabcd1234,
 			}),
 		  STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
@@ -322,14 +308,14 @@ TEST(operation, fill_and_discard)
 	EXPECT_EQ(args.Fill.Destination.SegmentAddress.QuadPart, BASE(1) + 0x7000);
 
 	pager.multipass = 0;
-	EXPECT_EQ(
-		build(&pager,
-		      &(struct miniport_paging_op){
-			      .kind = MINIPORT_PAGING_DISCARD_CONTENT,
-			      .subject.driver_allocation = &allocation,
-			      .discard = { .segment = 1, .offset_bytes = 0x8000, .is_idle = true },
-		      }),
-		STATUS_SUCCESS);
+	EXPECT_EQ(build(&pager,
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_DISCARD_CONTENT,
+				.subject.driver_allocation = &allocation,
+				.place = { .segment = 1, .offset_bytes = 0x8000 },
+				.is_idle = true,
+			}),
+		  STATUS_SUCCESS);
 	args = seen(&pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_DISCARD_CONTENT);
 	EXPECT(args.DiscardContent.hAllocation == &allocation);
@@ -350,14 +336,12 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 	EXPECT_EQ(miniport_mdl_create(&(struct miniport_page_run){ 256, 8 }, 1, &mdl),
 		  STATUS_SUCCESS);
 	struct miniport_paging_op op = {
-		.kind = MINIPORT_PAGING_MAP_APERTURE,
+		.kind = MINIPORT_PAGING_MAP_APERTURE_SEGMENT,
 		.subject.driver_allocation = &allocation,
+		.place = { .segment = 2, .offset_bytes = 17 << 12 },
+		.size_bytes = 5 << 12,
+		.source.mdl = mdl,
 		.aperture = { .driver_device = &device,
-			      .segment = 2,
-			      .first_page = 17,
-			      .page_count = 5,
-			      .mdl = mdl,
-			      .mdl_page = 2,
 			      .dummy_address = 0x123000,
 			      .is_cache_coherent = true },
 	};
@@ -371,9 +355,9 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 	EXPECT_EQ(args.MapApertureSegment.NumberOfPages, 5);
 	EXPECT(args.MapApertureSegment.pMdl == (MDL *)mdl);
 	EXPECT_EQ(args.MapApertureSegment.Flags.Value, 1);
-	EXPECT_EQ(args.MapApertureSegment.MdlOffset, 2);
+	EXPECT_EQ(args.MapApertureSegment.MdlOffset, 0);
 
-	op.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+	op.kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT;
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
 	args = seen(&pager, NULL, 0);
@@ -398,14 +382,10 @@ TEST(operation, virtual_transfer_and_fill)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
 				.subject.driver_allocation = &allocation,
-				.virtual_transfer = { .source = 0x100000,
-						      .destination = 0x200000,
-						      .offset_bytes = 0x3000,
-						      .size_bytes = 0x4000,
-						      .direction = MINIPORT_LOCAL_TO_LOCAL,
-						      .destination_has_64k_pages = true,
-						      .source_table = 0x5000,
-						      .destination_table = 0x6000 },
+				.source = { 1, .gpu_address = 0x100000, .gpu_table = 0x5000 },
+				.place = { 1, .gpu_address = 0x200000, .gpu_table = 0x6000 },
+				.offset_bytes = 0x3000,
+				.size_bytes = 0x4000,
 			}),
 		  STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
@@ -418,17 +398,17 @@ TEST(operation, virtual_transfer_and_fill)
 	EXPECT_EQ(args.TransferVirtual.SourcePageTable, 0x5000);
 	EXPECT_EQ(args.TransferVirtual.DestinationPageTable, 0x6000);
 	EXPECT_EQ(args.TransferVirtual.TransferDirection, DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL);
-	EXPECT_EQ(args.TransferVirtual.Flags.Flags, 2);
+	EXPECT_EQ(args.TransferVirtual.Flags.Flags, 0);
 
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_FILL,
 				.subject.driver_allocation = &allocation,
-				.virtual_fill = { .destination = 0x700000,
-						  .offset_bytes = 0x1000,
-						  .size_bytes = 0x2000,
-						  .pattern = 7 },
+				.place.gpu_address = 0x700000,
+				.offset_bytes = 0x1000,
+				.size_bytes = 0x2000,
+				.fill.pattern = 7,
 			}),
 		  STATUS_SUCCESS);
 	args = seen(&pager, NULL, 0);
@@ -453,10 +433,10 @@ TEST(operation, context_resources)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
 				.subject.driver_allocation = &cookie,
-				.init_context = { .destination = { .segment = 1,
-								   .offset_bytes = 0x2000 },
-						  .pointer = &pointer,
-						  .gpu_address = 0x9000 },
+				.place = { .segment = 1,
+					   .offset_bytes = 0x2000,
+					   .pointer = &pointer,
+					   .gpu_address = 0x9000 },
 			}),
 		  STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
@@ -471,10 +451,9 @@ TEST(operation, context_resources)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
-				.update_context = { .gpu_address = 0xa000,
-						    .size_bytes = 0x3000,
-						    .private_data = data,
-						    .private_bytes = 3 },
+				.place.gpu_address = 0xa000,
+				.size_bytes = 0x3000,
+				.update_context = { .private_data = data, .private_bytes = 3 },
 			}),
 		  STATUS_SUCCESS);
 	args = seen(&pager, NULL, 0);
@@ -490,9 +469,8 @@ static struct miniport_paging_op update_of(const struct miniport_pte *entries, u
 {
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+		.place = { .segment = 1, .offset_bytes = 0x6000 },
 		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
-				  .segment = 1,
-				  .offset_bytes = 0x6000,
 				  .entries = entries,
 				  .count = count },
 	};
@@ -552,7 +530,7 @@ TEST(operation, update_page_table)
 	op.update_table.is_initial = true;
 	op.update_table.has_64k_pages = true;
 	op.update_table.driver_protection = 0x1122334455667788;
-	op.update_table.offset_in_allocation_bytes = 0x10000;
+	op.offset_bytes = 0x10000;
 	op.update_table.driver_process = &process;
 	op.update_table.first_address = 0x7700000;
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
@@ -583,7 +561,7 @@ TEST(operation, update_page_table)
 	op.update_table.is_eviction = true;
 	op.update_table.count = 500;
 	op.update_table.mode = MINIPORT_TABLE_GPU_VIRTUAL;
-	op.update_table.gpu_table = 0xfeed000;
+	op.place.gpu_address = 0xfeed000;
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
 	args = seen(&pager, pte, sizeof(pte[0]));
@@ -595,38 +573,40 @@ TEST(operation, update_page_table)
 	end(&pager);
 }
 
-TEST(operation, few_entries_need_no_memory_and_many_may_fail_for_it)
+TEST(operation, entries_need_no_memory)
 {
-	static struct miniport_pte entries[MINIPORT_FEW_ENTRIES + 1];
+	enum { MANY = 2 * MINIPORT_FEW_ENTRIES };
+	static struct miniport_pte entries[MANY];
+	static DXGK_PTE room[MANY];
+	static DXGK_PTE pte[MANY];
 	struct pager pager;
 
+	for (uint32_t i = 0; i < MANY; i++)
+		entries[i] = (struct miniport_pte){ .page = i, .is_valid = true };
 	begin(&pager, NUMBER("PagingBytes", 64));
-	struct miniport_paging_op op = update_of(entries, MINIPORT_FEW_ENTRIES);
-	mem_fail_nth(1); /* the driver's own, which does without */
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	mem_fail_stop();
-	op = update_of(entries, MINIPORT_FEW_ENTRIES + 1);
-	pager.multipass = 0;
-	host_forget_notes(&pager.host);
-	mem_fail_nth(1);
-	EXPECT_EQ(build(&pager, &op), STATUS_NO_MEMORY);
-	EXPECT(mem_fail_stop());
-	EXPECT_STR(pager.host.notes, "");
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	EXPECT_EQ(seen(&pager, NULL, 0).UpdatePageTable.NumPageTableEntries,
-		  MINIPORT_FEW_ENTRIES + 1);
+	for (uint32_t count = MINIPORT_FEW_ENTRIES; count <= MANY; count *= 2) {
+		struct miniport_paging_op op = update_of(entries, count);
+
+		pager.buffer.entry_memory = count > MINIPORT_FEW_ENTRIES ? room : NULL;
+		pager.buffer.entry_max = count > MINIPORT_FEW_ENTRIES ? MANY : 0;
+		pager.multipass = 0;
+		host_forget_notes(&pager.host);
+		mem_fail_nth(1); /* the driver's own, which does without */
+		EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
+		mem_fail_stop();
+		EXPECT_EQ(seen(&pager, pte, count * sizeof(pte[0]))
+				  .UpdatePageTable.NumPageTableEntries,
+			  count);
+		EXPECT(pte[count - 1].PageAddress == count - 1 && pte[count - 1].Flags == 1);
+	}
 	end(&pager);
 }
 
-TEST(operation, flush_copy_notify_and_signal)
+TEST(operation, flush_copy_and_notify)
 {
 	static const struct miniport_table_copy copies[] = {
-		{ .source_table = 0x10000,
-		  .destination_table = 0x20000,
-		  .source_index = 1,
-		  .destination_index = 2,
-		  .count = 3 },
-		{ .source_table = 0x30000, .destination_table = 0x40000, .count = 4 },
+		{ .source_index = 1, .destination_index = 2, .count = 3 },
+		{ .source_index = 9, .count = 4 },
 	};
 	struct pager pager;
 	int process;
@@ -635,12 +615,12 @@ TEST(operation, flush_copy_notify_and_signal)
 
 	begin(&pager, NUMBER("PagingBytes", 64));
 	EXPECT_EQ(build(&pager,
-			&(struct miniport_paging_op){ .kind = MINIPORT_PAGING_FLUSH_TLB,
-						      .flush_tlb = { .root_segment = 3,
-								     .root_offset_bytes = 0x1000,
-								     .driver_process = &process,
-								     .first_address = 0x5000,
-								     .end_address = 0x9000 } }),
+			&(struct miniport_paging_op){
+				.kind = MINIPORT_PAGING_FLUSH_TLB,
+				.place = { .segment = 3, .offset_bytes = 0x1000 },
+				.flush_tlb = { .driver_process = &process,
+					       .first_address = 0x5000,
+					       .end_address = 0x9000 } }),
 		  STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_FLUSH_TLB);
@@ -654,6 +634,8 @@ TEST(operation, flush_copy_notify_and_signal)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
+				.source.gpu_address = 0x10000,
+				.place.gpu_address = 0x20000,
 				.copy_entries = { .copies = copies, .count = 2 } }),
 		  STATUS_SUCCESS);
 	args = seen(&pager, ranges, sizeof(ranges));
@@ -662,12 +644,15 @@ TEST(operation, flush_copy_notify_and_signal)
 	EXPECT(ranges[0].NumPageTableEntries == 3 && ranges[0].SrcPageTableAddress == 0x10000 &&
 	       ranges[0].DstPageTableAddress == 0x20000 && ranges[0].SrcStartPteIndex == 1 &&
 	       ranges[0].DstStartPteIndex == 2);
-	EXPECT(ranges[1].NumPageTableEntries == 4 && ranges[1].DstPageTableAddress == 0x40000);
+	EXPECT(ranges[1].NumPageTableEntries == 4 && ranges[1].SrcPageTableAddress == 0x10000 &&
+	       ranges[1].DstPageTableAddress == 0x20000 && ranges[1].SrcStartPteIndex == 9 &&
+	       ranges[1].DstStartPteIndex == 0);
 
 	struct miniport_paging_op notify = {
 		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
 		.subject.driver_allocation = &allocation,
-		.notify_residency = { .segment = 1, .offset_bytes = 0x3000, .is_resident = true },
+		.place = { .segment = 1, .offset_bytes = 0x3000 },
+		.notify_residency.is_resident = true,
 	};
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager, &notify), STATUS_SUCCESS);
@@ -683,17 +668,6 @@ TEST(operation, flush_copy_notify_and_signal)
 	EXPECT(!args.NotifyResidency.Resident);
 	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentId, 0);
 	EXPECT_EQ(args.NotifyResidency.PhysicalAddress.SegmentOffset, 0);
-
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager,
-			&(struct miniport_paging_op){
-				.kind = MINIPORT_PAGING_SIGNAL_MONITORED_FENCE,
-				.signal_fence = { .gpu_address = 0x8000, .value = 99 } }),
-		  STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
-	EXPECT_EQ(args.Operation, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
-	EXPECT_EQ(args.SignalMonitoredFence.MonitoredFenceGpuVa, 0x8000);
-	EXPECT_EQ(args.SignalMonitoredFence.MonitoredFenceValue, 99);
 	end(&pager);
 }
 

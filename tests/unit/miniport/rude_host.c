@@ -21,11 +21,13 @@
 #include "nt/nt.h"
 #include "support/counted.h"
 
-static const char *const deed_names[] = {
+COUNTS_WRITTEN_BY_EXIT /* of the copy that tells of a crash */
+
+	static const char *const deed_names[] = {
 #define DEED(name) #name,
-	RUDE_DEEDS(DEED)
+		RUDE_DEEDS(DEED)
 #undef DEED
-};
+	};
 
 static sigjmp_buf recovery;
 static bool recovers;
@@ -114,7 +116,8 @@ int main(int count, char **arguments)
 		install_handler();
 	if (miniport_host_start() != STATUS_SUCCESS ||
 	    miniport_start(&config, &events, NULL, &miniport) != STATUS_SUCCESS ||
-	    miniport_client_create(miniport, &client) != STATUS_SUCCESS) {
+	    miniport_client_create(nt_process_begin((uint32_t)getpid()), &client) !=
+		    STATUS_SUCCESS) {
 		fprintf(stderr, "host: the driver did not start\n");
 		return 2;
 	}

@@ -48,6 +48,11 @@ TEST(debug, there_is_no_debugger_and_nobody_answers)
 	EXPECT_EQ(DbgPrompt("well?", answer, sizeof(answer)), 0);
 	EXPECT_STR(answer, "");
 	EXPECT_EQ(KdDisableDebugger(), STATUS_DEBUGGER_INACTIVE);
+	EXPECT_EQ(KdEnableDebugger(), STATUS_DEBUGGER_INACTIVE);
+	/* The filter is DXGK_LOG, which this test runs with, and no driver sets it. */
+	EXPECT_EQ(DbgQueryDebugFilterState(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL), TRUE);
+	EXPECT_EQ(DbgSetDebugFilterState(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, FALSE),
+		  STATUS_ACCESS_DENIED);
 	EXPECT_CONTAINS(nt_test_log, "well?");
 	nt_test_finish();
 }

@@ -72,15 +72,20 @@ TEST(dpc, runs_at_dispatch_level_with_the_arguments_it_was_queued_with)
 	nt_test_finish();
 }
 
+static void hold_dpcs(struct call *holder)
+{
+	call_init(holder, hold_thread);
+	KeInsertQueueDpc(&holder->dpc, NULL, NULL);
+	nt_test_wait(&holder->entered);
+}
+
 TEST(dpc, that_is_queued_is_not_queued_again_and_can_be_taken_back)
 {
 	struct call holder, call;
 
 	nt_test_begin();
-	call_init(&holder, hold_thread);
 	call_init(&call, note_call);
-	KeInsertQueueDpc(&holder.dpc, NULL, NULL);
-	nt_test_wait(&holder.entered);
+	hold_dpcs(&holder);
 	EXPECT(KeInsertQueueDpc(&call.dpc, (PVOID)1, NULL));
 	EXPECT(!KeInsertQueueDpc(&call.dpc, (PVOID)2, NULL));
 	EXPECT(KeRemoveQueueDpc(&call.dpc));
@@ -189,10 +194,8 @@ TEST(dpc, of_an_interrupt_waits_its_turn_behind_others)
 	struct call holder, call;
 
 	nt_test_begin();
-	call_init(&holder, hold_thread);
 	call_init(&call, note_call);
-	KeInsertQueueDpc(&holder.dpc, NULL, NULL);
-	nt_test_wait(&holder.entered);
+	hold_dpcs(&holder);
 	nt_dpc_run_or_insert(&call.dpc);
 	EXPECT(!KeInsertQueueDpc(&call.dpc, NULL, NULL));
 	KeSetEvent(&holder.go, 0, FALSE);
@@ -236,10 +239,8 @@ TEST(dpc, left_in_an_image_that_is_unloaded_is_reported_and_taken_out)
 	struct call holder, call;
 
 	nt_test_begin();
-	call_init(&holder, hold_thread);
 	call_init(&call, note_call);
-	KeInsertQueueDpc(&holder.dpc, NULL, NULL);
-	nt_test_wait(&holder.entered);
+	hold_dpcs(&holder);
 	KeInsertQueueDpc(&call.dpc, NULL, NULL);
 	EXPECT(nt_dispatcher_forget_memory(&call, &call + 1));
 	EXPECT(!nt_dispatcher_forget_memory(&call, &call + 1));

@@ -255,21 +255,29 @@ TEST(resource, a_writer_that_waits_goes_before_new_readers_but_not_before_those_
 	nt_test_finish();
 }
 
+/* Every fourth writes. */
+static void use_round(struct shared *shared, int round)
+{
+	if (round % 4 == 0) {
+		shared->value++;
+		linger(round);
+		shared->copy++;
+	} else {
+		linger(round - 1);
+		EXPECT_EQ(shared->value, shared->copy);
+	}
+}
+
 static VOID NTAPI use_resource(PVOID context)
 {
 	struct shared *shared = context;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (i % 4 == 0) {
+		if (i % 4 == 0)
 			ExEnterCriticalRegionAndAcquireResourceExclusive(&shared->resource);
-			shared->value++;
-			linger(i);
-			shared->copy++;
-		} else {
+		else
 			ExEnterCriticalRegionAndAcquireResourceShared(&shared->resource);
-			linger(i - 1);
-			EXPECT_EQ(shared->value, shared->copy);
-		}
+		use_round(shared, i);
 		ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
 	}
 }
@@ -295,18 +303,17 @@ static VOID NTAPI use_push_lock(PVOID context)
 	struct shared *shared = context;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		if (i % 4 == 0) {
+		bool is_writer = i % 4 == 0;
+
+		if (is_writer)
 			ExAcquirePushLockExclusive(&shared->push);
-			shared->value++;
-			linger(i);
-			shared->copy++;
-			ExReleasePushLockExclusive(&shared->push);
-		} else {
+		else
 			ExAcquirePushLockShared(&shared->push);
-			linger(i - 1);
-			EXPECT_EQ(shared->value, shared->copy);
+		use_round(shared, i);
+		if (is_writer)
+			ExReleasePushLockExclusive(&shared->push);
+		else
 			ExReleasePushLockShared(&shared->push);
-		}
 	}
 }
 

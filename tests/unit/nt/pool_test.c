@@ -59,6 +59,33 @@ TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
 	nt_test_finish();
 }
 
+/* Blocks of pages stand in a table, which grows with them, and is small again without them. */
+TEST(pool, many_blocks_of_pages_are_all_known)
+{
+	enum { MANY = 3 * 8192 };
+	static void *blocks[MANY];
+
+	nt_test_begin();
+	for (unsigned round = 0; round < 2; round++) {
+		/* The table need not grow: it is only slower. */
+		for (unsigned i = 0; i < MANY; i++) {
+			if (round == 1 && i == 8192)
+				mem_fail_nth(2);
+			blocks[i] = ExAllocatePoolWithTag(NonPagedPoolExecute, 16, TAG);
+			(void)mem_fail_stop();
+			if (round == 0 || i != 8192)
+				EXPECT(blocks[i]);
+		}
+		for (unsigned i = MANY; i-- > 0;) {
+			if (blocks[i])
+				ExFreePoolWithTag(blocks[i], TAG);
+		}
+		EXPECT_EQ(nt_pool_usage().blocks, 0);
+	}
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST(pool, type_zero_holds_code_that_runs)
 {
 #if defined(__x86_64__)

@@ -51,7 +51,34 @@ TEST(processes, one_can_be_attached_to_inside_of_another)
 	nt_test_finish();
 }
 
+TEST(processes, of_clients_elsewhere_come_and_go)
+{
+	PEPROCESS found = NULL;
+	PEPROCESS again = NULL;
+
+	nt_test_begin();
+	struct nt_process *client = nt_process_begin(4711);
+	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(4711), &found), STATUS_SUCCESS);
+	EXPECT(found != PsInitialSystemProcess && found != PsGetCurrentProcess());
+	EXPECT_EQ((uintptr_t)PsGetProcessId(found), 4711);
+	nt_process_end(client);
+	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(4711), &again),
+		  STATUS_INVALID_PARAMETER);
+	/* Who has a reference may still look at it. */
+	EXPECT_EQ((uintptr_t)PsGetProcessId(found), 4711);
+	ObDereferenceObject(found);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 /* ---- who is told ---- */
+
+static struct nt_process *us;
+
+static void begin_us(void)
+{
+	us = nt_process_begin((uint32_t)getpid());
+}
 
 static struct {
 	unsigned begins;
@@ -76,21 +103,41 @@ TEST(routine, is_told_of_processes_until_it_is_removed)
 {
 	nt_test_begin();
 	memset(&told, 0, sizeof(told));
-	nt_process_tell(true);
+	begin_us();
 	EXPECT_EQ(told.begins, 0);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
-	nt_process_tell(true);
+	begin_us();
 	EXPECT_EQ(told.begins, 1);
 	EXPECT_EQ((uintptr_t)told.process, (uintptr_t)getpid());
 	EXPECT_EQ((uintptr_t)told.parent, (uintptr_t)getppid());
 	EXPECT(told.apcs_are_off);
 	EXPECT(told.current != PsInitialSystemProcess);
 	EXPECT(!KeAreApcsDisabled());
-	nt_process_tell(false);
+	nt_process_end(us);
 	EXPECT_EQ(told.ends, 1);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_SUCCESS);
-	nt_process_tell(false);
+	nt_process_end(us);
 	EXPECT_EQ(told.ends, 1);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
+{
+	PEPROCESS client = NULL;
+
+	nt_test_begin();
+	memset(&told, 0, sizeof(told));
+	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
+	struct nt_process *process = nt_process_begin(4711);
+	EXPECT_EQ((uintptr_t)told.process, 4711);
+	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(4711), &client), STATUS_SUCCESS);
+	EXPECT(told.current == client);
+	ObDereferenceObject(client);
+	nt_process_end(process);
+	EXPECT_EQ(told.ends, 1);
+	EXPECT_EQ((uintptr_t)told.process, 4711);
+	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_SUCCESS);
 	EXPECT_NO_REPORT();
 	nt_test_finish();
 }
@@ -116,11 +163,11 @@ TEST(routine, of_a_driver_that_is_gone_is_reported_and_forgotten)
 	memset(&told, 0, sizeof(told));
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
 	EXPECT(nt_driver_unloaded(begin + 1, begin + 2));
-	nt_process_tell(true);
+	begin_us();
 	EXPECT_EQ(told.begins, 1); /* another driver's */
 	EXPECT(nt_driver_unloaded(begin, begin + 1));
 	EXPECT(strstr(nt_test_log, "NT-NOTIFY-LEFT"));
-	nt_process_tell(true);
+	begin_us();
 	EXPECT_EQ(told.begins, 1);
 	nt_test_finish();
 }
@@ -140,11 +187,11 @@ TEST(routine, can_be_removed_by_another_thread)
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
 	PKTHREAD thread = nt_test_start(remove_it, &status);
 	for (unsigned i = 0; i < 100; i++)
-		nt_process_tell(true);
+		begin_us();
 	nt_test_join(thread);
 	EXPECT_EQ(status, STATUS_SUCCESS);
 	unsigned begins = told.begins;
-	nt_process_tell(true);
+	begin_us();
 	EXPECT_EQ(told.begins, begins);
 	EXPECT_NO_REPORT();
 	nt_test_finish();

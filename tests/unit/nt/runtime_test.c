@@ -85,6 +85,28 @@ TEST(runtime, safe_copies_leave_an_empty_string_when_they_fail)
 	EXPECT_EQ(DxgkRt_memcpy_s(NULL, 0, NULL, 0), 0);
 }
 
+TEST(runtime, safe_copies_refuse_what_is_no_string_and_cut_what_may_be_cut)
+{
+	char narrow[4] = { 'w', 'x', 'y', 'z' };
+	WCHAR wide[4] = { 'w', 'x', 'y', 'z' };
+
+	/* There is no end to add to. */
+	EXPECT_EQ(DxgkRt_strcat_s(narrow, 4, "a"), EINVAL);
+	EXPECT_EQ(narrow[0], 0);
+	EXPECT_EQ(DxgkRt_wcscat_s(wide, 4, L"a"), EINVAL);
+	EXPECT_EQ(wide[0], 0);
+	EXPECT_EQ(DxgkRt_wcsncpy_s(wide, 4, L"abcdef", SIZE_MAX), 80);
+	EXPECT_EQ(DxgkRt_wcscmp(wide, L"abc"), 0);
+	EXPECT_EQ(DxgkRt_strcat_s(narrow, 0, "a"), EINVAL);
+	EXPECT_EQ(DxgkRt_strncpy_s(narrow, 4, NULL, 2), EINVAL);
+	EXPECT_EQ(DxgkRt_wcscat_s(NULL, 4, L"a"), EINVAL);
+	EXPECT_EQ(DxgkRt_wcsncpy_s(wide, 4, NULL, 2), EINVAL);
+	EXPECT_EQ(DxgkRt_memmove_s(NULL, 4, "1234", 4), EINVAL);
+	EXPECT_EQ(DxgkRt_memmove_s(narrow, 4, "12345", 5), ERANGE);
+	EXPECT_EQ(DxgkRt_sprintf_s(NULL, 4, "%d", 1), -1);
+	EXPECT_EQ(DxgkRt_swprintf_s(NULL, 4, L"%d", 1), -1);
+}
+
 TEST(runtime, printing_follows_microsofts_library)
 {
 	char narrow[4] = "~~~";

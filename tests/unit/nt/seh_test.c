@@ -3,6 +3,7 @@
  * seh_test.c - exceptions of drivers, and faults that are none of ours.
  */
 #include "nt/fault.h"
+#include "nt/seh.h"
 #include "unit/nt/nt_harness.h"
 
 #include <setjmp.h>
@@ -95,6 +96,41 @@ TEST(seh, a_fault_says_what_it_was)
 	}
 	EXPECT_EQ(code, STATUS_ILLEGAL_INSTRUCTION);
 #endif
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+/* As the processor and the kernel say them; not every machine can be made to. */
+TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
+{
+	static const struct {
+		int number, code;
+		NTSTATUS status;
+	} cases[] = {
+		{ SIGFPE, FPE_INTDIV, STATUS_INTEGER_DIVIDE_BY_ZERO },
+		{ SIGFPE, FPE_INTOVF, STATUS_INTEGER_OVERFLOW },
+		{ SIGFPE, FPE_FLTDIV, STATUS_FLOAT_DIVIDE_BY_ZERO },
+		{ SIGFPE, FPE_FLTOVF, STATUS_FLOAT_OVERFLOW },
+		{ SIGFPE, FPE_FLTUND, STATUS_FLOAT_UNDERFLOW },
+		{ SIGFPE, FPE_FLTRES, STATUS_FLOAT_INEXACT_RESULT },
+		{ SIGFPE, FPE_FLTINV, STATUS_FLOAT_INVALID_OPERATION },
+		{ SIGBUS, BUS_ADRALN, STATUS_DATATYPE_MISALIGNMENT },
+	};
+
+	nt_test_begin();
+	for (volatile size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		volatile NTSTATUS code = 0;
+		siginfo_t info = { .si_code = cases[i].code };
+		ucontext_t context = { 0 };
+
+		sigprocmask(SIG_SETMASK, NULL, &context.uc_sigmask);
+		__try {
+			nt_seh_take_fault(cases[i].number, &info, &context);
+		} __except (EXCEPTION_EXECUTE_HANDLER) {
+			code = GetExceptionCode();
+		}
+		EXPECT_EQ(code, cases[i].status);
+	}
 	EXPECT_NO_REPORT();
 	nt_test_finish();
 }

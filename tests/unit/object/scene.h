@@ -112,7 +112,9 @@ static inline void device_begin(struct dxg_process *process, struct dxg_device *
 
 static inline void client_begin(struct client *client, unsigned id)
 {
-	EXPECT_EQ(process_create(id, &kernel.shares, &client->process), STATUS_SUCCESS);
+	const struct process_identity identity = { .pid = id, .name = "client" };
+
+	EXPECT_EQ(process_create(&kernel, &identity, NULL, &client->process), STATUS_SUCCESS);
 	device_begin(client->process, &client->device);
 }
 
@@ -120,6 +122,19 @@ static inline void client_end(struct client *client)
 {
 	object_put(&client->device->object);
 	process_destroy(client->process);
+}
+
+/* Most tests: with one client, and nothing in the registry. */
+static inline void begin_plain(void)
+{
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
+}
+
+static inline void finish_plain(void)
+{
+	client_end(&app);
+	scene_end();
 }
 
 /* What the driver is told beside its work; the answer comes back in `escape`. */

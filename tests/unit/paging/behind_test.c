@@ -41,16 +41,16 @@ static void on_built(struct paging_job *job)
 	notice_give(&change->fake->sched.changed);
 }
 
-static void add_copy(struct fake_job *job, struct paging_place source,
-		     struct paging_place destination)
+static void add_copy(struct fake_job *job, struct miniport_place source,
+		     struct miniport_place destination)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
-	op->copy.source = source;
-	op->copy.destination = destination;
-	op->copy.size_bytes = BYTES;
-	op->copy.is_start = true;
-	op->copy.is_end = true;
+	op->source = source;
+	op->place = destination;
+	op->size_bytes = BYTES;
+	op->transfer.is_start = true;
+	op->transfer.is_end = true;
 }
 
 static void change_init(struct change *change, const struct fake_config *config)
@@ -196,7 +196,7 @@ static NTSTATUS fail_way_in(struct fake *fake, const struct miniport_paging_op *
 			    struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
 	(void)fake, (void)buffer, (void)multipass;
-	return op->kind == MINIPORT_PAGING_TRANSFER && op->transfer.destination.segment != 0
+	return op->kind == MINIPORT_PAGING_TRANSFER && op->place.segment != 0
 		       ? STATUS_INVALID_PARAMETER
 		       : STATUS_PENDING;
 }
@@ -226,7 +226,7 @@ TEST(behind, what_acts_at_once_waits_for_the_other)
 
 	change_init(&change, &plain);
 	change.comer.op_count = 0;
-	fake_job_add(&change.comer, PAGING_SETTLE);
+	fake_job_add_step(&change.comer, PAGING_SETTLE);
 	add_copy(&change.comer, fake_pages_place(&change.comers_pages),
 		 fake_place(FAKE_LOCAL, &room));
 	change_begin(&change);

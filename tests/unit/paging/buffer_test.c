@@ -12,9 +12,9 @@ static const struct miniport_page_run local_run = { 16, 1 };
 static void queue_fill(struct fake_job *job, struct fake *fake)
 {
 	fake_job_init(job, fake);
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = MACHINE_PAGE_BYTES;
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = MACHINE_PAGE_BYTES;
 	paging_job_queue(&job->job);
 }
 

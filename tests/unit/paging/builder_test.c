@@ -10,33 +10,25 @@ static const struct miniport_page_run local_run = { 16, 16 };
 static const struct miniport_page_run other_run = { 64, 16 };
 static const struct fake_config plain = { 0 };
 
-static struct paging_op *add_fill(struct fake_job *job, uint32_t pattern)
+static struct miniport_paging_op *add_fill(struct fake_job *job, uint32_t pattern)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	return op;
 }
 
-static struct paging_op *add_copy(struct fake_job *job)
+static struct miniport_paging_op *add_copy(struct fake_job *job)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
-	op->copy.source = fake_place(FAKE_LOCAL, &local_run);
-	op->copy.destination = fake_place(FAKE_LOCAL, &other_run);
-	op->copy.size_bytes = 16 * MACHINE_PAGE_BYTES;
-	op->copy.is_start = true;
-	op->copy.is_end = true;
-	return op;
-}
-
-static struct paging_op *add_as_it_is(struct fake_job *job, enum miniport_paging_kind kind)
-{
-	struct paging_op *op = fake_job_add(job, PAGING_AS_IT_IS);
-
-	op->as_it_is.kind = kind;
+	op->source = fake_place(FAKE_LOCAL, &local_run);
+	op->place = fake_place(FAKE_LOCAL, &other_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->transfer.is_start = true;
+	op->transfer.is_end = true;
 	return op;
 }
 
@@ -86,8 +78,8 @@ TEST(builder, a_full_buffer_is_submitted_and_the_operation_comes_again_with_its_
 		EXPECT_EQ(fake->log[i].kind, MINIPORT_PAGING_TRANSFER);
 		EXPECT_EQ(fake->log[i].used_bytes, 0);  /* each with a fresh buffer … */
 		EXPECT_EQ(fake->log[i].submissions, i); /* … after what was there went off */
-		EXPECT_EQ(fake->log[i].op.transfer.size_bytes, 16 * 4096);
-		EXPECT_EQ(fake->log[i].op.transfer.offset_bytes, 0);
+		EXPECT_EQ(fake->log[i].op.size_bytes, 16 * 4096);
+		EXPECT_EQ(fake->log[i].op.offset_bytes, 0);
 		EXPECT(i == 0 ? fake->log[i].multipass == 0
 			      : fake->log[i].multipass > fake->log[i - 1].multipass);
 	}
@@ -134,7 +126,7 @@ TEST(builder, a_job_over_several_packets_is_done_with_the_last)
 TEST(builder, a_packet_in_the_middle_of_a_job_that_is_built_wakes_nobody_and_the_last_does)
 {
 	struct fake *fake =
-		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
+		fake_create(&(struct fake_config){ .buffer_bytes = 3072, .transfer_bytes = 4096 });
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -159,7 +151,7 @@ TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	fake_job_add(&job, MINIPORT_PAGING_DISCARD_CONTENT);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
@@ -179,7 +171,7 @@ TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
 
 	fake_job_init(&job, fake);
 	add_fill(&job, 1);
-	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	fake_job_add(&job, MINIPORT_PAGING_DISCARD_CONTENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
@@ -193,8 +185,7 @@ static NTSTATUS busy_once(struct fake *fake, const struct miniport_paging_op *op
 {
 	(void)buffer;
 	(void)multipass;
-	bool is_idle =
-		op->kind == MINIPORT_PAGING_TRANSFER ? op->transfer.is_idle : op->discard.is_idle;
+	bool is_idle = op->kind == MINIPORT_PAGING_TRANSFER ? op->is_idle : op->is_idle;
 	if (op->kind != MINIPORT_PAGING_TRANSFER && op->kind != MINIPORT_PAGING_DISCARD_CONTENT)
 		return STATUS_PENDING;
 	fake->hook_count++;
@@ -214,8 +205,8 @@ TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so)
 	/* What was built before is on its way: it may be what keeps the allocation busy. */
 	fake_wait_submitted(fake, 2);
 	EXPECT_EQ(fake->log[2].submissions, 1);
-	EXPECT(!fake->log[1].op.transfer.is_idle);
-	EXPECT(fake->log[2].op.transfer.is_idle);
+	EXPECT(!fake->log[1].op.is_idle);
+	EXPECT(fake->log[2].op.is_idle);
 	EXPECT_EQ(fake->log[2].multipass, fake->log[1].multipass);
 	EXPECT_EQ(job.idles, 1);
 	fake_job_complete(&job);
@@ -230,7 +221,7 @@ TEST(builder, a_discard_may_be_busy_too)
 
 	fake->hook = busy_once;
 	fake_job_init(&job, fake);
-	add_as_it_is(&job, MINIPORT_PAGING_DISCARD_CONTENT);
+	fake_job_add(&job, MINIPORT_PAGING_DISCARD_CONTENT);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
@@ -382,11 +373,11 @@ TEST(builder, an_illegal_answer_is_reported)
 
 static void add_aperture(struct fake_job *job, enum miniport_paging_kind kind)
 {
-	struct paging_op *op = add_as_it_is(job, kind);
+	struct miniport_paging_op *op = fake_job_add(job, kind);
 
-	op->as_it_is.aperture.segment = FAKE_APERTURE;
-	op->as_it_is.aperture.first_page = 8;
-	op->as_it_is.aperture.page_count = 1;
+	op->place.segment = FAKE_APERTURE;
+	op->place.offset_bytes = 8 * 4096;
+	op->size_bytes = 4096;
 }
 
 TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
@@ -397,10 +388,10 @@ TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
 
 	fake_job_init(&job, fake);
 	add_fill(&job, 1);
-	add_aperture(&job, MINIPORT_PAGING_UNMAP_APERTURE);
+	add_aperture(&job, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
-	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 0);
 	EXPECT(pager_validate(fake->pager) == NULL);
 
 	/* Others are built meanwhile. */
@@ -408,44 +399,14 @@ TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
 	add_fill(&other, 2);
 	paging_job_queue(&other.job);
 	fake_wait_submitted(fake, 2);
-	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 0);
 
 	fake_complete_one(fake);
 	fake_wait_submitted(fake, 3);
-	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 1);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	fake_destroy(fake);
-}
-
-TEST(builder, an_aperture_is_mapped_by_an_mdl_that_lives_until_the_fence)
-{
-	struct fake *fake = fake_create(&plain);
-	struct fake_pages pages;
-	struct fake_job job;
-
-	fake_pages_init(&pages, 4, 2);
-	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_MAP_APERTURE);
-	op->subject.driver_allocation = &job;
-	op->map_aperture.source = fake_pages_place(&pages);
-	op->map_aperture.size_bytes = 8 * 4096;
-	op->map_aperture.segment = FAKE_APERTURE;
-	op->map_aperture.first_page = 32;
-	op->map_aperture.is_cache_coherent = true;
-	paging_job_queue(&job.job);
-	fake_wait_submitted(fake, 1);
-	EXPECT_EQ(fake->live_mdls, 1);
-	EXPECT_EQ(fake->log[0].op.aperture.page_count, 8);
-	EXPECT(fake->log[0].op.aperture.is_cache_coherent);
-	EXPECT(fake->log[0].op.subject.driver_allocation == &job);
-	fake_complete_one(fake);
-	fake_job_wait(&job);
-	for (uint32_t i = 0; i < 8; i++)
-		EXPECT(fake_pointer(fake, FAKE_APERTURE, (32 + i) * 4096) ==
-		       fake_pages_byte(&pages, i * 4096));
-	fake_destroy(fake); /* looks for MDLs that are left */
-	fake_pages_finish(&pages);
 }
 
 TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
@@ -456,9 +417,9 @@ TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
 
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 4; i++) {
-		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-		op->fill.destination = fake_place(FAKE_LOCAL, &all);
-		op->fill.size_bytes = 16 << 20;
+		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+		op->place = fake_place(FAKE_LOCAL, &all);
+		op->size_bytes = 16 << 20;
 	}
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 4);

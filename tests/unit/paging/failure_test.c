@@ -46,18 +46,14 @@ TEST(failure, creation_of_an_address_space_leaves_nothing_behind)
 static void fill_job(struct fake_job *job, const struct fake_pages *pages,
 		     const struct miniport_page_run *local)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
-	op->copy.source = fake_pages_place(pages);
-	op->copy.destination = fake_place(FAKE_LOCAL, local);
-	op->copy.size_bytes = 8 * 4096;
-	op = fake_job_add(job, PAGING_MAP_APERTURE);
-	op->map_aperture.source = fake_pages_place(pages);
-	op->map_aperture.size_bytes = 8 * 4096;
-	op->map_aperture.segment = FAKE_APERTURE;
-	op = fake_job_add(job, PAGING_INIT_CONTEXT);
-	op->context.place = fake_pages_place(pages);
-	op->context.size_bytes = 4096;
+	op->source = fake_pages_place(pages);
+	op->place = fake_place(FAKE_LOCAL, local);
+	op->size_bytes = 8 * 4096;
+	op = fake_job_add(job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+	op->place = fake_pages_place(pages);
+	op->size_bytes = 4096;
 }
 
 static void sweep_job(const struct fake_config *config)
@@ -94,16 +90,6 @@ TEST(failure, a_job_without_memory_goes_on_when_there_is_some)
 	sweep_job(&(struct fake_config){ .is_automatic = true, .has_mmu = true });
 }
 
-static NTSTATUS never_has_memory(struct fake *fake, const struct miniport_paging_op *op,
-				 struct miniport_paging_buffer *buffer, uint32_t *multipass)
-{
-	(void)fake;
-	(void)op;
-	(void)buffer;
-	(void)multipass;
-	return STATUS_NO_MEMORY;
-}
-
 TEST(failure, a_job_that_never_gets_memory_fails_alone)
 {
 	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
@@ -112,14 +98,14 @@ TEST(failure, a_job_that_never_gets_memory_fails_alone)
 	struct fake_job job;
 
 	fake_pages_init(&pages, 4, 2);
-	fake->hook = never_has_memory;
+	atomic_store(&fake->has_no_mdls, true);
 	fake_job_init(&job, fake);
 	fill_job(&job, &pages, &local);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_NO_MEMORY);
 	pager_flush(fake->pager);
-	fake->hook = NULL;
+	atomic_store(&fake->has_no_mdls, false);
 	fake_job_init(&job, fake); /* the pager goes on */
 	fill_job(&job, &pages, &local);
 	paging_job_queue(&job.job);
@@ -173,7 +159,7 @@ TEST(failure, every_build_may_fail)
 				  has_fired ? STATUS_DRIVER_INTERNAL_ERROR : STATUS_SUCCESS);
 			EXPECT(pager_validate(fake->pager) == NULL);
 		} while (has_fired);
-		EXPECT(fail_at > 8);
+		EXPECT(fail_at > 7);
 		fake->hook = NULL;
 		fake_destroy(fake);
 		fake_pages_finish(&pages);

@@ -119,10 +119,12 @@ static uint8_t *translate(struct fake *fake, uint64_t address)
 static uint8_t *place_pointer(struct fake *fake, const struct miniport_place *place,
 			      uint64_t offset_bytes)
 {
-	if (place->segment != 0)
+	if (place->segment != 0) {
+		CHECK(place->run_count == 0);
 		return fake_pointer(fake, place->segment, place->offset_bytes + offset_bytes);
+	}
 	CHECK(place->mdl->magic == MDL_ALIVE);
-	CHECK(place->mdl_page == 0 && offset_bytes >> MACHINE_PAGE_SHIFT < place->mdl->page_count);
+	CHECK(offset_bytes >> MACHINE_PAGE_SHIFT < place->mdl->page_count);
 	return fake_pointer(
 		fake, 0,
 		(place->mdl->pfns[offset_bytes >> MACHINE_PAGE_SHIFT] << MACHINE_PAGE_SHIFT) |
@@ -142,9 +144,9 @@ static void execute_entries(struct fake *fake, const struct command *command)
 	for (uint32_t i = 0; i < command->entry_count; i++) {
 		uint64_t at = (op->update_table.first_index + command->first_entry + i) * 8ULL;
 		uint8_t *to = op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL
-				      ? translate(fake, op->update_table.gpu_table + at)
-				      : fake_pointer(fake, op->update_table.segment,
-						     op->update_table.offset_bytes + at);
+				      ? translate(fake, op->place.gpu_address + at)
+				      : fake_pointer(fake, op->place.segment,
+						     op->place.offset_bytes + at);
 
 		memcpy(to, &command->entries[op->update_table.is_repeated ? 0 : i], 8);
 	}
@@ -164,11 +166,14 @@ static void execute_copy_entries(struct fake *fake, const struct command *comman
 
 static void execute_aperture(struct fake *fake, const struct miniport_paging_op *op)
 {
-	for (uint64_t i = 0; i < op->aperture.page_count; i++) {
-		if (op->kind == MINIPORT_PAGING_MAP_APERTURE)
-			CHECK(op->aperture.mdl->magic == MDL_ALIVE);
-		fake->aperture[op->aperture.first_page + i] =
-			op->kind == MINIPORT_PAGING_MAP_APERTURE ? op->aperture.mdl->pfns[i] : 0;
+	uint64_t first = op->place.offset_bytes >> MACHINE_PAGE_SHIFT;
+
+	for (uint64_t i = 0; i < op->size_bytes >> MACHINE_PAGE_SHIFT; i++) {
+		if (op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT)
+			CHECK(op->source.mdl->magic == MDL_ALIVE);
+		fake->aperture[first + i] = op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT
+						    ? op->source.mdl->pfns[i]
+						    : 0;
 	}
 }
 
@@ -181,8 +186,8 @@ static void execute_flush(struct fake *fake, const struct miniport_paging_op *op
 		atomic_fetch_add(&fake->other_flushes, 1);
 		return;
 	}
-	CHECK(op->flush_tlb.root_segment == fake->root_segment &&
-	      op->flush_tlb.root_offset_bytes == fake->root_offset);
+	CHECK(op->place.segment == fake->root_segment &&
+	      op->place.offset_bytes == fake->root_offset);
 	if (op->flush_tlb.end_address == 0)
 		end = FAKE_TLB_PAGES;
 	for (; first < end; first++)
@@ -195,25 +200,22 @@ static void execute(struct fake *fake, const struct command *command)
 
 	switch (op->kind) {
 	case MINIPORT_PAGING_TRANSFER:
-		for (uint64_t at = 0; at < op->transfer.size_bytes; at += MACHINE_PAGE_BYTES)
-			memcpy(place_pointer(fake, &op->transfer.destination, at),
-			       place_pointer(fake, &op->transfer.source, at), MACHINE_PAGE_BYTES);
+		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
+			memcpy(place_pointer(fake, &op->place, at),
+			       place_pointer(fake, &op->source, at), MACHINE_PAGE_BYTES);
 		break;
 	case MINIPORT_PAGING_FILL:
-		for (uint64_t at = 0; at < op->fill.size_bytes; at += MACHINE_PAGE_BYTES)
-			fill_page(place_pointer(fake, &op->fill.destination, at), op->fill.pattern);
+		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
+			fill_page(place_pointer(fake, &op->place, at), op->fill.pattern);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
-		for (uint64_t at = 0; at < op->virtual_transfer.size_bytes;
-		     at += MACHINE_PAGE_BYTES)
-			memcpy(translate(fake, op->virtual_transfer.destination + at),
-			       translate(fake, op->virtual_transfer.source + at),
-			       MACHINE_PAGE_BYTES);
+		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
+			memcpy(translate(fake, op->place.gpu_address + at),
+			       translate(fake, op->source.gpu_address + at), MACHINE_PAGE_BYTES);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_FILL:
-		for (uint64_t at = 0; at < op->virtual_fill.size_bytes; at += MACHINE_PAGE_BYTES)
-			fill_page(translate(fake, op->virtual_fill.destination + at),
-				  op->virtual_fill.pattern);
+		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
+			fill_page(translate(fake, op->place.gpu_address + at), op->fill.pattern);
 		break;
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
 		execute_entries(fake, command);
@@ -221,26 +223,24 @@ static void execute(struct fake *fake, const struct command *command)
 	case MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES:
 		execute_copy_entries(fake, command);
 		break;
-	case MINIPORT_PAGING_MAP_APERTURE:
-	case MINIPORT_PAGING_UNMAP_APERTURE:
+	case MINIPORT_PAGING_MAP_APERTURE_SEGMENT:
+	case MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT:
 		execute_aperture(fake, op);
 		break;
 	case MINIPORT_PAGING_FLUSH_TLB:
 		execute_flush(fake, op);
 		break;
 	case MINIPORT_PAGING_INIT_CONTEXT_RESOURCE:
-		memset(fake->config.has_mmu ? translate(fake, op->init_context.gpu_address)
-					    : place_pointer(fake, &op->init_context.destination, 0),
+		memset(fake->config.has_mmu ? translate(fake, op->place.gpu_address)
+					    : place_pointer(fake, &op->place, 0),
 		       0x1C, 64);
 		break;
 	case MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION:
-		memcpy(translate(fake, op->update_context.gpu_address),
-		       op->update_context.private_data, op->update_context.private_bytes);
+		memcpy(translate(fake, op->place.gpu_address), op->update_context.private_data,
+		       op->update_context.private_bytes);
 		break;
 	case MINIPORT_PAGING_DISCARD_CONTENT:
-	case MINIPORT_PAGING_SPECIAL_LOCK_TRANSFER:
 	case MINIPORT_PAGING_NOTIFY_RESIDENCY:
-	case MINIPORT_PAGING_SIGNAL_MONITORED_FENCE:
 		break;
 	}
 }
@@ -326,11 +326,11 @@ static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
 			.magic = COMMAND_MAGIC,
 			.op = *op,
 			.entry_count = copy->count,
-			.entries = { copy->source_table + copy->source_index * 8ULL,
-				     copy->destination_table + copy->destination_index * 8ULL }
+			.entries = { op->source.gpu_address + copy->source_index * 8ULL,
+				     op->place.gpu_address + copy->destination_index * 8ULL }
 		};
 
-		CHECK(copy->source_table % 65536 == 0 && copy->destination_table % 65536 == 0);
+		CHECK(op->source.gpu_address % 65536 == 0 && op->place.gpu_address % 65536 == 0);
 		CHECK(copy->count > 0);
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -340,7 +340,7 @@ static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
 
 static void update_now(const struct miniport_paging_op *op)
 {
-	uint64_t *table = op->update_table.cpu_table;
+	uint64_t *table = op->place.pointer;
 
 	for (uint32_t i = 0; i < op->update_table.count; i++)
 		__atomic_store_n(&table[op->update_table.first_index + i], encode_of(op, i),
@@ -352,11 +352,9 @@ static NTSTATUS build_transfer(struct fake *fake, const struct miniport_paging_o
 			       struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
 	uint32_t most = fake->config.transfer_bytes;
-	uint64_t size_bytes = op->kind == MINIPORT_PAGING_TRANSFER
-				      ? op->transfer.size_bytes
-				      : op->virtual_transfer.size_bytes;
+	uint64_t size_bytes = op->size_bytes;
 
-	CHECK(op->kind != MINIPORT_PAGING_TRANSFER || op->transfer.offset_bytes == 0);
+	CHECK(op->kind != MINIPORT_PAGING_TRANSFER || op->offset_bytes == 0);
 	for (;;) {
 		uint64_t done = (uint64_t)*multipass * most;
 		uint64_t left = size_bytes - done;
@@ -369,18 +367,17 @@ static NTSTATUS build_transfer(struct fake *fake, const struct miniport_paging_o
 		else
 			left = most;
 		if (op->kind == MINIPORT_PAGING_VIRTUAL_TRANSFER) {
-			command.op.virtual_transfer.source += done;
-			command.op.virtual_transfer.destination += done;
-			command.op.virtual_transfer.size_bytes = left;
+			command.op.source.gpu_address += done;
+			command.op.place.gpu_address += done;
+			command.op.size_bytes = left;
 		} else if (most != 0 && done != 0) {
 			/* Only for places in segments: tests with MDLs transfer in one. */
-			CHECK(op->transfer.source.segment != 0 &&
-			      op->transfer.destination.segment != 0);
-			command.op.transfer.source.offset_bytes += done;
-			command.op.transfer.destination.offset_bytes += done;
-			command.op.transfer.size_bytes = left;
+			CHECK(op->source.segment != 0 && op->place.segment != 0);
+			command.op.source.offset_bytes += done;
+			command.op.place.offset_bytes += done;
+			command.op.size_bytes = left;
 		} else {
-			command.op.transfer.size_bytes = left;
+			command.op.size_bytes = left;
 		}
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -517,8 +514,10 @@ static NTSTATUS fake_create_mdl(void *driver, const struct miniport_page_run *ru
 	for (uint32_t i = 0; i < run_count; i++)
 		count += runs[i].count;
 	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(uint64_t));
-	if (!mdl)
+	if (!mdl || atomic_load(&fake->has_no_mdls)) {
+		mem_free(mdl);
 		return STATUS_NO_MEMORY;
+	}
 	mdl->magic = MDL_ALIVE;
 	for (uint32_t i = 0; i < run_count; i++) {
 		for (uint64_t j = 0; j < runs[i].count; j++)

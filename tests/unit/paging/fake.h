@@ -130,6 +130,7 @@ struct fake {
 	uint32_t hook_count;
 
 	_Atomic int32_t live_mdls;
+	_Atomic bool has_no_mdls; /* there is no memory for one */
 	_Atomic uint32_t log_count;
 	struct fake_log_entry log[FAKE_LOG];
 	_Atomic uint32_t faults;
@@ -176,7 +177,8 @@ enum { FAKE_OPS = 16 };
 struct fake_job {
 	struct paging_job job;
 	struct fake *fake;
-	struct paging_op ops[FAKE_OPS];
+	enum paging_step steps[FAKE_OPS];
+	struct miniport_paging_op ops[FAKE_OPS];
 	uint32_t op_count;
 	uint32_t next_op;
 	_Atomic uint32_t done_count;
@@ -190,7 +192,11 @@ struct fake_job {
 };
 
 void fake_job_init(struct fake_job *job, struct fake *fake);
-struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind);
+struct miniport_paging_op *fake_job_add(struct fake_job *job, enum miniport_paging_kind kind);
+/* Of a table, the way the driver wants it. */
+struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t segment,
+					       const struct miniport_page_run *table);
+void fake_job_add_step(struct fake_job *job, enum paging_step step);
 void fake_job_wait(struct fake_job *job);
 
 /* `job` begins after `first` is done, or what the owner has queued is over. Before it is queued. */
@@ -199,7 +205,7 @@ void fake_job_after_owner(struct fake_job *job, uint32_t dependency);
 void fake_job_complete(struct fake_job *job); /* completes packets until it is done */
 
 /* A place of one run; and its bytes. */
-struct paging_place fake_place(uint32_t segment, const struct miniport_page_run *run);
+struct miniport_place fake_place(uint32_t segment, const struct miniport_page_run *run);
 
 /* Pages of the machine, in runs of `run_pages`, that are not neighbours. */
 struct fake_pages {
@@ -209,7 +215,7 @@ struct fake_pages {
 };
 void fake_pages_init(struct fake_pages *pages, uint32_t run_count, uint32_t run_pages);
 void fake_pages_finish(struct fake_pages *pages);
-struct paging_place fake_pages_place(const struct fake_pages *pages);
+struct miniport_place fake_pages_place(const struct fake_pages *pages);
 uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes);
 
 #endif

@@ -41,15 +41,15 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	notice_give(&fake->sched.changed);
 }
 
-static bool job_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step job_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct fake_job *fake_job = container_of(job, struct fake_job, job);
 
 	lock_assert_none_held("a job");
 	if (fake_job->next_op == fake_job->op_count)
-		return false;
-	*op_out = fake_job->ops[fake_job->next_op++];
-	return true;
+		return PAGING_NONE;
+	*op_out = fake_job->ops[fake_job->next_op];
+	return fake_job->steps[fake_job->next_op++];
 }
 
 static void job_idle(struct paging_job *job)
@@ -71,11 +71,32 @@ void fake_job_init(struct fake_job *job, struct fake *fake)
 	job->job.idle = job_idle;
 }
 
-struct paging_op *fake_job_add(struct fake_job *job, enum paging_op_kind kind)
+void fake_job_add_step(struct fake_job *job, enum paging_step step)
 {
 	CHECK(job->op_count < FAKE_OPS);
+	job->steps[job->op_count++] = step;
+}
+
+struct miniport_paging_op *fake_job_add(struct fake_job *job, enum miniport_paging_kind kind)
+{
+	CHECK(job->op_count < FAKE_OPS);
+	job->steps[job->op_count] = PAGING_OPERATION;
 	job->ops[job->op_count].kind = kind;
 	return &job->ops[job->op_count++];
+}
+
+struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t segment,
+					       const struct miniport_page_run *table)
+{
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
+	uint64_t offset_bytes = table->first_pfn << MACHINE_PAGE_SHIFT;
+
+	op->place = (struct miniport_place){ .segment = segment, .offset_bytes = offset_bytes };
+	op->size_bytes = table->count << MACHINE_PAGE_SHIFT;
+	op->update_table.mode = job->fake->config.update_mode;
+	if (op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL)
+		op->place.pointer = fake_pointer(job->fake, segment, offset_bytes);
+	return op;
 }
 
 void fake_job_after(struct fake_job *job, struct fake_job *first, uint32_t dependency)
@@ -125,9 +146,9 @@ void fake_job_complete(struct fake_job *job)
 	fake_job_wait(job);
 }
 
-struct paging_place fake_place(uint32_t segment, const struct miniport_page_run *run)
+struct miniport_place fake_place(uint32_t segment, const struct miniport_page_run *run)
 {
-	return (struct paging_place){ .segment = segment, .run_count = 1, .runs = run };
+	return (struct miniport_place){ .segment = segment, .run_count = 1, .runs = run };
 }
 
 /* Every second stretch is kept only until the others are there. */
@@ -163,9 +184,9 @@ void fake_pages_finish(struct fake_pages *pages)
 		CHECK(machine_free_contiguous(pages->runs[i].first_pfn << MACHINE_PAGE_SHIFT));
 }
 
-struct paging_place fake_pages_place(const struct fake_pages *pages)
+struct miniport_place fake_pages_place(const struct fake_pages *pages)
 {
-	return (struct paging_place){ .run_count = pages->run_count, .runs = pages->runs };
+	return (struct miniport_place){ .run_count = pages->run_count, .runs = pages->runs };
 }
 
 uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes)

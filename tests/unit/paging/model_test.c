@@ -44,11 +44,11 @@ static uint32_t below(struct model *model, uint32_t bound)
 	return (uint32_t)random_below(&model->random, bound);
 }
 
-static struct paging_place local_place(const struct block *block)
+static struct miniport_place local_place(const struct block *block)
 {
-	return (struct paging_place){ .segment = FAKE_LOCAL,
-				      .run_count = block->local_runs,
-				      .runs = block->local };
+	return (struct miniport_place){ .segment = FAKE_LOCAL,
+					.run_count = block->local_runs,
+					.runs = block->local };
 }
 
 static void set_words(uint8_t *page, uint32_t word)
@@ -60,7 +60,7 @@ static void set_words(uint8_t *page, uint32_t word)
 static uint8_t *local_byte(struct fake *fake, const struct block *block, uint32_t page)
 {
 	uint64_t in_row;
-	struct paging_place place = local_place(block);
+	struct miniport_place place = local_place(block);
 
 	return fake->local + place_page(&place, page * 4096ULL, &in_row) * 4096;
 }
@@ -94,15 +94,15 @@ static void after(struct fake_job *job, struct fake_job **last, uint32_t *depend
 
 static void add_copy(struct model *model, struct fake_job *job, struct block *block)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 	bool is_in = below(model, 2);
 	uint32_t first = below(model, BLOCK_PAGES);
 	uint32_t count = 1 + below(model, BLOCK_PAGES - first);
 
-	op->copy.source = is_in ? fake_pages_place(&block->pages) : local_place(block);
-	op->copy.destination = is_in ? local_place(block) : fake_pages_place(&block->pages);
-	op->copy.source.first_byte = op->copy.destination.first_byte = first * 4096ULL;
-	op->copy.size_bytes = count * 4096ULL;
+	op->source = is_in ? fake_pages_place(&block->pages) : local_place(block);
+	op->place = is_in ? local_place(block) : fake_pages_place(&block->pages);
+	op->source.offset_bytes = op->place.offset_bytes = first * 4096ULL;
+	op->size_bytes = count * 4096ULL;
 	for (uint32_t i = first; i < first + count; i++) {
 		if (is_in)
 			block->local_model[i] = block->system_model[i];
@@ -113,13 +113,13 @@ static void add_copy(struct model *model, struct fake_job *job, struct block *bl
 
 static void add_fill(struct model *model, struct fake_job *job, struct block *block)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 	uint32_t first = below(model, BLOCK_PAGES);
 	uint32_t count = 1 + below(model, BLOCK_PAGES - first);
 
-	op->fill.destination = local_place(block);
-	op->fill.destination.first_byte = first * 4096ULL;
-	op->fill.size_bytes = count * 4096ULL;
+	op->place = local_place(block);
+	op->place.offset_bytes = first * 4096ULL;
+	op->size_bytes = count * 4096ULL;
 	op->fill.pattern = ++model->last_pattern;
 	for (uint32_t i = first; i < first + count; i++)
 		block->local_model[i] = op->fill.pattern;
@@ -127,18 +127,20 @@ static void add_fill(struct model *model, struct fake_job *job, struct block *bl
 
 static void add_exchange(struct fake_job *job, struct block *from, struct block *to)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
-	op->copy.source = local_place(from);
-	op->copy.destination = local_place(to);
-	op->copy.size_bytes = BLOCK_PAGES * 4096ULL;
+	op->source = local_place(from);
+	op->place = local_place(to);
+	op->size_bytes = BLOCK_PAGES * 4096ULL;
 	memcpy(to->local_model, from->local_model, sizeof(to->local_model));
 }
 
 static void add_table(struct model *model, struct fake_job *job, struct table *table,
 		      struct miniport_pte *entries)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+	bool is_cpu = model->fake->config.update_mode == MINIPORT_TABLE_CPU_VIRTUAL;
+	struct miniport_paging_op *op = fake_job_add_update(
+		job, is_cpu ? 0 : FAKE_LOCAL, is_cpu ? table->pages.runs : &table->local);
 	bool is_repeated = below(model, 2);
 	uint32_t count = 1 + below(model, 16);
 	uint32_t first = below(model, 512 - 16);
@@ -147,9 +149,6 @@ static void add_table(struct model *model, struct fake_job *job, struct table *t
 		entries[i] = (struct miniport_pte){ .page = below(model, 1 << 20),
 						    .segment = (uint8_t)below(model, 3),
 						    .is_valid = below(model, 4) != 0 };
-	op->update_table.table = model->fake->config.update_mode == MINIPORT_TABLE_CPU_VIRTUAL
-					 ? fake_pages_place(&table->pages)
-					 : fake_place(FAKE_LOCAL, &table->local);
 	op->update_table.entries = entries;
 	op->update_table.first_index = first;
 	op->update_table.count = count;

@@ -10,10 +10,10 @@ static const struct fake_config plain = { 0 };
 
 static void add_fill(struct fake_job *job, uint32_t pattern)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 }
 
@@ -201,7 +201,7 @@ TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retire
 
 	fake_job_init(&settling, fake);
 	add_fill(&settling, 1);
-	(void)fake_job_add(&settling, PAGING_SETTLE);
+	fake_job_add_step(&settling, PAGING_SETTLE);
 	add_fill(&settling, 2);
 	paging_job_queue(&settling.job);
 	fake_wait_submitted(fake, 1);
@@ -228,18 +228,18 @@ struct long_job {
 	uint32_t made;
 };
 
-static bool long_next(struct paging_job *job, struct paging_op *op_out)
+static enum paging_step long_next(struct paging_job *job, struct miniport_paging_op *op_out)
 {
 	struct long_job *longest = container_of(job, struct long_job, fake.job);
 
 	if (longest->made == MANY)
-		return false;
+		return PAGING_NONE;
 	longest->made++;
-	op_out->kind = PAGING_FILL;
-	op_out->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op_out->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op_out->kind = MINIPORT_PAGING_FILL;
+	op_out->place = fake_place(FAKE_LOCAL, &local_run);
+	op_out->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op_out->fill.pattern = 1;
-	return true;
+	return PAGING_OPERATION;
 }
 
 static void queue_change(struct fake_job *job, struct fake *fake, uint32_t pattern,
@@ -309,10 +309,10 @@ TEST(order, who_follows_waits_for_changes_of_tables_that_concern_it_alone)
 	paging_job_queue(&longest.fake.job);
 	fake_wait_submitted(fake, 1);
 	fake_job_init(&following, fake);
-	(void)fake_job_add(&following, PAGING_FOLLOW);
+	fake_job_add_step(&following, PAGING_FOLLOW);
 	paging_job_queue(&following.job);
 	fake_job_init(&free_one, fake);
-	(void)fake_job_add(&free_one, PAGING_FOLLOW);
+	fake_job_add_step(&free_one, PAGING_FOLLOW);
 	free_one.job.follows = follows_none;
 	paging_job_queue(&free_one.job);
 	while (atomic_load(&free_one.done_count) == 0)

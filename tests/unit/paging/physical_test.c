@@ -7,17 +7,17 @@
 
 static const struct fake_config plain = { 0 };
 
-static void add_copy(struct fake_job *job, struct paging_place source,
-		     struct paging_place destination, uint64_t size_bytes)
+static void add_copy(struct fake_job *job, struct miniport_place source,
+		     struct miniport_place destination, uint64_t size_bytes)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->subject.driver_allocation = job;
-	op->copy.source = source;
-	op->copy.destination = destination;
-	op->copy.size_bytes = size_bytes;
-	op->copy.is_start = true;
-	op->copy.is_end = true;
+	op->source = source;
+	op->place = destination;
+	op->size_bytes = size_bytes;
+	op->transfer.is_start = true;
+	op->transfer.is_end = true;
 }
 
 TEST(physical, scattered_pages_become_one_mdl_and_the_segment_side_an_address)
@@ -37,12 +37,11 @@ TEST(physical, scattered_pages_become_one_mdl_and_the_segment_side_an_address)
 	EXPECT_EQ(atomic_load(&fake->log_count), 1);
 	const struct miniport_paging_op *op = &fake->log[0].op;
 	EXPECT_EQ(op->kind, MINIPORT_PAGING_TRANSFER);
-	EXPECT_EQ(op->transfer.source.segment, 0);
-	EXPECT_EQ(op->transfer.source.mdl_page, 0);
-	EXPECT_EQ(op->transfer.destination.segment, FAKE_LOCAL);
-	EXPECT_EQ(op->transfer.destination.offset_bytes, 100 * 4096);
-	EXPECT_EQ(op->transfer.offset_bytes, 0);
-	EXPECT(op->transfer.is_start && op->transfer.is_end && !op->transfer.is_idle);
+	EXPECT_EQ(op->source.segment, 0);
+	EXPECT_EQ(op->place.segment, FAKE_LOCAL);
+	EXPECT_EQ(op->place.offset_bytes, 100 * 4096);
+	EXPECT_EQ(op->offset_bytes, 0);
+	EXPECT(op->transfer.is_start && op->transfer.is_end && !op->is_idle);
 	EXPECT(op->subject.driver_allocation == &job);
 	EXPECT_EQ(fake->live_mdls, 1); /* until the fence */
 	fake_complete_one(fake);
@@ -65,8 +64,8 @@ TEST(physical, a_large_copy_is_few_pieces_that_begin_where_the_last_ended)
 	for (uint64_t i = 0; i < size_bytes; i += 4096)
 		memcpy(fake->local + 32 * 4096 + i, &i, sizeof(i));
 	fake_job_init(&job, fake);
-	struct paging_place source = fake_place(FAKE_LOCAL, &local);
-	source.first_byte = 16 * 4096;
+	struct miniport_place source = fake_place(FAKE_LOCAL, &local);
+	source.offset_bytes = 16 * 4096;
 	local.count = 16 + size_bytes / 4096;
 	add_copy(&job, source, fake_pages_place(&pages), size_bytes);
 	paging_job_queue(&job.job);
@@ -75,9 +74,8 @@ TEST(physical, a_large_copy_is_few_pieces_that_begin_where_the_last_ended)
 	EXPECT_EQ(atomic_load(&fake->log_count), 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct miniport_paging_op *op = &fake->log[i].op;
-		EXPECT_EQ(op->transfer.source.offset_bytes,
-			  32 * 4096 + i * (uint64_t)PAGING_PIECE_BYTES);
-		EXPECT_EQ(op->transfer.offset_bytes, 0);
+		EXPECT_EQ(op->source.offset_bytes, 32 * 4096 + i * (uint64_t)PAGING_PIECE_BYTES);
+		EXPECT_EQ(op->offset_bytes, 0);
 		EXPECT_EQ(op->transfer.is_start, i == 0);
 		EXPECT_EQ(op->transfer.is_end, i == 2);
 	}
@@ -100,8 +98,8 @@ TEST(physical, a_part_of_a_move_has_the_flags_of_that_part)
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 3; i++) {
 		add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 16384);
-		job.ops[i].copy.is_start = i == 0;
-		job.ops[i].copy.is_end = i == 2;
+		job.ops[i].transfer.is_start = i == 0;
+		job.ops[i].transfer.is_end = i == 2;
 	}
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
@@ -120,13 +118,14 @@ TEST(physical, a_side_in_several_runs_is_several_pieces)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	add_copy(&job, (struct paging_place){ .segment = FAKE_LOCAL, .run_count = 3, .runs = from },
+	add_copy(&job,
+		 (struct miniport_place){ .segment = FAKE_LOCAL, .run_count = 3, .runs = from },
 		 fake_place(FAKE_LOCAL, &to), 8 * 4096);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
-	EXPECT_EQ(fake->log[1].op.transfer.source.offset_bytes, 30 * 4096);
-	EXPECT_EQ(fake->log[1].op.transfer.destination.offset_bytes, 54 * 4096);
+	EXPECT_EQ(fake->log[1].op.source.offset_bytes, 30 * 4096);
+	EXPECT_EQ(fake->log[1].op.place.offset_bytes, 54 * 4096);
 	EXPECT(fake->log[0].op.transfer.is_start && !fake->log[0].op.transfer.is_end);
 	fake_destroy(fake);
 }
@@ -138,14 +137,14 @@ TEST(physical, a_fill_names_the_memory_segment)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local);
-	op->fill.size_bytes = 3 * 4096;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local);
+	op->size_bytes = 3 * 4096;
 	op->fill.pattern = 0x01020304;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->log[0].op.fill.destination.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[0].op.fill.destination.offset_bytes, 5 * 4096);
+	EXPECT_EQ(fake->log[0].op.place.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[0].op.place.offset_bytes, 5 * 4096);
 	EXPECT_EQ(fake->local[5 * 4096], 4);
 	EXPECT_EQ(fake->local[8 * 4096 - 1], 1);
 	EXPECT_EQ(fake->local[8 * 4096], 0xEE);
@@ -161,20 +160,20 @@ TEST(physical, a_context_is_initialised_by_address_or_by_mdl)
 
 	fake_pages_init(&pages, 2, 1);
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_INIT_CONTEXT);
-	op->context.place = fake_place(FAKE_LOCAL, &local);
-	op->context.size_bytes = 4096;
-	op->context.pointer = &job;
-	op = fake_job_add(&job, PAGING_INIT_CONTEXT);
-	op->context.place = fake_pages_place(&pages);
-	op->context.size_bytes = 6000;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+	op->place = fake_place(FAKE_LOCAL, &local);
+	op->size_bytes = 4096;
+	op->place.pointer = &job;
+	op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+	op->place = fake_pages_place(&pages);
+	op->size_bytes = 6000;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->log[0].op.init_context.destination.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[0].op.init_context.destination.offset_bytes, 7 * 4096);
-	EXPECT(fake->log[0].op.init_context.pointer == &job);
-	EXPECT_EQ(fake->log[0].op.init_context.gpu_address, 0);
-	EXPECT(fake->log[1].op.init_context.destination.mdl != NULL);
+	EXPECT_EQ(fake->log[0].op.place.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[0].op.place.offset_bytes, 7 * 4096);
+	EXPECT(fake->log[0].op.place.pointer == &job);
+	EXPECT_EQ(fake->log[0].op.place.gpu_address, 0);
+	EXPECT(fake->log[1].op.place.mdl != NULL);
 	EXPECT_EQ(fake->local[7 * 4096], 0x1C);
 	EXPECT_EQ(*fake_pages_byte(&pages, 0), 0x1C);
 	fake_destroy(fake);
@@ -187,7 +186,7 @@ TEST(physical, what_needs_page_tables_is_refused)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	fake_job_add(&job, PAGING_UPDATE_CONTEXT);
+	fake_job_add(&job, MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_NOT_SUPPORTED);

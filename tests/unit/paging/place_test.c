@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 static const struct miniport_page_run runs[] = { { 10, 2 }, { 12, 1 }, { 40, 5 }, { 3, 1 } };
-static const struct paging_place place = { .run_count = 4, .runs = runs };
+static const struct miniport_place place = { .run_count = 4, .runs = runs };
 
 TEST(place, a_page_is_found_and_what_follows_it_in_a_row)
 {
@@ -24,10 +24,10 @@ TEST(place, a_page_is_found_and_what_follows_it_in_a_row)
 
 TEST(place, the_first_byte_counts)
 {
-	struct paging_place later = place;
+	struct miniport_place later = place;
 	uint64_t in_row;
 
-	later.first_byte = 3 * 4096;
+	later.offset_bytes = 3 * 4096;
 	EXPECT_EQ(place_page(&later, 4096, &in_row), 41);
 }
 

@@ -26,9 +26,8 @@ static struct fake *create(uint32_t flags)
 
 static void add_table(struct fake_job *job)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+	struct miniport_paging_op *op = fake_job_add_update(job, FAKE_LOCAL, &table_run);
 
-	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
 	op->update_table.entries = &entry;
 	op->update_table.count = 1;
 }
@@ -45,9 +44,10 @@ static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
 	static const struct miniport_table_copy copy = { .count = 1 };
 
 	fake_job_init(job, fake);
-	struct paging_op *op = fake_job_add(job, PAGING_COPY_ENTRIES);
-	op->copy_entries.source = fake_place(FAKE_LOCAL, &local_page);
-	op->copy_entries.destination = fake_place(FAKE_LOCAL, &table_run);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES);
+	op->source = fake_place(FAKE_LOCAL, &local_page);
+	op->place = fake_place(FAKE_LOCAL, &table_run);
+	op->size_bytes = 4096;
 	op->copy_entries.copies = &copy;
 	op->copy_entries.count = 1;
 	paging_job_queue(&job->job);
@@ -55,10 +55,10 @@ static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
 
 static void add_fill(struct fake_job *job)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 }
 
 static void queue_fill(struct fake_job *job, struct fake *fake)
@@ -129,7 +129,7 @@ TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built
 	paging_job_queue(&change.job);
 	await_holds(fake, 1);
 	fake_job_init(&follower, fake);
-	(void)fake_job_add(&follower, PAGING_FOLLOW);
+	fake_job_add_step(&follower, PAGING_FOLLOW);
 	add_fill(&follower);
 	paging_job_queue(&follower.job);
 	queue_fill(&other, fake);
@@ -156,7 +156,7 @@ TEST(quiet, nobody_follows_changes_that_were_built)
 	paging_job_queue(&change.job);
 	fake_job_wait(&change);
 	fake_job_init(&follower, fake);
-	(void)fake_job_add(&follower, PAGING_FOLLOW);
+	fake_job_add_step(&follower, PAGING_FOLLOW);
 	add_fill(&follower);
 	paging_job_queue(&follower.job);
 	fake_job_wait(&follower);
@@ -191,8 +191,7 @@ TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
 	*table(fake) = 0;
 	set_busy(fake);
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_UPDATE_TABLE);
-	op->update_table.table = fake_place(FAKE_LOCAL, &table_run);
+	struct miniport_paging_op *op = fake_job_add_update(&job, FAKE_LOCAL, &table_run);
 	op->update_table.entries = &entry;
 	op->update_table.count = 1;
 	op->update_table.needs_quiet = true;

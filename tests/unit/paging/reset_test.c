@@ -15,9 +15,9 @@ static const struct fake_config mmu = { .has_mmu = true,
 static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
 {
 	fake_job_init(job, fake);
-	struct paging_op *op = fake_job_add(job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	paging_job_queue(&job->job);
 }
@@ -46,10 +46,10 @@ TEST(reset, a_job_with_one_undone_packet_fails_as_a_whole)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_COPY);
-	op->copy.source = fake_place(FAKE_LOCAL, &local_run);
-	op->copy.destination = fake_place(FAKE_LOCAL, &other_run);
-	op->copy.size_bytes = 16 * 4096;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_TRANSFER);
+	op->source = fake_place(FAKE_LOCAL, &local_run);
+	op->place = fake_place(FAKE_LOCAL, &other_run);
+	op->size_bytes = 16 * 4096;
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 2);
 	fake_retire_one(fake, SCHED_CANCELLED);
@@ -159,18 +159,17 @@ TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 4096;
-	op = fake_job_add(&job, PAGING_AS_IT_IS);
-	op->as_it_is.kind = MINIPORT_PAGING_UNMAP_APERTURE;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 4096;
+	fake_job_add(&job, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
 	pager_suspend(fake->pager);
 	fake_complete_one(fake); /* it came through, the rest did not */
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
-	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE), 0);
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 0);
 	pager_restart(fake->pager);
 	fake_destroy(fake);
 }
@@ -219,9 +218,9 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	fake->hook = suspend_inside;
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-		op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-		op->fill.size_bytes = 4096;
+		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+		op->place = fake_place(FAKE_LOCAL, &local_run);
+		op->size_bytes = 4096;
 	}
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
@@ -253,9 +252,9 @@ TEST(reset, nobody_of_before_enters_the_driver_afterwards)
 	fake->door = suspend_at_the_door;
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-		op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-		op->fill.size_bytes = 4096;
+		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+		op->place = fake_place(FAKE_LOCAL, &local_run);
+		op->size_bytes = 4096;
 	}
 	uint32_t before = fake->log_count;
 	paging_job_queue(&job.job);
@@ -277,11 +276,11 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
 
 	pager_suspend(fake->pager);
-	op.transfer.source.segment = FAKE_LOCAL;
-	op.transfer.destination.segment = FAKE_LOCAL;
+	op.source.segment = FAKE_LOCAL;
+	op.place.segment = FAKE_LOCAL;
 	op.subject.driver_allocation = &op;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
-	op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_UNMAP_APERTURE };
+	op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT };
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
 	EXPECT_EQ(atomic_load(&fake->log_count), 3);
@@ -309,8 +308,8 @@ TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
 	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
 
 	pager_suspend(fake->pager);
-	op.transfer.source.segment = FAKE_LOCAL;
-	op.transfer.destination.segment = FAKE_LOCAL;
+	op.source.segment = FAKE_LOCAL;
+	op.place.segment = FAKE_LOCAL;
 	op.subject.driver_allocation = &op;
 	fake->hook = get_on_for_ever;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_DRIVER_INTERNAL_ERROR);

@@ -30,15 +30,15 @@ static struct fake *create(uint32_t mode, bool is_automatic)
 	return fake_create(&config);
 }
 
-static struct paging_op *add_copy(struct fake_job *job, struct paging_place source,
-				  struct paging_place destination, uint64_t size_bytes)
+static struct miniport_paging_op *add_copy(struct fake_job *job, struct miniport_place source,
+					   struct miniport_place destination, uint64_t size_bytes)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_COPY);
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->subject.driver_allocation = job;
-	op->copy.source = source;
-	op->copy.destination = destination;
-	op->copy.size_bytes = size_bytes;
+	op->source = source;
+	op->place = destination;
+	op->size_bytes = size_bytes;
 	return op;
 }
 
@@ -139,9 +139,9 @@ TEST(space, the_root_of_two_levels_is_as_large_as_the_driver_says)
 	struct miniport_page_run run = { 0, 4 };
 	struct fake_job job;
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &run);
-	op->fill.size_bytes = 16384;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &run);
+	op->size_bytes = 16384;
 	op->fill.pattern = 5;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
@@ -164,7 +164,7 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 			memset(fake_pages_byte(&pages, i * 4096), (int)i + 1, 4096);
 		fake_job_init(&job, fake);
 		add_copy(&job, fake_pages_place(&pages), fake_place(FAKE_LOCAL, &local), 8 * 4096)
-			->copy.offset_bytes = 65536;
+			->offset_bytes = 65536;
 		paging_job_queue(&job.job);
 		fake_job_wait(&job);
 		EXPECT_EQ(job.status, STATUS_SUCCESS);
@@ -174,16 +174,15 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 		EXPECT_EQ(log[0].op.update_table.mode, mode);
 		EXPECT_EQ(log[0].op.update_table.count, 8);
 		EXPECT(log[0].op.subject.driver_allocation == &job);
-		EXPECT_EQ(log[0].op.update_table.offset_in_allocation_bytes, 65536);
+		EXPECT_EQ(log[0].op.offset_bytes, 65536);
 		EXPECT_EQ(log[1].kind, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
-		EXPECT_EQ(log[1].op.update_table.offset_in_allocation_bytes, 65536);
+		EXPECT_EQ(log[1].op.offset_bytes, 65536);
 		EXPECT_EQ(log[2].kind, MINIPORT_PAGING_FLUSH_TLB);
 		EXPECT_EQ(log[3].kind, MINIPORT_PAGING_VIRTUAL_TRANSFER);
-		EXPECT_EQ(log[3].op.virtual_transfer.direction, MINIPORT_SYSTEM_TO_LOCAL);
-		EXPECT_EQ(log[3].op.virtual_transfer.offset_bytes, 65536);
-		EXPECT_EQ(log[3].op.virtual_transfer.source, log[0].op.update_table.first_address);
-		EXPECT_EQ(log[3].op.virtual_transfer.destination,
-			  log[1].op.update_table.first_address);
+		EXPECT(log[3].op.source.segment == 0 && log[3].op.place.segment == FAKE_LOCAL);
+		EXPECT_EQ(log[3].op.offset_bytes, 65536);
+		EXPECT_EQ(log[3].op.source.gpu_address, log[0].op.update_table.first_address);
+		EXPECT_EQ(log[3].op.place.gpu_address, log[1].op.update_table.first_address);
 		for (uint32_t i = 0; i < 8; i++)
 			EXPECT_EQ(fake->local[(100 + i) * 4096], i + 1);
 		fake_destroy(fake);
@@ -191,7 +190,7 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 	}
 }
 
-TEST(space, the_direction_of_a_transfer_goes_by_where_its_sides_are)
+TEST(space, a_transfer_still_says_where_its_sides_are)
 {
 	struct fake *fake = create(PHYS, true);
 	struct miniport_page_run local = { 100, 2 };
@@ -206,8 +205,10 @@ TEST(space, the_direction_of_a_transfer_goes_by_where_its_sides_are)
 	uint32_t first = atomic_load(&fake->log_count);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->log[first + 3].op.virtual_transfer.direction, MINIPORT_LOCAL_TO_SYSTEM);
-	EXPECT_EQ(fake->log[first + 7].op.virtual_transfer.direction, MINIPORT_LOCAL_TO_LOCAL);
+	EXPECT_EQ(fake->log[first + 3].op.source.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[first + 3].op.place.segment, 0);
+	EXPECT_EQ(fake->log[first + 7].op.source.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[first + 7].op.place.segment, FAKE_LOCAL);
 	fake_destroy(fake);
 	fake_pages_finish(&pages);
 }
@@ -321,16 +322,16 @@ TEST(space, a_fill_larger_than_a_window_is_several)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local);
-	op->fill.size_bytes = 5000 * 4096;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local);
+	op->size_bytes = 5000 * 4096;
 	op->fill.pattern = 0x03030303;
-	op->fill.offset_bytes = 4096;
+	op->offset_bytes = 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_VIRTUAL_FILL), 2);
 	uint32_t last = atomic_load(&fake->log_count) - 1;
-	EXPECT_EQ(fake->log[last].op.virtual_fill.offset_bytes, 4096 + (16 << 20));
+	EXPECT_EQ(fake->log[last].op.offset_bytes, 4096 + (16 << 20));
 	EXPECT_EQ(fake->local[16 * 4096], 3);
 	EXPECT_EQ(fake->local[5016 * 4096 - 1], 3);
 	EXPECT_EQ(fake->local[5016 * 4096], 0xEE);
@@ -348,10 +349,10 @@ TEST(space, entries_of_a_window_say_which_part_of_the_allocation_they_show)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local);
-	op->fill.size_bytes = 5000 * 4096;
-	op->fill.offset_bytes = offset_bytes;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local);
+	op->size_bytes = 5000 * 4096;
+	op->offset_bytes = offset_bytes;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	for (uint32_t i = first; i < atomic_load(&fake->log_count); i++) {
@@ -359,7 +360,7 @@ TEST(space, entries_of_a_window_say_which_part_of_the_allocation_they_show)
 
 		if (fake->log[i].kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 			continue;
-		EXPECT_EQ(update->update_table.offset_in_allocation_bytes, offset_bytes);
+		EXPECT_EQ(update->offset_bytes, offset_bytes);
 		offset_bytes += update->update_table.count * 4096ULL;
 		updates++;
 	}
@@ -397,10 +398,11 @@ TEST(space, pages_in_a_row_are_shown_by_the_first_of_them_and_others_one_by_one)
 			uint32_t first = atomic_load(&fake->log_count);
 
 			fake_job_init(&jobs[i], fake);
-			struct paging_op *op = fake_job_add(&jobs[i], PAGING_FILL);
-			op->fill.destination = fake_place(FAKE_LOCAL, i == 0 ? &row : pieces);
-			op->fill.destination.run_count = i + 1;
-			op->fill.size_bytes = 1024 * 4096;
+			struct miniport_paging_op *op =
+				fake_job_add(&jobs[i], MINIPORT_PAGING_FILL);
+			op->place = fake_place(FAKE_LOCAL, i == 0 ? &row : pieces);
+			op->place.run_count = i + 1;
+			op->size_bytes = 1024 * 4096;
 			op->fill.pattern = 0x07070707;
 			paging_job_queue(&jobs[i].job);
 			fake_job_wait(&jobs[i]);
@@ -420,12 +422,11 @@ TEST(space, pages_in_a_row_are_shown_by_the_first_of_them_and_others_one_by_one)
 	}
 }
 
-static void add_update(struct fake_job *job, struct paging_place table,
+static void add_update(struct fake_job *job, uint32_t segment, const struct miniport_page_run *run,
 		       const struct miniport_pte *entries, uint32_t count)
 {
-	struct paging_op *op = fake_job_add(job, PAGING_UPDATE_TABLE);
+	struct miniport_paging_op *op = fake_job_add_update(job, segment, run);
 
-	op->update_table.table = table;
 	op->update_table.level = 1;
 	op->update_table.entries = entries;
 	op->update_table.first_index = 3;
@@ -434,7 +435,7 @@ static void add_update(struct fake_job *job, struct paging_place table,
 	op->update_table.driver_protection = 99;
 	op->update_table.driver_process = job;
 	op->update_table.first_address = 0x123000;
-	op->update_table.offset_in_allocation_bytes = 8192;
+	op->offset_bytes = 8192;
 }
 
 TEST(space, a_table_is_written_the_way_the_driver_wants)
@@ -453,8 +454,7 @@ TEST(space, a_table_is_written_the_way_the_driver_wants)
 							    .segment = 1,
 							    .is_valid = true };
 		fake_job_init(&job, fake);
-		add_update(&job,
-			   mode == CPU ? fake_pages_place(&pages) : fake_place(FAKE_LOCAL, &run),
+		add_update(&job, mode == CPU ? 0 : FAKE_LOCAL, mode == CPU ? pages.runs : &run,
 			   entries, 40);
 		paging_job_queue(&job.job);
 		fake_job_wait(&job);
@@ -472,7 +472,7 @@ TEST(space, a_table_is_written_the_way_the_driver_wants)
 		EXPECT(op->update_table.driver_process == &job);
 		EXPECT(op->update_table.is_eviction && !op->update_table.is_initial);
 		EXPECT_EQ(op->update_table.first_address, 0x123000);
-		EXPECT_EQ(op->update_table.offset_in_allocation_bytes, 8192);
+		EXPECT_EQ(op->offset_bytes, 8192);
 		/* By address: the table is mapped and flushed first. */
 		EXPECT_EQ(atomic_load(&fake->log_count) - first, mode == VIRT ? 3 : 1);
 		EXPECT_EQ(fake->log[first].had_memory, mode != CPU);
@@ -494,7 +494,7 @@ TEST(space, a_table_the_cpu_writes_waits_for_the_jobs_copies)
 	fake_pages_init(&pages, 1, 1);
 	fake_job_init(&job, fake);
 	add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
-	add_update(&job, fake_pages_place(&pages), &entry, 1);
+	add_update(&job, 0, pages.runs, &entry, 1);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
 	EXPECT_EQ(((uint64_t *)fake_pages_byte(&pages, 0))[3], 0);
@@ -527,9 +527,11 @@ TEST(space, entries_are_copied_from_table_to_table_at_addresses_of_the_kernels)
 		uint32_t before = atomic_load(&fake->log_count);
 
 		fake_job_init(&job, fake);
-		struct paging_op *op = fake_job_add(&job, PAGING_COPY_ENTRIES);
-		op->copy_entries.source = fake_place(FAKE_LOCAL, &from);
-		op->copy_entries.destination = fake_place(FAKE_LOCAL, &to);
+		struct miniport_paging_op *op =
+			fake_job_add(&job, MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES);
+		op->source = fake_place(FAKE_LOCAL, &from);
+		op->place = fake_place(FAKE_LOCAL, &to);
+		op->size_bytes = 4096;
 		op->copy_entries.copies = copies;
 		op->copy_entries.count = 2;
 		paging_job_queue(&job.job);
@@ -558,8 +560,8 @@ TEST(space, a_table_in_a_segment_the_cpu_sees_is_written_through_its_pointer)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	add_update(&job, fake_place(FAKE_LOCAL, &run), &entry, 1);
-	job.ops[0].update_table.pointer = fake->local + 300 * 4096;
+	add_update(&job, FAKE_LOCAL, &run, &entry, 1);
+	job.ops[0].place.pointer = fake->local + 300 * 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(((uint64_t *)(fake->local + 300 * 4096))[3], fake_encode(&entry));
@@ -577,17 +579,18 @@ TEST(space, a_context_is_seen_at_an_address_of_the_kernels)
 
 		fake_pages_init(&pages, 3, 1);
 		fake_job_init(&job, fake);
-		struct paging_op *op = fake_job_add(&job, PAGING_INIT_CONTEXT);
-		op->context.place = fake_pages_place(&pages);
-		op->context.size_bytes = 3 * 4096;
-		op = fake_job_add(&job, PAGING_INIT_CONTEXT);
-		op->context.place = fake_place(FAKE_LOCAL, &run);
-		op->context.size_bytes = 40 * 4096;
-		op = fake_job_add(&job, PAGING_UPDATE_CONTEXT);
-		op->context.place = fake_pages_place(&pages);
-		op->context.size_bytes = 3 * 4096;
-		op->context.private_data = data;
-		op->context.private_bytes = sizeof(data);
+		struct miniport_paging_op *op =
+			fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+		op->place = fake_pages_place(&pages);
+		op->size_bytes = 3 * 4096;
+		op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+		op->place = fake_place(FAKE_LOCAL, &run);
+		op->size_bytes = 40 * 4096;
+		op = fake_job_add(&job, MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION);
+		op->place = fake_pages_place(&pages);
+		op->size_bytes = 3 * 4096;
+		op->update_context.private_data = data;
+		op->update_context.private_bytes = sizeof(data);
 		paging_job_queue(&job.job);
 		fake_job_wait(&job);
 		EXPECT_EQ(job.status, STATUS_SUCCESS);
@@ -606,9 +609,9 @@ TEST(space, a_context_that_no_window_holds_is_refused)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct paging_op *op = fake_job_add(&job, PAGING_INIT_CONTEXT);
-	op->context.place = fake_place(FAKE_LOCAL, &run);
-	op->context.size_bytes = 4097 * 4096;
+	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
+	op->place = fake_place(FAKE_LOCAL, &run);
+	op->size_bytes = 4097 * 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_NOT_SUPPORTED);

@@ -28,12 +28,12 @@ static struct pager_stream *stream_on(struct fake *fake, uint32_t which)
 static void queue_fill(struct fake_job *job, struct fake *fake, struct pager_stream *stream,
 		       uint32_t pattern)
 {
-	struct paging_op *op;
+	struct miniport_paging_op *op;
 
 	fake_job_init(job, fake);
-	op = fake_job_add(job, PAGING_FILL);
-	op->fill.destination = fake_place(FAKE_LOCAL, &local_run);
-	op->fill.size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op = fake_job_add(job, MINIPORT_PAGING_FILL);
+	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	job->job.stream = stream;
 	paging_job_queue(&job->job);

@@ -17,7 +17,7 @@ enum { SLOTS_PER_PAGE = 4096 / FENCE_SLOT_BYTES };
 
 TEST(slot, has_the_value_it_was_taken_with_in_both_views)
 {
-	struct fence_pages *pages = fence_pages_create(FENCE_CHUNK_PAGES);
+	struct fence_pages *pages = fence_pages_create(FENCE_CHUNK_PAGES, false);
 	struct fence_slot slot;
 
 	EXPECT_EQ(fence_slot_take(pages, 77, &slot), STATUS_SUCCESS);
@@ -37,7 +37,7 @@ TEST(slot, has_the_value_it_was_taken_with_in_both_views)
 
 TEST(view, cannot_be_written)
 {
-	struct fence_pages *pages = fence_pages_create(1);
+	struct fence_pages *pages = fence_pages_create(1, false);
 	struct fence_slot slot;
 	int status;
 
@@ -60,7 +60,7 @@ TEST(view, cannot_be_written)
 TEST(slots, are_a_cache_line_apart_and_never_the_same)
 {
 	enum { COUNT = 3 * SLOTS_PER_PAGE };
-	struct fence_pages *pages = fence_pages_create(1);
+	struct fence_pages *pages = fence_pages_create(1, false);
 	struct fence_slot slots[COUNT];
 
 	for (unsigned i = 0; i < COUNT; i++)
@@ -81,7 +81,7 @@ TEST(slots, are_a_cache_line_apart_and_never_the_same)
 TEST(pages, keep_one_empty_chunk_and_no_more)
 {
 	enum { COUNT = 4 * SLOTS_PER_PAGE };
-	struct fence_pages *pages = fence_pages_create(1);
+	struct fence_pages *pages = fence_pages_create(1, false);
 	struct fence_slot slots[COUNT];
 
 	for (unsigned i = 0; i < COUNT; i++)
@@ -102,7 +102,7 @@ TEST(pages, keep_one_empty_chunk_and_no_more)
 
 TEST(pages, outlive_their_owner_as_long_as_a_slot_is_taken)
 {
-	struct fence_pages *pages = fence_pages_create(1);
+	struct fence_pages *pages = fence_pages_create(1, false);
 	struct fence_slot slots[2];
 
 	for (unsigned i = 0; i < 2; i++)
@@ -127,7 +127,7 @@ TEST(slot, is_all_or_nothing_when_memory_fails)
 	do {
 		struct fence_slot slot = { 0 };
 		mem_fail_nth(++fail_at);
-		struct fence_pages *pages = fence_pages_create(1);
+		struct fence_pages *pages = fence_pages_create(1, false);
 		NTSTATUS status = pages ? fence_slot_take(pages, 1, &slot) : STATUS_NO_MEMORY;
 		fired = mem_fail_stop();
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);

@@ -39,9 +39,7 @@ TEST(completion, of_several_at_once_is_no_mistake)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
-	work(queue, 'c');
+	works(queue, "abc");
 	fake_gpu_complete(&world.gpu, 1, 3);
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b. c.");
 	expect_silence();
@@ -52,9 +50,7 @@ TEST(completion, that_comes_again_is_told_and_changes_nothing)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
-	work(queue, 'c');
+	works(queue, "abc");
 	fake_gpu_complete(&world.gpu, 1, 2);
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b.");
 	expect_silence();
@@ -76,8 +72,7 @@ TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
 
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		char said[32];
 
@@ -93,8 +88,7 @@ TEST(completion, of_what_was_given_back_is_told)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
 	work(high, 'b');
 	fake_gpu_preempted(&world.gpu, 1, 0);
@@ -111,10 +105,8 @@ TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
-	work(low, 'a');
-	work(low, 'b');
+	struct sched_queue *high = world_queue_at(1, 1, 1);
+	works(low, "ab");
 	work(high, 'c');
 	fake_gpu_preempted(&world.gpu, 1, 1);
 	sched_on_completed(world.sched, 1, 1);
@@ -146,8 +138,7 @@ TEST(completion, that_only_the_answer_tells_is_lost)
 {
 	start_without_preemption();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	world.gpu.nodes[1].hides_completion = true;
 	world.gpu.nodes[1].is_mute = true;
 	fake_gpu_complete(&world.gpu, 1, 2);
@@ -181,8 +172,7 @@ TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
 	sched_on_preempted(world.sched, 1, 7, 0);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "preemption 7 of node 1", "the last was 0");
@@ -201,8 +191,7 @@ TEST(preemption, that_names_what_was_never_submitted_is_told)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
 	work(high, 'b');
 	EXPECT_STR(happened(), "1:a1 P1:1");
@@ -218,8 +207,7 @@ TEST(preemption, that_is_never_answered_is_lost)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
 	work(high, 'b');
 	EXPECT_STR(happened(), "1:a1 P1:1");
@@ -257,8 +245,7 @@ TEST(fault, of_what_runs_is_no_mistake)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	fake_gpu_page_fault(&world.gpu, 1, false);
 	expect_silence();
 	world_finish();

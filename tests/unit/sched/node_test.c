@@ -43,8 +43,7 @@ TEST(node, stale_and_foreign_ids_change_nothing)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	happened();
 	sched_on_completed(world.sched, 1, 1); /* once more */
@@ -116,8 +115,7 @@ TEST(node, a_more_important_queue_goes_first)
 	struct sched_queue *highest = world_queue(2, 0);
 	sched_queue_set_priority(high, 6);
 	sched_queue_set_priority(highest, 7);
-	work(low, 'a');
-	work(low, 'b');
+	works(low, "ab");
 	work(high, 'c');
 	work(highest, 'd');
 	paging('p');

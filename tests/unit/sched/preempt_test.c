@@ -8,10 +8,8 @@ TEST(preempt, something_more_important_stops_what_runs)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
-	work(low, 'a');
-	work(low, 'b');
+	struct sched_queue *high = world_queue_at(1, 1, 1);
+	works(low, "ab");
 	EXPECT_STR(happened(), "1:a1 1:b2");
 	work(high, 'c');
 	EXPECT_STR(happened(), "P1:1"); /* and nothing is submitted before the answer */
@@ -27,8 +25,7 @@ TEST(preempt, equals_and_less_important_ones_do_not_stop_it)
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *equal = world_queue(1, 1);
-	struct sched_queue *low = world_queue(2, 1);
-	sched_queue_set_priority(low, -1);
+	struct sched_queue *low = world_queue_at(2, 1, -1);
 	work(queue, 'a');
 	work(equal, 'b');
 	work(low, 'c');
@@ -54,9 +51,7 @@ TEST(preempt, the_answer_says_what_was_complete)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
-	work(queue, 'a');
-	work(queue, 'b');
-	work(queue, 'c');
+	works(queue, "abc");
 	paging('p');
 	happened();
 	fake_gpu_preempted(&world.gpu, 0, 2);

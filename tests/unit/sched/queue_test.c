@@ -8,9 +8,7 @@ TEST(queue, packets_are_submitted_and_retired_in_order)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
-	work(queue, 'c');
+	works(queue, "abc");
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
 	EXPECT_EQ(sched_queue_length(queue), 3);
 	fake_gpu_complete(&world.gpu, 1, 1);
@@ -92,8 +90,7 @@ TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	signal_packet(queue, 's');
 	work(queue, 'c'); /* does not wait for the signal */
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");

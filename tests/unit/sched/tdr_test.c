@@ -26,8 +26,7 @@ TEST(tdr, the_clock_starts_with_a_preemption_that_is_not_answered)
 {
 	world_start();
 	struct sched_queue *low = world_queue(0, 1);
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
 	pass_time(NS_PER_S);
 	work(high, 'b');
@@ -43,8 +42,7 @@ TEST(tdr, completion_in_time_is_fine_too)
 {
 	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(queue, 'b');
+	works(queue, "ab");
 	pass_time(DELAY_NS);
 	EXPECT_STR(happened(), "1:a1 1:b2 P1:1");
 	pass_time(NS_PER_S);
@@ -86,8 +84,7 @@ TEST(tdr, what_the_driver_forgot_to_say_is_asked_before_anybody_is_blamed)
 	for (int is_mute = 0; is_mute < 2; is_mute++) {
 		world_start();
 		struct sched_queue *queue = world_queue(0, 1);
-		work(queue, 'a');
-		work(queue, 'b');
+		works(queue, "ab");
 		world.gpu.nodes[1].hides_completion = true;
 		world.gpu.nodes[1].is_mute = is_mute;
 		fake_gpu_complete(&world.gpu, 1, 2);
@@ -109,8 +106,7 @@ TEST(tdr, work_that_is_never_late_may_run_for_ever)
 	work(queue, 'b');
 	pass_time(100 * NS_PER_S);
 	EXPECT_STR(happened(), "1:a1 1:b2");
-	struct sched_queue *high = world_queue(1, 1);
-	sched_queue_set_priority(high, 1);
+	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(high, 'c'); /* somebody waits for it: it is asked, and still not late */
 	pass_time(100 * NS_PER_S);
 	EXPECT_STR(happened(), "P1:1");
@@ -326,8 +322,7 @@ TEST(tdr, an_aborted_id_that_makes_no_sense_loses_the_adapter)
 		struct sched_queue *queue = world_queue(0, 1);
 		work(queue, 'a');
 		fake_gpu_complete(&world.gpu, 1, 1);
-		work(queue, 'b');
-		work(queue, 'c');
+		works(queue, "bc");
 		world.gpu.nodes[1].names_abort = true;
 		world.gpu.nodes[1].aborted = wrong[i];
 		sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);

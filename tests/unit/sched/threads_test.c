@@ -168,7 +168,7 @@ TEST(slots, of_several_threads_do_not_mix)
 {
 	unsigned numbers[THREADS] = { 1, 2, 3, 4 };
 
-	pages = fence_pages_create(1);
+	pages = fence_pages_create(1, false);
 	run_threads(taker_run, numbers, sizeof(numbers[0]));
 	EXPECT_EQ(fence_pages_usage(pages).slots, 0);
 	fence_pages_close(pages);

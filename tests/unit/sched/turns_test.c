@@ -84,8 +84,7 @@ TEST(quantum, begins_when_the_packet_does)
 	world_start_with_quantum();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
-	work(one, 'a');
-	work(one, 'b');
+	works(one, "ab");
 	work(other, 'c');
 	happened();
 	pass_time(15 * NS_PER_MS);
@@ -123,9 +122,7 @@ TEST(quantum, ends_for_who_finds_no_room_with_the_hardware)
 	world_start_with(&config);
 	struct sched_queue *endless = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
-	work(endless, 'a');
-	work(endless, 'b');
-	work(endless, 'c');
+	works(endless, "abc");
 	work(other, 'd');
 	EXPECT_STR(happened(), "1:a1 1:b2");
 	pass_quantum();
@@ -138,8 +135,7 @@ TEST(quantum, ends_for_who_finds_no_room_with_the_hardware)
 TEST(quantum, does_not_end_for_who_is_less_important)
 {
 	world_start_with_quantum();
-	struct sched_queue *low = world_queue(1, 1);
-	sched_queue_set_priority(low, -1);
+	struct sched_queue *low = world_queue_at(1, 1, -1);
 	work(world_queue(0, 1), 'a');
 	work(low, 'b');
 	happened();

@@ -73,6 +73,14 @@ static inline struct sched_queue *world_queue(uint32_t owner, uint32_t node)
 	abort();
 }
 
+static inline struct sched_queue *world_queue_at(uint32_t owner, uint32_t node, int32_t priority)
+{
+	struct sched_queue *queue = world_queue(owner, node);
+
+	sched_queue_set_priority(queue, priority);
+	return queue;
+}
+
 static inline void world_finish_queue(struct sched_queue *queue, bool is_cancelling)
 {
 	sched_queue_finish(queue, is_cancelling ? SCHED_CANCEL_ALL : SCHED_RUN_OUT);
@@ -103,6 +111,13 @@ static inline struct fake_packet *queue_kind(struct sched_queue *queue, char nam
 static inline struct fake_packet *work(struct sched_queue *queue, char name)
 {
 	return queue_kind(queue, name, SCHED_WORK);
+}
+
+/* One for each letter. */
+static inline void works(struct sched_queue *queue, const char *names)
+{
+	while (*names)
+		work(queue, *names++);
 }
 
 static inline struct fake_packet *wait_packet(struct sched_queue *queue, char name)

@@ -38,7 +38,7 @@ static void one_round(uint32_t number, uint32_t round)
 {
 	struct refusal_scope scope;
 
-	trace_api_call_begin("D3DKMTCreateDevice");
+	trace_api_call_begin("D3DKMTCreateDevice", 1);
 	refusal_begin(&scope, "D3DKMTCreateDevice");
 	lock_acquire(&lock);
 	order[order_count++] = (char)('a' + number);
@@ -126,7 +126,7 @@ static void run_fork(const char *program)
 static void *emit_for_ever(void *argument)
 {
 	for (uint64_t i = 0;; i++) {
-		trace_api_call_begin("D3DKMTEscape");
+		trace_api_call_begin("D3DKMTEscape", 1);
 		trace_api_call_end(STATUS_SUCCESS);
 		atomic_fetch_add((_Atomic uint32_t *)argument, 1);
 	}

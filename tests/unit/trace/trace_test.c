@@ -199,6 +199,20 @@ TEST(trace, can_be_started_and_finished_again_and_again)
 	trace_finish();
 }
 
+TEST(trace, goes_to_a_file_that_is_open)
+{
+	const char *path = in_folder("open.json");
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	EXPECT(file >= 0);
+	EXPECT(trace_start_to(file, "a file"));
+	trace_process_create(1);
+	trace_process_destroy(1);
+	trace_finish();
+	EXPECT_VALID(path, "closed object=2");
+	EXPECT(!trace_is_on());
+}
+
 static unsigned warnings;
 
 static void count_warning(void *context, const char *line)

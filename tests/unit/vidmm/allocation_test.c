@@ -8,16 +8,9 @@
 
 #include "base/machine_bank.h"
 #include "base/random.h"
-#include "base/refusal.h"
+#include "support/rule.h"
 #include "vidmm/work_set.h"
 #include "world.h"
-
-#define EXPECT_RULE(expected)                                                                      \
-	do {                                                                                       \
-		struct dxgk_refusal why = { .size_bytes = sizeof(why) };                           \
-		EXPECT(refusal_last(&why));                                                        \
-		EXPECT_STR(why.rule, expected);                                                    \
-	} while (0)
 
 TEST(allocation, one_is_small)
 {

@@ -12,59 +12,51 @@ static struct vidmm_memory_info info_of(struct vidmm_process *process)
 
 TEST(budget, of_one_process_is_everything)
 {
-	struct scene scene;
-
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 0);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).budget_bytes,
 		  48 * MIB);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(budget, is_not_more_than_all_apertures_may_hold)
 {
-	struct scene scene;
-
-	scene_init(&scene, &(struct gpu_config){ .commit_limit_bytes = 20 * MIB });
+	scene_init(&(struct gpu_config){ .commit_limit_bytes = 20 * MIB });
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).budget_bytes,
 		  20 * MIB);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(budget, is_what_others_do_not_claim_and_never_below_the_share)
 {
-	struct scene scene;
 	struct thing mine;
 	struct thing yours;
 
-	scene_init(&scene, NULL);
-	scene_add_second(&scene);
+	scene_init(NULL);
+	scene_add_second();
 	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.other, MIB, SET_LOCAL);
-	thing_bring_in(&yours);
+	thing_add(&yours, &scene.other, MIB, SET_LOCAL);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
 	thing_bring_in(&mine);
 	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 7 * MIB);
 	thing_finish(&mine);
 	thing_finish(&yours);
-	scene_end_second(&scene);
-	scene_finish(&scene);
+	scene_end_second();
+	scene_finish();
 }
 
 TEST(budget, a_process_that_comes_late_gets_its_share)
 {
-	struct scene scene;
 	struct thing mine;
 	struct thing yours;
 
-	scene_init(&scene, NULL);
-	thing_init(&mine, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
+	scene_init(NULL);
+	thing_add(&mine, &scene.client, 8 * MIB, SET_LOCAL);
 	thing_render(&mine, 'm');
-	scene_add_second(&scene);
+	scene_add_second();
 	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
@@ -76,26 +68,23 @@ TEST(budget, a_process_that_comes_late_gets_its_share)
 	EXPECT_EQ(scene.gpu.trim_bytes, 4 * MIB);
 	EXPECT(scene.gpu.budget_changes > 0);
 	thing_finish(&yours);
-	scene_end_second(&scene);
+	scene_end_second();
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&mine, 'm'));
-	thing_finish(&mine);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(budget, evict_says_how_much_is_still_missing)
 {
-	struct scene scene;
 	struct thing mine[2];
 	struct thing yours;
 	uint64_t bytes = 1;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	for (int i = 0; i < 2; i++) {
-		thing_init(&mine[i], &scene.client, 4 * MIB, SET_LOCAL);
-		thing_bring_in(&mine[i]);
+		thing_add(&mine[i], &scene.client, 4 * MIB, SET_LOCAL);
 	}
-	scene_add_second(&scene);
+	scene_add_second();
 	thing_init(&yours, &scene.other, 3 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 20);
@@ -110,25 +99,21 @@ TEST(budget, evict_says_how_much_is_still_missing)
 	EXPECT_EQ(bytes, 0);
 	gpu_run(&scene.gpu, 20);
 	thing_finish(&yours);
-	scene_end_second(&scene);
-	for (int i = 0; i < 2; i++)
-		thing_finish(&mine[i]);
-	scene_finish(&scene);
+	scene_end_second();
+	scene_finish();
 }
 
 /* What is on the list already only counts once more, wherever others have sent it. */
 TEST(budget, that_shrank_refuses_nothing_that_is_listed_already)
 {
-	struct scene scene;
 	struct thing mine;
 	struct thing more;
 	struct thing yours;
 
-	scene_init(&scene, NULL);
-	thing_init(&mine, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
+	scene_init(NULL);
+	thing_add(&mine, &scene.client, 8 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&mine), STATUS_SUCCESS);
-	scene_add_second(&scene);
+	scene_add_second();
 	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 20);
@@ -145,19 +130,17 @@ TEST(budget, that_shrank_refuses_nothing_that_is_listed_already)
 	gpu_run(&scene.gpu, 20);
 	EXPECT_EQ(mine.done, 2);
 	EXPECT_EQ(mine.status, STATUS_SUCCESS);
-	thing_finish(&mine);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
 {
-	struct scene scene;
 	struct thing yours;
 	struct thing mine;
 	struct thing more;
 
-	scene_init(&scene, NULL);
-	scene_add_second(&scene);
+	scene_init(NULL);
+	scene_add_second();
 	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
 	thing_init(&more, &scene.client, 3 * MIB, SET_LOCAL);
@@ -171,16 +154,14 @@ TEST(budget, who_can_trim_no_further_may_exceed_it_but_not_what_there_is)
 	thing_finish(&mine);
 	thing_finish(&more);
 	thing_finish(&yours);
-	scene_end_second(&scene);
-	scene_finish(&scene);
+	scene_end_second();
+	scene_finish();
 }
 
 TEST(reservation, is_absolute_and_bounded)
 {
-	struct scene scene;
-
-	scene_init(&scene, NULL);
-	scene_add_second(&scene);
+	scene_init(NULL);
+	scene_add_second();
 	EXPECT_EQ(info_of(&scene.gpu.process).available_for_reservation_bytes, 4 * MIB);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 3 * MIB), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 2 * MIB), STATUS_SUCCESS);
@@ -191,35 +172,33 @@ TEST(reservation, is_absolute_and_bounded)
 	EXPECT_RULE("MM-RESERVATION");
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 0), STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.second).available_for_reservation_bytes, 4 * MIB);
-	scene_end_second(&scene);
-	scene_finish(&scene);
+	scene_end_second();
+	scene_finish();
 }
 
 TEST(reservation, keeps_others_out_of_it)
 {
-	struct scene scene;
 	struct thing yours;
 
-	scene_init(&scene, NULL);
-	scene_add_second(&scene);
+	scene_init(NULL);
+	scene_add_second();
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 4 * MIB), STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
 	thing_init(&yours, &scene.other, 5 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&yours), STATUS_NO_MEMORY);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	thing_finish(&yours);
-	scene_end_second(&scene);
-	scene_finish(&scene);
+	scene_end_second();
+	scene_finish();
 }
 
 /* Page tables are no application's: what they take can be part of what was reserved before. */
 TEST(reservation, of_more_than_page_tables_leave_is_nobody_s_budget)
 {
-	struct scene scene;
 	struct pager_table tables;
 	struct thing yours;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, 4 * MIB), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, 5 * MIB, PAGE, &tables),
 		  STATUS_SUCCESS);
@@ -232,37 +211,32 @@ TEST(reservation, of_more_than_page_tables_leave_is_nobody_s_budget)
 	vidmm_give_table(scene.gpu.manager, &tables, 5 * MIB);
 	EXPECT_EQ(info_of(&scene.gpu.process).budget_bytes, 8 * MIB);
 	EXPECT_EQ(info_of(&scene.second).budget_bytes, 4 * MIB);
-	thing_finish(&yours);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(usage, of_offered_memory_is_nobody_s)
 {
-	struct scene scene;
 	struct thing mine;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, NULL);
-	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
+	scene_init(NULL);
+	thing_add(&mine, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 4 * MIB);
 	EXPECT_EQ(vidmm_binding_offer(&mine.binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 0);
 	EXPECT_EQ(thing_reclaim(&mine, &result), STATUS_SUCCESS);
 	EXPECT_EQ(info_of(&scene.gpu.process).usage_bytes, 4 * MIB);
-	thing_finish(&mine);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(usage, a_reclaim_may_go_over_the_budget_and_a_trim_follows)
 {
-	struct scene scene;
 	struct thing first;
 	struct thing second;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	thing_init(&first, &scene.client, 5 * MIB, SET_LOCAL);
 	thing_init(&second, &scene.client, 5 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&first);
@@ -276,30 +250,25 @@ TEST(usage, a_reclaim_may_go_over_the_budget_and_a_trim_follows)
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
 	EXPECT_EQ(scene.gpu.trim_bytes, 2 * MIB);
 	gpu_run(&scene.gpu, 20);
-	thing_finish(&first);
-	thing_finish(&second);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(segment, says_what_is_in_it)
 {
-	struct scene scene;
 	struct vidmm_segment_usage usage;
 	struct thing mine;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 0, &usage));
 	EXPECT(!vidmm_segment_usage(scene.gpu.manager, 4, &usage));
-	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
+	thing_add(&mine, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT(vidmm_segment_usage(scene.gpu.manager, SEGMENT_LOCAL, &usage));
 	EXPECT_EQ(usage.resident_bytes, 4 * MIB);
 	EXPECT_EQ(usage.listed_bytes, 4 * MIB);
 	EXPECT_EQ(usage.filled_bytes, 4 * MIB);
 	EXPECT_EQ(usage.evicted_bytes, 0);
 	EXPECT_EQ(usage.group, VIDMM_LOCAL);
-	thing_finish(&mine);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/budget")

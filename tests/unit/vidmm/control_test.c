@@ -8,10 +8,9 @@
 
 TEST(offers, are_always_discarded_when_the_work_before_is_over)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
 	gpu_work(&scene.client);
@@ -25,15 +24,14 @@ TEST(offers, are_always_discarded_when_the_work_before_is_over)
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
 	gpu_run(&scene.gpu, 9);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offers, that_are_taken_back_before_that_are_whole)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 7);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
@@ -44,36 +42,34 @@ TEST(offers, that_are_taken_back_before_that_are_whole)
 	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&scene.thing, 7));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offers, are_copied_out_when_they_are_never_discarded)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 8);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_NEVER_DISCARD_OFFERS);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, MIB);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&scene.thing, 8));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(limits, count_for_one_and_take_nothing_from_the_others)
 {
-	struct scene scene;
 	struct vidmm_process other;
 	uint64_t whole;
 
-	scene_init_with(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
+	scene_init_with(&(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
 	vidmm_process_init(&other, scene.gpu.manager, &scene.gpu.world.adapter);
 	whole = vidmm_process_memory_info(&other, VIDMM_LOCAL).budget_bytes;
 	vidmm_process_set_budget_limits(&scene.gpu.process,
@@ -88,14 +84,12 @@ TEST(limits, count_for_one_and_take_nothing_from_the_others)
 	EXPECT_EQ(vidmm_budget_limits(scene.gpu.manager).bytes[VIDMM_LOCAL], 2 * MIB);
 	gpu_check(&scene.gpu);
 	vidmm_process_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(limits, that_shrink_are_told_to_who_is_above)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
+	scene_init_with(&(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	uint32_t trims = scene.gpu.trims;
 	vidmm_set_budget_limits(scene.gpu.manager, &(struct vidmm_budget_limits){ { 0, 0 } });
@@ -103,15 +97,14 @@ TEST(limits, that_shrink_are_told_to_who_is_above)
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
 	EXPECT_EQ(scene.gpu.trim_bytes, MIB);
 	EXPECT_EQ(vidmm_process_bytes_to_trim(&scene.gpu.process), MIB);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(demotion, is_forced_or_forbidden)
 {
-	struct scene scene;
 	struct thing large;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL | SET_APERTURE);
+	scene_init_with(NULL, MIB, SET_LOCAL | SET_APERTURE);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_ALWAYS_DEMOTE);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_APERTURE);
@@ -121,33 +114,30 @@ TEST(demotion, is_forced_or_forbidden)
 	/* It could never be local: that is its own choice, and no demotion. */
 	thing_bring_in(&large);
 	EXPECT_EQ(thing_segment(&large), SEGMENT_APERTURE);
-	thing_finish(&large);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(order, is_of_segments_that_have_addresses)
 {
-	struct scene scene;
 	struct vidmm_fragmentation found;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, 0, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM, &found));
 	EXPECT(!vidmm_fragmentation(scene.gpu.manager, SEGMENT_SYSTEM + 1, &found));
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_SYSTEM,
 				   &(struct vidmm_defragmentation){ 0 }),
 		  STATUS_SUCCESS);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(eviction, takes_what_fits_the_description)
 {
-	struct scene scene;
 	struct thing small;
 	struct turner turner;
 	struct vidmm_process other;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_init(&small, &scene.client, 65536, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&small);
@@ -167,16 +157,14 @@ TEST(eviction, takes_what_fits_the_description)
 	EXPECT(!thing_is_in(&scene.thing));
 	turner_stop(&turner);
 	vidmm_process_finish(&other);
-	thing_finish(&small);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(integrity, is_what_is_wrong_with_the_books)
 {
-	struct scene scene;
 	char wrong[128] = "";
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	struct vidmm_segment *segment = &scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
 	EXPECT(vidmm_check_integrity(scene.gpu.manager, wrong, sizeof(wrong)));
@@ -190,7 +178,7 @@ TEST(integrity, is_what_is_wrong_with_the_books)
 			  "there");
 	segment->traffic.entered.count--;
 	EXPECT(vidmm_check_integrity(scene.gpu.manager, wrong, sizeof(wrong)));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* Its client's evict is under way on another thread. */
@@ -201,10 +189,9 @@ static void evict_run(void *argument)
 
 TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
 {
-	struct scene scene;
 	struct thread *evicting;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_EVICT_SYNCHRONOUSLY);
 	gpu_work(&scene.client);
@@ -219,7 +206,7 @@ TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
 	thread_join(evicting);
 	EXPECT(!thing_is_in(&scene.thing));
 	vidmm_process_set_options(&scene.gpu.process, 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/control")

@@ -43,11 +43,10 @@ static void expect_plan(struct vidmm *manager, const char *what, const struct th
 
 TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
-	scene_add_thing(&scene, 5 * MIB, SET_LOCAL);
+	scene_init_two(NULL);
+	scene_add_thing(5 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_init(&wanted, &scene.other, 5 * MIB, SET_LOCAL);
 	uint32_t jobs = scene.gpu.jobs;
@@ -68,16 +67,14 @@ TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&wanted));
 	EXPECT_EQ(thing_segment(&scene.thing), 0);
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(plan, takes_free_room_without_a_victim)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_init(&wanted, &scene.client, 5 * MIB, SET_LOCAL);
 	ask_for(&wanted);
@@ -86,16 +83,14 @@ TEST(plan, takes_free_room_without_a_victim)
 	go_on(&wanted);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&wanted));
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(plan, print_cuts_what_does_not_fit)
 {
-	struct scene scene;
 	char text[12];
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	ask_for(&scene.thing);
 	decide_locked(scene.gpu.manager);
 	plan_print(&scene.gpu.manager->plan, text, sizeof(text));
@@ -103,7 +98,7 @@ TEST(plan, print_cuts_what_does_not_fit)
 	EXPECT(strncmp(text, "enter ", 6) == 0);
 	go_on(&scene.thing);
 	gpu_run(&scene.gpu, 9);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- completions ---- */
@@ -117,9 +112,7 @@ static void wait_until_queued(struct gpu *gpu)
 /* Work that used what was evicted is over: its way out is the manager's own thread's to begin. */
 TEST(completion, decides_nothing)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .has_clock = true }, MIB, SET_LOCAL);
+	scene_init_with(&(struct gpu_config){ .has_clock = true }, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(atomic_load(&scene.gpu.queued_by), thread_id());
 	gpu_run(&scene.gpu, 9);
@@ -131,7 +124,7 @@ TEST(completion, decides_nothing)
 	EXPECT(atomic_load(&scene.gpu.queued_by) != thread_id());
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_segment(&scene.thing), 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/decide")

@@ -88,7 +88,19 @@ void gpu_slice_over(struct client *client)
 	lock_acquire(&the_gpu->manager->lock);
 	client->device.slice_end_ns = 0;
 	lock_release(&the_gpu->manager->lock);
-	vidmm_trim(the_gpu->manager, NULL, 0);
+	gpu_trim(NULL, 0);
+}
+
+void gpu_trim(struct vidmm_process *process, uint32_t flags)
+{
+	struct vidmm *manager = the_gpu->manager;
+
+	lock_acquire(&manager->lock);
+	list_each (struct vidmm_process, each, &manager->processes, link) {
+		if (!process || each == process)
+			trim_now_locked(each, flags);
+	}
+	decide_unlock(manager);
 }
 
 uint64_t sched_owner_tickets(const struct sched_owner *owner)
@@ -276,6 +288,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	the_gpu = gpu;
 	world_init(&gpu->world, (unsigned)or_default(config->machine_mib, 64));
 	lock_init(&gpu->lock, LOCK_RANK_NODE, "GPU turned by hand");
+	list_init(&gpu->things);
 	list_init(&gpu->ready);
 	list_init(&gpu->built);
 	gpu->local_bytes = or_default(config->local_bytes, 8 * MIB);
@@ -343,7 +356,7 @@ void gpu_check(struct gpu *gpu)
 {
 	char wrong[160];
 
-	if (!vidmm_manager_validate(gpu->manager, wrong, sizeof(wrong)) ||
+	if (!vidmm_manager_validate(gpu->manager, false, wrong, sizeof(wrong)) ||
 	    !vidmm_validate(NULL, gpu->world.allocations, gpu->world.count, wrong, sizeof(wrong))) {
 		print_error("%s\n", wrong);
 		fail();
@@ -393,6 +406,7 @@ static void on_done(struct vidmm_request *request, NTSTATUS status)
 
 static void thing_bind(struct thing *thing, struct client *client)
 {
+	list_push_back(&the_gpu->things, &thing->link);
 	thing->request.done = on_done;
 	vidmm_binding_init(&thing->binding, &client->device, thing->memory, thing->memory);
 }
@@ -416,16 +430,36 @@ void thing_init(struct thing *thing, struct client *client, uint64_t size_bytes,
 	thing_init_as(thing, client, &wishes);
 }
 
+void thing_add(struct thing *thing, struct client *client, uint64_t size_bytes, uint32_t segments)
+{
+	thing_init(thing, client, size_bytes, segments);
+	thing_bring_in(thing);
+}
+
 void thing_open(struct thing *thing, struct client *client, struct thing *other)
 {
 	memset(thing, 0, sizeof(*thing));
 	thing->memory = other->memory;
+	thing->is_opened = true;
 	thing_bind(thing, client);
 }
 
 void thing_close(struct thing *thing)
 {
+	list_remove(&thing->link);
 	vidmm_binding_finish(&thing->binding);
+}
+
+void gpu_end_things(struct gpu *gpu)
+{
+	while (!list_is_empty(&gpu->things)) {
+		struct thing *thing = container_of(gpu->things.prev, struct thing, link);
+
+		if (thing->is_opened)
+			thing_close(thing);
+		else
+			thing_finish(thing);
+	}
 }
 
 static void on_departed(struct vidmm_departure *departure)
@@ -435,9 +469,7 @@ static void on_departed(struct vidmm_departure *departure)
 
 void thing_finish(struct thing *thing)
 {
-	struct world *world = &the_gpu->world;
 	struct vidmm_departure departure = { .done = on_departed };
-	size_t i = 0;
 
 	gpu_run(the_gpu, 1000);
 	vidmm_binding_finish(&thing->binding);
@@ -447,6 +479,15 @@ void thing_finish(struct thing *thing)
 		gpu_run(the_gpu, 1000);
 		EXPECT(!departure.done);
 	}
+	thing_end(thing);
+}
+
+void thing_end(struct thing *thing)
+{
+	struct world *world = &the_gpu->world;
+	size_t i = 0;
+
+	list_remove(&thing->link);
 	while (world->allocations[i] != thing->memory)
 		i++;
 	world->allocations[i] = world->allocations[--world->count];

@@ -10,6 +10,14 @@
  *	gpu_tick(&gpu)                       the manager's clock strikes, if it was set
  *	gpu_finish(&gpu);                    validates, then fails on anything that is left
  *
+ * What the driver would have been asked is in gpu.log, a letter for each:
+ *
+ *	i  copied into a segment   o  copied out   c  copied within one   f  filled with zeroes
+ *	m  mapped into the aperture   u  unmapped   U  unmapped, and nobody's any more
+ *	s  settled: what was before is done   e  entries of page tables   T  the TLB is flushed
+ *	N  told that it is resident   n  … that it is not   d  its content is discarded
+ *	t  told of a transfer of no bytes
+ *
  * Segment 1 is local memory, 2 an aperture, 3 (with a GpuMmu) the kernel's system memory. Bytes are
  * real: local memory is memory of the machine, so that the CPU can be shown it.
  */
@@ -17,7 +25,8 @@
 #define TESTS_UNIT_VIDMM_GPU_H
 
 #include "base/clock.h"
-#include "base/refusal.h"
+#include "support/rule.h"
+#include "unit/vidmm/evict.h"
 #include "vidmm/manager.h"
 #include "vidmm/place.h"
 #include "world.h"
@@ -67,7 +76,9 @@ struct gpu {
 	void (*in_window)(struct gpu *gpu); /* called while one is being opened */
 
 	/* Page tables and their TLB, for a test that has some. NULL: there are none. */
-	void (*tables)(struct gpu *gpu, const struct paging_op *op);
+	void (*tables)(struct gpu *gpu, const struct miniport_paging_op *op);
+
+	struct list things; /* that have not been finished */
 
 	struct lock lock; /* LOCK_RANK_NODE */
 	struct list ready;
@@ -86,7 +97,7 @@ struct gpu {
 	uint32_t jobs;
 	_Atomic uint32_t queued_by; /* thread_id() of who queued the last one */
 	uint32_t discards;
-	char log[GPU_MAX_LOG]; /* a letter for each operation */
+	char log[GPU_MAX_LOG]; /* the legend is above */
 
 	uint32_t trims;
 	uint32_t trim_flags;
@@ -118,6 +129,9 @@ void gpu_retire(struct client *client);
 /* Its hour is over. */
 void gpu_slice_over(struct client *client);
 
+/* Every process that listens (NULL), or one, is told to trim. */
+void gpu_trim(struct vidmm_process *process, uint32_t flags);
+
 /* ---- the pager ---- */
 
 /* Runs at most `count` jobs that may begin; returns how many. */
@@ -147,6 +161,8 @@ void gpu_finish(struct gpu *gpu);
 
 /* An allocation and its binding to one device. */
 struct thing {
+	struct list link; /* gpu.things */
+	bool is_opened;   /* another one's allocation */
 	struct vidmm_allocation *memory;
 	struct vidmm_binding binding;
 	struct vidmm_request request;
@@ -156,12 +172,18 @@ struct thing {
 
 struct vidmm_wishes thing_wishes(struct gpu *gpu, uint64_t size_bytes, uint32_t segments);
 void thing_init(struct thing *thing, struct client *client, uint64_t size_bytes, uint32_t segments);
+/* … and resident. */
+void thing_add(struct thing *thing, struct client *client, uint64_t size_bytes, uint32_t segments);
 void thing_init_as(struct thing *thing, struct client *client, const struct vidmm_wishes *wishes);
 /* The same allocation on another device. */
 void thing_open(struct thing *thing, struct client *client, struct thing *other);
 void thing_close(struct thing *thing);
 /* Destroys; jobs that takes are run. */
 void thing_finish(struct thing *thing);
+/* The rest of it, when the test has had it leave. */
+void thing_end(struct thing *thing);
+/* Closes and destroys all there are, the newest first. */
+void gpu_end_things(struct gpu *gpu);
 
 NTSTATUS thing_make_resident(struct thing *thing);
 /* The same, whatever the budget: it can trim no further. */
@@ -180,12 +202,5 @@ bool thing_is_in(struct thing *thing);
 uint32_t thing_segment(struct thing *thing);
 /* Fills GPU memory where it is, as work would. */
 void thing_render(struct thing *thing, char value);
-
-#define EXPECT_RULE(expected)                                                                      \
-	do {                                                                                       \
-		struct dxgk_refusal why = { .size_bytes = sizeof(why) };                           \
-		EXPECT(refusal_last(&why));                                                        \
-		EXPECT_STR(why.rule, expected);                                                    \
-	} while (0)
 
 #endif

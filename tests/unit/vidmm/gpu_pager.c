@@ -111,9 +111,9 @@ void paging_job_queue(struct paging_job *job)
 	job_count_down(job);
 }
 
-static char *place_byte(const struct paging_place *place, uint64_t offset)
+static char *place_byte(const struct miniport_place *place, uint64_t offset)
 {
-	uint64_t at = place->first_byte + offset;
+	uint64_t at = place->offset_bytes + offset;
 
 	for (uint32_t i = 0; i < place->run_count; i++) {
 		uint64_t bytes = place->runs[i].count * PAGE;
@@ -135,7 +135,8 @@ static char *place_byte(const struct paging_place *place, uint64_t offset)
 }
 
 /* No page of both: what a driver does then nobody knows. */
-static void expect_apart(const struct paging_place *source, const struct paging_place *destination)
+static void expect_apart(const struct miniport_place *source,
+			 const struct miniport_place *destination)
 {
 	for (uint32_t i = 0; i < source->run_count; i++) {
 		for (uint32_t k = 0; k < destination->run_count; k++) {
@@ -148,74 +149,74 @@ static void expect_apart(const struct paging_place *source, const struct paging_
 	}
 }
 
-static void run_copy_within(const struct paging_op *op)
+static void run_copy_within(const struct miniport_paging_op *op)
 {
-	uint64_t size_bytes = op->copy.size_bytes;
+	uint64_t size_bytes = op->size_bytes;
 
-	EXPECT(op->copy.is_start && op->copy.is_end);
-	expect_apart(&op->copy.source, &op->copy.destination);
+	EXPECT(op->transfer.is_start && op->transfer.is_end);
+	expect_apart(&op->source, &op->place);
 	for (uint64_t at = 0; at < size_bytes; at += PAGE)
-		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
-		       PAGE);
+		memcpy(place_byte(&op->place, at), place_byte(&op->source, at), PAGE);
 	if (the_gpu->copies_wrong)
-		place_byte(&op->copy.destination, size_bytes - PAGE)[PAGE - 1] ^= 1;
+		place_byte(&op->place, size_bytes - PAGE)[PAGE - 1] ^= 1;
 	the_gpu->copied_within_bytes += size_bytes;
 	log_add('c');
 }
 
-static void run_copy(const struct paging_op *op)
+static void run_copy(const struct miniport_paging_op *op)
 {
-	bool is_in = op->copy.destination.segment != 0;
+	bool is_in = op->place.segment != 0;
 
-	if (is_in && op->copy.source.segment != 0) {
+	if (is_in && op->source.segment != 0) {
 		run_copy_within(op);
 		return;
 	}
-	EXPECT(is_in || op->copy.source.segment != 0);
-	EXPECT(op->copy.is_start && op->copy.is_end);
-	for (uint64_t at = 0; at < op->copy.size_bytes; at += PAGE)
-		memcpy(place_byte(&op->copy.destination, at), place_byte(&op->copy.source, at),
-		       PAGE);
+	EXPECT(is_in || op->source.segment != 0);
+	EXPECT(op->transfer.is_start && op->transfer.is_end);
+	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
+		memcpy(place_byte(&op->place, at), place_byte(&op->source, at), PAGE);
 	if (is_in)
-		the_gpu->copied_in_bytes += op->copy.size_bytes;
+		the_gpu->copied_in_bytes += op->size_bytes;
 	else
-		the_gpu->copied_out_bytes += op->copy.size_bytes;
+		the_gpu->copied_out_bytes += op->size_bytes;
 	log_add(is_in ? 'i' : 'o');
 }
 
-static void run_fill(const struct paging_op *op)
+static void run_fill(const struct miniport_paging_op *op)
 {
-	EXPECT_EQ(op->fill.destination.segment, SEGMENT_LOCAL);
+	EXPECT_EQ(op->place.segment, SEGMENT_LOCAL);
 	EXPECT_EQ(op->fill.pattern, 0);
-	for (uint64_t at = 0; at < op->fill.size_bytes; at += PAGE)
-		memset(place_byte(&op->fill.destination, at), 0, PAGE);
-	the_gpu->filled_bytes += op->fill.size_bytes;
+	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
+		memset(place_byte(&op->place, at), 0, PAGE);
+	the_gpu->filled_bytes += op->size_bytes;
 	log_add('f');
 }
 
 static void run_aperture(const struct miniport_paging_op *op)
 {
-	uint64_t page = op->aperture.first_page;
-	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE;
+	uint64_t page = op->place.offset_bytes / PAGE;
+	uint64_t end = page + op->size_bytes / PAGE;
+	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT;
 
-	EXPECT_EQ(op->aperture.segment, SEGMENT_APERTURE);
+	EXPECT_EQ(op->place.segment, SEGMENT_APERTURE);
 	if (!is_map)
-		for (uint64_t i = 0; i < op->aperture.page_count; i++)
+		while (page < end)
 			the_gpu->aperture[page++] = op->aperture.dummy_address;
-	for (uint32_t i = 0; is_map && i < op->aperture.mdl->run_count; i++) {
-		const struct miniport_page_run *run = &op->aperture.mdl->runs[i];
+	for (uint32_t i = 0; is_map && i < op->source.mdl->run_count; i++) {
+		const struct miniport_page_run *run = &op->source.mdl->runs[i];
 
 		for (uint64_t at = 0; at < run->count; at++)
 			the_gpu->aperture[page++] = (run->first_pfn + at) * PAGE;
 	}
-	EXPECT_EQ(page, op->aperture.first_page + op->aperture.page_count);
+	EXPECT_EQ(page, end);
 	log_add(is_map ? 'm' : 'u');
 }
 
-static void run_as_it_is(const struct miniport_paging_op *op)
+static void run_other(const struct miniport_paging_op *op)
 {
 	EXPECT(op->subject.driver_allocation);
-	if (op->kind == MINIPORT_PAGING_MAP_APERTURE || op->kind == MINIPORT_PAGING_UNMAP_APERTURE)
+	if (op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT ||
+	    op->kind == MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT)
 		run_aperture(op);
 	else if (op->kind == MINIPORT_PAGING_NOTIFY_RESIDENCY)
 		log_add(op->notify_residency.is_resident ? 'N' : 'n');
@@ -223,6 +224,8 @@ static void run_as_it_is(const struct miniport_paging_op *op)
 		log_add('T');
 	else if (op->kind == MINIPORT_PAGING_DISCARD_CONTENT)
 		log_add('d');
+	else if (op->kind == MINIPORT_PAGING_INIT_CONTEXT_RESOURCE)
+		log_add('i');
 	else
 		EXPECT(false);
 	the_gpu->discards += op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
@@ -234,22 +237,23 @@ NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)
 	(void)pager;
 	if (op->kind == MINIPORT_PAGING_TRANSFER) {
 		EXPECT(op->subject.driver_allocation);
-		EXPECT_EQ(op->transfer.size_bytes, 0);
+		EXPECT_EQ(op->size_bytes, 0);
 		log_add('t');
-	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE && !op->subject.driver_allocation) {
+	} else if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT &&
+		   !op->subject.driver_allocation) {
 		EXPECT(!op->aperture.driver_device);
 		run_aperture(op);
 		the_gpu->log[strlen(the_gpu->log) - 1] = 'U';
 	} else {
-		run_as_it_is(op);
+		run_other(op);
 	}
 	return STATUS_SUCCESS;
 }
 
-static bool is_of_tables(const struct paging_op *op)
+static bool is_of_tables(const struct miniport_paging_op *op)
 {
-	return op->kind == PAGING_UPDATE_TABLE || op->kind == PAGING_SETTLE ||
-	       (op->kind == PAGING_AS_IT_IS && op->as_it_is.kind == MINIPORT_PAGING_FLUSH_TLB);
+	return op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE ||
+	       op->kind == MINIPORT_PAGING_FLUSH_TLB;
 }
 
 /* Operations that were built, and are to be done. */
@@ -258,41 +262,44 @@ struct built_job {
 	struct paging_job *job;
 	NTSTATUS status;
 	unsigned count;
-	struct paging_op ops[16];
+	enum paging_step steps[16];
+	struct miniport_paging_op ops[16];
 };
 
-static void op_run(struct gpu *gpu, const struct paging_op *op)
+static void step_run(struct gpu *gpu, enum paging_step step, const struct miniport_paging_op *op)
 {
-	if (op->kind == PAGING_COPY)
+	if (step == PAGING_SETTLE)
+		log_add('s');
+	else if (op->kind == MINIPORT_PAGING_TRANSFER)
 		run_copy(op);
-	else if (op->kind == PAGING_FILL)
+	else if (op->kind == MINIPORT_PAGING_FILL)
 		run_fill(op);
 	else if (gpu->tables && is_of_tables(op))
 		gpu->tables(gpu, op);
-	else if (op->kind == PAGING_SETTLE)
-		log_add('s');
 	else
-		run_as_it_is(&op->as_it_is);
+		run_other(op);
 }
 
 /* With `later` its operations go there, else they are done at once. */
 static NTSTATUS job_build(struct gpu *gpu, struct paging_job *job, struct built_job *later)
 {
 	NTSTATUS status = gpu->next_status;
-	struct paging_op op;
+	struct miniport_paging_op op = { 0 };
+	enum paging_step step;
 
 	gpu->next_status = STATUS_SUCCESS;
 	gpu->jobs++;
-	while (NT_SUCCESS(status) && job->next && job->next(job, &op)) {
-		if (op.kind == PAGING_FOLLOW)
+	while (NT_SUCCESS(status) && job->next && (step = job->next(job, &op)) != PAGING_NONE) {
+		if (step == PAGING_FOLLOW)
 			continue; /* nothing is ever built late */
 		if (gpu->fail_op > 0 && --gpu->fail_op == 0) {
 			status = STATUS_DRIVER_INTERNAL_ERROR;
 		} else if (later) {
 			EXPECT(later->count < ARRAY_SIZE(later->ops));
+			later->steps[later->count] = step;
 			later->ops[later->count++] = op;
 		} else {
-			op_run(gpu, &op);
+			step_run(gpu, step, &op);
 		}
 	}
 	job->last_sequence = ++gpu->built_count;
@@ -348,7 +355,7 @@ bool gpu_complete(struct gpu *gpu)
 		return false;
 	built = container_of(link, struct built_job, link);
 	for (unsigned i = 0; i < built->count; i++)
-		op_run(gpu, &built->ops[i]);
+		step_run(gpu, built->steps[i], &built->ops[i]);
 	job_end(built->job, built->status);
 	free(built);
 	return true;

@@ -15,18 +15,16 @@ struct work {
 	uint32_t done;
 };
 
-static void begin(struct scene *scene, uint64_t size_bytes, uint32_t segments)
+static void begin(uint64_t size_bytes, uint32_t segments)
 {
-	scene_init(scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	scene_init(&(struct gpu_config){ .is_physical = true, .is_by_lists = true });
 	for (int i = 0; i < THINGS; i++)
-		thing_init(&things[i], &scene->client, size_bytes, segments);
+		thing_init(&things[i], &scene.client, size_bytes, segments);
 }
 
-static void end(struct scene *scene)
+static void end(void)
 {
-	for (int i = 0; i < THINGS; i++)
-		thing_finish(&things[i]);
-	scene_finish(scene);
+	scene_finish();
 }
 
 static void on_ready(struct vidmm_request *request, NTSTATUS status)
@@ -37,10 +35,10 @@ static void on_ready(struct vidmm_request *request, NTSTATUS status)
 	work->done++;
 }
 
-static void work_init(struct work *work, struct scene *scene, uint32_t first, uint32_t count)
+static void work_init(struct work *work, uint32_t first, uint32_t count)
 {
 	memset(work, 0, sizeof(*work));
-	work->list.device = &scene->client.device;
+	work->list.device = &scene.client.device;
 	work->list.entries = work->entries;
 	work->list.count = count;
 	work->list.request.done = on_ready;
@@ -57,12 +55,11 @@ static NTSTATUS prepare(struct work *work)
 
 TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 {
-	struct scene scene;
 	struct work work;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
+	begin(2 * MIB, SET_LOCAL);
 	thing_write(&things[1], 'x');
-	work_init(&work, &scene, 0, 3);
+	work_init(&work, 0, 3);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 3);
@@ -74,41 +71,39 @@ TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 	}
 	EXPECT(thing_holds(&things[1], 'x'));
 	vidmm_allocation_list_release(&work.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, what_is_in_place_is_ready_at_once)
 {
-	struct scene scene;
 	struct work first;
 	struct work second;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
-	work_init(&first, &scene, 0, 2);
-	work_init(&second, &scene, 0, 2);
+	begin(2 * MIB, SET_LOCAL);
+	work_init(&first, 0, 2);
+	work_init(&second, 0, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&first.list);
 	vidmm_allocation_list_release(&second.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, pins_until_it_is_released)
 {
-	struct scene scene;
 	struct work first;
 	struct work second;
 
-	begin(&scene, 3 * MIB, SET_LOCAL);
-	work_init(&first, &scene, 0, 2);
-	work_init(&second, &scene, 2, 2);
+	begin(3 * MIB, SET_LOCAL);
+	work_init(&first, 0, 2);
+	work_init(&second, 2, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	thing_render(&things[0], '0');
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT_EQ(second.done, 0);
 	vidmm_allocation_list_release(&first.list);
@@ -117,37 +112,35 @@ TEST(list, pins_until_it_is_released)
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&second.list);
 	EXPECT(thing_holds(&things[0], '0'));
-	end(&scene);
+	end();
 }
 
 TEST(list, says_how_much_of_it_fits)
 {
-	struct scene scene;
 	struct work work;
 	uint32_t fits = 0;
 
-	begin(&scene, 3 * MIB, SET_LOCAL);
-	work_init(&work, &scene, 0, 4);
+	begin(3 * MIB, SET_LOCAL);
+	work_init(&work, 0, 4);
 	EXPECT_EQ(vidmm_allocation_list_prepare(&work.list, &fits), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
-	work_init(&work, &scene, 0, fits);
+	work_init(&work, 0, fits);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
 {
-	struct scene scene;
 	struct work work;
 	uint32_t in_aperture = 0;
 
-	begin(&scene, 3 * MIB, SET_LOCAL | SET_APERTURE);
-	work_init(&work, &scene, 0, 4);
+	begin(3 * MIB, SET_LOCAL | SET_APERTURE);
+	work_init(&work, 0, 4);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 20);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
@@ -155,32 +148,30 @@ TEST(list, what_does_not_fit_locally_goes_to_the_aperture_where_it_may)
 		in_aperture += work.entries[i].segment == SEGMENT_APERTURE;
 	EXPECT_EQ(in_aperture, 2);
 	vidmm_allocation_list_release(&work.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, offered_memory_is_refused)
 {
-	struct scene scene;
 	struct work work;
 
-	begin(&scene, MIB, SET_LOCAL);
+	begin(MIB, SET_LOCAL);
 	EXPECT_EQ(vidmm_binding_offer(&things[1].binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
-	work_init(&work, &scene, 0, 2);
+	work_init(&work, 0, 2);
 	EXPECT_EQ(prepare(&work), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-USE-OFFERED");
-	end(&scene);
+	end();
 }
 
 TEST(list, one_that_waits_can_be_given_up)
 {
-	struct scene scene;
 	struct work first;
 	struct work second;
 
-	begin(&scene, 4 * MIB, SET_LOCAL);
-	work_init(&first, &scene, 0, 2);
-	work_init(&second, &scene, 2, 2);
+	begin(4 * MIB, SET_LOCAL);
+	work_init(&first, 0, 2);
+	work_init(&second, 2, 2);
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
@@ -188,27 +179,26 @@ TEST(list, one_that_waits_can_be_given_up)
 	EXPECT_EQ(second.done, 0);
 	vidmm_allocation_list_release(&first.list);
 	gpu_check(&scene.gpu);
-	end(&scene);
+	end();
 }
 
 TEST(list, the_longest_unused_goes_first)
 {
-	struct scene scene;
 	struct work work;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
+	begin(2 * MIB, SET_LOCAL);
 	struct thing last;
 	for (uint32_t i = 0; i < 4; i++) {
-		work_init(&work, &scene, i, 1);
+		work_init(&work, i, 1);
 		EXPECT_EQ(prepare(&work), STATUS_PENDING);
 		gpu_run(&scene.gpu, 9);
 		vidmm_allocation_list_release(&work.list);
 	}
-	work_init(&work, &scene, 0, 1);
+	work_init(&work, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
 	thing_init(&last, &scene.client, 2 * MIB, SET_LOCAL);
-	work_init(&work, &scene, 0, 1);
+	work_init(&work, 0, 1);
 	work.entries[0].binding = &last.binding;
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
@@ -217,20 +207,19 @@ TEST(list, the_longest_unused_goes_first)
 	EXPECT(thing_is_in(&things[0]));
 	EXPECT(!thing_is_in(&things[1]));
 	thing_finish(&last);
-	end(&scene);
+	end();
 }
 
 /* Between what it holds already there is room enough, but not in one piece. */
 TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 {
-	struct scene scene;
 	struct work work;
 	struct thing large;
 
-	begin(&scene, 2 * MIB, SET_LOCAL); /* of 8 MiB */
+	begin(2 * MIB, SET_LOCAL); /* of 8 MiB */
 	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
 	for (uint32_t i = 0; i < 4; i++) {
-		work_init(&work, &scene, i, 1);
+		work_init(&work, i, 1);
 		EXPECT_EQ(prepare(&work), STATUS_PENDING);
 		gpu_run(&scene.gpu, 9);
 		vidmm_allocation_list_release(&work.list);
@@ -238,7 +227,7 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 	thing_render(&things[1], '1');
 	thing_render(&things[3], '3');
 	/* The second and the fourth quarter, and a half. */
-	work_init(&work, &scene, 0, 3);
+	work_init(&work, 0, 3);
 	work.entries[0].binding = &things[1].binding;
 	work.entries[1].binding = &things[3].binding;
 	work.entries[2].binding = &large.binding;
@@ -252,17 +241,16 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 	vidmm_allocation_list_release(&work.list);
 	gpu_check(&scene.gpu);
 	thing_finish(&large);
-	end(&scene);
+	end();
 }
 
 TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
 {
-	struct scene scene;
 	struct work work;
 	uint32_t fits = 0;
 
-	begin(&scene, 3 * MIB, SET_LOCAL);
-	work_init(&work, &scene, 0, 4);
+	begin(3 * MIB, SET_LOCAL);
+	work_init(&work, 0, 4);
 	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(vidmm_allocation_list_fits(&work.list), 2);
@@ -271,18 +259,17 @@ TEST(list, a_look_says_how_much_of_it_fits_and_starts_nothing)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-USE-OFFERED");
-	end(&scene);
+	end();
 }
 
 TEST(list, is_located_where_it_is_and_only_there)
 {
-	struct scene scene;
 	struct work first;
 	struct work both;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
-	work_init(&first, &scene, 0, 1);
-	work_init(&both, &scene, 0, 2);
+	begin(2 * MIB, SET_LOCAL);
+	work_init(&first, 0, 1);
+	work_init(&both, 0, 2);
 	EXPECT(!vidmm_allocation_list_locate(&first.list));
 	EXPECT_EQ(prepare(&first), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
@@ -293,36 +280,34 @@ TEST(list, is_located_where_it_is_and_only_there)
 	EXPECT_EQ(both.entries[0].segment, SEGMENT_LOCAL);
 	EXPECT_EQ(both.entries[0].offset_bytes, first.entries[0].offset_bytes);
 	vidmm_allocation_list_release(&first.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, a_release_says_whether_it_still_waited)
 {
-	struct scene scene;
 	struct work work;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
-	work_init(&work, &scene, 0, 1);
+	begin(2 * MIB, SET_LOCAL);
+	work_init(&work, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT(vidmm_allocation_list_release(&work.list));
 	EXPECT_EQ(work.done, 0);
 	gpu_run(&scene.gpu, 9);
-	work_init(&work, &scene, 1, 1);
+	work_init(&work, 1, 1);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(work.done, 1);
 	EXPECT(!vidmm_allocation_list_release(&work.list));
-	end(&scene);
+	end();
 }
 
 TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 {
-	struct scene scene;
 	struct work work;
 
-	begin(&scene, 2 * MIB, SET_LOCAL);
+	begin(2 * MIB, SET_LOCAL);
 	EXPECT_EQ(vidmm_process_suspend(&scene.gpu.process, false), STATUS_SUCCESS);
-	work_init(&work, &scene, 0, 3);
+	work_init(&work, 0, 3);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT_EQ(work.done, 0);
@@ -332,37 +317,35 @@ TEST(list, of_a_suspended_process_waits_until_it_goes_on)
 	EXPECT_EQ(work.done, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
-	end(&scene);
+	end();
 }
 
 TEST(list, does_not_fit_beyond_what_all_apertures_may_hold)
 {
-	struct scene scene;
 	struct work work;
 	uint32_t fits;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true,
-						 .is_by_lists = true,
-						 .commit_limit_bytes = 5 * MIB });
+	scene_init(&(struct gpu_config){
+		.is_physical = true, .is_by_lists = true, .commit_limit_bytes = 5 * MIB });
 	for (int i = 0; i < THINGS; i++)
 		thing_init(&things[i], &scene.client, 2 * MIB, SET_APERTURE);
-	work_init(&work, &scene, 0, 4);
+	work_init(&work, 0, 4);
 	EXPECT_EQ(vidmm_allocation_list_check(&work.list, &fits), STATUS_SUCCESS);
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(prepare(&work), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
-	work_init(&work, &scene, 0, 2);
+	work_init(&work, 0, 2);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
 	/* What was used before makes room. */
-	work_init(&work, &scene, 2, 2);
+	work_init(&work, 2, 2);
 	EXPECT_EQ(prepare(&work), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
-	end(&scene);
+	end();
 }
 
 TEST_MAIN("vidmm/list")

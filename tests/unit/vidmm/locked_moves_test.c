@@ -36,19 +36,17 @@ static void expect_nothing_copied(const struct gpu *gpu)
 	EXPECT_EQ(gpu->copied_out_bytes, 0);
 }
 
-static void finish(struct scene *scene)
+static void finish(void)
 {
 	EXPECT_EQ(machine_exchange_usage().reserved_mappings, 0);
-	scene_finish(scene);
+	scene_finish();
 }
 
 /* ---- in and out ---- */
 
 TEST(locked, outside_enters_gpu_memory_at_its_address)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'l', 4 * MIB);
 	thing_bring_in(&scene.thing);
@@ -62,23 +60,21 @@ TEST(locked, outside_enters_gpu_memory_at_its_address)
 	unlock_thing(&scene.thing);
 	expect_nothing_copied(&scene.gpu);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST(locked, inside_leaves_gpu_memory_at_its_address)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock_thing(&scene.thing);
 	send_away(&scene.thing);
 	EXPECT(is_all(bytes, 4 * MIB, 'g'));
 	memset(bytes, 'w', 4 * MIB);
-	thing_init(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted);
+	thing_add(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
 	thing_render(&wanted, 'x');
 	EXPECT(is_all(bytes, 4 * MIB, 'w'));
 	thing_finish(&wanted);
@@ -86,14 +82,12 @@ TEST(locked, inside_leaves_gpu_memory_at_its_address)
 	EXPECT(thing_holds(&scene.thing, 'w'));
 	expect_nothing_copied(&scene.gpu);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	for (int i = 0; i < 5; i++) {
 		memset(bytes, 'a' + 2 * i, 4 * MIB);
@@ -114,22 +108,16 @@ TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock)
 	EXPECT(lock_thing(&scene.thing) == bytes);
 	EXPECT(is_all(bytes, 4 * MIB, 'j'));
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST(locked, scattered_memory_moves_too)
 {
-	struct scene scene;
 	struct thing others[8];
 
-	scene_init(&scene, NULL);
-	for (int i = 0; i < 8; i++) {
-		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
-		thing_bring_in(&others[i]);
-	}
-	for (int i = 0; i < 8; i += 2)
-		thing_finish(&others[i]);
-	scene_add_thing(&scene, 4 * MIB - PAGE, SET_LOCAL);
+	scene_init(NULL);
+	scene_make_holes(others);
+	scene_add_thing(4 * MIB - PAGE, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	for (int turn = 0; turn < 3; turn++) {
@@ -147,39 +135,35 @@ TEST(locked, scattered_memory_moves_too)
 		thing_finish(&others[i]);
 	}
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* The end of the last granule belongs to nobody, and nobody may find anything in it. */
 TEST(locked, what_lies_behind_it_in_its_granule_is_zero)
 {
-	struct scene scene;
 	struct thing before;
 
-	scene_init(&scene, &(struct gpu_config){ .uses_64k_pages = true });
-	thing_init(&before, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&before);
+	scene_init(&(struct gpu_config){ .uses_64k_pages = true });
+	thing_add(&before, &scene.client, 8 * MIB, SET_LOCAL);
 	thing_render(&before, 's');
 	thing_finish(&before);
-	scene_add_thing(&scene, 5 * PAGE, SET_LOCAL);
+	scene_add_thing(5 * PAGE, SET_LOCAL);
 	memset(lock_thing(&scene.thing), 'l', 5 * PAGE);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 'l'));
 	EXPECT(is_all(thing_byte(&scene.thing, 0) + 5 * PAGE, 11 * PAGE, 0));
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* ---- what the driver sees ---- */
 
 static void expect_told(const struct gpu_config *config, const char *in, const char *out)
 {
-	struct scene scene;
-
-	scene_init(&scene, config);
+	scene_init(config);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 	wishes.traits.wants_residency_news = true;
-	scene_add_thing_as(&scene, &wishes);
+	scene_add_thing_as(&wishes);
 	(void)lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	EXPECT_STR(scene.gpu.log, in);
@@ -187,7 +171,7 @@ static void expect_told(const struct gpu_config *config, const char *in, const c
 	send_away(&scene.thing);
 	EXPECT_STR(scene.gpu.log, out);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST(driver, hears_of_residency_and_is_asked_for_no_transfer)
@@ -206,11 +190,10 @@ TEST(driver, of_physical_memory_is_told_to_discard_what_was_there)
 /* Six of half the size of GPU memory: each of them enters, by turns. */
 TEST(pressure, locked_memory_takes_turns_like_any_other)
 {
-	struct scene scene;
 	struct thing things[6];
 	char *bytes[6];
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	for (int i = 0; i < 6; i++) {
 		thing_init(&things[i], &scene.client, 4 * MIB, SET_LOCAL);
 		bytes[i] = lock_thing(&things[i]);
@@ -233,36 +216,32 @@ TEST(pressure, locked_memory_takes_turns_like_any_other)
 	EXPECT_RULE("MM-BUDGET");
 	for (int i = 0; i < 6; i++)
 		thing_finish(&things[i]);
-	finish(&scene);
+	finish();
 }
 
 TEST(pressure, another_devices_locked_memory_makes_room)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
-	scene_add_second(&scene);
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
+	scene_add_second();
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'v', 6 * MIB);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	thing_init(&wanted, &scene.other, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted);
+	thing_add(&wanted, &scene.other, 6 * MIB, SET_LOCAL);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(is_all(bytes, 6 * MIB, 'v'));
 	thing_finish(&wanted);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* ---- what cannot change its role ---- */
 
 TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
+	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LOCK-PLACE");
@@ -271,35 +250,31 @@ TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else)
 	unlock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 'h'));
-	finish(&scene);
+	finish();
 }
 
 TEST(hidden, memory_of_a_device_is_as_good_as_hidden)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .is_elsewhere = true }, 4 * MIB,
+	scene_init_with(&(struct gpu_config){ .is_elsewhere = true }, 4 * MIB,
 			SET_LOCAL | SET_SYSTEM);
 	(void)lock_thing(&scene.thing);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* It waits for room there: no call would ever end if it were locked now. */
 TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile)
 {
-	struct scene scene;
 	struct thing other;
 	void *pointer;
 
-	scene_init(&scene, &(struct gpu_config){ .is_hidden = true });
-	scene_add_second(&scene);
-	thing_init(&other, &scene.other, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&other);
+	scene_init(&(struct gpu_config){ .is_hidden = true });
+	scene_add_second();
+	thing_add(&other, &scene.other, 8 * MIB, SET_LOCAL);
 	gpu_work(&scene.other);
-	scene_add_thing(&scene, 4 * MIB, SET_LOCAL);
+	scene_add_thing(4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_INVALID_PARAMETER);
@@ -311,15 +286,12 @@ TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile)
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	thing_finish(&other);
-	finish(&scene);
+	finish();
 }
 
 TEST(hidden, memory_is_replaced_by_the_aperture)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB,
-			SET_LOCAL | SET_SYSTEM);
+	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'a', 4 * MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -327,33 +299,30 @@ TEST(hidden, memory_is_replaced_by_the_aperture)
 	*thing_byte(&scene.thing, 0) = 'g';
 	EXPECT_EQ(bytes[0], 'g');
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* Caches of the CPU would not see what the GPU writes. */
 TEST(cached, memory_that_is_locked_stays_outside)
 {
-	struct scene scene;
-
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_cached = true;
-	scene_add_thing_as(&scene, &wishes);
+	scene_add_thing_as(&wishes);
 	(void)lock_thing(&scene.thing);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 /* However often locked memory moved: what enters later finds everything where it was at first. */
 TEST(mappings, do_not_become_more_for_ever)
 {
-	struct scene scene;
 	struct thing things[7];
 	struct thing whole;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	for (int i = 0; i < 7; i++) {
 		thing_init(&things[i], &scene.client, (uint64_t)(i + 1) * 16 * PAGE, SET_LOCAL);
 		if (i % 2)
@@ -371,20 +340,17 @@ TEST(mappings, do_not_become_more_for_ever)
 	EXPECT(machine_exchange_usage().mappings < 100);
 	for (int i = 0; i < 7; i++)
 		thing_finish(&things[i]);
-	thing_init(&whole, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&whole);
+	thing_add(&whole, &scene.client, 8 * MIB, SET_LOCAL);
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 0);
 	EXPECT_EQ(machine_exchange_usage().mappings, 0);
 	thing_finish(&whole);
-	finish(&scene);
+	finish();
 }
 
 TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
 {
-	struct scene scene;
-
 	setenv("DXGK_EXCHANGE_MAPPINGS", "5", 1);
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'l', MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
@@ -400,7 +366,7 @@ TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(is_all(bytes, MIB, 'l'));
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 	unsetenv("DXGK_EXCHANGE_MAPPINGS");
 }
 
@@ -408,12 +374,8 @@ TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
 
 TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock)
 {
-	struct scene scene;
-
-	scene_init(&scene, NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.is_kept_in_system = true;
-	scene_add_thing_as(&scene, &wishes);
+	scene_init(NULL);
+	scene_add_kept(MIB);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'k', MIB);
 	thing_bring_in(&scene.thing);
@@ -423,16 +385,14 @@ TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'n'));
-	finish(&scene);
+	finish();
 }
 
 /* ---- what happens on the way ---- */
 
 TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, '1', MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -451,17 +411,15 @@ TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, '1'));
-	finish(&scene);
+	finish();
 }
 
 TEST(way, in_that_fails_leaves_everything_as_it_was)
 {
-	struct scene scene;
-
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 	wishes.traits.wants_residency_news = true;
-	scene_add_thing_as(&scene, &wishes);
+	scene_add_thing_as(&wishes);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'f', MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -474,15 +432,13 @@ TEST(way, in_that_fails_leaves_everything_as_it_was)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'f'));
-	finish(&scene);
+	finish();
 }
 
 TEST(way, out_that_fails_leaves_it_inside)
 {
-	struct scene scene;
-
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
-	scene_add_thing(&scene, MIB, SET_LOCAL);
+	scene_init(&(struct gpu_config){ .is_physical = true });
+	scene_add_thing(MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	memset(bytes, 'f', MIB);
@@ -494,22 +450,20 @@ TEST(way, out_that_fails_leaves_it_inside)
 	memset(bytes, 'g', MIB);
 	EXPECT(thing_holds(&scene.thing, 'g'));
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
-static void reset(struct scene *scene)
+static void reset(void)
 {
-	scene->gpu.epoch++;
-	vidmm_reset(scene->gpu.manager);
+	scene.gpu.epoch++;
+	vidmm_reset(scene.gpu.manager);
 }
 
 /* What is locked is at its address after a reset, and the content is the machine's. */
 static void expect_survives_reset(bool is_leaving, bool is_built)
 {
-	struct scene scene;
-
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
-	scene_add_thing(&scene, MIB, SET_LOCAL);
+	scene_init(&(struct gpu_config){ .is_physical = true });
+	scene_add_thing(MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'r', MIB);
 	if (is_leaving)
@@ -522,7 +476,7 @@ static void expect_survives_reset(bool is_leaving, bool is_built)
 		EXPECT(gpu_build(&scene.gpu));
 	else
 		scene.gpu.next_status = STATUS_DEVICE_REMOVED;
-	reset(&scene);
+	reset();
 	EXPECT_EQ(gpu_run(&scene.gpu, 1) > 0, !is_built || !is_leaving);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(is_all(bytes, MIB, 'r'));
@@ -533,7 +487,7 @@ static void expect_survives_reset(bool is_leaving, bool is_built)
 	EXPECT(thing_holds(&scene.thing, 's'));
 	gpu_check(&scene.gpu);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST(way, in_that_meets_a_reset_is_gone_again)
@@ -550,10 +504,9 @@ TEST(way, out_that_meets_a_reset_ends_all_the_same)
 
 TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
 {
-	struct scene scene;
 	struct thing things[2];
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	for (int i = 0; i < 2; i++) {
 		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
 		memset(lock_thing(&things[i]), 'd', 2 * MIB);
@@ -565,7 +518,7 @@ TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
 		vidmm_allocation_retire(things[i].memory);
 	for (int i = 0; i < 2; i++)
 		thing_finish(&things[i]);
-	finish(&scene);
+	finish();
 }
 
 /* ---- while somebody writes ---- */
@@ -591,21 +544,20 @@ static void run_writer(void *argument)
 }
 
 /* Through its address and through the GPU's. */
-static void expect_count(struct scene *scene, const struct writer *writer)
+static void expect_count(const struct writer *writer)
 {
 	for (uint64_t i = 0; i < writer->page_count; i++) {
 		EXPECT_EQ(writer->words[i * PAGE / sizeof(uint64_t)], writer->count);
-		EXPECT_EQ(*(uint64_t *)(void *)thing_byte(&scene->thing, i * PAGE), writer->count);
+		EXPECT_EQ(*(uint64_t *)(void *)thing_byte(&scene.thing, i * PAGE), writer->count);
 	}
 }
 
 TEST(stores, are_never_lost_while_it_comes_and_goes)
 {
-	struct scene scene;
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
 	struct thread *thread;
 
-	scene_init_with(&scene, NULL, 2 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 2 * MIB, SET_LOCAL);
 	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
 	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
 	for (int i = 0; i < 400; i++) {
@@ -615,9 +567,9 @@ TEST(stores, are_never_lost_while_it_comes_and_goes)
 	thing_bring_in(&scene.thing);
 	atomic_store(&writer.must_stop, true);
 	thread_join(thread);
-	expect_count(&scene, &writer);
+	expect_count(&writer);
 	unlock_thing(&scene.thing);
-	finish(&scene);
+	finish();
 }
 
 TEST_MAIN("vidmm/locked_moves")

@@ -272,7 +272,7 @@ static void step(struct model *model)
 	else if (what < 90)
 		gpu_slice_over(&model->clients[pick(model, CLIENTS)]);
 	else if (what < 92)
-		vidmm_evict_segment(model->gpu.manager, pick(model, 3));
+		evict_segment(model->gpu.manager, pick(model, 3));
 	else if (what < 93)
 		(void)vidmm_process_decommit(&model->gpu.process, pick(model, 1 << 20),
 					     VIDMM_DECOMMIT_LAZILY);
@@ -302,7 +302,7 @@ static void model_run(uint64_t seed, bool is_physical, unsigned fail_every)
 		if (fail_every > 0 && i % 2 == 0) {
 			/* Only what the manager takes for itself, later, in its own time. */
 			gpu_run(&model.gpu, 2);
-			vidmm_evict_segment(model.gpu.manager, 0);
+			evict_segment(model.gpu.manager, 0);
 			gpu_run(&model.gpu, 2);
 		}
 		if (fail_every > 0)

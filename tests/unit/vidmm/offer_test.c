@@ -5,64 +5,62 @@
 #include "scene.h"
 
 /* Takes all of local memory, and gives it back. */
-static void press(struct scene *scene)
+static void press(void)
 {
 	struct thing wanted;
 
-	thing_init(&wanted, &scene->client, 8 * MIB, SET_LOCAL);
+	thing_init(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
 	struct vidmm_binding *list[] = { &wanted.binding };
 	uint64_t bytes;
 	NTSTATUS status =
-		vidmm_make_resident(&scene->client.device, list, 1, 0, &wanted.request, &bytes);
+		vidmm_make_resident(&scene.client.device, list, 1, 0, &wanted.request, &bytes);
 	/* An offered allocation stays on the list, and in the usage. */
 	if (status == STATUS_NO_MEMORY) {
 		thing_finish(&wanted);
 		struct vidmm_process other;
 		struct client stranger;
 
-		vidmm_process_init(&other, scene->gpu.manager, &scene->gpu.world.adapter);
+		vidmm_process_init(&other, scene.gpu.manager, &scene.gpu.world.adapter);
 		client_init(&stranger, &other);
 		thing_init(&wanted, &stranger, 8 * MIB, SET_LOCAL);
 		struct vidmm_binding *again[] = { &wanted.binding };
 		status = vidmm_make_resident(&stranger.device, again, 1, VIDMM_CANT_TRIM_FURTHER,
 					     &wanted.request, &bytes);
 		EXPECT_EQ(status, STATUS_PENDING);
-		gpu_run(&scene->gpu, 100);
+		gpu_run(&scene.gpu, 100);
 		thing_finish(&wanted);
 		client_finish(&stranger);
 		vidmm_process_finish(&other);
 		return;
 	}
 	EXPECT_EQ(status, STATUS_PENDING);
-	gpu_run(&scene->gpu, 100);
+	gpu_run(&scene.gpu, 100);
 	thing_finish(&wanted);
 }
 
 TEST(offer, without_pressure_the_content_survives)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT(thing_holds(&scene.thing, 'o'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	press(&scene);
+	press();
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	/* Still on the list: it comes back in, empty. */
@@ -72,31 +70,29 @@ TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 0));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	press(&scene);
+	press();
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, counts_after_the_work_queued_before_it)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -118,15 +114,14 @@ TEST(offer, counts_after_the_work_queued_before_it)
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
 	client_finish(&stranger);
 	vidmm_process_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING); /* it is on its way out */
@@ -141,14 +136,12 @@ TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 	gpu_check(&scene.gpu);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -156,16 +149,14 @@ TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -175,29 +166,26 @@ TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, immediately_does_not_wait_for_work)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
 		  STATUS_SUCCESS);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -206,15 +194,14 @@ TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 	gpu_retire(&scene.client);
 	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, offered_again_it_waits_for_the_work_in_between)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -225,16 +212,15 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* … and for nothing that came after: that may wait for the room it gives. */
 TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -244,15 +230,14 @@ TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'c');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -264,16 +249,15 @@ TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT(thing_holds(&scene.thing, 'c'));
 	EXPECT(thing_is_in(&scene.thing));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, reclaimed_it_can_be_locked_at_once)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 	void *pointer;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(NULL, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_write(&scene.thing, 'l');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
@@ -284,23 +268,22 @@ TEST(offer, reclaimed_it_can_be_locked_at_once)
 		  STATUS_SUCCESS);
 	EXPECT(is_all(pointer, MIB, 'l'));
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* It has no fence of the reclaim to wait for. */
 TEST(offer, reclaimed_by_one_device_the_others_that_list_it_wait_until_it_is_back)
 {
-	struct scene scene;
 	struct thing opened;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
-	scene_add_second(&scene);
+	scene_init_with(NULL, MIB, SET_LOCAL);
+	scene_add_second();
 	thing_open(&opened, &scene.other, &scene.thing);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&opened);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.other.owner.suspensions, 0);
@@ -311,8 +294,7 @@ TEST(offer, reclaimed_by_one_device_the_others_that_list_it_wait_until_it_is_bac
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.other.owner.suspensions, 0);
 	gpu_check(&scene.gpu);
-	thing_close(&opened);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 struct second_request {
@@ -331,15 +313,14 @@ static void second_done(struct vidmm_request *request, NTSTATUS status)
 /* Who is told that it is over may use it. */
 TEST(offer, reclaimed_again_before_it_is_back_both_wait_for_it)
 {
-	struct scene scene;
 	struct second_request second = { .request.done = second_done };
 	struct vidmm_binding *list[] = { &scene.thing.binding };
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	gpu_run(&scene.gpu, 9);
 	uint32_t done = scene.thing.done;
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
@@ -354,33 +335,31 @@ TEST(offer, reclaimed_again_before_it_is_back_both_wait_for_it)
 	/* In place there is nothing to wait for. */
 	EXPECT_EQ(vidmm_reclaim_bindings(&scene.client.device, list, 1, &result, &second.request),
 		  STATUS_SUCCESS);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	int64_t blocks = mem_usage().blocks;
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT_EQ(mem_usage().blocks, blocks);
 	EXPECT(!binding_place(&scene.thing.binding));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
+	scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
@@ -389,16 +368,15 @@ TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 0));
 	EXPECT_EQ(scene.thing.done, 2);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
 {
-	struct scene scene;
 	struct thing low;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_init(&low, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	thing_write(&low, 'b');
@@ -418,20 +396,16 @@ TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT(thing_holds(&scene.thing, 'a'));
 	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, 0);
-	thing_finish(&low);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 {
-	struct scene scene;
 	struct thing intact;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.is_kept_in_system = true;
-	scene_add_thing_as(&scene, &wishes);
+	scene_init(NULL);
+	scene_add_kept(MIB);
 	thing_init(&intact, &scene.client, MIB, SET_LOCAL);
 	thing_write(&intact, 'i');
 	thing_write(&scene.thing, 'k');
@@ -440,7 +414,7 @@ TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
 		  MIB);
@@ -459,28 +433,24 @@ TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
 		  0);
-	thing_finish(&intact);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(decommit, what_was_not_offered_for_it_is_kept)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, 0), 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 	uint64_t taken;
 
-	scene_init_with(&scene, NULL, 16 * MIB, SET_SYSTEM);
+	scene_init_with(NULL, 16 * MIB, SET_SYSTEM);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
@@ -491,94 +461,90 @@ TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 	EXPECT(machine_free_contiguous(taken));
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- reclaims that have to have the memory ---- */
 
-static NTSTATUS reclaim_now(struct scene *scene, struct thing *things[], uint32_t count,
+static NTSTATUS reclaim_now(struct thing *things[], uint32_t count,
 			    enum vidmm_reclaim_result results[])
 {
 	struct vidmm_binding *list[4];
 
 	for (uint32_t i = 0; i < count; i++)
 		list[i] = &things[i]->binding;
-	return vidmm_reclaim_now(&scene->client.device, list, count, results);
+	return vidmm_reclaim_now(&scene.client.device, list, count, results);
 }
 
-static void offer_and_decommit(struct scene *scene, struct thing *thing)
+static void offer_and_decommit(struct thing *thing)
 {
 	thing_write(thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&thing->binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_process_decommit(&scene->gpu.process, UINT64_MAX, 0),
+	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, 0),
 		  thing->memory->size_bytes);
 }
 
 TEST(reclaim_now, with_memory_for_one_of_two_changes_neither)
 {
-	struct scene scene;
 	struct thing second;
 	enum vidmm_reclaim_result results[2];
 	uint64_t taken;
 
-	scene_init_with(&scene, NULL, 16 * MIB, SET_SYSTEM);
+	scene_init_with(NULL, 16 * MIB, SET_SYSTEM);
 	thing_init(&second, &scene.client, 16 * MIB, SET_SYSTEM);
 	struct thing *both[] = { &scene.thing, &second };
-	offer_and_decommit(&scene, &scene.thing);
-	offer_and_decommit(&scene, &second);
+	offer_and_decommit(&scene.thing);
+	offer_and_decommit(&second);
 	EXPECT_EQ(machine_alloc_contiguous(32 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
 	uint64_t pages = machine_usage().taken_pages;
-	EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_NO_MEMORY);
+	EXPECT_EQ(reclaim_now(both, 2, results), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
 	EXPECT_EQ(machine_usage().taken_pages, pages);
 	EXPECT_EQ(scene.thing.memory->offer, VIDMM_DECOMMITTED);
 	EXPECT_EQ(second.memory->offer, VIDMM_DECOMMITTED);
 	gpu_check(&scene.gpu);
 	/* One after the other would have done. */
-	EXPECT_EQ(reclaim_now(&scene, both, 1, results), STATUS_SUCCESS);
+	EXPECT_EQ(reclaim_now(both, 1, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
 	EXPECT(machine_free_contiguous(taken));
-	EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_SUCCESS);
+	EXPECT_EQ(reclaim_now(both, 2, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_OK);
 	EXPECT_EQ(results[1], VIDMM_RECLAIM_DISCARDED);
 	EXPECT(thing_holds(&second, 0));
-	thing_finish(&second);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(reclaim_now, of_the_same_twice_takes_it_back_once)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result results[2];
 
-	scene_init_with(&scene, NULL, MIB, SET_SYSTEM);
+	scene_init_with(NULL, MIB, SET_SYSTEM);
 	struct thing *twice[] = { &scene.thing, &scene.thing };
-	offer_and_decommit(&scene, &scene.thing);
-	EXPECT_EQ(reclaim_now(&scene, twice, 2, results), STATUS_SUCCESS);
+	offer_and_decommit(&scene.thing);
+	EXPECT_EQ(reclaim_now(twice, 2, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
 	EXPECT_EQ(results[1], VIDMM_RECLAIM_OK);
 	EXPECT_EQ(binding_place(&scene.thing.binding)->reclaims, 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* What it was before it was claimed, it is again. */
 TEST(reclaim_now, when_each_block_of_memory_fails_changes_nothing)
 {
-	struct scene scene;
 	struct thing kept;
 	bool has_failed = true;
 
-	scene_init_with(&scene, NULL, MIB, SET_SYSTEM);
+	scene_init_with(NULL, MIB, SET_SYSTEM);
 	thing_init(&kept, &scene.client, MIB, SET_SYSTEM);
 	struct thing *both[] = { &scene.thing, &kept };
 	for (unsigned nth = 1; has_failed; nth++) {
 		enum vidmm_reclaim_result results[2];
 
-		offer_and_decommit(&scene, &scene.thing);
+		offer_and_decommit(&scene.thing);
 		EXPECT_EQ(thing_offer(&kept), STATUS_SUCCESS);
 		mem_fail_nth(nth);
-		NTSTATUS status = reclaim_now(&scene, both, 2, results);
+		NTSTATUS status = reclaim_now(both, 2, results);
 		has_failed = mem_fail_stop();
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(scene.thing.memory->offer,
@@ -586,10 +552,9 @@ TEST(reclaim_now, when_each_block_of_memory_fails_changes_nothing)
 		EXPECT_EQ(kept.memory->offer, has_failed ? VIDMM_OFFERED : VIDMM_NOT_OFFERED);
 		gpu_check(&scene.gpu);
 		if (has_failed)
-			EXPECT_EQ(reclaim_now(&scene, both, 2, results), STATUS_SUCCESS);
+			EXPECT_EQ(reclaim_now(both, 2, results), STATUS_SUCCESS);
 	}
-	thing_finish(&kept);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/offer")

@@ -14,37 +14,36 @@ static const struct gpu_config small = { .local_bytes = 2 * MIB, .is_physical = 
 
 /* Local memory full of one allocation that nobody lists any more; another wants to come. */
 struct change {
-	struct scene scene;
 	struct thing leaver;
 	struct thing comer;
 };
 
 static void change_begin(struct change *change, uint64_t leaver_bytes, uint64_t comer_bytes)
 {
-	thing_init(&change->leaver, &change->scene.client, leaver_bytes, SET_LOCAL);
-	thing_init(&change->comer, &change->scene.client, comer_bytes, SET_LOCAL);
+	thing_init(&change->leaver, &scene.client, leaver_bytes, SET_LOCAL);
+	thing_init(&change->comer, &scene.client, comer_bytes, SET_LOCAL);
 	thing_write(&change->leaver, 'l');
 	thing_write(&change->comer, 'c');
 	thing_bring_in(&change->leaver);
 	EXPECT_EQ(thing_evict(&change->leaver, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	change->comer.done = 0;
 	EXPECT_EQ(thing_make_resident(&change->comer), STATUS_PENDING);
-	EXPECT_EQ(gpu_ready(&change->scene.gpu), 1);
-	memset(change->scene.gpu.log, 0, sizeof(change->scene.gpu.log));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
+	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 }
 
 static void change_init(struct change *change, const struct gpu_config *config,
 			uint64_t leaver_bytes, uint64_t comer_bytes)
 {
-	scene_init(&change->scene, config);
+	scene_init(config);
 	change_begin(change, leaver_bytes, comer_bytes);
 }
 
 static void change_end(struct change *change)
 {
-	gpu_run(&change->scene.gpu, 100);
+	gpu_run(&scene.gpu, 100);
 	EXPECT(thing_holds(&change->leaver, 'l'));
-	gpu_run(&change->scene.gpu, 100); /* when a lock ends, who gave up tries again */
+	gpu_run(&scene.gpu, 100); /* when a lock ends, who gave up tries again */
 	EXPECT(thing_holds(&change->comer, 'c'));
 	thing_finish(&change->leaver);
 	thing_finish(&change->comer);
@@ -53,7 +52,7 @@ static void change_end(struct change *change)
 static void change_finish(struct change *change)
 {
 	change_end(change);
-	scene_finish(&change->scene);
+	scene_finish();
 }
 
 static enum place_state state_of(struct thing *thing)
@@ -65,11 +64,10 @@ static enum place_state state_of(struct thing *thing)
 
 TEST(overlap, ways_out_and_in_of_different_rooms_are_under_way_together)
 {
-	struct scene scene;
 	struct thing leaver;
 	struct thing comers[2];
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	thing_init(&leaver, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_write(&leaver, 'l');
 	thing_bring_in(&leaver);
@@ -93,8 +91,7 @@ TEST(overlap, ways_out_and_in_of_different_rooms_are_under_way_together)
 		EXPECT(thing_holds(&comers[i], (char)('0' + i)));
 		thing_finish(&comers[i]);
 	}
-	thing_finish(&leaver);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- the same room ---- */
@@ -104,7 +101,7 @@ TEST(overlap, a_way_in_is_queued_right_behind_the_way_out_that_makes_its_room)
 	struct change change;
 
 	change_init(&change, &small, 2 * MIB, 2 * MIB);
-	struct gpu *gpu = &change.scene.gpu;
+	struct gpu *gpu = &scene.gpu;
 	EXPECT(gpu_build(gpu));
 	/* With the hardware, and not done: the other may come all the same. */
 	EXPECT_EQ(gpu_ready(gpu), 1);
@@ -132,10 +129,10 @@ TEST(overlap, behind_page_tables_is_the_same)
 	struct change change;
 
 	change_init(&change, &config, 2 * MIB, MIB);
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(gpu_ready(&change.scene.gpu), 1);
-	EXPECT(gpu_build(&change.scene.gpu));
-	gpu_check(&change.scene.gpu);
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
+	EXPECT(gpu_build(&scene.gpu));
+	gpu_check(&scene.gpu);
 	change_finish(&change);
 }
 
@@ -145,12 +142,12 @@ TEST(overlap, what_it_leaves_of_the_room_is_free_when_the_other_is_out)
 	struct vidmm_segment *segment;
 
 	change_init(&change, &small, 2 * MIB, MIB);
-	segment = &change.scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT(gpu_build(&change.scene.gpu));
+	segment = &scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT(gpu_build(&scene.gpu));
 	EXPECT_EQ(ranges_free_units(&segment->ranges), 0);
 	EXPECT_EQ(segment->lent_bytes, MIB);
-	EXPECT(gpu_complete(&change.scene.gpu));
+	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(ranges_free_units(&segment->ranges), MIB / PAGE);
 	EXPECT_EQ(segment->lent_bytes, 0);
 	change_finish(&change);
@@ -163,23 +160,22 @@ TEST(overlap, page_tables_have_nothing_of_a_room_that_is_not_left)
 	struct pager_table table;
 
 	change_init(&change, &small, 2 * MIB, MIB);
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(vidmm_take_table(change.scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-	EXPECT(gpu_complete(&change.scene.gpu));
-	EXPECT_EQ(vidmm_take_table(change.scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
+	EXPECT(gpu_complete(&scene.gpu));
+	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
 		  STATUS_SUCCESS);
-	vidmm_give_table(change.scene.gpu.manager, &table, PAGE);
+	vidmm_give_table(scene.gpu.manager, &table, PAGE);
 	change_finish(&change);
 }
 
 TEST(overlap, what_needs_more_than_one_room_waits_until_they_are_left)
 {
-	struct scene scene;
 	struct thing leavers[2];
 	struct thing comer;
 
-	scene_init(&scene, &small);
+	scene_init(&small);
 	for (int i = 0; i < 2; i++) {
 		thing_init(&leavers[i], &scene.client, MIB, SET_LOCAL);
 		thing_write(&leavers[i], (char)('0' + i));
@@ -201,8 +197,7 @@ TEST(overlap, what_needs_more_than_one_room_waits_until_they_are_left)
 		EXPECT(thing_holds(&leavers[i], (char)('0' + i)));
 		thing_finish(&leavers[i]);
 	}
-	thing_finish(&comer);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 static void unload(struct driver_memory *memory, struct sched_wait *wait)
@@ -217,19 +212,19 @@ TEST(overlap, what_the_driver_initializes_waits_until_the_room_is_left)
 	struct driver_memory memory = { .is_initialized = true, .unload = unload };
 	struct change change;
 
-	scene_init(&change.scene, &small);
-	thing_init(&change.leaver, &change.scene.client, 2 * MIB, SET_LOCAL);
+	scene_init(&small);
+	thing_init(&change.leaver, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_write(&change.leaver, 'l');
 	thing_bring_in(&change.leaver);
 	EXPECT_EQ(thing_evict(&change.leaver, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	thing_init(&change.comer, &change.scene.client, MIB, SET_LOCAL);
+	thing_init(&change.comer, &scene.client, MIB, SET_LOCAL);
 	thing_write(&change.comer, 'c');
 	change.comer.memory->driver = &memory;
 	EXPECT_EQ(thing_make_resident(&change.comer), STATUS_PENDING);
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(gpu_ready(&change.scene.gpu), 0);
-	EXPECT(gpu_complete(&change.scene.gpu));
-	EXPECT_EQ(gpu_ready(&change.scene.gpu), 1);
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	EXPECT(gpu_complete(&scene.gpu));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
 	change_finish(&change);
 }
 
@@ -239,17 +234,17 @@ TEST(overlap, two_may_share_the_room_of_one)
 	struct thing second;
 
 	change_init(&change, &small, 2 * MIB, MIB);
-	thing_init(&second, &change.scene.client, MIB, SET_LOCAL);
+	thing_init(&second, &scene.client, MIB, SET_LOCAL);
 	thing_write(&second, 's');
 	EXPECT_EQ(thing_make_resident(&second), STATUS_PENDING);
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(gpu_ready(&change.scene.gpu), 2);
-	while (gpu_build(&change.scene.gpu))
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 2);
+	while (gpu_build(&scene.gpu))
 		;
-	gpu_check(&change.scene.gpu);
-	EXPECT(gpu_complete(&change.scene.gpu));
-	gpu_check(&change.scene.gpu);
-	while (gpu_complete(&change.scene.gpu))
+	gpu_check(&scene.gpu);
+	EXPECT(gpu_complete(&scene.gpu));
+	gpu_check(&scene.gpu);
+	while (gpu_complete(&scene.gpu))
 		;
 	EXPECT(thing_holds(&second, 's'));
 	thing_finish(&second);
@@ -260,10 +255,9 @@ TEST(overlap, two_may_share_the_room_of_one)
 TEST(overlap, a_chain_of_them_keeps_every_byte)
 {
 	enum { CHAIN = 6 };
-	struct scene scene;
 	struct thing things[CHAIN];
 
-	scene_init(&scene, &small);
+	scene_init(&small);
 	for (int i = 0; i < CHAIN; i++) {
 		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
 		thing_write(&things[i], (char)('0' + i));
@@ -287,7 +281,7 @@ TEST(overlap, a_chain_of_them_keeps_every_byte)
 		EXPECT(thing_holds(&things[i], (char)('0' + i)));
 		thing_finish(&things[i]);
 	}
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- what goes wrong ---- */
@@ -297,13 +291,13 @@ TEST(failure, of_the_way_out_leaves_its_room_to_nobody)
 	struct change change;
 
 	change_init(&change, &small, 2 * MIB, 2 * MIB);
-	change.scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT_EQ(gpu_ready(&change.scene.gpu), 0);
+	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	EXPECT_EQ(state_of(&change.comer), PLACE_OUT);
-	EXPECT(gpu_complete(&change.scene.gpu));
+	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(state_of(&change.leaver), PLACE_IN);
-	gpu_check(&change.scene.gpu);
+	gpu_check(&scene.gpu);
 	change_finish(&change);
 }
 
@@ -312,15 +306,15 @@ TEST(failure, of_the_way_in_gives_the_room_back_when_the_other_has_left_it)
 	struct change change;
 
 	change_init(&change, &small, 2 * MIB, 2 * MIB);
-	EXPECT(gpu_build(&change.scene.gpu));
-	change.scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT(gpu_complete(&change.scene.gpu));
+	EXPECT(gpu_build(&scene.gpu));
+	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(state_of(&change.comer), PLACE_ENTERING);
-	EXPECT(gpu_complete(&change.scene.gpu));
+	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(state_of(&change.comer), PLACE_OUT);
 	EXPECT_EQ(change.comer.status, STATUS_DEVICE_REMOVED);
-	gpu_check(&change.scene.gpu);
+	gpu_check(&scene.gpu);
 	change_finish(&change);
 }
 
@@ -335,15 +329,15 @@ TEST(failure, of_memory_leaves_everything_intact)
 
 		change_init(&change, &small, 2 * MIB, MIB);
 		mem_fail_nth(++fail_at);
-		EXPECT(gpu_build(&change.scene.gpu));
+		EXPECT(gpu_build(&scene.gpu));
 		has_fired = mem_fail_stop();
-		gpu_check(&change.scene.gpu);
-		while (gpu_build(&change.scene.gpu))
+		gpu_check(&scene.gpu);
+		while (gpu_build(&scene.gpu))
 			;
-		gpu_check(&change.scene.gpu);
-		while (gpu_complete(&change.scene.gpu))
+		gpu_check(&scene.gpu);
+		while (gpu_complete(&scene.gpu))
 			;
-		gpu_check(&change.scene.gpu);
+		gpu_check(&scene.gpu);
 		change_finish(&change);
 	} while (has_fired);
 	EXPECT(fail_at > 1);
@@ -381,37 +375,36 @@ TEST(failure, to_begin_waits_for_who_leaves)
 		struct change change;
 		struct pager_table table;
 
-		scene_init(&change.scene, &config);
+		scene_init(&config);
 		unsigned kept = take_every_second_page(pfns, MOST);
 		change_begin(&change, 2 * MIB, MIB);
 		mem_fail_nth(++fail_at);
-		EXPECT(gpu_build(&change.scene.gpu));
+		EXPECT(gpu_build(&scene.gpu));
 		has_fired = mem_fail_stop();
-		while (gpu_build(&change.scene.gpu))
+		while (gpu_build(&scene.gpu))
 			;
 		turned_back += !NT_SUCCESS(binding_place(&change.comer.binding)->move.turned_back);
-		EXPECT_EQ(vidmm_take_table(change.scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE,
-					   &table),
+		EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
 			  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-		gpu_check(&change.scene.gpu);
-		while (gpu_complete(&change.scene.gpu))
+		gpu_check(&scene.gpu);
+		while (gpu_complete(&scene.gpu))
 			;
-		gpu_check(&change.scene.gpu);
-		EXPECT_EQ(change.scene.gpu.starved, 0);
+		gpu_check(&scene.gpu);
+		EXPECT_EQ(scene.gpu.starved, 0);
 		change_end(&change);
 		machine_free_pages(kept, pfns);
-		scene_finish(&change.scene);
+		scene_finish();
 	} while (has_fired);
 	EXPECT(turned_back > 0);
 }
 
 static void reset(struct change *change)
 {
-	vidmm_device_lose(&change->scene.client.device);
-	change->scene.gpu.epoch++;
-	memset(change->scene.gpu.local, 'x', change->scene.gpu.local_bytes);
-	memset(change->scene.gpu.log, 0, sizeof(change->scene.gpu.log));
-	vidmm_reset(change->scene.gpu.manager);
+	vidmm_device_lose(&scene.client.device);
+	scene.gpu.epoch++;
+	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
+	vidmm_reset(scene.gpu.manager);
 }
 
 TEST(failure, in_a_reset_what_was_leaving_is_lost_and_what_was_coming_is_not)
@@ -419,34 +412,30 @@ TEST(failure, in_a_reset_what_was_leaving_is_lost_and_what_was_coming_is_not)
 	struct change change;
 
 	change_init(&change, &small, 2 * MIB, MIB);
-	EXPECT(gpu_build(&change.scene.gpu));
+	EXPECT(gpu_build(&scene.gpu));
 	reset(&change);
 	/* The driver hears of both, each with its place. */
-	EXPECT_STR(change.scene.gpu.log, "tt");
+	EXPECT_STR(scene.gpu.log, "tt");
 	/* It was never done. */
-	gpu_fail_built(&change.scene.gpu, STATUS_DEVICE_REMOVED);
-	change.scene.gpu.next_status = STATUS_DEVICE_REMOVED;
-	gpu_run(&change.scene.gpu, 9);
+	gpu_fail_built(&scene.gpu, STATUS_DEVICE_REMOVED);
+	scene.gpu.next_status = STATUS_DEVICE_REMOVED;
+	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(allocation_content(change.leaver.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(state_of(&change.leaver), PLACE_OUT);
 	EXPECT_EQ(state_of(&change.comer), PLACE_OUT);
 	EXPECT(thing_holds(&change.comer, 'c'));
-	gpu_check(&change.scene.gpu);
-	thing_finish(&change.leaver);
-	thing_finish(&change.comer);
-	scene_finish(&change.scene);
+	gpu_check(&scene.gpu);
+	scene_finish();
 }
 
 /* Nobody has its room: it is where it was, and may leave another time. */
 TEST(failure, of_the_hardware_lets_it_stay_when_nobody_took_its_room)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &small, MIB, SET_LOCAL);
+	scene_init_with(&small, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 't');
 	thing_bring_in(&scene.thing);
 	for (int i = 0; i < 2; i++) {
-		vidmm_evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
+		evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 		EXPECT(gpu_build(&scene.gpu));
 		gpu_fail_built(&scene.gpu, STATUS_DEVICE_REMOVED);
 		EXPECT(gpu_complete(&scene.gpu));
@@ -455,7 +444,7 @@ TEST(failure, of_the_hardware_lets_it_stay_when_nobody_took_its_room)
 		gpu_check(&scene.gpu);
 	}
 	EXPECT(thing_holds(&scene.thing, 't'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(failure, of_the_hardware_cannot_bring_back_what_has_lent_its_room)
@@ -463,20 +452,18 @@ TEST(failure, of_the_hardware_cannot_bring_back_what_has_lent_its_room)
 	struct change change;
 
 	change_init(&change, &small, 2 * MIB, MIB);
-	EXPECT(gpu_build(&change.scene.gpu));
-	EXPECT(gpu_build(&change.scene.gpu));
+	EXPECT(gpu_build(&scene.gpu));
+	EXPECT(gpu_build(&scene.gpu));
 	/* Its packet came back undone: the reset is about to follow. */
-	gpu_fail_built(&change.scene.gpu, STATUS_DEVICE_REMOVED);
+	gpu_fail_built(&scene.gpu, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(state_of(&change.leaver), PLACE_LEAVING);
-	EXPECT(gpu_complete(&change.scene.gpu));
+	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(state_of(&change.leaver), PLACE_OUT);
 	EXPECT_EQ(allocation_content(change.leaver.memory), VIDMM_CONTENT_NONE);
-	gpu_check(&change.scene.gpu);
-	gpu_run(&change.scene.gpu, 9);
+	gpu_check(&scene.gpu);
+	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&change.comer, 'c'));
-	thing_finish(&change.leaver);
-	thing_finish(&change.comer);
-	scene_finish(&change.scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/overlap")

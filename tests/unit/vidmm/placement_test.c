@@ -21,10 +21,9 @@ static uint32_t preference(uint32_t id, bool is_from_end)
 
 TEST(placement, preferred_segments_come_first_in_their_order)
 {
-	struct scene scene;
 	struct thing thing;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	struct vidmm_wishes wishes =
 		thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_APERTURE | SET_SYSTEM);
 	wishes.preferred_segments =
@@ -38,72 +37,60 @@ TEST(placement, preferred_segments_come_first_in_their_order)
 	thing_init_as(&thing, &scene.client, &wishes);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, a_preference_outside_the_supported_set_does_not_count)
 {
-	struct scene scene;
 	struct thing thing;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_SYSTEM);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, false);
 	thing_init_as(&thing, &scene.client, &wishes);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_SYSTEM);
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, from_the_end_is_the_end)
 {
-	struct scene scene;
 	struct thing low;
 	struct thing high;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	thing_init(&low, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&low);
+	thing_add(&low, &scene.client, MIB, SET_LOCAL);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, true);
 	thing_init_as(&high, &scene.client, &wishes);
 	thing_bring_in(&high);
 	EXPECT_EQ(first_page(&low), 0);
 	EXPECT_EQ(first_page(&high), 7 * MIB / PAGE);
-	thing_finish(&low);
-	thing_finish(&high);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, alignment_is_kept_where_it_is_contiguous)
 {
-	struct scene scene;
 	struct thing small;
 	struct thing aligned;
 
-	scene_init_two(&scene, &(struct gpu_config){ .is_physical = true });
-	thing_init(&small, &scene.client, PAGE, SET_LOCAL);
-	thing_bring_in(&small);
+	scene_init_two(&(struct gpu_config){ .is_physical = true });
+	thing_add(&small, &scene.client, PAGE, SET_LOCAL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 	wishes.alignment_bytes = MIB;
 	thing_init_as(&aligned, &scene.client, &wishes);
 	thing_bring_in(&aligned);
 	EXPECT_EQ(first_page(&aligned) % (MIB / PAGE), 0);
-	thing_finish(&small);
-	thing_finish(&aligned);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, a_bank_is_tried_first_and_left_when_it_is_full)
 {
 	static const uint64_t ends[] = { 2 * MIB, 4 * MIB };
-	struct scene scene;
 	struct thing things[3];
 
-	scene_init_two(&scene, &(struct gpu_config){
-				       .is_physical = true, .bank_ends = ends, .bank_count = 3 });
+	scene_init_two(
+		&(struct gpu_config){ .is_physical = true, .bank_ends = ends, .bank_count = 3 });
 	for (int i = 0; i < 3; i++) {
 		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 
@@ -115,51 +102,32 @@ TEST(placement, a_bank_is_tried_first_and_left_when_it_is_full)
 	EXPECT_EQ(first_page(&things[0]), 2 * MIB / PAGE);
 	EXPECT_EQ(first_page(&things[1]), 3 * MIB / PAGE);
 	EXPECT(first_page(&things[2]) < 2 * MIB / PAGE || first_page(&things[2]) >= 4 * MIB / PAGE);
-	for (int i = 0; i < 3; i++)
-		thing_finish(&things[i]);
-	scene_finish(&scene);
-}
-
-/* Leaves every second MiB of local memory free. */
-static void make_holes(struct scene *scene, struct thing things[8])
-{
-	for (int i = 0; i < 8; i++) {
-		thing_init(&things[i], &scene->client, MIB, SET_LOCAL);
-		thing_bring_in(&things[i]);
-	}
-	for (int i = 0; i < 8; i += 2)
-		thing_finish(&things[i]);
+	scene_finish();
 }
 
 TEST(placement, behind_page_tables_every_free_page_can_be_used)
 {
-	struct scene scene;
 	struct thing things[8];
 	struct thing large;
 
-	scene_init_two(&scene, NULL);
-	make_holes(&scene, things);
-	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&large);
+	scene_init_two(NULL);
+	scene_make_holes(things);
+	thing_add(&large, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(run_count(&large), 4);
 	EXPECT(thing_holds(&large, 0));
 	thing_render(&large, 'r');
 	for (int i = 1; i < 8; i += 2)
 		EXPECT(thing_holds(&things[i], 0));
-	thing_finish(&large);
-	for (int i = 1; i < 8; i += 2)
-		thing_finish(&things[i]);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, what_is_accessed_physically_is_contiguous)
 {
-	struct scene scene;
 	struct thing things[8];
 	struct thing large;
 
-	scene_init_two(&scene, NULL);
-	make_holes(&scene, things);
+	scene_init_two(NULL);
+	scene_make_holes(things);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL);
 	wishes.traits.is_accessed_physically = true;
 	thing_init_as(&large, &scene.client, &wishes);
@@ -170,17 +138,15 @@ TEST(placement, what_is_accessed_physically_is_contiguous)
 		EXPECT(thing_is_in(&things[i]));
 		thing_finish(&things[i]);
 	}
-	thing_finish(&large);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, segments_with_64k_pages_are_taken_in_granules)
 {
-	struct scene scene;
 	struct thing first;
 	struct thing second;
 
-	scene_init_two(&scene, &(struct gpu_config){ .uses_64k_pages = true });
+	scene_init_two(&(struct gpu_config){ .uses_64k_pages = true });
 	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
 	thing_init(&first, &scene.client, 20 * KIB, SET_LOCAL);
 	thing_init(&second, &scene.client, 20 * KIB, SET_LOCAL);
@@ -192,17 +158,14 @@ TEST(placement, segments_with_64k_pages_are_taken_in_granules)
 	/* The rest of a granule is not somebody else's bytes. */
 	EXPECT(is_all(scene.gpu.local + first_page(&first) * PAGE, 64 * KIB, 0));
 	EXPECT(is_all(scene.gpu.local + first_page(&second) * PAGE + 20 * KIB, 44 * KIB, 0));
-	thing_finish(&first);
-	thing_finish(&second);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, behind_page_tables_the_aperture_id_means_system_memory)
 {
-	struct scene scene;
 	struct thing thing;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&thing, &scene.client, MIB, SET_APERTURE);
 	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&thing), SEGMENT_APERTURE);
@@ -210,16 +173,14 @@ TEST(placement, behind_page_tables_the_aperture_id_means_system_memory)
 	EXPECT_EQ(vidmm_where(thing.binding.device->process->manager, thing.memory),
 		  VIDMM_RESIDENT_IN_SHARED_MEMORY);
 	EXPECT_STR(scene.gpu.log, "");
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, accessed_physically_the_aperture_is_mapped)
 {
-	struct scene scene;
 	struct thing thing;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_APERTURE);
 	wishes.traits.is_accessed_physically = true;
 	thing_init_as(&thing, &scene.client, &wishes);
@@ -232,17 +193,15 @@ TEST(placement, accessed_physically_the_aperture_is_mapped)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.gpu.aperture[page], 0xD000);
 	EXPECT(thing_holds(&thing, 'a'));
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, beyond_the_local_budget_it_goes_to_system_memory_where_it_may)
 {
-	struct scene scene;
 	struct thing first;
 	struct thing second;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&first, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_init(&second, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&first);
@@ -251,27 +210,22 @@ TEST(placement, beyond_the_local_budget_it_goes_to_system_memory_where_it_may)
 	EXPECT_EQ(thing_segment(&second), SEGMENT_SYSTEM);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).usage_bytes,
 		  6 * MIB);
-	thing_finish(&first);
-	thing_finish(&second);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(placement, the_commit_limit_of_an_aperture_is_hard)
 {
-	struct scene scene;
 	struct thing first;
 	struct thing second;
 
-	scene_init_two(&scene,
-		       &(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB });
+	scene_init_two(&(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB });
 	thing_init(&first, &scene.client, 3 * MIB, SET_APERTURE);
 	thing_init(&second, &scene.client, 2 * MIB, SET_APERTURE);
 	thing_bring_in(&first);
 	EXPECT_EQ(thing_make_resident(&second), STATUS_NO_MEMORY);
 	thing_finish(&first);
 	thing_bring_in(&second);
-	thing_finish(&second);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/placement")

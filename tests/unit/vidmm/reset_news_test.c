@@ -10,16 +10,16 @@
 #include "vidmm/allocation.h"
 #include "vidmm/work_set.h"
 
-static void begin_reset(struct scene *scene)
+static void begin_reset(void)
 {
-	vidmm_device_lose(&scene->client.device);
-	scene->gpu.epoch++;
+	vidmm_device_lose(&scene.client.device);
+	scene.gpu.epoch++;
 }
 
-static void fail_job(struct scene *scene)
+static void fail_job(void)
 {
-	scene->gpu.next_status = STATUS_DEVICE_REMOVED;
-	EXPECT_EQ(gpu_run(&scene->gpu, 1), 1);
+	scene.gpu.next_status = STATUS_DEVICE_REMOVED;
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 }
 
 static struct vidmm_place *place_of(struct thing *thing)
@@ -27,73 +27,71 @@ static struct vidmm_place *place_of(struct thing *thing)
 	return atomic_load(&thing->memory->place);
 }
 
-static void init(struct scene *scene, uint32_t segments)
+static void init(uint32_t segments)
 {
-	scene_init_with(scene, &(struct gpu_config){ .is_physical = true }, MIB, segments);
+	scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, segments);
 }
 
-static void init_with_news(struct scene *scene, uint32_t segments)
+static void init_with_news(uint32_t segments)
 {
-	scene_init(scene, &(struct gpu_config){ .is_physical = true });
-	struct vidmm_wishes wishes = thing_wishes(&scene->gpu, MIB, segments);
+	scene_init(&(struct gpu_config){ .is_physical = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, segments);
 	wishes.traits.wants_residency_news = true;
-	scene_add_thing_as(scene, &wishes);
+	scene_add_thing_as(&wishes);
 }
 
-static void start_entering(struct scene *scene)
+static void start_entering(void)
 {
-	EXPECT_EQ(thing_make_resident(&scene->thing), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 }
 
-static void start_leaving(struct scene *scene)
+static void start_leaving(void)
 {
-	thing_bring_in(&scene->thing);
-	EXPECT_EQ(thing_evict(&scene->thing, 0), STATUS_SUCCESS);
-	memset(scene->gpu.log, 0, sizeof(scene->gpu.log));
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 }
 
-static void expect_nothing_is_mapped(const struct scene *scene)
+static void expect_nothing_is_mapped(void)
 {
-	uint64_t dummy = scene->gpu.manager->config.dummy_page_address;
+	uint64_t dummy = scene.gpu.manager->config.dummy_page_address;
 
 	for (unsigned i = 0; i < GPU_APERTURE_PAGES; i++)
-		EXPECT(scene->gpu.aperture[i] == 0 || scene->gpu.aperture[i] == dummy);
+		EXPECT(scene.gpu.aperture[i] == 0 || scene.gpu.aperture[i] == dummy);
 }
 
 /* The reset takes memory, the next one too; what is told is told by the first of them. */
-static void expect_told(struct scene *scene, const char *log)
+static void expect_told(const char *log)
 {
-	vidmm_reset(scene->gpu.manager);
-	EXPECT_STR(scene->gpu.log, log);
-	expect_nothing_is_mapped(scene);
-	gpu_run(&scene->gpu, 0);
-	vidmm_reset(scene->gpu.manager);
-	EXPECT_STR(scene->gpu.log, log);
-	gpu_check(&scene->gpu);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, log);
+	expect_nothing_is_mapped();
+	gpu_run(&scene.gpu, 0);
+	vidmm_reset(scene.gpu.manager);
+	EXPECT_STR(scene.gpu.log, log);
+	gpu_check(&scene.gpu);
 }
 
 /* What the reset finds under way. */
 struct way {
-	void (*init)(struct scene *scene, uint32_t segments);
+	void (*init)(uint32_t segments);
 	uint32_t segments;
-	void (*start)(struct scene *scene);
+	void (*start)(void);
 	bool is_built; /* in the last moment; otherwise the job fails */
 };
 
 static void expect_told_of(const struct way *way, const char *log)
 {
-	struct scene scene;
-
-	way->init(&scene, way->segments);
-	way->start(&scene);
-	begin_reset(&scene);
+	way->init(way->segments);
+	way->start();
+	begin_reset();
 	if (way->is_built)
 		EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	else
-		fail_job(&scene);
+		fail_job();
 	EXPECT(!thing_is_in(&scene.thing));
-	expect_told(&scene, log);
-	scene_finish(&scene);
+	expect_told(log);
+	scene_finish();
 }
 
 /* ---- on the way in ---- */
@@ -116,29 +114,26 @@ TEST(entering, what_was_not_begun_is_nothing_to_tell)
 /* The job is there when memory is seen to be lost: how far it came is not known, so it is told. */
 TEST(entering, that_ends_afterwards_was_told_before)
 {
-	struct scene scene;
-
-	init(&scene, SET_APERTURE);
-	start_entering(&scene);
-	begin_reset(&scene);
+	init(SET_APERTURE);
+	start_entering();
+	begin_reset();
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "u");
-	fail_job(&scene);
-	expect_told(&scene, "u");
-	scene_finish(&scene);
+	fail_job();
+	expect_told("u");
+	scene_finish();
 }
 
 /* Built when the adapter works again. */
 TEST(entering, that_begins_during_the_reset_is_nothing_to_tell)
 {
-	struct scene scene;
 	struct client other;
 	struct thing opened;
 
-	init(&scene, SET_APERTURE);
+	init(SET_APERTURE);
 	client_init(&other, &scene.gpu.process);
 	thing_open(&opened, &other, &scene.thing);
-	begin_reset(&scene);
+	begin_reset();
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "");
@@ -147,31 +142,30 @@ TEST(entering, that_begins_during_the_reset_is_nothing_to_tell)
 	EXPECT_STR(scene.gpu.log, "m");
 	thing_close(&opened);
 	client_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* Decided before, queued during the first reset, built after it, and met by the second. */
 TEST(entering, that_two_resets_meet_is_told_by_the_second)
 {
-	struct scene scene;
 	struct client other;
 	struct thing opened;
 
-	init(&scene, SET_APERTURE);
+	init(SET_APERTURE);
 	client_init(&other, &scene.gpu.process);
 	thing_open(&opened, &other, &scene.thing);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
-	begin_reset(&scene);
+	begin_reset();
 	place_of(&opened)->move.job.epoch = scene.gpu.epoch;
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "u");
 	vidmm_device_lose(&other.device);
 	scene.gpu.epoch++;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	expect_told(&scene, "umu");
+	expect_told("umu");
 	thing_close(&opened);
 	client_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- on the way out ---- */
@@ -197,41 +191,34 @@ static void on_departed(struct vidmm_departure *departure)
 }
 
 /* Destroyed while it leaves; its job fails before anybody is told. */
-static void destroy_leaving(struct scene *scene, struct vidmm_departure *departure)
+static void destroy_leaving(struct vidmm_departure *departure)
 {
-	start_leaving(scene);
-	vidmm_binding_finish(&scene->thing.binding);
-	vidmm_allocation_retire(scene->thing.memory);
-	EXPECT(!vidmm_allocation_depart(scene->thing.memory, departure));
-	begin_reset(scene);
-	fail_job(scene);
+	start_leaving();
+	vidmm_binding_finish(&scene.thing.binding);
+	vidmm_allocation_retire(scene.thing.memory);
+	EXPECT(!vidmm_allocation_depart(scene.thing.memory, departure));
+	begin_reset();
+	fail_job();
 }
 
-static void finish_destroyed(struct scene *scene)
+static void finish_destroyed(void)
 {
-	struct world *world = &scene->gpu.world;
-
-	world->count--;
-	vidmm_allocation_finish(scene->thing.memory);
-	free(scene->thing.memory);
-	scene->has_thing = false;
-	gpu_check(&scene->gpu);
-	scene_finish(scene);
+	thing_end(&scene.thing);
+	scene_finish();
 }
 
 static void expect_told_before_the_end(uint32_t segments, const char *log)
 {
 	struct vidmm_departure departure = { .done = on_departed };
-	struct scene scene;
 
-	init(&scene, segments);
-	destroy_leaving(&scene, &departure);
+	init(segments);
+	destroy_leaving(&departure);
 	EXPECT(departure.done);
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, log);
 	EXPECT(!departure.done);
-	expect_nothing_is_mapped(&scene);
-	finish_destroyed(&scene);
+	expect_nothing_is_mapped();
+	finish_destroyed();
 }
 
 /* Until then its handle means something to the driver. */
@@ -241,17 +228,16 @@ TEST(leaving, of_what_is_destroyed_ends_when_it_was_told)
 	expect_told_before_the_end(SET_LOCAL, "t");
 }
 
-static void expect_ends_with_the_adapter(void (*init_as)(struct scene *scene, uint32_t segments))
+static void expect_ends_with_the_adapter(void (*init_as)(uint32_t segments))
 {
 	struct vidmm_departure departure = { .done = on_departed };
-	struct scene scene;
 
-	init_as(&scene, SET_APERTURE);
-	destroy_leaving(&scene, &departure);
+	init_as(SET_APERTURE);
+	destroy_leaving(&departure);
 	vidmm_give_up(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "");
 	EXPECT(!departure.done);
-	finish_destroyed(&scene);
+	finish_destroyed();
 }
 
 TEST(leaving, of_what_is_destroyed_ends_with_the_adapter)
@@ -267,27 +253,26 @@ static void unload_at_once(struct driver_memory *memory, struct sched_wait *over
 
 static struct driver_memory own = { .unload = unload_at_once, .is_initialized = true };
 
-static void init_own(struct scene *scene, uint32_t segments)
+static void init_own(uint32_t segments)
 {
-	scene_init(scene, &(struct gpu_config){ .is_physical = true });
-	struct vidmm_wishes wishes = thing_wishes(&scene->gpu, MIB, segments);
+	scene_init(&(struct gpu_config){ .is_physical = true });
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, segments);
 	wishes.driver = &own;
-	scene_add_thing_as(scene, &wishes);
+	scene_add_thing_as(&wishes);
 }
 
 static void expect_own_ends_at_once(uint32_t segments, const char *log)
 {
 	struct vidmm_departure departure = { .done = on_departed };
-	struct scene scene;
 
-	init_own(&scene, segments);
-	destroy_leaving(&scene, &departure);
+	init_own(segments);
+	destroy_leaving(&departure);
 	EXPECT(!departure.done);
 	EXPECT_STR(scene.gpu.log, "");
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, log);
-	expect_nothing_is_mapped(&scene);
-	finish_destroyed(&scene);
+	expect_nothing_is_mapped();
+	finish_destroyed();
 }
 
 /* The driver waits for it, and the reset for the driver: nobody's range is what is told later. */
@@ -311,30 +296,27 @@ TEST(leaving, of_a_drivers_own_is_forgotten_with_the_adapter)
 /* It stays where the CPU sees it; for the driver it has left like everything else. */
 TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well)
 {
-	struct scene scene;
 	void *pointer;
 
-	init(&scene, SET_LOCAL);
+	init(SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
-	begin_reset(&scene);
+	begin_reset();
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "ft");
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* Who was told of every commitment hears of every end, once each. */
 TEST(residency_news, say_that_it_is_gone)
 {
-	struct scene scene;
-
-	init_with_news(&scene, SET_APERTURE);
+	init_with_news(SET_APERTURE);
 	thing_bring_in(&scene.thing);
-	begin_reset(&scene);
-	expect_told(&scene, "mNnu");
-	scene_finish(&scene);
+	begin_reset();
+	expect_told("mNnu");
+	scene_finish();
 }
 
 TEST(residency_news, say_it_of_what_just_came_in)

@@ -9,130 +9,108 @@
 #include "vidmm/allocation.h"
 #include "vidmm/states.h"
 
-static void begin_reset(struct scene *scene)
+static void begin_reset(void)
 {
-	vidmm_device_lose(&scene->client.device);
-	scene->gpu.epoch++;
-	memset(scene->gpu.log, 0, sizeof(scene->gpu.log));
+	vidmm_device_lose(&scene.client.device);
+	scene.gpu.epoch++;
+	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 }
 
-static void lose_memory(struct scene *scene)
+static void lose_memory(void)
 {
-	memset(scene->gpu.local, 'x', scene->gpu.local_bytes);
-	vidmm_reset(scene->gpu.manager);
+	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	vidmm_reset(scene.gpu.manager);
 }
 
 /* The next job is one of before, and fails. */
-static void fail_job(struct scene *scene)
+static void fail_job(void)
 {
-	scene->gpu.next_status = STATUS_DEVICE_REMOVED;
-	EXPECT_EQ(gpu_run(&scene->gpu, 1), 1);
+	scene.gpu.next_status = STATUS_DEVICE_REMOVED;
+	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 }
 
 /* ---- in place ---- */
 
 TEST(reset, local_content_is_lost_and_says_so)
 {
-	struct scene scene;
 	struct thing local;
 	struct thing system;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	thing_init(&local, &scene.client, MIB, SET_LOCAL);
 	thing_init(&system, &scene.client, MIB, SET_SYSTEM);
 	thing_write(&system, 's');
 	thing_bring_in(&local);
 	thing_bring_in(&system);
 	thing_render(&local, 'l');
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT_EQ(allocation_content(local.memory), VIDMM_CONTENT_NONE);
 	EXPECT(!thing_is_in(&local));
 	EXPECT(!thing_is_in(&system));
 	EXPECT_EQ(allocation_content(system.memory), VIDMM_CONTENT_BACKED);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	gpu_check(&scene.gpu);
-	thing_finish(&local);
-	thing_finish(&system);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(reset, what_has_a_copy_in_system_memory_falls_back_to_it)
 {
-	struct scene scene;
-	struct thing thing;
-
-	scene_init(&scene, NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.is_kept_in_system = true;
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_write(&thing, 'k');
-	thing_bring_in(&thing);
-	begin_reset(&scene);
-	lose_memory(&scene);
-	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_BACKED);
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_init_kept('k');
+	begin_reset();
+	lose_memory();
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
+	scene_finish();
 }
 
 TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model)
 {
-	struct scene scene;
 	struct thing local;
 	struct thing aperture;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true });
+	scene_init(&(struct gpu_config){ .is_physical = true });
 	thing_init(&local, &scene.client, MIB, SET_LOCAL);
 	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
 	thing_bring_in(&local);
 	thing_bring_in(&aperture);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT_STR(scene.gpu.log, "tu");
 	/* Once: there is nothing left to be told. */
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "tu");
-	thing_finish(&local);
-	thing_finish(&aperture);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(reset, offered_content_is_discarded)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_HIGH, false, true),
 		  STATUS_SUCCESS);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* What it keeps in system memory is what it was before: good enough only if it is the same. */
 static enum vidmm_reclaim_result reclaimed_with_a_copy(uint32_t evict_flags)
 {
-	struct scene scene;
 	enum vidmm_reclaim_result result;
 
-	scene_init(&scene, NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.is_kept_in_system = true;
-	scene_add_thing_as(&scene, &wishes);
-	thing_write(&scene.thing, 'k');
-	thing_bring_in(&scene.thing);
+	scene_init_kept('k');
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY | evict_flags),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_HIGH, false, true),
 		  STATUS_SUCCESS);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
-	scene_finish(&scene);
+	scene_finish();
 	return result;
 }
 
@@ -144,39 +122,37 @@ TEST(reset, offered_content_is_discarded_though_there_is_an_old_copy)
 
 TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 {
-	struct scene scene;
 	void *pointer;
 
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT(thing_is_in(&scene.thing));
 	memset(pointer, 'w', MIB);
 	EXPECT_EQ(*thing_byte(&scene.thing, MIB - 1), 'w');
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* A device that was made meanwhile: work of it waits until everything is back. */
 TEST(reset, who_is_not_lost_gets_everything_back)
 {
-	struct scene scene;
 	struct client other;
 	struct thing thing;
 	struct thing opened;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	client_init(&other, &scene.gpu.process);
 	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
 	thing_open(&opened, &other, &thing);
 	thing_bring_in(&thing);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT(atomic_load(&other.device.is_suspended));
 	EXPECT(!thing_is_in(&opened));
 	gpu_work(&other);
@@ -190,64 +166,59 @@ TEST(reset, who_is_not_lost_gets_everything_back)
 	thing_close(&opened);
 	thing_finish(&thing);
 	client_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- on the way in ---- */
 
 TEST(entering, fails_and_keeps_what_it_came_from)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT_EQ(scene.thing.done, 0);
-	fail_job(&scene);
+	fail_job();
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* The hardware had done it before the reset, and that was for nothing. */
 TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	begin_reset(&scene);
+	begin_reset();
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	lose_memory(&scene);
+	lose_memory();
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(entering, comes_again_for_who_is_not_lost)
 {
-	struct scene scene;
 	struct client other;
 	struct thing thing;
 	struct thing opened;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	client_init(&other, &scene.gpu.process);
 	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
 	thing_open(&opened, &other, &thing);
 	thing_write(&thing, 'a');
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
-	begin_reset(&scene);
-	lose_memory(&scene);
-	fail_job(&scene);
+	begin_reset();
+	lose_memory();
+	fail_job();
 	EXPECT_EQ(opened.done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
 	EXPECT_EQ(opened.done, 1);
@@ -257,79 +228,71 @@ TEST(entering, comes_again_for_who_is_not_lost)
 	thing_close(&opened);
 	thing_finish(&thing);
 	client_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- on the way out ---- */
 
 TEST(leaving, that_failed_is_over_and_the_content_lost)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	begin_reset(&scene);
-	lose_memory(&scene);
-	fail_job(&scene);
+	begin_reset();
+	lose_memory();
+	fail_job();
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'r');
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	begin_reset(&scene);
+	begin_reset();
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	lose_memory(&scene);
+	lose_memory();
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 	EXPECT(thing_holds(&scene.thing, 'r'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* Between the beginning of the reset and the moment when memory is seen to be lost. */
 TEST(leaving, that_begins_too_late_copies_nothing)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	begin_reset(&scene);
+	begin_reset();
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	lose_memory(&scene);
+	lose_memory();
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* Evicted, and asked for again before it was out. */
 TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	scene.thing.done = 0;
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	begin_reset(&scene);
-	lose_memory(&scene);
-	fail_job(&scene);
+	begin_reset();
+	lose_memory();
+	fail_job();
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- lists of submissions ---- */
@@ -342,7 +305,6 @@ static void on_ready(struct vidmm_request *request, NTSTATUS status)
 
 TEST(pinned, memory_goes_when_the_list_lets_go_of_it)
 {
-	struct scene scene;
 	struct thing thing;
 	struct vidmm_allocation_list_entry entry = { .binding = &thing.binding };
 	struct vidmm_allocation_list list = { .entries = &entry,
@@ -350,41 +312,39 @@ TEST(pinned, memory_goes_when_the_list_lets_go_of_it)
 					      .request.done = on_ready };
 	uint32_t fits;
 
-	scene_init(&scene, &(struct gpu_config){ .is_physical = true, .is_by_lists = true });
+	scene_init(&(struct gpu_config){ .is_physical = true, .is_by_lists = true });
 	list.device = &scene.client.device;
 	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
 	EXPECT_EQ(vidmm_allocation_list_prepare(&list, &fits), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	begin_reset(&scene);
-	lose_memory(&scene);
+	begin_reset();
+	lose_memory();
 	EXPECT(thing_is_in(&thing));
 	vidmm_allocation_list_release(&list);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&thing));
 	EXPECT_EQ(allocation_content(thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	thing_finish(&thing);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- for good ---- */
 
 /* Every job fails from now on. */
-static void give_up(struct scene *scene)
+static void give_up(void)
 {
-	begin_reset(scene);
-	vidmm_give_up(scene->gpu.manager);
+	begin_reset();
+	vidmm_give_up(scene.gpu.manager);
 }
 
 TEST(given_up, everything_goes_without_a_job)
 {
-	struct scene scene;
 	struct thing local;
 	struct thing aperture;
 	struct thing locked;
 	void *pointer;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	thing_init(&local, &scene.client, MIB, SET_LOCAL);
 	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
 	thing_init(&locked, &scene.client, MIB, SET_LOCAL);
@@ -393,7 +353,7 @@ TEST(given_up, everything_goes_without_a_job)
 	thing_bring_in(&locked);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked.memory, 0, &pointer),
 		  STATUS_SUCCESS);
-	give_up(&scene);
+	give_up();
 	EXPECT(!thing_is_in(&local));
 	EXPECT(!thing_is_in(&aperture));
 	EXPECT(thing_is_in(&locked));
@@ -404,45 +364,36 @@ TEST(given_up, everything_goes_without_a_job)
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	EXPECT_STR(scene.gpu.log, "");
 	gpu_check(&scene.gpu);
-	thing_finish(&local);
-	thing_finish(&aperture);
-	thing_finish(&locked);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(given_up, what_was_on_its_way_ends_when_its_job_fails)
 {
-	struct scene scene;
 	struct thing in;
 	struct thing out;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	thing_init(&in, &scene.client, MIB, SET_LOCAL);
-	thing_init(&out, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&out);
+	thing_add(&out, &scene.client, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_evict(&out, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&in), STATUS_PENDING);
-	give_up(&scene);
-	fail_job(&scene);
-	fail_job(&scene);
+	give_up();
+	fail_job();
+	fail_job();
 	EXPECT_EQ(in.done, 1);
 	EXPECT(!thing_is_in(&in));
 	EXPECT(!thing_is_in(&out));
 	gpu_check(&scene.gpu);
-	thing_finish(&in);
-	thing_finish(&out);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* What dies and cannot be moved goes all the same. */
 TEST(destroy, ends_when_its_job_fails)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &(struct gpu_config){ .is_physical = true }, MIB, SET_APERTURE);
+	scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_APERTURE);
 	thing_bring_in(&scene.thing);
 	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/reset")

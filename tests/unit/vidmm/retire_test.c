@@ -6,59 +6,52 @@
 
 enum { IN_USE = true, NOT_IN_USE = false, LAST = true, SHARED = false };
 
-static uint64_t usage(const struct scene *scene)
+static uint64_t usage(void)
 {
-	return vidmm_process_memory_info((struct vidmm_process *)&scene->gpu.process, VIDMM_LOCAL)
+	return vidmm_process_memory_info((struct vidmm_process *)&scene.gpu.process, VIDMM_LOCAL)
 		.usage_bytes;
 }
 
 TEST(retire, takes_it_off_the_list_whatever_its_count)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(usage(&scene), MIB);
+	EXPECT_EQ(usage(), MIB);
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
-	EXPECT_EQ(usage(&scene), 0);
+	EXPECT_EQ(usage(), 0);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, of_what_was_never_resident_does_nothing)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("API-HANDLE");
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, refuses_calls_that_have_it_in_hand)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, MIB, SET_LOCAL);
+	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_binding_retire(&scene.thing.binding, NOT_IN_USE, LAST);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("API-HANDLE");
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(usage(&scene), 0);
-	scene_finish(&scene);
+	EXPECT_EQ(usage(), 0);
+	scene_finish();
 }
 
 TEST(retire, makes_room_before_any_offer_and_moves_no_byte)
 {
-	struct scene scene;
 	struct thing offered;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_init(&offered, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&offered);
@@ -70,39 +63,33 @@ TEST(retire, makes_room_before_any_offer_and_moves_no_byte)
 	EXPECT(thing_is_in(&offered));
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	thing_finish(&wanted);
-	thing_finish(&offered);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, of_a_shared_allocation_keeps_its_content_for_others)
 {
-	struct scene scene;
 	struct thing opening;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 8 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 8 * MIB, SET_LOCAL);
 	thing_open(&opening, &scene.client, &scene.thing);
 	thing_bring_in(&opening);
 	thing_render(&opening, 's');
 	vidmm_binding_retire(&opening.binding, IN_USE, SHARED);
-	EXPECT_EQ(usage(&scene), 0);
-	thing_init(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted);
+	EXPECT_EQ(usage(), 0);
+	thing_add(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 8 * MIB);
 	thing_finish(&wanted);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 's'));
-	thing_close(&opening);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, with_queued_work_is_waited_for_by_who_needs_its_room)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
@@ -114,33 +101,29 @@ TEST(retire, with_queued_work_is_waited_for_by_who_needs_its_room)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&wanted));
 	EXPECT_EQ(scene.gpu.starved, 0);
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, not_in_use_waits_for_no_work)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	vidmm_binding_retire(&scene.thing.binding, NOT_IN_USE, LAST);
 	thing_bring_in(&wanted);
 	gpu_retire(&scene.client);
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(retire, of_locked_memory_is_waited_for)
 {
-	struct scene scene;
 	struct thing wanted;
 	void *pointer;
 
-	scene_init_with(&scene, NULL, 6 * MIB, SET_LOCAL);
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
@@ -148,31 +131,27 @@ TEST(retire, of_locked_memory_is_waited_for)
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
 	EXPECT_EQ(thing_demand(&wanted), STATUS_PENDING);
 	thing_finish(&scene.thing);
-	scene.has_thing = false;
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&wanted));
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(device_end, takes_what_it_lists_out_of_the_usage)
 {
-	struct scene scene;
 	struct client leaving;
 	struct thing thing;
 
-	scene_init(&scene, NULL);
+	scene_init(NULL);
 	client_init(&leaving, &scene.gpu.process);
-	thing_init(&thing, &leaving, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&thing);
-	EXPECT_EQ(usage(&scene), 6 * MIB);
+	thing_add(&thing, &leaving, 6 * MIB, SET_LOCAL);
+	EXPECT_EQ(usage(), 6 * MIB);
 	vidmm_device_end(&leaving.device);
-	EXPECT_EQ(usage(&scene), 0);
+	EXPECT_EQ(usage(), 0);
 	EXPECT(thing_is_in(&thing));
 	gpu_check(&scene.gpu);
 	thing_finish(&thing);
 	client_finish(&leaving);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/retire")

@@ -6,13 +6,12 @@
 
 TEST(room, offered_goes_before_leftover_before_listed)
 {
-	struct scene scene;
 	struct thing listed;
 	struct thing leftover;
 	struct thing offered;
 	struct thing wanted[3];
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&listed, &scene.other, 2 * MIB, SET_LOCAL);
 	thing_init(&leftover, &scene.other, 3 * MIB, SET_LOCAL);
 	thing_init(&offered, &scene.other, 3 * MIB, SET_LOCAL);
@@ -23,14 +22,12 @@ TEST(room, offered_goes_before_leftover_before_listed)
 	EXPECT_EQ(vidmm_binding_offer(&offered.binding, VIDMM_OFFER_HIGH, false, false),
 		  STATUS_SUCCESS);
 
-	thing_init(&wanted[0], &scene.client, 3 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted[0]);
+	thing_add(&wanted[0], &scene.client, 3 * MIB, SET_LOCAL);
 	EXPECT(!thing_is_in(&offered));
 	EXPECT(thing_is_in(&leftover));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 
-	thing_init(&wanted[1], &scene.client, 1 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted[1]);
+	thing_add(&wanted[1], &scene.client, 1 * MIB, SET_LOCAL);
 	EXPECT(!thing_is_in(&leftover));
 	EXPECT(thing_is_in(&listed));
 	EXPECT_EQ(scene.other.owner.suspensions, 0);
@@ -46,15 +43,11 @@ TEST(room, offered_goes_before_leftover_before_listed)
 	gpu_run(&scene.gpu, 100);
 	EXPECT_EQ(scene.other.owner.suspensions, 0);
 	EXPECT(thing_is_in(&listed));
-	thing_finish(&listed);
-	thing_finish(&leftover);
-	thing_finish(&offered);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, offers_go_low_before_normal_before_high_and_the_oldest_first)
 {
-	struct scene scene;
 	struct thing things[4];
 	struct thing wanted[4];
 	static const enum vidmm_offer_priority priorities[4] = { VIDMM_OFFER_HIGH,
@@ -62,17 +55,15 @@ TEST(room, offers_go_low_before_normal_before_high_and_the_oldest_first)
 								 VIDMM_OFFER_LOW, VIDMM_OFFER_LOW };
 	static const int order[4] = { 2, 3, 1, 0 };
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&things[i], &scene.other, 2 * MIB, SET_LOCAL);
-		thing_bring_in(&things[i]);
+		thing_add(&things[i], &scene.other, 2 * MIB, SET_LOCAL);
 	}
 	for (int i = 0; i < 4; i++)
 		EXPECT_EQ(vidmm_binding_offer(&things[i].binding, priorities[i], false, false),
 			  STATUS_SUCCESS);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&wanted[i], &scene.client, 2 * MIB, SET_LOCAL);
-		thing_bring_in(&wanted[i]);
+		thing_add(&wanted[i], &scene.client, 2 * MIB, SET_LOCAL);
 		for (int j = 0; j < 4; j++)
 			EXPECT_EQ(thing_is_in(&things[order[j]]), j > i);
 	}
@@ -81,17 +72,16 @@ TEST(room, offers_go_low_before_normal_before_high_and_the_oldest_first)
 		thing_finish(&wanted[i]);
 		thing_finish(&things[i]);
 	}
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, listed_memory_goes_by_priority)
 {
-	struct scene scene;
 	struct thing low;
 	struct thing high;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&low, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_init(&high, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&low);
@@ -105,20 +95,16 @@ TEST(room, listed_memory_goes_by_priority)
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	EXPECT(!thing_is_in(&low));
 	EXPECT(thing_is_in(&high));
-	thing_finish(&wanted);
-	thing_finish(&low);
-	thing_finish(&high);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, pinned_memory_never_goes)
 {
-	struct scene scene;
 	struct thing pinned;
 	struct thing other;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL);
 	wishes.traits.is_pinned = true;
 	thing_init_as(&pinned, &scene.other, &wishes);
@@ -132,21 +118,16 @@ TEST(room, pinned_memory_never_goes)
 	EXPECT(thing_is_in(&pinned));
 	EXPECT(thing_is_in(&wanted));
 	EXPECT(!thing_is_in(&other));
-	thing_finish(&wanted);
-	thing_finish(&pinned);
-	thing_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, busy_memory_is_waited_for)
 {
-	struct scene scene;
 	struct thing busy;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
-	thing_init(&busy, &scene.other, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&busy);
+	scene_init_two(NULL);
+	thing_add(&busy, &scene.other, 6 * MIB, SET_LOCAL);
 	thing_render(&busy, 'b');
 	gpu_work(&scene.other);
 	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
@@ -166,20 +147,17 @@ TEST(room, busy_memory_is_waited_for)
 	EXPECT(thing_is_in(&busy));
 	EXPECT(thing_holds(&busy, 'b'));
 	EXPECT_EQ(scene.other.submitted, 2);
-	thing_finish(&busy);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* The hardware does not know that it is lost, and may still write there. */
 TEST(room, what_the_hardware_has_of_a_lost_device_is_waited_for)
 {
-	struct scene scene;
 	struct thing busy;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
-	thing_init(&busy, &scene.other, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&busy);
+	scene_init_two(NULL);
+	thing_add(&busy, &scene.other, 6 * MIB, SET_LOCAL);
 	gpu_work(&scene.other);
 	vidmm_device_lose(&scene.other.device);
 	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
@@ -189,21 +167,18 @@ TEST(room, what_the_hardware_has_of_a_lost_device_is_waited_for)
 	gpu_retire(&scene.other);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(wanted.done, 1);
-	thing_finish(&wanted);
-	thing_finish(&busy);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* One device evicts it while its own work is queued; the other one lists it, and is idle. */
 TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
 {
-	struct scene scene;
 	struct client three;
 	struct thing shared;
 	struct thing opened;
 	struct thing large;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	client_init(&three, &scene.gpu.process);
 	thing_init(&shared, &scene.client, 2 * MIB, SET_LOCAL);
 	thing_open(&opened, &scene.other, &shared);
@@ -226,7 +201,7 @@ TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
 	thing_close(&opened);
 	thing_finish(&shared);
 	client_finish(&three);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /*
@@ -235,13 +210,12 @@ TEST(room, work_of_who_evicted_it_is_waited_for_though_another_lists_it)
  */
 static void give_up_while_suspended(bool is_offer)
 {
-	struct scene scene;
 	struct thing kept;
 	struct thing given;
 	struct thing small;
 	struct thing large;
 
-	scene_init_two(&scene, &(struct gpu_config){ .local_bytes = MIB });
+	scene_init_two(&(struct gpu_config){ .local_bytes = MIB });
 	thing_init(&kept, &scene.client, 100 * PAGE, SET_LOCAL);
 	thing_init(&given, &scene.client, 100 * PAGE, SET_LOCAL);
 	thing_init(&small, &scene.other, 78 * PAGE, SET_LOCAL);
@@ -272,11 +246,7 @@ static void give_up_while_suspended(bool is_offer)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&given));
 	EXPECT_EQ(place_offer_is_due(binding_place(&given.binding)), is_offer);
-	thing_finish(&large);
-	thing_finish(&small);
-	thing_finish(&given);
-	thing_finish(&kept);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, what_a_suspended_device_evicted_goes_for_who_is_first)
@@ -291,7 +261,6 @@ TEST(room, what_a_suspended_device_offered_goes_for_who_is_first)
 
 /* A device and another one; each of three things fits, and no two together. */
 struct crowd {
-	struct scene scene;
 	struct thing used;
 	struct thing next;
 	struct thing others;
@@ -299,49 +268,43 @@ struct crowd {
 
 static void crowd_init(struct crowd *crowd)
 {
-	struct scene *scene = &crowd->scene;
-
-	scene_init_two(scene, NULL);
-	thing_init(&crowd->used, &scene->client, 5 * MIB, SET_LOCAL);
-	thing_init(&crowd->next, &scene->client, 5 * MIB, SET_LOCAL);
-	thing_init(&crowd->others, &scene->other, 5 * MIB, SET_LOCAL);
+	scene_init_two(NULL);
+	thing_init(&crowd->used, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&crowd->next, &scene.client, 5 * MIB, SET_LOCAL);
+	thing_init(&crowd->others, &scene.other, 5 * MIB, SET_LOCAL);
 }
 
 static void crowd_bring_in(struct crowd *crowd, struct thing *thing)
 {
 	EXPECT_EQ(thing_demand(thing), STATUS_PENDING);
-	gpu_run(&crowd->scene.gpu, 9);
+	gpu_run(&scene.gpu, 9);
 }
 
 /* It loses what it used to the other one, and evicts that behind work that needs it. */
 static void crowd_suspend(struct crowd *crowd)
 {
-	struct scene *scene = &crowd->scene;
-
 	crowd_bring_in(crowd, &crowd->used);
 	thing_render(&crowd->used, 'u');
 	crowd_bring_in(crowd, &crowd->others);
-	EXPECT_EQ(scene->client.owner.suspensions, 1);
-	gpu_work(&scene->client);
-	vidmm_device_has_work(&scene->client.device);
+	EXPECT_EQ(scene.client.owner.suspensions, 1);
+	gpu_work(&scene.client);
+	vidmm_device_has_work(&scene.client.device);
 	EXPECT_EQ(thing_evict(&crowd->used, 0), STATUS_SUCCESS);
 }
 
 static void expect_work_first_and_then_the_next(struct crowd *crowd)
 {
-	struct scene *scene = &crowd->scene;
-
-	for (int i = 0; i < 20 && scene->client.submitted == 0; i++) {
-		gpu_run(&scene->gpu, 1);
-		(void)gpu_tick(&scene->gpu);
-		gpu_check(&scene->gpu);
+	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
+		gpu_run(&scene.gpu, 1);
+		(void)gpu_tick(&scene.gpu);
+		gpu_check(&scene.gpu);
 	}
-	EXPECT_EQ(scene->client.submitted, 1);
+	EXPECT_EQ(scene.client.submitted, 1);
 	EXPECT(thing_is_in(&crowd->used));
 	EXPECT(thing_holds(&crowd->used, 'u'));
 	EXPECT_EQ(crowd->next.done, 0);
-	gpu_retire(&scene->client);
-	gpu_run(&scene->gpu, 9);
+	gpu_retire(&scene.client);
+	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(crowd->next.done, 1);
 	EXPECT_EQ(crowd->next.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&crowd->next));
@@ -350,10 +313,7 @@ static void expect_work_first_and_then_the_next(struct crowd *crowd)
 
 static void crowd_finish(struct crowd *crowd)
 {
-	thing_finish(&crowd->others);
-	thing_finish(&crowd->next);
-	thing_finish(&crowd->used);
-	scene_finish(&crowd->scene);
+	scene_finish();
 }
 
 /*
@@ -393,13 +353,12 @@ TEST(room, a_suspended_device_that_reclaims_too_much_does_not_wait_for_itself)
 
 TEST(room, two_devices_that_do_not_fit_together_take_turns)
 {
-	struct scene scene;
 	struct thing mine;
 	struct thing yours;
 	int turns_one = 0;
 	int turns_two = 0;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	struct thing more;
@@ -445,19 +404,15 @@ TEST(room, two_devices_that_do_not_fit_together_take_turns)
 	EXPECT(turns_one > 2);
 	EXPECT(turns_two > 2);
 	EXPECT_EQ(more.done, 1);
-	thing_finish(&more);
-	thing_finish(&mine);
-	thing_finish(&yours);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, a_busy_device_keeps_its_memory_for_a_slice)
 {
-	struct scene scene;
 	struct thing mine;
 	struct thing yours;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
 	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&mine);
@@ -480,18 +435,16 @@ TEST(room, a_busy_device_keeps_its_memory_for_a_slice)
 	gpu_retire(&scene.client);
 	thing_finish(&mine);
 	EXPECT(thing_is_in(&yours));
-	thing_finish(&yours);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, shared_memory_is_there_for_both)
 {
-	struct scene scene;
 	struct thing first;
 	struct thing opened;
 	struct thing wanted;
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	thing_init(&first, &scene.client, 4 * MIB, SET_LOCAL);
 	thing_open(&opened, &scene.other, &first);
 	thing_bring_in(&first);
@@ -500,27 +453,21 @@ TEST(room, shared_memory_is_there_for_both)
 	EXPECT_EQ(thing_evict(&first, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT(thing_is_in(&first));
-	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&wanted);
+	thing_add(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT(thing_is_in(&opened));
-	thing_finish(&wanted);
-	thing_close(&opened);
-	thing_finish(&first);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(room, everything_can_be_evicted_and_comes_back)
 {
-	struct scene scene;
 	struct thing things[4];
 
-	scene_init_two(&scene, NULL);
+	scene_init_two(NULL);
 	for (int i = 0; i < 4; i++) {
-		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
-		thing_bring_in(&things[i]);
+		thing_add(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
 		thing_render(&things[i], (char)('a' + i));
 	}
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_run(&scene.gpu, 100);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 8 * MIB);
@@ -530,7 +477,7 @@ TEST(room, everything_can_be_evicted_and_comes_back)
 		EXPECT(thing_holds(&things[i], (char)('a' + i)));
 		thing_finish(&things[i]);
 	}
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- what all apertures together may hold ---- */
@@ -539,21 +486,18 @@ TEST(room, everything_can_be_evicted_and_comes_back)
 static void leftover_goes_for_the_limit(const struct gpu_config *config, uint32_t first,
 					uint32_t second)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, config, 4 * MIB, first);
+	scene_init_with(config, 4 * MIB, first);
 	thing_write(&scene.thing, 'l');
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
-	thing_init(&wanted, &scene.client, 3 * MIB, second);
-	thing_bring_in(&wanted);
+	thing_add(&wanted, &scene.client, 3 * MIB, second);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'l'));
 	gpu_check(&scene.gpu);
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(limit, of_all_apertures_is_kept_by_evicting_what_is_left_over)
@@ -582,18 +526,15 @@ TEST(limit, of_all_apertures_is_kept_in_the_physical_model)
 /* Nobody goes for what can never be there. */
 TEST(limit, of_all_apertures_is_what_there_is)
 {
-	struct scene scene;
 	struct thing wanted;
 
-	scene_init_with(&scene, &(struct gpu_config){ .commit_limit_bytes = 4 * MIB }, MIB,
-			SET_SYSTEM);
+	scene_init_with(&(struct gpu_config){ .commit_limit_bytes = 4 * MIB }, MIB, SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	thing_init(&wanted, &scene.client, 5 * MIB, SET_SYSTEM);
 	EXPECT_EQ(thing_make_resident(&wanted), STATUS_NO_MEMORY);
 	EXPECT(thing_is_in(&scene.thing));
-	thing_finish(&wanted);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/room")

@@ -1,86 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene.h - how most tests of the manager open and close: a GPU turned by hand with a client on it,
- * and what else is wanted.
+ * scene.h - how tests of the manager open and close: a GPU turned by hand with a client on it, and
+ * what else is wanted.
  *
- *	scene_init(&scene, NULL);                      a GPU, a process, its device
- *	scene_init_two(&scene, NULL);                  … and another process with one
- *	scene_init_with(&scene, NULL, MIB, SET_LOCAL); … or an allocation of the first
- *	scene_finish(&scene);
+ *	scene_init(NULL);                      a GPU, a process, its device
+ *	scene_init_two(NULL);                  … and another process with one
+ *	scene_init_with(NULL, MIB, SET_LOCAL); … or an allocation of the first
+ *	scene_finish();                        ends it, with all allocations that are there
  */
 #ifndef TESTS_UNIT_VIDMM_SCENE_H
 #define TESTS_UNIT_VIDMM_SCENE_H
 
 #include "gpu.h"
 
-struct scene {
+static struct {
 	struct gpu gpu;
 	struct client client;
-	struct thing thing; /* with scene_add_thing() */
-	bool has_thing;
+	struct thing thing;          /* with scene_add_thing() */
 	struct vidmm_process second; /* with scene_add_second() */
 	struct client other;         /* of it */
 	bool has_second;
-};
+} scene;
 
 /* NULL: a plain GPU. */
-static inline void scene_init(struct scene *scene, const struct gpu_config *config)
+static inline void scene_init(const struct gpu_config *config)
 {
 	static const struct gpu_config plain;
 
-	gpu_init(&scene->gpu, config ? config : &plain);
-	client_init(&scene->client, &scene->gpu.process);
-	scene->has_thing = false;
-	scene->has_second = false;
+	gpu_init(&scene.gpu, config ? config : &plain);
+	client_init(&scene.client, &scene.gpu.process);
+	scene.has_second = false;
 }
 
-static inline void scene_add_thing_as(struct scene *scene, const struct vidmm_wishes *wishes)
+static inline void scene_add_thing_as(const struct vidmm_wishes *wishes)
 {
-	thing_init_as(&scene->thing, &scene->client, wishes);
-	scene->has_thing = true;
+	thing_init_as(&scene.thing, &scene.client, wishes);
 }
 
-static inline void scene_add_thing(struct scene *scene, uint64_t size_bytes, uint32_t segments)
+static inline void scene_add_thing(uint64_t size_bytes, uint32_t segments)
 {
-	thing_init(&scene->thing, &scene->client, size_bytes, segments);
-	scene->has_thing = true;
+	thing_init(&scene.thing, &scene.client, size_bytes, segments);
 }
 
-static inline void scene_init_with(struct scene *scene, const struct gpu_config *config,
-				   uint64_t size_bytes, uint32_t segments)
+static inline void scene_init_with(const struct gpu_config *config, uint64_t size_bytes,
+				   uint32_t segments)
 {
-	scene_init(scene, config);
-	scene_add_thing(scene, size_bytes, segments);
+	scene_init(config);
+	scene_add_thing(size_bytes, segments);
 }
 
-static inline void scene_add_second(struct scene *scene)
+/* … that keeps its system memory, too. */
+static inline void scene_add_kept(uint64_t size_bytes)
 {
-	vidmm_process_init(&scene->second, scene->gpu.manager, &scene->gpu.world.adapter);
-	client_init(&scene->other, &scene->second);
-	scene->has_second = true;
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, size_bytes, SET_LOCAL);
+
+	wishes.traits.is_kept_in_system = true;
+	scene_add_thing_as(&wishes);
 }
 
-static inline void scene_end_second(struct scene *scene)
+/* … with something in it, and resident. */
+static inline void scene_init_kept(char value)
 {
-	client_finish(&scene->other);
-	vidmm_process_finish(&scene->second);
-	scene->has_second = false;
+	scene_init(NULL);
+	scene_add_kept(MIB);
+	thing_write(&scene.thing, value);
+	thing_bring_in(&scene.thing);
 }
 
-static inline void scene_init_two(struct scene *scene, const struct gpu_config *config)
+/* Leaves every second MiB of local memory free. */
+static inline void scene_make_holes(struct thing things[8])
 {
-	scene_init(scene, config);
-	scene_add_second(scene);
+	for (int i = 0; i < 8; i++) {
+		thing_init(&things[i], &scene.client, MIB, SET_LOCAL);
+		thing_bring_in(&things[i]);
+	}
+	for (int i = 0; i < 8; i += 2)
+		thing_finish(&things[i]);
 }
 
-static inline void scene_finish(struct scene *scene)
+static inline void scene_add_second(void)
 {
-	if (scene->has_thing)
-		thing_finish(&scene->thing);
-	client_finish(&scene->client);
-	if (scene->has_second)
-		scene_end_second(scene);
-	gpu_finish(&scene->gpu);
+	vidmm_process_init(&scene.second, scene.gpu.manager, &scene.gpu.world.adapter);
+	client_init(&scene.other, &scene.second);
+	scene.has_second = true;
+}
+
+static inline void scene_end_second(void)
+{
+	client_finish(&scene.other);
+	vidmm_process_finish(&scene.second);
+	scene.has_second = false;
+}
+
+static inline void scene_init_two(const struct gpu_config *config)
+{
+	scene_init(config);
+	scene_add_second();
+}
+
+static inline void scene_finish(void)
+{
+	gpu_end_things(&scene.gpu);
+	client_finish(&scene.client);
+	if (scene.has_second)
+		scene_end_second();
+	gpu_finish(&scene.gpu);
 }
 
 /* As a client does it that has no special wishes. */

@@ -3,8 +3,8 @@
  * table_turns_test.c - processes whose page tables do not fit in together, and whose work has no
  * end: each has its turn, and nobody is lost.
  */
-#define EVICTION_PARTIES 3
-#include "eviction_world.h"
+#define WORLD_PARTIES 3
+#include "unit/address_space/steps.h"
 
 enum { TURNS = 6 };
 
@@ -18,18 +18,17 @@ static const struct shape turn_shapes[] = {
 };
 
 /* So many leaves, each for one page. */
-static void make_tables(struct world *world, struct party *party, uint64_t first, uint64_t count)
+static void make_tables(struct party *party, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++)
-		EXPECT_EQ(map(party, 1024 + i * 512, &world->memories[i % MEMORIES], 1),
-			  STATUS_PENDING);
-	flush(world);
+		EXPECT_EQ(map(party, 1024 + i * 512, &memories[i % MEMORIES], 1), STATUS_PENDING);
+	flush();
 }
 
-static void expect_tables(struct world *world, struct party *party, uint64_t count)
+static void expect_tables(struct party *party, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		EXPECT(shows(world, party, 1024 + i * 512, &world->memories[i % MEMORIES], 0));
+		EXPECT(shows(party, 1024 + i * 512, &memories[i % MEMORIES], 0));
 }
 
 static uint32_t roots_told(struct party *party)
@@ -38,169 +37,159 @@ static uint32_t roots_told(struct party *party)
 }
 
 /* Its tables came back so often more, which they do for its work alone. */
-static void wait_for_turns(struct world *world, struct party *party, uint32_t turns)
+static void wait_for_turns(struct party *party, uint32_t turns)
 {
 	uint32_t wanted = roots_told(party) + turns;
 
 	for (;;) {
-		uint32_t seen = notice_read(&world->manager->changed);
+		uint32_t seen = notice_read(&world.manager->changed);
 
 		EXPECT(!party->device.is_lost);
 		if (roots_told(party) >= wanted)
 			return;
-		notice_wait(&world->manager->changed, seen, CLOCK_FOREVER);
+		notice_wait(&world.manager->changed, seen, CLOCK_FOREVER);
 	}
 }
 
 /* With nobody else at work it keeps what it gets. */
-static void expect_all_of(struct world *world, struct party *party, uint64_t count)
+static void expect_all_of(struct party *party, uint64_t count)
 {
 	queue_work(party);
-	wait_until(world, party, VIDMM_TABLES_IN);
-	flush(world);
-	EXPECT(runs(world, party));
-	expect_tables(world, party, count);
+	wait_until(party, VIDMM_TABLES_IN);
+	flush();
+	EXPECT(runs(party));
+	expect_tables(party, count);
 	end_work(party);
 }
 
 TEST(table_turns, two_processes_at_work_for_ever_run_by_turns)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(turn_shapes); i++) {
-		struct world world;
-		struct party *parties = world.parties;
-
-		start_as(&world, &turn_shapes[i]);
-		make_tables(&world, &parties[0], 0, 40);
-		queue_work(&parties[0]);
-		make_tables(&world, &parties[1], 0, 40);
-		queue_work(&parties[1]);
+		start_as(&turn_shapes[i]);
+		make_tables(app, 0, 40);
+		queue_work(app);
+		make_tables(other, 0, 40);
+		queue_work(other);
 		for (uint32_t turn = 0; turn < TURNS; turn++)
-			wait_for_turns(&world, &parties[turn % 2], 1);
-		end_work(&parties[0]);
-		end_work(&parties[1]);
-		check(&world);
-		expect_all_of(&world, &parties[0], 40);
-		expect_all_of(&world, &parties[1], 40);
-		finish(&world);
+			wait_for_turns(&parties[turn % 2], 1);
+		end_work(app);
+		end_work(other);
+		check();
+		expect_all_of(app, 40);
+		expect_all_of(other, 40);
+		finish();
 	}
 }
 
 TEST(table_turns, three_processes_have_one_turn_each_before_one_has_another)
 {
-	struct world world;
-
-	start_as(&world, &turn_shapes[2]);
+	start_as(&turn_shapes[2]);
 	for (int i = 0; i < PARTIES; i++) {
-		make_tables(&world, &world.parties[i], 0, 40);
-		queue_work(&world.parties[i]);
+		make_tables(&parties[i], 0, 40);
+		queue_work(&parties[i]);
 	}
 	for (int i = 0; i < PARTIES; i++)
-		wait_for_turns(&world, &world.parties[i], 1);
+		wait_for_turns(&parties[i], 1);
 	for (uint32_t turn = 0; turn < TURNS; turn++) {
 		uint32_t before[PARTIES];
 
 		for (int i = 0; i < PARTIES; i++)
-			before[i] = roots_told(&world.parties[i]);
-		wait_for_turns(&world, &world.parties[turn % PARTIES], 2);
+			before[i] = roots_told(&parties[i]);
+		wait_for_turns(&parties[turn % PARTIES], 2);
 		/* Between two turns of the one there was one of each. */
 		for (int i = 0; i < PARTIES; i++)
-			EXPECT(roots_told(&world.parties[i]) > before[i]);
+			EXPECT(roots_told(&parties[i]) > before[i]);
 	}
 	for (int i = 0; i < PARTIES; i++)
-		end_work(&world.parties[i]);
+		end_work(&parties[i]);
 	for (int i = 0; i < PARTIES; i++)
-		expect_all_of(&world, &world.parties[i], 40);
-	finish(&world);
+		expect_all_of(&parties[i], 40);
+	finish();
 }
 
 TEST(table_turns, a_call_that_needs_tables_has_its_turn_between_two_at_work)
 {
-	struct world world;
-	struct party *calls = &world.parties[2];
+	struct party *calls = &parties[2];
 
-	start_as(&world, &turn_shapes[2]);
+	start_as(&turn_shapes[2]);
 	for (int i = 0; i < 2; i++) {
-		make_tables(&world, &world.parties[i], 0, 40);
-		queue_work(&world.parties[i]);
+		make_tables(&parties[i], 0, 40);
+		queue_work(&parties[i]);
 	}
 	for (uint64_t i = 0; i < 8; i++)
-		make_tables(&world, calls, 5 * i, 5);
-	wait_for_turns(&world, &world.parties[0], 1);
-	wait_for_turns(&world, &world.parties[1], 1);
+		make_tables(calls, 5 * i, 5);
+	wait_for_turns(app, 1);
+	wait_for_turns(other, 1);
 	for (int i = 0; i < 2; i++)
-		end_work(&world.parties[i]);
+		end_work(&parties[i]);
 	for (int i = 0; i < PARTIES; i++)
-		expect_all_of(&world, &world.parties[i], 40);
-	finish(&world);
+		expect_all_of(&parties[i], 40);
+	finish();
 }
 
 /* What the one lists, and the tables of the other. */
 TEST(table_turns, memory_and_tables_take_turns_like_tables_and_tables)
 {
-	struct world world;
-	struct party *has_tables = &world.parties[0];
-	struct party *has_memory = &world.parties[1];
+	struct party *has_tables = app;
+	struct party *has_memory = other;
 	struct thing thing;
 
-	start_as(&world, &turn_shapes[2]);
-	make_tables(&world, has_tables, 0, 40);
+	start_as(&turn_shapes[2]);
+	make_tables(has_tables, 0, 40);
 	queue_work(has_tables);
-	thing_init(&thing, &world, has_memory, 40);
-	EXPECT_EQ(thing_bring_in(&thing), STATUS_SUCCESS);
+	thing_add(&thing, has_memory, 40);
 	queue_work(has_memory);
-	wait_for_turns(&world, has_tables, TURNS);
+	wait_for_turns(has_tables, TURNS);
 	EXPECT(!has_memory->device.is_lost);
 	end_work(has_memory);
-	wait_until(&world, has_tables, VIDMM_TABLES_IN);
-	flush(&world);
-	expect_tables(&world, has_tables, 40);
+	wait_until(has_tables, VIDMM_TABLES_IN);
+	flush();
+	expect_tables(has_tables, 40);
 	end_work(has_tables);
 	thing_finish(&thing);
-	finish(&world);
+	finish();
 }
 
 TEST(table_turns, those_who_do_nothing_go_before_those_at_work)
 {
-	struct world world;
-	struct party *busy = &world.parties[0];
-	struct party *idle = &world.parties[1];
+	struct party *busy = app;
+	struct party *idle = other;
 
-	start_as(&world, &turn_shapes[2]);
-	make_tables(&world, busy, 0, 20);
-	make_tables(&world, idle, 0, 20);
+	start_as(&turn_shapes[2]);
+	make_tables(busy, 0, 20);
+	make_tables(idle, 0, 20);
 	queue_work(busy);
-	make_tables(&world, &world.parties[2], 0, 20);
+	make_tables(&parties[2], 0, 20);
 	EXPECT_EQ(state_of(idle), VIDMM_TABLES_OUT);
 	EXPECT_EQ(state_of(busy), VIDMM_TABLES_IN);
 	EXPECT_EQ(roots_told(busy), 0);
-	EXPECT(runs(&world, busy));
+	EXPECT(runs(busy));
 	end_work(busy);
-	finish(&world);
+	finish();
 }
 
 /* The way out waits for what the hardware has; it is nobody's end. */
 TEST(table_turns, work_that_the_hardware_has_is_waited_for)
 {
-	struct world world;
-	struct party *busy = &world.parties[0];
-	struct party *waits = &world.parties[1];
+	struct party *busy = app;
+	struct party *waits = other;
 
-	start_as(&world, &turn_shapes[2]);
-	make_tables(&world, waits, 0, 40);
-	make_tables(&world, busy, 0, 40); /* the other one's leave */
+	start_as(&turn_shapes[2]);
+	make_tables(waits, 0, 40);
+	make_tables(busy, 0, 40); /* the other one's leave */
 	queue_work(busy);
 	world.fake->sched.is_owner_busy = true;
 	queue_work(waits);
-	wait_until(&world, busy, VIDMM_TABLES_LEAVING);
-	EXPECT(!runs(&world, busy));
+	wait_until(busy, VIDMM_TABLES_LEAVING);
+	EXPECT(!runs(busy));
 	EXPECT_EQ(state_of(waits), VIDMM_TABLES_OUT);
-	expect_tables(&world, busy, 40);
+	expect_tables(busy, 40);
 	fake_release_owner(world.fake);
-	wait_for_turns(&world, waits, 1);
-	wait_for_turns(&world, busy, 1);
+	wait_for_turns(waits, 1);
+	wait_for_turns(busy, 1);
 	end_work(busy);
 	end_work(waits);
-	finish(&world);
+	finish();
 }
 
 TEST_MAIN("vidmm/table_turns")

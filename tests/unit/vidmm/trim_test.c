@@ -3,42 +3,20 @@
  * trim_test.c - who is told to trim, and who is not. How the clock goes is in tests/api/trim_clock,
  * where time is counted.
  */
-#include "gpu.h"
+#include "scene.h"
 #include "vidmm/control.h"
-
-struct scene {
-	struct gpu gpu;
-	struct client client;
-	struct thing thing;
-};
-
-static void scene_init(struct scene *scene)
-{
-	gpu_init(&scene->gpu, &(struct gpu_config){ .local_bytes = 8 * MIB });
-	client_init(&scene->client, &scene->gpu.process);
-	thing_init(&scene->thing, &scene->client, 7 * MIB, SET_LOCAL);
-}
-
-static void scene_finish(struct scene *scene)
-{
-	thing_finish(&scene->thing);
-	client_finish(&scene->client);
-	gpu_finish(&scene->gpu);
-}
 
 TEST(trim, periodic_and_restart_are_told_as_asked)
 {
-	struct scene scene;
-
-	scene_init(&scene);
-	vidmm_trim(scene.gpu.manager, NULL, VIDMM_TRIM_PERIODIC);
+	scene_init_with(NULL, 7 * MIB, SET_LOCAL);
+	gpu_trim(NULL, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 1);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trim_bytes, 0);
-	vidmm_trim(scene.gpu.manager, &scene.gpu.process, VIDMM_TRIM_RESTART_PERIODIC);
+	gpu_trim(&scene.gpu.process, VIDMM_TRIM_RESTART_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 2);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_RESTART_PERIODIC);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(trim, a_restart_takes_the_place_of_a_periodic_one)
@@ -54,38 +32,35 @@ TEST(trim, a_restart_takes_the_place_of_a_periodic_one)
 
 TEST(listeners, only_who_listens_is_told)
 {
-	struct scene scene;
 	struct vidmm_process silent;
 
-	scene_init(&scene);
+	scene_init_with(NULL, 7 * MIB, SET_LOCAL);
 	vidmm_process_init(&silent, scene.gpu.manager, &scene.gpu.world.adapter);
-	vidmm_trim(scene.gpu.manager, &silent, VIDMM_TRIM_PERIODIC);
+	gpu_trim(&silent, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 0);
-	vidmm_trim(scene.gpu.manager, NULL, VIDMM_TRIM_PERIODIC);
+	gpu_trim(NULL, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 1);
 	EXPECT(scene.gpu.trimmed == &scene.gpu.process);
 	vidmm_process_listen(&silent, 1, 0);
-	vidmm_trim(scene.gpu.manager, &silent, VIDMM_TRIM_PERIODIC);
+	gpu_trim(&silent, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 2);
 	EXPECT(scene.gpu.trimmed == &silent);
 	/* Two listeners of one process are one to the manager. */
 	vidmm_process_listen(&silent, 1, 0);
 	vidmm_process_listen(&silent, -1, 0);
-	vidmm_trim(scene.gpu.manager, &silent, VIDMM_TRIM_PERIODIC);
+	gpu_trim(&silent, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 3);
 	vidmm_process_finish(&silent);
 	vidmm_process_listen(&scene.gpu.process, -1, -1);
-	vidmm_trim(scene.gpu.manager, NULL, VIDMM_TRIM_PERIODIC);
+	gpu_trim(NULL, VIDMM_TRIM_PERIODIC);
 	vidmm_trim_tick(scene.gpu.manager);
 	EXPECT_EQ(scene.gpu.trims, 3);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(listeners, who_begins_to_listen_over_its_budget_is_told)
 {
-	struct scene scene;
-
-	scene_init(&scene);
+	scene_init_with(NULL, 7 * MIB, SET_LOCAL);
 	vidmm_process_listen(&scene.gpu.process, -1, -1);
 	thing_bring_in(&scene.thing);
 	vidmm_set_budget_limits(scene.gpu.manager,
@@ -95,7 +70,7 @@ TEST(listeners, who_begins_to_listen_over_its_budget_is_told)
 	EXPECT_EQ(scene.gpu.trims, 1);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
 	EXPECT_EQ(scene.gpu.trim_bytes, 6 * MIB);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/trim")

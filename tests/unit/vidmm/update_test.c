@@ -16,24 +16,21 @@ static NTSTATUS update_to(struct thing *thing, uint32_t segments)
 }
 
 /* 4 MiB in local memory, and no room for them in system memory. */
-static uint64_t init_with_nowhere_to_go(struct scene *scene)
+static uint64_t init_with_nowhere_to_go(void)
 {
 	uint64_t taken;
 
-	scene_init_with(scene, &(struct gpu_config){ .machine_mib = 16 }, 4 * MIB,
-			SET_LOCAL | SET_SYSTEM);
-	thing_bring_in(&scene->thing);
-	EXPECT_EQ(thing_segment(&scene->thing), SEGMENT_LOCAL);
-	thing_render(&scene->thing, 'u');
+	scene_init_with(&(struct gpu_config){ .machine_mib = 16 }, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	thing_render(&scene.thing, 'u');
 	EXPECT_EQ(machine_alloc_contiguous(6 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
 	return taken;
 }
 
 TEST(update, moves_what_may_not_stay_with_what_is_in_it)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'u');
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
@@ -42,15 +39,14 @@ TEST(update, moves_what_may_not_stay_with_what_is_in_it)
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	EXPECT(thing_holds(&scene.thing, 'u'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(update, moves_what_is_locked_with_its_pages)
 {
-	struct scene scene;
 	void *pointer;
 
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -61,16 +57,15 @@ TEST(update, moves_what_is_locked_with_its_pages)
 	EXPECT(thing_holds(&scene.thing, 'l'));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* It could not come in again before the unlock, and who waits for that may be the one to unlock it. */
 TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked)
 {
-	struct scene scene;
 	void *pointer;
 
-	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_SYSTEM);
+	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -81,13 +76,12 @@ TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked)
 	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
 {
-	struct scene scene;
-	uint64_t taken = init_with_nowhere_to_go(&scene);
+	uint64_t taken = init_with_nowhere_to_go();
 
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
@@ -99,15 +93,13 @@ TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	EXPECT(thing_holds(&scene.thing, 'u'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* The call has said that it will be: there is no other way left to say that it is not. */
 TEST(update, whose_move_fails_later_says_so)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
@@ -115,13 +107,12 @@ TEST(update, whose_move_fails_later_says_so)
 	EXPECT_EQ(scene.thing.done, 2);
 	EXPECT_EQ(scene.thing.status, STATUS_NO_MEMORY);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(update, of_what_is_left_over_counts_when_it_is_made_resident)
 {
-	struct scene scene;
-	uint64_t taken = init_with_nowhere_to_go(&scene);
+	uint64_t taken = init_with_nowhere_to_go();
 
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_SUCCESS);
@@ -134,7 +125,7 @@ TEST(update, of_what_is_left_over_counts_when_it_is_made_resident)
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	EXPECT(thing_holds(&scene.thing, 'u'));
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/update")

@@ -11,36 +11,34 @@
 
 static const struct gpu_config windowed = { .is_hidden = true, .window_pages = 2048 };
 
-static NTSTATUS try_lock(struct scene *scene, struct thing *thing, char **pointer_out)
+static NTSTATUS try_lock(struct thing *thing, char **pointer_out)
 {
 	void *pointer = NULL;
-	NTSTATUS status = vidmm_lock_anywhere(scene->gpu.manager, thing->memory, false, &pointer);
+	NTSTATUS status = vidmm_lock_anywhere(scene.gpu.manager, thing->memory, false, &pointer);
 
 	*pointer_out = pointer;
 	return status;
 }
 
-static char *lock_thing(struct scene *scene, struct thing *thing)
+static char *lock_thing(struct thing *thing)
 {
 	char *pointer;
 
-	EXPECT_EQ(try_lock(scene, thing, &pointer), STATUS_SUCCESS);
+	EXPECT_EQ(try_lock(thing, &pointer), STATUS_SUCCESS);
 	return pointer;
 }
 
-static void unlock_thing(struct scene *scene, struct thing *thing)
+static void unlock_thing(struct thing *thing)
 {
-	EXPECT(vidmm_unlock_anywhere(scene->gpu.manager, thing->memory));
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, thing->memory));
 }
 
 TEST(window, shows_hidden_memory_where_it_is)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+	scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
-	char *bytes = lock_thing(&scene, &scene.thing);
+	char *bytes = lock_thing(&scene.thing);
 	EXPECT(is_all(bytes, 4 * MIB, 'g'));
 	memset(bytes, 'c', 4 * MIB);
 	EXPECT(thing_holds(&scene.thing, 'c'));
@@ -49,120 +47,101 @@ TEST(window, shows_hidden_memory_where_it_is)
 	EXPECT_EQ(scene.gpu.open_pages, 1024);
 	EXPECT(scene.gpu.window_allocation == scene.thing.binding.driver_allocation);
 	gpu_check(&scene.gpu);
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* The GPU has not written to it, but the CPU has, through the window. */
 TEST(window, what_is_written_there_is_copied_out_though_the_gpu_has_not_written)
 {
-	struct scene scene;
-
-	scene_init(&scene, &windowed);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.is_kept_in_system = true;
-	scene_add_thing_as(&scene, &wishes);
-	memset(lock_thing(&scene, &scene.thing), 'k', MIB);
-	unlock_thing(&scene, &scene.thing);
+	scene_init(&windowed);
+	scene_add_kept(MIB);
+	memset(lock_thing(&scene.thing), 'k', MIB);
+	unlock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
-	memset(lock_thing(&scene, &scene.thing), 'c', MIB);
-	unlock_thing(&scene, &scene.thing);
+	memset(lock_thing(&scene.thing), 'c', MIB);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
-	EXPECT(is_all(lock_thing(&scene, &scene.thing), MIB, 'c'));
-	unlock_thing(&scene, &scene.thing);
-	scene_finish(&scene);
+	EXPECT(is_all(lock_thing(&scene.thing), MIB, 'c'));
+	unlock_thing(&scene.thing);
+	scene_finish();
 }
 
 TEST(window, is_counted_in_pages_of_the_segment)
 {
-	struct scene scene;
-
-	scene_init_with(&scene,
-			&(struct gpu_config){
-				.is_hidden = true, .window_pages = 64, .uses_64k_pages = true },
+	scene_init_with(&(struct gpu_config){ .is_hidden = true,
+					      .window_pages = 64,
+					      .uses_64k_pages = true },
 			33 * PAGE, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
-	char *bytes = lock_thing(&scene, &scene.thing);
+	char *bytes = lock_thing(&scene.thing);
 	EXPECT(is_all(bytes, 33 * PAGE, 'g'));
 	EXPECT_EQ(scene.gpu.open_pages, 3);
-	unlock_thing(&scene, &scene.thing);
-	scene_finish(&scene);
+	unlock_thing(&scene.thing);
+	scene_finish();
 }
 
 TEST(window, of_scattered_memory_shows_it_in_one_piece)
 {
-	struct scene scene;
 	struct thing others[8];
 
-	scene_init(&scene, &windowed);
-	for (int i = 0; i < 8; i++) {
-		thing_init(&others[i], &scene.client, MIB, SET_LOCAL);
-		thing_bring_in(&others[i]);
-	}
-	for (int i = 0; i < 8; i += 2)
-		thing_finish(&others[i]);
-	scene_add_thing(&scene, 4 * MIB, SET_LOCAL);
+	scene_init(&windowed);
+	scene_make_holes(others);
+	scene_add_thing(4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	char *bytes = lock_thing(&scene, &scene.thing);
+	char *bytes = lock_thing(&scene.thing);
 	for (uint64_t at = 0; at < 4 * MIB; at += PAGE) {
 		*thing_byte(&scene.thing, at) = (char)(at / PAGE);
 		EXPECT_EQ(bytes[at], (char)(at / PAGE));
 	}
-	unlock_thing(&scene, &scene.thing);
-	for (int i = 1; i < 8; i += 2)
-		thing_finish(&others[i]);
-	scene_finish(&scene);
+	unlock_thing(&scene.thing);
+	scene_finish();
 }
 
 TEST(window, nests_and_closes_with_the_last_unlock)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	char *bytes = lock_thing(&scene, &scene.thing);
-	EXPECT(lock_thing(&scene, &scene.thing) == bytes);
+	char *bytes = lock_thing(&scene.thing);
+	EXPECT(lock_thing(&scene.thing) == bytes);
 	EXPECT_EQ(scene.gpu.windows_opened, 1);
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.windows_closed, 0);
 	bytes[5] = 'n';
 	EXPECT_EQ(*thing_byte(&scene.thing, 5), 'n');
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.windows_closed, 1);
-	EXPECT(lock_thing(&scene, &scene.thing) == bytes);
+	EXPECT(lock_thing(&scene.thing) == bytes);
 	EXPECT_EQ(bytes[5], 'n');
-	unlock_thing(&scene, &scene.thing);
-	scene_finish(&scene);
+	unlock_thing(&scene.thing);
+	scene_finish();
 }
 
 TEST(window, keeps_memory_in_place_until_it_is_closed)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+	scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	char *bytes = lock_thing(&scene, &scene.thing);
+	char *bytes = lock_thing(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	memset(bytes, 'w', 4 * MIB);
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	vidmm_evict_segment(scene.gpu.manager, 0);
+	evict_segment(scene.gpu.manager, 0);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'w'));
-	scene_finish(&scene);
+	scene_finish();
 }
 
 /* ---- where there is none ---- */
 
 static struct locker {
-	struct scene *scene;
 	struct thing *thing;
 	char *pointer;
 	NTSTATUS status;
@@ -172,18 +151,18 @@ static struct locker {
 static void run_lock(void *argument)
 {
 	(void)argument;
-	locker.status = try_lock(locker.scene, locker.thing, &locker.pointer);
+	locker.status = try_lock(locker.thing, &locker.pointer);
 	atomic_store(&locker.is_over, true);
 }
 
-static void run_until_locked(struct scene *scene, struct thing *thing)
+static void run_until_locked(struct thing *thing)
 {
 	struct thread *thread;
 
-	locker = (struct locker){ .scene = scene, .thing = thing };
+	locker = (struct locker){ .thing = thing };
 	EXPECT_EQ(thread_create("locker", run_lock, NULL, &thread), STATUS_SUCCESS);
 	while (!atomic_load(&locker.is_over)) {
-		if (gpu_run(&scene->gpu, 1) == 0)
+		if (gpu_run(&scene.gpu, 1) == 0)
 			clock_sleep_until(clock_deadline(NS_PER_MS));
 	}
 	thread_join(thread);
@@ -191,86 +170,79 @@ static void run_until_locked(struct scene *scene, struct thing *thing)
 
 TEST(window, without_room_in_the_aperture_memory_is_moved_to_be_seen)
 {
-	struct scene scene;
 	struct thing second;
 
-	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+	scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
 			SET_LOCAL);
 	thing_init(&second, &scene.client, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&second);
 	thing_render(&second, 's');
-	lock_thing(&scene, &scene.thing);
-	run_until_locked(&scene, &second);
+	lock_thing(&scene.thing);
+	run_until_locked(&second);
 	EXPECT_EQ(locker.status, STATUS_SUCCESS);
 	EXPECT(is_all(locker.pointer, MIB, 's'));
 	EXPECT_EQ(thing_segment(&second), SEGMENT_SYSTEM);
 	EXPECT_EQ(scene.gpu.windows_opened, 1);
-	unlock_thing(&scene, &second);
-	unlock_thing(&scene, &scene.thing);
-	thing_finish(&second);
-	scene_finish(&scene);
+	unlock_thing(&second);
+	unlock_thing(&scene.thing);
+	scene_finish();
 }
 
 TEST(window, without_room_or_another_place_the_lock_is_refused)
 {
-	struct scene scene;
 	struct thing second;
 	char *pointer;
 
-	scene_init_with(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+	scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
 			SET_LOCAL);
 	thing_init(&second, &scene.client, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&second);
-	lock_thing(&scene, &scene.thing);
-	EXPECT_EQ(try_lock(&scene, &second, &pointer), STATUS_INVALID_PARAMETER);
+	lock_thing(&scene.thing);
+	EXPECT_EQ(try_lock(&second, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-PLACE");
-	unlock_thing(&scene, &scene.thing);
-	EXPECT_EQ(try_lock(&scene, &second, &pointer), STATUS_SUCCESS);
-	unlock_thing(&scene, &second);
-	thing_finish(&second);
-	scene_finish(&scene);
+	unlock_thing(&scene.thing);
+	EXPECT_EQ(try_lock(&second, &pointer), STATUS_SUCCESS);
+	unlock_thing(&second);
+	scene_finish();
 }
 
 TEST(window, what_the_driver_refuses_is_undone)
 {
 	/* Of four calls for 1,024 pages. */
 	for (uint32_t fails = 1; fails <= 4; fails++) {
-		struct scene scene;
 		char *pointer;
 
-		scene_init_with(&scene, &windowed, 4 * MIB, SET_LOCAL);
+		scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
 		thing_bring_in(&scene.thing);
 		scene.gpu.refuse_windows = fails;
-		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_INVALID_PARAMETER);
+		EXPECT_EQ(try_lock(&scene.thing, &pointer), STATUS_INVALID_PARAMETER);
 		EXPECT_EQ(scene.gpu.open_pages, 0);
 		gpu_check(&scene.gpu);
-		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_SUCCESS);
-		unlock_thing(&scene, &scene.thing);
-		scene_finish(&scene);
+		EXPECT_EQ(try_lock(&scene.thing, &pointer), STATUS_SUCCESS);
+		unlock_thing(&scene.thing);
+		scene_finish();
 	}
 }
 
 TEST(window, of_cached_memory_needs_one_that_caches_see)
 {
 	for (int is_cached = 0; is_cached < 2; is_cached++) {
-		struct scene scene;
 		char *pointer;
 
-		scene_init(&scene, &(struct gpu_config){ .is_hidden = true,
-							 .window_pages = 300,
-							 .window_is_cached = is_cached });
+		scene_init(&(struct gpu_config){
+			.is_hidden = true, .window_pages = 300, .window_is_cached = is_cached });
 		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 		wishes.traits.is_cached = true;
-		scene_add_thing_as(&scene, &wishes);
+		scene_add_thing_as(&wishes);
 		thing_bring_in(&scene.thing);
-		EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer),
+		EXPECT_EQ(try_lock(&scene.thing, &pointer),
 			  is_cached ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
 		EXPECT_EQ(scene.gpu.open_pages, is_cached ? 256 : 0);
 		if (is_cached)
-			unlock_thing(&scene, &scene.thing);
-		scene_finish(&scene);
+			unlock_thing(&scene.thing);
+		scene_finish();
 	}
 }
 
@@ -278,13 +250,11 @@ TEST(window, of_cached_memory_needs_one_that_caches_see)
 
 TEST(window, closes_with_an_allocation_that_is_destroyed_while_locked)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	lock_thing(&scene, &scene.thing);
+	lock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 256);
-	scene_finish(&scene); /* which destroys it, and finds no page open */
+	scene_finish(); /* which destroys it, and finds no page open */
 }
 
 static struct thing *destroyed;
@@ -297,18 +267,17 @@ static void destroy_it(struct gpu *gpu)
 
 TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile)
 {
-	struct scene scene;
 	char *pointer;
 
-	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	destroyed = &scene.thing;
 	scene.gpu.in_window = destroy_it;
-	EXPECT_EQ(try_lock(&scene, &scene.thing, &pointer), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(try_lock(&scene.thing, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("API-HANDLE");
 	EXPECT_EQ(scene.gpu.windows_opened, 1);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 static struct thing *wanted_meanwhile;
@@ -323,25 +292,24 @@ static void want_it(struct gpu *gpu)
 /* It stays in the way: who was told to wait could only be lost then. */
 TEST(window, that_is_being_opened_promises_no_room)
 {
-	struct scene scene;
 	struct client other;
 	struct thing wanted;
 
-	scene_init_with(&scene, &windowed, 6 * MIB, SET_LOCAL);
+	scene_init_with(&windowed, 6 * MIB, SET_LOCAL);
 	client_init(&other, &scene.gpu.process);
 	thing_init(&wanted, &other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	wanted_meanwhile = &wanted;
 	scene.gpu.in_window = want_it;
-	lock_thing(&scene, &scene.thing);
+	lock_thing(&scene.thing);
 	EXPECT_EQ(wanted_status, STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-ROOM");
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	thing_bring_in(&wanted);
 	thing_finish(&wanted);
 	client_finish(&other);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 static void forget_windows(struct gpu *gpu)
@@ -350,40 +318,37 @@ static void forget_windows(struct gpu *gpu)
 	gpu->open_pages = 0;
 }
 
-static void reset(struct scene *scene)
+static void reset(void)
 {
-	scene->gpu.epoch++;
-	forget_windows(&scene->gpu);
-	vidmm_reset(scene->gpu.manager);
-	vidmm_windows_reopen(scene->gpu.manager);
+	scene.gpu.epoch++;
+	forget_windows(&scene.gpu);
+	vidmm_reset(scene.gpu.manager);
+	vidmm_windows_reopen(scene.gpu.manager);
 }
 
 TEST(window, is_opened_again_after_a_reset)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	char *bytes = lock_thing(&scene, &scene.thing);
-	reset(&scene);
+	char *bytes = lock_thing(&scene.thing);
+	reset();
 	EXPECT_EQ(scene.gpu.open_pages, 256);
 	memset(bytes, 'r', MIB);
 	EXPECT_EQ(*thing_byte(&scene.thing, 7), 'r');
-	reset(&scene);
+	reset();
 	EXPECT_EQ(scene.gpu.open_pages, 256);
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	gpu_run(&scene.gpu, 9);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
 {
-	struct scene scene;
 	struct pager_table table;
 	struct pager_table unseen;
 
-	scene_init(&scene, &(struct gpu_config){ .is_hidden = true, .window_pages = 2 });
+	scene_init(&(struct gpu_config){ .is_hidden = true, .window_pages = 2 });
 	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, 2 * PAGE, PAGE, &table),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(scene.gpu.open_pages, 2);
@@ -394,7 +359,7 @@ TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	EXPECT_RULE("MM-PAGING-TABLES");
 	gpu_check(&scene.gpu);
-	reset(&scene);
+	reset();
 	EXPECT_EQ(scene.gpu.open_pages, 2);
 	EXPECT_EQ(scene.gpu.windows_opened, 2);
 	vidmm_give_table(scene.gpu.manager, &table, 2 * PAGE);
@@ -406,23 +371,21 @@ TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
 	EXPECT_RULE("MM-PAGING-TABLES");
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	gpu_check(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST(window, is_not_closed_where_there_is_no_gpu_any_more)
 {
-	struct scene scene;
-
-	scene_init_with(&scene, &windowed, MIB, SET_LOCAL);
+	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	lock_thing(&scene, &scene.thing);
+	lock_thing(&scene.thing);
 	scene.gpu.epoch++;
 	vidmm_device_lose(&scene.client.device);
 	vidmm_give_up(scene.gpu.manager);
-	unlock_thing(&scene, &scene.thing);
+	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.windows_closed, 0);
 	forget_windows(&scene.gpu);
-	scene_finish(&scene);
+	scene_finish();
 }
 
 TEST_MAIN("vidmm/window")

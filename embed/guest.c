@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guest.c - see guest.h.
+ *
+ * A call passes two gates: the one of all guests, which a recount closes, and its guest's own, which
+ * the guest's end closes. So the end of one waits for its calls alone.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/client_call.h"
+#include "base/gate.h"
+#include "base/list.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refcount.h"
+#include "base/refusal.h"
+#include "embed/guest.h"
+
+struct guest {
+	struct refcount refs;        /* its creator, and threads that are in it */
+	struct gate gate;            /* LOCK_RANK_CLIENT */
+	struct dxg_process *process; /* NULL: it has ended; changed with the gate closed */
+	struct list link;            /* guests.all */
+	uint64_t handles_drawn;      /* when it has ended */
+	char name[PROCESS_NAME_BYTES + 16];
+
+	bool is_shown_here;       /* views of its calls are mapped in this process */
+	struct lock views_lock;   /* LOCK_RANK_CLIENT_ARENA */
+	struct shown_view *views; /* what is mapped in its arena; guarded by it */
+	uint32_t view_count;
+	uint32_t view_room;
+};
+
+struct shown_view {
+	uint64_t address;
+	uint64_t page_count;
+	uint64_t stamp;
+};
+
+static struct {
+	struct gate gate; /* LOCK_RANK_CLIENTS */
+	struct lock lock; /* LOCK_RANK_LEAF */
+	struct list all;  /* guest.link: those that live */
+} guests = {
+	.gate = GATE_INITIALIZER(LOCK_RANK_CLIENTS, "guests"),
+	.lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "guests"),
+	.all = { &guests.all, &guests.all },
+};
+
+static _Thread_local struct guest *current;
+static _Thread_local struct client_call current_call; /* of one with an arena */
+static void (*_Atomic watcher)(void *address, unsigned long long page_count, int descriptor,
+			       unsigned long long first_page);
+
+void guest_get(struct guest *guest)
+{
+	refcount_get(&guest->refs);
+}
+
+void guest_put(struct guest *guest)
+{
+	if (!guest || !refcount_put(&guest->refs))
+		return;
+	gate_finish(&guest->gate);
+	lock_finish(&guest->views_lock);
+	free(guest->views); /* not the kernel's */
+	mem_free(guest);
+}
+
+/* ---- what the library of a client in another process would do ---- */
+
+void guest_show_here(struct guest *guest)
+{
+	guest->is_shown_here = true;
+}
+
+void guest_watch_views(void (*watch)(void *address, unsigned long long page_count, int descriptor,
+				     unsigned long long first_page))
+{
+	atomic_store(&watcher, watch);
+}
+
+NTSTATUS guest_bring(uint64_t address, uint64_t size_bytes, int descriptor, uint64_t offset)
+{
+	return client_call_bring(&current_call, address, size_bytes, descriptor, offset);
+}
+
+static bool overlaps(const struct shown_view *shown, const struct client_view *view)
+{
+	return shown->address < view->address + view->page_count * MACHINE_PAGE_BYTES &&
+	       view->address < shown->address + shown->page_count * MACHINE_PAGE_BYTES;
+}
+
+/* False: it is mapped already. Otherwise it is the only one that is known there. */
+static bool view_note_locked(struct guest *guest, const struct client_view *view)
+{
+	uint32_t kept = 0;
+
+	lock_assert_held(&guest->views_lock);
+	for (uint32_t i = 0; i < guest->view_count; i++) {
+		if (guest->views[i].address == view->address &&
+		    guest->views[i].stamp == view->stamp)
+			return false;
+	}
+	for (uint32_t i = 0; i < guest->view_count; i++) {
+		if (!overlaps(&guest->views[i], view))
+			guest->views[kept++] = guest->views[i];
+	}
+	guest->view_count = kept;
+	if (kept == guest->view_room) {
+		uint32_t room = kept * 2 + 16;
+		struct shown_view *views = realloc(guest->views, room * sizeof(*views));
+
+		if (!views)
+			abort();
+		guest->views = views;
+		guest->view_room = room;
+	}
+	guest->views[guest->view_count++] =
+		(struct shown_view){ view->address, view->page_count, view->stamp };
+	return true;
+}
+
+static void run_map(uint64_t address, const struct client_view_run *run, bool is_writable)
+{
+	int descriptor = shown_file_descriptor(run->file);
+	void (*watch)(void *, unsigned long long, int, unsigned long long) = atomic_load(&watcher);
+	void *at = (void *)(uintptr_t)address;
+
+	if (mmap(at, run->page_count * MACHINE_PAGE_BYTES,
+		 is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED,
+		 descriptor, (off_t)(run->first_page * MACHINE_PAGE_BYTES)) == MAP_FAILED)
+		abort();
+	if (watch)
+		watch(at, run->page_count, descriptor, run->first_page);
+}
+
+static void view_map(const struct client_call *call, const struct client_view *view)
+{
+	uint64_t address = view->address;
+
+	for (uint32_t i = 0; i < view->run_count; i++) {
+		const struct client_view_run *run = &call->runs[view->first_run + i];
+
+		run_map(address, run, view->is_writable);
+		address += run->page_count * MACHINE_PAGE_BYTES;
+	}
+}
+
+static void views_apply(struct guest *guest, struct client_call *call)
+{
+	lock_acquire(&guest->views_lock);
+	for (uint32_t i = 0; i < call->view_count; i++) {
+		if (view_note_locked(guest, &call->views[i]))
+			view_map(call, &call->views[i]);
+	}
+	lock_release(&guest->views_lock);
+}
+
+NTSTATUS guest_create(struct dxg_kernel *kernel, const struct process_identity *identity,
+		      const struct process_arena *arena, struct guest **guest_out)
+{
+	struct guest *guest = mem_zalloc(sizeof(*guest));
+
+	if (!guest)
+		return refuse_no_memory("no memory for a client");
+	refcount_init(&guest->refs);
+	gate_init(&guest->gate, LOCK_RANK_CLIENT, "guest");
+	lock_init(&guest->views_lock, LOCK_RANK_CLIENT_ARENA, "views of a guest");
+	snprintf(guest->name, sizeof(guest->name), "%s[%u]", identity->name, identity->pid);
+	gate_enter(&guests.gate);
+	NTSTATUS status = process_create(kernel, identity, arena, &guest->process);
+	if (NT_SUCCESS(status)) {
+		lock_acquire(&guests.lock);
+		list_push_back(&guests.all, &guest->link);
+		lock_release(&guests.lock);
+	}
+	gate_leave(&guests.gate);
+	if (NT_SUCCESS(status))
+		*guest_out = guest;
+	else
+		guest_put(guest);
+	return status;
+}
+
+uint64_t guest_handles_drawn(const struct guest *guest)
+{
+	return guest->handles_drawn;
+}
+
+void guest_continue(struct guest *guest, uint64_t handles_drawn)
+{
+	handle_table_continue(&guest->process->handles, handles_drawn);
+}
+
+struct guest *guest_enter(struct guest *guest)
+{
+	struct guest *before = current;
+
+	if (guest)
+		refcount_get(&guest->refs);
+	current = guest;
+	guest_put(before);
+	return before;
+}
+
+struct guest *guest_current(void)
+{
+	return current;
+}
+
+const char *guest_name(const struct guest *guest)
+{
+	return guest->name;
+}
+
+struct dxg_process *guest_go_in(struct guest *guest)
+{
+	gate_enter(&guests.gate);
+	gate_enter(&guest->gate);
+	if (guest->is_shown_here)
+		client_call_begin(&current_call);
+	return guest->process;
+}
+
+void guest_come_out(struct guest *guest)
+{
+	if (guest->is_shown_here)
+		client_call_end();
+	gate_leave(&guest->gate);
+	gate_leave(&guests.gate);
+	if (guest->is_shown_here) {
+		views_apply(guest, &current_call);
+		client_call_finish(&current_call);
+	}
+}
+
+struct machine_bank_usage guest_bank_usage(struct guest *guest)
+{
+	struct machine_bank_usage usage = { 0 };
+
+	gate_enter(&guests.gate);
+	gate_enter(&guest->gate);
+	if (guest->process)
+		usage = machine_bank_usage(guest->process->bank);
+	gate_leave(&guest->gate);
+	gate_leave(&guests.gate);
+	return usage;
+}
+
+/* False: another thread ends it. */
+static bool guest_unlist(struct guest *guest)
+{
+	lock_acquire(&guests.lock);
+	bool is_listed = list_is_linked(&guest->link);
+	list_remove(&guest->link);
+	lock_release(&guests.lock);
+	return is_listed;
+}
+
+/* Like a call it stands at the gate of all: whoever recounts finds it begun or over. */
+static void process_end(struct guest *guest)
+{
+	gate_enter(&guests.gate);
+	gate_shut(&guest->gate);
+	process_cancel_waits(guest->process);
+	gate_drain(&guest->gate);
+	guest->handles_drawn = handle_table_drawn(&guest->process->handles);
+	process_destroy(guest->process);
+	guest->process = NULL;
+	gate_open(&guest->gate);
+	gate_leave(&guests.gate);
+}
+
+void guest_close(struct guest *guest)
+{
+	if (guest_unlist(guest))
+		process_end(guest);
+}
+
+void guest_end(struct guest *guest)
+{
+	guest_close(guest);
+	guest_put(guest);
+}
+
+static struct guest *first_left(void)
+{
+	lock_acquire(&guests.lock);
+	struct guest *guest = list_is_empty(&guests.all)
+				      ? NULL
+				      : container_of(guests.all.next, struct guest, link);
+	if (guest)
+		refcount_get(&guest->refs);
+	lock_release(&guests.lock);
+	return guest;
+}
+
+void guests_end(void)
+{
+	struct guest *guest;
+
+	while ((guest = first_left()) != NULL) {
+		guest_close(guest);
+		guest_put(guest);
+	}
+}
+
+void guests_close(void)
+{
+	gate_close(&guests.gate);
+}
+
+bool guests_close_until(uint64_t deadline_ns)
+{
+	return gate_close_until(&guests.gate, deadline_ns);
+}
+
+void guests_open(void)
+{
+	gate_open(&guests.gate);
+}

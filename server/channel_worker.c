@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel_worker.c - the calls of one thread of a client.
+ *
+ *	request   copied out of the channel once ──▶ opened: pointers lead into the copy (wire/travel.h)
+ *	          ──▶ dispatch_call(), as for a client in this process ──▶ reply
+ *
+ * Nothing behind the copy is memory that the client can write. The reply is written to the channel and
+ * never read there. A request that cannot be one ends the session; what the call itself refuses goes
+ * back with its reason.
+ */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/client_call.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "dispatch/dispatch.h"
+#include "server/server.h"
+#include "wire/request.h"
+#include "wire/travel.h"
+
+enum { CALL_DESCRIPTORS_MOST = 64, CALL_EVENTS_MOST = 8 };
+
+#define WAKE_AGAIN_NS (10 * NS_PER_MS)
+
+struct channel_worker {
+	struct session *session;
+	struct list link; /* session.workers */
+	struct thread *thread;
+	_Atomic bool is_finished;
+	struct notice finished;
+	struct channel channel;
+	struct guest *guest; /* whose calls they are, with a reference; NULL: none yet */
+	unsigned char *block; /* CHANNEL_ROOM_BYTES of our own */
+
+	/* What was put, for the next call. */
+	unsigned char *put;
+	uint64_t put_bytes;
+	uint64_t put_room_bytes;
+
+	/* The rest of a reply that did not fit. */
+	unsigned char *rest;
+	uint64_t rest_bytes;
+	uint64_t rest_at;
+
+	/* Of the call under way. */
+	struct travel_hooks hooks;
+	struct client_call call;
+	int descriptors[CALL_DESCRIPTORS_MOST];
+	uint32_t descriptor_count;
+	uint32_t events[CALL_EVENTS_MOST];
+	uint32_t event_count;
+	struct dxgk_refusal refusal; /* of the last one that was refused */
+	bool lacks_memory; /* for what came along */
+	const char *lie; /* it is no request: why; the session ends */
+};
+
+/* ---- what travels beside the bytes ---- */
+
+static struct channel_worker *worker_of(struct travel_hooks *hooks)
+{
+	return container_of(hooks, struct channel_worker, hooks);
+}
+
+/* Closed when the call is over. False: it did not come, or there are too many. */
+static bool take_descriptor(struct channel_worker *worker, uint64_t token, struct arrived *arrived)
+{
+	if (token == 0 || token > UINT32_MAX ||
+	    !session_take_descriptor(worker->session, (uint32_t)token, arrived))
+		return false;
+	if (worker->descriptor_count == CALL_DESCRIPTORS_MOST) {
+		close(arrived->descriptor);
+		return false;
+	}
+	worker->descriptors[worker->descriptor_count++] = arrived->descriptor;
+	return true;
+}
+
+static uintptr_t event_arrive(struct channel_worker *worker, uint64_t token, uintptr_t value)
+{
+	uint32_t event = 0;
+
+	if (token != 0 && worker->event_count < CALL_EVENTS_MOST)
+		event = session_event_came(worker->session, (uint32_t)token);
+	if (event == 0)
+		return value | CLIENT_PORT_NO_EVENT;
+	worker->events[worker->event_count++] = event;
+	return event;
+}
+
+static uintptr_t hook_arrive(struct travel_hooks *hooks, enum travel_thing thing, uint64_t token,
+			     uintptr_t value, uint64_t size_bytes)
+{
+	struct channel_worker *worker = worker_of(hooks);
+	struct arrived arrived;
+
+	if (thing == TRAVEL_EVENT)
+		return event_arrive(worker, token, value);
+	bool has_come = take_descriptor(worker, token, &arrived);
+	if (thing == TRAVEL_MEMORY) {
+		/* Without it the call finds nothing at the address, and refuses. */
+		if (has_come &&
+		    !NT_SUCCESS(client_call_bring(&worker->call, value,
+						  size_bytes ? size_bytes : arrived.size_bytes,
+						  arrived.descriptor, arrived.offset)))
+			worker->lacks_memory = true;
+		return value;
+	}
+	/* No number that could be a descriptor of this process. */
+	return has_come ? (uintptr_t)arrived.descriptor : value | CLIENT_PORT_NO_EVENT;
+}
+
+static uint64_t hook_send_back(struct travel_hooks *hooks, int descriptor)
+{
+	return session_send_descriptor(worker_of(hooks)->session, descriptor);
+}
+
+/* ---- the reply ---- */
+
+struct reply {
+	struct wire_reply head;
+	struct dxgk_refusal *refusal; /* where head.has_refusal */
+	const struct client_call *call; /* NULL: no views */
+	struct travel_image *image;     /* NULL: no call */
+	uint64_t image_bytes;
+};
+
+static unsigned char *append(unsigned char *at, const void *bytes, size_t size_bytes)
+{
+	memcpy(at, bytes, size_bytes);
+	return at + size_bytes;
+}
+
+static void reply_compose(struct channel_worker *worker, const struct reply *reply,
+			  unsigned char *at)
+{
+	if (reply->head.has_refusal)
+		at = append(at, reply->refusal, sizeof(*reply->refusal));
+	for (uint32_t i = 0; i < reply->head.view_count; i++) {
+		const struct client_view *view = &reply->call->views[i];
+
+		at = append(at,
+			    &(struct wire_view){ view->address, view->page_count, view->stamp,
+						 view->run_count, view->is_writable },
+			    sizeof(struct wire_view));
+	}
+	for (uint32_t i = 0; i < reply->head.run_count; i++) {
+		const struct client_view_run *run = &reply->call->runs[i];
+
+		at = append(at, &(struct wire_run){ run->first_page, run->page_count, run->file, 0 },
+			    sizeof(struct wire_run));
+	}
+	if (reply->image)
+		travel_reply_write(reply->image, reply->head.status, at, &worker->hooks);
+}
+
+/* Files first: a client that has the reply waits for those that it does not know. */
+static bool send_files(struct channel_worker *worker, const struct reply *reply)
+{
+	for (uint32_t i = 0; i < reply->head.run_count; i++) {
+		if (!session_send_file(worker->session, reply->call->runs[i].file))
+			return false;
+	}
+	return true;
+}
+
+/* Where nothing fits and there is no memory either: the call is over, and its results are lost. */
+static void reply_poorly(struct channel_worker *worker)
+{
+	const struct wire_reply head = { .status = STATUS_NO_MEMORY };
+
+	memcpy(worker->channel.memory->reply.room, &head, sizeof(head));
+}
+
+static void reply_send(struct channel_worker *worker, struct reply *reply)
+{
+	unsigned char *room = worker->channel.memory->reply.room;
+	uint64_t size_bytes;
+	bool is_short;
+
+	if (!NT_SUCCESS(reply->head.status)) {
+		reply->refusal = &worker->refusal;
+		reply->refusal->size_bytes = sizeof(*reply->refusal);
+		reply->head.has_refusal = refusal_last(reply->refusal);
+	}
+	if (reply->call && NT_SUCCESS(reply->head.status)) {
+		reply->head.view_count = reply->call->view_count;
+		reply->head.run_count = reply->call->view_count ? reply->call->run_count : 0;
+		reply->head.word = reply->call->word;
+	}
+	size_bytes = (reply->head.has_refusal ? sizeof(*reply->refusal) : 0) +
+		     reply->head.view_count * sizeof(struct wire_view) +
+		     reply->head.run_count * sizeof(struct wire_run) + reply->image_bytes;
+	reply->head.size_bytes = (uint32_t)size_bytes;
+	reply->head.event_count = atomic_load(&worker->session->events_said);
+	is_short = size_bytes <= WIRE_REPLY_ROOM_BYTES;
+	if (!is_short && size_bytes <= UINT32_MAX)
+		worker->rest = mem_alloc(size_bytes);
+	if (!send_files(worker, reply) || (!is_short && !worker->rest)) {
+		reply_poorly(worker);
+		return;
+	}
+	reply_compose(worker, reply, is_short ? room + sizeof(reply->head) : worker->rest);
+	memcpy(room, &reply->head, sizeof(reply->head));
+	if (is_short)
+		return;
+	memcpy(room + sizeof(reply->head), worker->rest, WIRE_REPLY_ROOM_BYTES);
+	worker->rest_bytes = reply->head.size_bytes;
+	worker->rest_at = WIRE_REPLY_ROOM_BYTES;
+}
+
+static void reply_status(struct channel_worker *worker, NTSTATUS status)
+{
+	struct reply reply = { .head.status = status };
+
+	reply_send(worker, &reply);
+}
+
+static void rest_forget(struct channel_worker *worker)
+{
+	mem_free(worker->rest);
+	worker->rest = NULL;
+	worker->rest_bytes = 0;
+	worker->rest_at = 0;
+}
+
+static void serve_more(struct channel_worker *worker)
+{
+	uint64_t left = worker->rest_bytes - worker->rest_at;
+	uint64_t part = left < CHANNEL_ROOM_BYTES ? left : CHANNEL_ROOM_BYTES;
+
+	if (part == 0) {
+		worker->lie = "it wants more of a reply than there was";
+		return;
+	}
+	memcpy(worker->channel.memory->reply.room, worker->rest + worker->rest_at, part);
+	worker->rest_at += part;
+	if (worker->rest_at == worker->rest_bytes)
+		rest_forget(worker);
+}
+
+/* ---- whose it is ---- */
+
+/* True with the gate passed and *process_out, which is NULL when the process has just ended. */
+static NTSTATUS enter(struct channel_worker *worker, struct dxg_process **process_out)
+{
+	struct session *session = worker->session;
+
+	if (!worker->guest || worker->guest != atomic_load(&session->guest)) {
+		guest_put(worker->guest);
+		worker->guest = NULL;
+		NTSTATUS status = session_guest(session, &worker->guest);
+		if (!NT_SUCCESS(status))
+			return status;
+	}
+	(void)log_speak_for(guest_name(worker->guest));
+	*process_out = guest_go_in(worker->guest);
+	if (*process_out)
+		return STATUS_SUCCESS;
+	guest_come_out(worker->guest);
+	return refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
+		      "the process that calls has ended");
+}
+
+static void leave(struct channel_worker *worker)
+{
+	guest_come_out(worker->guest);
+	(void)log_speak_for(NULL);
+}
+
+/* The whole of a service: refusals are named after it. */
+static NTSTATUS serve_named(struct channel_worker *worker, const char *name,
+			    NTSTATUS (*serve)(struct dxg_kernel *kernel, struct dxg_process *process,
+					      const struct wire_listen *listen),
+			    const struct wire_listen *listen)
+{
+	struct refusal_scope scope;
+	struct dxg_process *process;
+
+	refusal_begin(&scope, name);
+	NTSTATUS status = enter(worker, &process);
+	if (NT_SUCCESS(status)) {
+		status = serve(&worker->session->server->kernel, process, listen);
+		leave(worker);
+	}
+	refusal_end_call(&scope, status);
+	return status;
+}
+
+/* ---- calls ---- */
+
+static NTSTATUS call_kernel(struct channel_worker *worker, uint32_t id, void *arguments)
+{
+	struct dxg_process *process;
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, call_describe(id)->name);
+	NTSTATUS status = enter(worker, &process);
+	refusal_end_call(&scope, status);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = dispatch_call(&worker->session->server->kernel, process, id, arguments);
+	leave(worker);
+	return status;
+}
+
+/* What the call did not take is not needed any more. */
+static void forget_things(struct channel_worker *worker)
+{
+	while (worker->descriptor_count > 0)
+		close(worker->descriptors[--worker->descriptor_count]);
+	while (worker->event_count > 0)
+		session_event_leave(worker->session, worker->events[--worker->event_count]);
+}
+
+static NTSTATUS refuse_opening(uint32_t id)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, call_describe(id)->name);
+	NTSTATUS status = refuse_no_memory("no memory for the results of the call");
+	refusal_end_call(&scope, status);
+	return status;
+}
+
+static void serve_call(struct channel_worker *worker, uint32_t id, void *block, uint64_t size_bytes)
+{
+	struct travel_image image;
+	struct reply reply = { .call = &worker->call };
+	const char *why;
+
+	channel_way_prepare(&worker->channel.memory->reply);
+	worker->call = (struct client_call){ 0 };
+	worker->lacks_memory = false;
+	if (!travel_request_open(&image, id, block, size_bytes, &worker->hooks, &why)) {
+		worker->lie = why;
+		if (!why)
+			reply_status(worker, refuse_opening(id));
+	} else if (worker->lacks_memory) {
+		reply_status(worker, refuse_opening(id));
+		travel_image_close(&image);
+	} else {
+		client_call_begin(&worker->call);
+		reply.head.status = call_kernel(worker, id, image.arguments);
+		client_call_end();
+		reply.image = &image;
+		reply.image_bytes = travel_reply_bytes(&image, reply.head.status);
+		reply_send(worker, &reply);
+		travel_image_close(&image);
+	}
+	client_call_finish(&worker->call);
+	forget_things(worker);
+	session_forget_files(worker->session);
+}
+
+/* ---- parts ---- */
+
+static void put_forget(struct channel_worker *worker)
+{
+	mem_free(worker->put);
+	worker->put = NULL;
+	worker->put_bytes = 0;
+	worker->put_room_bytes = 0;
+}
+
+static bool put_make_room(struct channel_worker *worker, uint64_t size_bytes)
+{
+	uint64_t wanted = worker->put_bytes + size_bytes;
+	uint64_t room = worker->put_room_bytes ? worker->put_room_bytes : CHANNEL_ROOM_BYTES;
+	unsigned char *more;
+
+	while (room < wanted)
+		room *= 2;
+	if (room == worker->put_room_bytes)
+		return true;
+	more = mem_alloc(room);
+	if (!more)
+		return false;
+	if (worker->put)
+		memcpy(more, worker->put, worker->put_bytes);
+	mem_free(worker->put);
+	worker->put = more;
+	worker->put_room_bytes = room;
+	return true;
+}
+
+static void serve_put(struct channel_worker *worker, const unsigned char *part, uint64_t size_bytes)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (worker->put_bytes + size_bytes > TRAVEL_MAX_BYTES) {
+		worker->lie = "its request is longer than any can be";
+		return;
+	}
+	if (put_make_room(worker, size_bytes)) {
+		memcpy(worker->put + worker->put_bytes, part, size_bytes);
+		worker->put_bytes += size_bytes;
+	} else {
+		put_forget(worker);
+		status = STATUS_NO_MEMORY;
+	}
+	reply_status(worker, status);
+}
+
+/* ---- a request ---- */
+
+static void serve_listen(struct channel_worker *worker, uint32_t service, const void *bytes,
+			 uint64_t size_bytes)
+{
+	struct wire_listen listen;
+
+	if (size_bytes != sizeof(listen)) {
+		worker->lie = "it listens to something that is not said";
+		return;
+	}
+	memcpy(&listen, bytes, sizeof(listen));
+	reply_status(worker, service == WIRE_LISTEN
+				     ? serve_named(worker, "RegisterEventNotification",
+						   session_watch, &listen)
+				     : serve_named(worker, "UnregisterEventNotification",
+						   session_unwatch, &listen));
+}
+
+static void serve(struct channel_worker *worker, const struct wire_request *request,
+		  unsigned char *block, uint64_t size_bytes)
+{
+	if (request->call < CALL_COUNT) {
+		serve_call(worker, request->call, block, size_bytes);
+		return;
+	}
+	switch (request->call) {
+	case WIRE_NOTHING:
+		reply_status(worker, STATUS_SUCCESS);
+		break;
+	case WIRE_PUT:
+		serve_put(worker, block, size_bytes);
+		break;
+	case WIRE_MORE:
+		serve_more(worker);
+		break;
+	case WIRE_CLOSE_PROCESS:
+		guest_put(worker->guest);
+		worker->guest = NULL;
+		session_close_process(worker->session);
+		reply_status(worker, STATUS_SUCCESS);
+		break;
+	case WIRE_LISTEN:
+	case WIRE_UNLISTEN:
+		serve_listen(worker, request->call, block, size_bytes);
+		break;
+	default:
+		worker->lie = "it made a call that there is not";
+	}
+}
+
+/* Of the room, once: what the client writes there later is too late. */
+static void serve_request(struct channel_worker *worker)
+{
+	const unsigned char *room = worker->channel.memory->request.room;
+	struct wire_request request;
+	bool was_put;
+
+	memcpy(&request, room, sizeof(request));
+	was_put = (request.flags & WIRE_WAS_PUT) != 0;
+	if (request.size_bytes > WIRE_REQUEST_ROOM_BYTES && !was_put) {
+		worker->lie = "its request is longer than the channel";
+		return;
+	}
+	if (was_put && (!worker->put || request.size_bytes != worker->put_bytes ||
+			request.call >= CALL_COUNT)) {
+		worker->lie = "its request is not what was put before";
+		return;
+	}
+	if (request.call != WIRE_MORE)
+		rest_forget(worker);
+	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
+	if (was_put) {
+		serve(worker, &request, worker->put, worker->put_bytes);
+		put_forget(worker);
+		return;
+	}
+	memcpy(worker->block, room + sizeof(request), request.size_bytes);
+	serve(worker, &request, worker->block, request.size_bytes);
+}
+
+static void run(void *context)
+{
+	struct channel_worker *worker = context;
+	struct session *session = worker->session;
+
+	client_port_current = &session->port;
+	while (!worker->lie && channel_await_request(&worker->channel, &session->is_over)) {
+		serve_request(worker);
+		/* Who is sent away learns that, and not what became of calls because of it. */
+		if (!atomic_load(&session->is_over))
+			channel_answer(&worker->channel);
+	}
+	if (worker->lie)
+		log_warn("client %s[%u] is sent away: %s", session->identity.name,
+			 session->identity.pid, worker->lie);
+	/* The loop finds it hung up, and ends it. */
+	if (worker->lie)
+		shutdown(session->socket, SHUT_RDWR);
+	atomic_store(&worker->is_finished, true);
+	notice_give(&worker->finished);
+}
+
+/* ---- beginning and end ---- */
+
+static void worker_free(struct channel_worker *worker)
+{
+	channel_close(&worker->channel);
+	guest_put(worker->guest);
+	put_forget(worker);
+	rest_forget(worker);
+	mem_free(worker->block);
+	mem_free(worker);
+}
+
+static struct channel_worker *worker_make(struct session *session, int file)
+{
+	struct channel_worker *worker = mem_zalloc(sizeof(*worker));
+
+	if (!worker)
+		return NULL;
+	worker->session = session;
+	worker->hooks.arrive = hook_arrive;
+	worker->hooks.send_back = hook_send_back;
+	list_init(&worker->link);
+	worker->block = mem_alloc(CHANNEL_ROOM_BYTES);
+	if (worker->block && channel_open(&worker->channel, file))
+		return worker;
+	worker_free(worker);
+	return NULL;
+}
+
+static NTSTATUS worker_start(struct session *session, struct channel_worker *worker)
+{
+	NTSTATUS status = quota_take(session->ledger, QUOTA_THREADS, 1);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	lock_acquire(&session->lock);
+	list_push_back(&session->workers, &worker->link);
+	lock_release(&session->lock);
+	if (NT_SUCCESS(thread_create("channel", run, worker, &worker->thread)))
+		return STATUS_SUCCESS;
+	lock_acquire(&session->lock);
+	list_remove(&worker->link);
+	lock_release(&session->lock);
+	quota_give(session->ledger, QUOTA_THREADS, 1);
+	return refuse_no_memory("no memory for a thread that serves the calls of a client's");
+}
+
+static NTSTATUS worker_begin(struct session *session, int file)
+{
+	struct channel_worker *worker = file >= 0 ? worker_make(session, file) : NULL;
+
+	if (!worker)
+		return refuse_no_memory("no memory for a channel");
+	NTSTATUS status = worker_start(session, worker);
+	if (!NT_SUCCESS(status))
+		worker_free(worker);
+	return status;
+}
+
+bool channel_worker_begin(struct session *session, uint32_t number)
+{
+	struct wire_message message = { .kind = WIRE_CHANNEL, .number = number };
+	int file = channel_file_create(CHANNEL_BYTES);
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, "dxgkd");
+	NTSTATUS status = worker_begin(session, file);
+	refusal_end_call(&scope, status);
+	if (!NT_SUCCESS(status))
+		session_tell_refusal(&message, status);
+	bool is_sent = wire_send(session->socket, &message, NT_SUCCESS(status) ? file : -1,
+				 false) == WIRE_DONE;
+	if (file >= 0)
+		close(file);
+	return is_sent;
+}
+
+/* On the loop's thread, which is the only one that makes any. */
+void channel_workers_wake(struct session *session)
+{
+	lock_acquire(&session->lock);
+	list_each (struct channel_worker, worker, &session->workers, link)
+		channel_wake_server(&worker->channel);
+	lock_release(&session->lock);
+}
+
+/* A client that writes its channel all the time may undo a wake. */
+static void await_finish(struct channel_worker *worker)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&worker->finished);
+
+		if (atomic_load(&worker->is_finished))
+			return;
+		channel_wake_server(&worker->channel);
+		(void)notice_wait(&worker->finished, seen, clock_deadline(WAKE_AGAIN_NS));
+	}
+}
+
+void channel_workers_join(struct session *session)
+{
+	list_drain (struct channel_worker, worker, &session->workers, link) {
+		await_finish(worker);
+		thread_join(worker->thread);
+		quota_give(session->ledger, QUOTA_THREADS, 1);
+		worker_free(worker);
+	}
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c - the kernel as a server: start, the loop that watches sockets, end.
+ *
+ *	kernel started ──▶ listening ──▶ READY ──loop──▶ SIGTERM, SIGINT, idle ──▶ clients told and
+ *	ended, kernel stopped
+ *
+ * The adapters start before anybody is let in, and stop after everything that anybody made is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/attributes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+#include "embed/config.h"
+#include "server/server.h"
+#include "trace/trace.h"
+
+enum {
+	EXIT_NOT_STARTED = 1,
+	EVENTS_AT_ONCE = 64,
+	SPARE_DESCRIPTORS = 64, /* for the kernel itself: drivers, shared objects, files */
+};
+
+static struct server server;
+
+/* ---- connections ---- */
+
+static void accept_clients(void)
+{
+	struct rlimit limit;
+	int socket;
+
+	while ((socket = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		bool is_room = getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+			       (rlim_t)socket + SPARE_DESCRIPTORS < limit.rlim_cur;
+
+		if (is_room) {
+			session_begin(&server, socket);
+			continue;
+		}
+		log_warn("a client is turned away: the server has few descriptors left");
+		close(socket);
+	}
+}
+
+/* Every client has some; the host's usual limit is for programs that have few. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* None of ours is one of the three that have a meaning, 0 least of all: that is no handle. */
+static void fill_standard_descriptors(void)
+{
+	int file;
+
+	do {
+		file = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (file >= 0 && file <= STDERR_FILENO);
+	if (file >= 0)
+		close(file);
+}
+
+/* ---- the loop ---- */
+
+/* Milliseconds until it has been idle long enough; -1: it never is. */
+static int idle_timeout_ms(const struct dxgk_serve_options *options, uint64_t *idle_since_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t end_ns;
+
+	if (options->idle_exit_ns < 0 || server.session_count > 0 ||
+	    atomic_load(&server.ending) > 0) {
+		*idle_since_ns = now_ns;
+		/* The end of a session does not wake the loop. */
+		return options->idle_exit_ns >= 0 && server.session_count == 0 ? 100 : -1;
+	}
+	end_ns = *idle_since_ns + (uint64_t)options->idle_exit_ns;
+	if (end_ns <= now_ns)
+		return 0;
+	uint64_t left_ms = (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+static struct session *find_hung_up(void)
+{
+	list_each (struct session, session, &server.sessions, link) {
+		struct pollfd end = { .fd = session->socket, .events = POLLRDHUP };
+
+		if (poll(&end, 1, 0) == 1)
+			return session;
+	}
+	return NULL;
+}
+
+/* What the loop would find in its next rounds it finds now. */
+static void settle(void)
+{
+	uint32_t wished = atomic_load(&server.settle_wished);
+	struct session *session;
+	uint64_t count;
+
+	(void)!read(server.settle_file, &count, sizeof(count));
+	while ((session = find_hung_up()) != NULL)
+		session_take(session, EPOLLHUP);
+	atomic_store(&server.settle_done, wished);
+	notice_give(&server.ended);
+}
+
+void serve_settle(void)
+{
+	const uint64_t one = 1;
+	uint32_t wish = atomic_fetch_add(&server.settle_wished, 1) + 1;
+
+	(void)!write(server.settle_file, &one, sizeof(one));
+	for (;;) {
+		uint32_t seen = notice_read(&server.ended);
+
+		if ((int32_t)(atomic_load(&server.settle_done) - wish) >= 0 &&
+		    atomic_load(&server.ending) == 0)
+			return;
+		notice_wait(&server.ended, seen, CLOCK_FOREVER);
+	}
+}
+
+/* False: it is to end. */
+static bool take_event(const struct epoll_event *event, int signals)
+{
+	if (event->data.u64 == 0) {
+		struct signalfd_siginfo signal;
+
+		return read(signals, &signal, sizeof(signal)) != (ssize_t)sizeof(signal);
+	}
+	if (event->data.ptr == &server) {
+		accept_clients();
+		return true;
+	}
+	if (event->data.ptr == &server.settle_file) {
+		settle();
+		return true;
+	}
+	struct session *session = (struct session *)(uintptr_t)(event->data.u64 & ~UINT64_C(1));
+	if (event->data.u64 & 1)
+		session_process_ended(session);
+	else
+		session_take(session, event->events);
+	return true;
+}
+
+/* Has an earlier one of this round ended its session? Its struct may be gone. */
+static bool is_gone(const struct epoll_event *event)
+{
+	const void *named = (const void *)(uintptr_t)(event->data.u64 & ~UINT64_C(1));
+
+	if (event->data.u64 == 0 || event->data.ptr == &server ||
+	    event->data.ptr == &server.settle_file)
+		return false;
+	list_each (const struct session, session, &server.sessions, link) {
+		if (session == named)
+			return false;
+	}
+	return true;
+}
+
+static void loop(const struct dxgk_serve_options *options, int signals)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	uint64_t idle_since_ns = clock_now_ns();
+	bool goes_on = true;
+
+	while (goes_on) {
+		int timeout_ms = idle_timeout_ms(options, &idle_since_ns);
+		int count = epoll_wait(server.poll_file, events, EVENTS_AT_ONCE, timeout_ms);
+
+		if (count == 0 && timeout_ms == 0)
+			return; /* idle for long enough */
+		for (int i = 0; i < count && goes_on; i++)
+			goes_on = is_gone(&events[i]) || take_event(&events[i], signals);
+	}
+}
+
+/* ---- start and end ---- */
+
+static bool watch(int file, void *name)
+{
+	struct epoll_event wish = { .events = EPOLLIN, .data.ptr = name };
+
+	return epoll_ctl(server.poll_file, EPOLL_CTL_ADD, file, &wish) == 0;
+}
+
+/* Before there is any thread: all of them inherit it. -1 with errno. */
+static int take_signals(void)
+{
+	sigset_t signals;
+
+	/* What is written for a client that has gone is an error like another. */
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	/* A sync file that its client has closed is a pipe that nobody reads. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
+		return -1;
+	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void end_sessions(void)
+{
+	while (!list_is_empty(&server.sessions))
+		session_dismiss(container_of(server.sessions.next, struct session, link),
+				"the server ends");
+	for (;;) {
+		uint32_t seen = notice_read(&server.ended);
+
+		if (atomic_load(&server.ending) == 0)
+			return;
+		notice_wait(&server.ended, seen, CLOCK_FOREVER);
+	}
+}
+
+static void serve_until_end(const struct dxgk_serve_options *options, int signals)
+{
+	log_topic(LOG_START, "dxgkd listens%s%s", options->socket_path ? " at " : "",
+		  options->socket_path ? options->socket_path : "");
+	system_notify("READY=1");
+	loop(options, signals);
+	system_notify("STOPPING=1");
+	listener_close(server.listener);
+	end_sessions();
+}
+
+static bool start_kernel(const char *profile)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, "dxgkd");
+	NTSTATUS status =
+		config_start(&server.kernel, profile ? profile : getenv("DXGK_PROFILE"), true);
+	refusal_end_call(&scope, status);
+	return NT_SUCCESS(status);
+}
+
+EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
+{
+	int status = EXIT_NOT_STARTED;
+
+	if (options->version != DXGK_SERVE_VERSION) {
+		log_error("dxgkd and libdxgk.so.0 are not of the same build");
+		return status;
+	}
+	if (thread_is_simulated()) {
+		log_error("dxgkd: a simulated run (DXGK_SEED) has no sockets");
+		return status;
+	}
+	list_init(&server.sessions);
+	lock_init(&server.lock, LOCK_RANK_SESSION, "sessions");
+	fill_standard_descriptors();
+	raise_descriptor_limit();
+	int signals = take_signals();
+	server.poll_file = epoll_create1(EPOLL_CLOEXEC);
+	server.settle_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (signals < 0 || server.poll_file < 0 || server.settle_file < 0) {
+		log_error("dxgkd: %s", strerror(errno));
+		return status;
+	}
+	server.listener = listener_open(options, &server);
+	if (server.listener < 0)
+		return status;
+	if (start_kernel(options->profile)) {
+		if (watch(signals, NULL) && watch(server.listener, &server) &&
+		    watch(server.settle_file, &server.settle_file) &&
+		    NT_SUCCESS(bank_watch_start(&server))) {
+			serve_until_end(options, signals);
+			status = EXIT_SUCCESS;
+		}
+		bank_watch_stop();
+		kernel_end(&server.kernel);
+		trace_finish();
+	}
+	listener_close(-1);
+	return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_call.h - one call of a client that is in another process: what goes along with it.
+ *
+ *	in    memory of the client that the call is about: the file that it is in
+ *	out   views: what the client has to show at which of its addresses
+ *
+ * The kernel maps nothing there. A call that hands out an address notes the view that it lies in, each
+ * time: another thread of the client may have been told of it before and not have mapped it yet. Who
+ * serves the client sends the views with the answer, and the client maps those whose stamp it does
+ * not have, before it uses the answer.
+ *
+ * A call is one thread's; nothing here has a lock. Without one (the client is in this process) all of
+ * it costs a look at a pointer.
+ */
+#ifndef BASE_CLIENT_CALL_H
+#define BASE_CLIENT_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/shown_file.h"
+#include "base/status.h"
+
+/* One stretch of addresses of a client, and what it must show there before an address in it is any good. */
+struct client_view {
+	uint64_t address;
+	uint64_t page_count;
+	uint64_t stamp; /* of no other view, and another one whenever what is shown changes */
+	bool is_writable;
+	uint32_t first_run; /* client_call.runs */
+	uint32_t run_count;
+};
+
+/* Pages of a shown file. */
+struct client_view_run {
+	uint32_t file;
+	uint64_t first_page;
+	uint64_t page_count;
+};
+
+struct client_brought {
+	uint64_t address;
+	uint64_t size_bytes;
+	int descriptor;
+	uint64_t offset;
+};
+
+struct client_call {
+	struct client_view *views;
+	struct client_view_run *runs; /* those behind the last view's belong to none yet */
+	uint32_t view_count;
+	uint32_t run_count;
+	uint64_t
+		word; /* in a view: what the client asks for most about what the call made; 0: none */
+
+	/* Its own. */
+	struct client_brought *brought;
+	struct shown_file **files; /* of the runs; held until the end */
+	uint32_t brought_count;
+	uint32_t file_count;
+};
+
+/* This thread's calls note there what they show. `call` is zeroed; one call has one. */
+void client_call_begin(struct client_call *call);
+void client_call_end(void);
+/* Forgets what was noted, and lets go of files. Accepts a zeroed one. */
+void client_call_finish(struct client_call *call);
+
+/*
+ * Memory of the client that goes along with the call (ExistingSysMem): its address there, and the file
+ * it is in. The descriptor stays the caller's, and is good until the call has ended.
+ */
+MUST_CHECK NTSTATUS client_call_bring(struct client_call *call, uint64_t address,
+				      uint64_t size_bytes, int descriptor, uint64_t offset);
+
+/* ---- for the kernel ---- */
+
+/* The call that is under way, or NULL. */
+struct client_call *client_call_current(void);
+
+/* What was brought that has all of it, or NULL. */
+const struct client_brought *client_call_brought(uint64_t address, uint64_t size_bytes);
+
+/*
+ * Pages of the view that is noted next, in order. STATUS_NO_MEMORY, not refused: those of that view are
+ * forgotten.
+ */
+MUST_CHECK NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page,
+					uint64_t page_count);
+
+/* The view itself, with the runs that were added since the last one; they are as long as it is. */
+MUST_CHECK NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, bool is_writable);
+
+/* A stamp that no view has. */
+uint64_t client_call_stamp(void);
+
+#endif

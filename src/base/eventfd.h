@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * eventfd.h - which eventfd a descriptor is of.
+ *
+ * All anonymous inodes are one to fstat(), so an eventfd is known by what /proc says of it.
+ */
+#ifndef BASE_EVENTFD_H
+#define BASE_EVENTFD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+/* False when the descriptor is no eventfd. The number is 0 on hosts that do not number them. */
+MUST_CHECK bool eventfd_identify(int fd, uint64_t *id_out);
+
+#endif

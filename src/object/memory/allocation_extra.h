@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * allocation_extra.h - what most allocations have not: a section behind them, and quotas that they
+ * count for. Whoever makes one that has neither does not come here.
+ */
+#ifndef OBJECT_MEMORY_ALLOCATION_EXTRA_H
+#define OBJECT_MEMORY_ALLOCATION_EXTRA_H
+
+#include "object/memory/allocation.h"
+
+/* One more allocation, and its private data: before the body is there. */
+MUST_CHECK RARE NTSTATUS allocation_quota_take(struct quota_ledger *ledger, uint32_t private_bytes);
+RARE void allocation_quota_give(struct quota_ledger *ledger, uint32_t private_bytes);
+
+/* The body has `extra` from now on, and gives back what was taken for it. `ledger` may be NULL. */
+RARE void allocation_extra_begin(struct allocation_body *body, struct quota_ledger *ledger);
+RARE void allocation_extra_end(struct allocation_body *body);
+
+/* What is shared is charged to the adapter, whose it may become; the quota is its maker's. */
+MUST_CHECK NTSTATUS allocation_extra_take_shared(struct allocation_body *body, uint64_t size_bytes);
+
+/* NULL: none. */
+static inline struct section *allocation_section(const struct allocation_body *body)
+{
+	return body->has_extra ? body->extra.section : NULL;
+}
+
+#endif

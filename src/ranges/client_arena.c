@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_arena.c - see client_arena.h.
+ *
+ * Small places stand shoulder to shoulder, so that neighbours that show neighbouring pages are one
+ * mapping to the client's host; from 64 KiB on they are aligned as Windows does it.
+ */
+#include <assert.h>
+
+#include "base/checked.h"
+#include "base/client_call.h"
+#include "base/lock.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/refcount.h"
+#include "ranges/client_arena.h"
+#include "ranges/ranges.h"
+
+#define GRANULE_BYTES UINT64_C(0x10000)
+#define GRANULE_PAGES (GRANULE_BYTES / MACHINE_PAGE_BYTES)
+
+struct client_arena {
+	struct refcount refs;
+	uint64_t address; /* aligned to a granule */
+	uint64_t client;  /* 0: not said */
+	struct lock lock; /* LOCK_RANK_CLIENT_ARENA */
+	struct ranges ranges;
+};
+
+struct client_arena *client_arena_create(uint64_t address, uint64_t size_bytes)
+{
+	uint64_t end;
+	uint64_t first;
+
+	if (!checked_add(address, size_bytes, &end) ||
+	    !checked_align_up(address, GRANULE_BYTES, &first) || first >= end ||
+	    end - first < MACHINE_PAGE_BYTES)
+		return NULL;
+	struct client_arena *arena = mem_zalloc(sizeof(*arena));
+	if (!arena)
+		return NULL;
+	if (!NT_SUCCESS(ranges_init(&arena->ranges, (end - first) / MACHINE_PAGE_BYTES))) {
+		mem_free(arena);
+		return NULL;
+	}
+	refcount_init(&arena->refs);
+	arena->address = first;
+	lock_init(&arena->lock, LOCK_RANK_CLIENT_ARENA, "addresses of a client");
+	return arena;
+}
+
+void client_arena_belong(struct client_arena *arena, uint64_t client)
+{
+	arena->client = client;
+}
+
+bool client_arena_is_of_same(const struct client_arena *arena, const struct client_arena *other)
+{
+	return arena == other || (arena->client != 0 && arena->client == other->client &&
+				  arena->address == other->address);
+}
+
+void client_arena_get(struct client_arena *arena)
+{
+	refcount_get(&arena->refs);
+}
+
+void client_arena_put(struct client_arena *arena)
+{
+	if (!arena || !refcount_put(&arena->refs))
+		return;
+	assert(arena->ranges.taken_ranges == 0);
+	ranges_finish(&arena->ranges);
+	lock_finish(&arena->lock);
+	mem_free(arena);
+}
+
+/* ---- places ---- */
+
+static NTSTATUS place_create(struct client_arena *arena, uint64_t page_count,
+			     struct client_place **place_out)
+{
+	struct client_place *place = mem_zalloc(sizeof(*place));
+
+	if (!place)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&arena->lock);
+	NTSTATUS status =
+		ranges_take(&arena->ranges, page_count,
+			    page_count >= GRANULE_PAGES ? GRANULE_PAGES : 1, &place->range);
+	lock_release(&arena->lock);
+	if (!NT_SUCCESS(status)) {
+		mem_free(place);
+		return status;
+	}
+	client_arena_get(arena);
+	place->arena = arena;
+	*place_out = place;
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS client_places_find(struct client_places *places, struct client_arena *arena,
+			    uint64_t page_count, struct client_place **place_out)
+{
+	for (struct client_place *place = places->first; place; place = place->next) {
+		if (place->arena == arena) {
+			assert(place->range->count == page_count);
+			*place_out = place;
+			return STATUS_SUCCESS;
+		}
+	}
+	NTSTATUS status = place_create(arena, page_count, place_out);
+	if (NT_SUCCESS(status)) {
+		(*place_out)->next = places->first;
+		places->first = *place_out;
+	}
+	return status;
+}
+
+void client_places_finish(struct client_places *places)
+{
+	struct client_place *place;
+
+	while ((place = places->first)) {
+		struct client_arena *arena = place->arena;
+
+		places->first = place->next;
+		lock_acquire(&arena->lock);
+		ranges_give(&arena->ranges, place->range);
+		lock_release(&arena->lock);
+		client_arena_put(arena);
+		mem_free(place);
+	}
+}
+
+uint64_t client_place_address(const struct client_place *place)
+{
+	return place->arena->address + place->range->first * MACHINE_PAGE_BYTES;
+}
+
+NTSTATUS client_place_note(struct client_place *place, uint64_t version, bool is_writable)
+{
+	bool is_same = place->version == version && place->is_writable >= is_writable;
+	uint64_t stamp = is_same ? place->stamp : client_call_stamp();
+
+	is_writable |= place->is_writable;
+	NTSTATUS status = client_call_add_view(client_place_address(place), stamp, is_writable);
+
+	assert(version != 0);
+	if (NT_SUCCESS(status)) {
+		place->version = version;
+		place->stamp = stamp;
+		place->is_writable = is_writable;
+	}
+	return status;
+}
+
+/* ---- looking ---- */
+
+bool client_arena_contains(const struct client_arena *arena, uint64_t address, uint64_t size_bytes)
+{
+	uint64_t end;
+
+	if (!checked_add(address, size_bytes, &end))
+		end = UINT64_MAX;
+	return address < arena->address + arena->ranges.unit_count * MACHINE_PAGE_BYTES &&
+	       end > arena->address;
+}
+
+struct client_arena_usage client_arena_usage(struct client_arena *arena)
+{
+	lock_acquire(&arena->lock);
+	struct client_arena_usage usage = {
+		.total_pages = arena->ranges.unit_count,
+		.taken_pages = arena->ranges.taken_units,
+		.places = arena->ranges.taken_ranges,
+	};
+	lock_release(&arena->lock);
+	return usage;
+}
+
+const char *client_arena_validate(struct client_arena *arena)
+{
+	lock_acquire(&arena->lock);
+	const char *wrong = ranges_validate(&arena->ranges);
+	lock_release(&arena->lock);
+	return wrong;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_arena.h - addresses of a client that is in another process.
+ *
+ *	the client    |  place A  |··· nothing ···|  place B  |·····      one stretch, which it reserved
+ *	                    │                          │
+ *	files           pages of shown files (base/shown_file.h), as the calls say (base/client_call.h)
+ *
+ * The kernel hands the addresses out and says what is to be seen there; the client maps it. What the
+ * same thing is for several clients has a place in the arena of each, found by the arena, and keeps
+ * it for as long as it lives. So an arena lives as long as somebody has a place in it, which may be
+ * longer than its client.
+ *
+ * Locks: an arena's own guards which addresses are taken. Places are guarded by whoever has them.
+ */
+#ifndef RANGES_CLIENT_ARENA_H
+#define RANGES_CLIENT_ARENA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/status.h"
+
+struct client_arena;
+struct range;
+
+/* NULL: no memory, or there is no whole page in it. One reference; `put` accepts NULL. */
+MUST_CHECK struct client_arena *client_arena_create(uint64_t address, uint64_t size_bytes);
+/* Whose it is: a number that no other client has now. Before it is used. */
+void client_arena_belong(struct client_arena *arena, uint64_t client);
+/* Are they of one client, which has had another process object before? Addresses mean the same then. */
+bool client_arena_is_of_same(const struct client_arena *arena, const struct client_arena *other);
+void client_arena_get(struct client_arena *arena);
+void client_arena_put(struct client_arena *arena);
+
+/* Where one thing is seen. */
+struct client_place {
+	struct client_place *next;
+	struct client_arena *arena;
+	struct range *range;
+	uint64_t version; /* of what was noted last; 0: nothing was */
+	uint64_t stamp;
+	bool is_writable; /* it was shown so: who has it keeps it, whoever in the process asks next */
+};
+
+/* Where clients see one thing. Zeroed: nowhere. */
+struct client_places {
+	struct client_place *first;
+};
+
+/*
+ * Its place in this arena, of `page_count` pages; made now if it has none. Not refused:
+ * STATUS_GRAPHICS_NO_VIDEO_MEMORY when no addresses are left, STATUS_NO_MEMORY.
+ */
+MUST_CHECK NTSTATUS client_places_find(struct client_places *places, struct client_arena *arena,
+				       uint64_t page_count, struct client_place **place_out);
+
+/* Nothing is shown there any more. Accepts a zeroed one. */
+void client_places_finish(struct client_places *places);
+
+uint64_t client_place_address(const struct client_place *place);
+
+/*
+ * The call that is under way shows what was added to it (client_call_add_run()) there. `version` is
+ * that of what is shown, not 0, and changes with it. STATUS_NO_MEMORY, not refused.
+ */
+MUST_CHECK NTSTATUS client_place_note(struct client_place *place, uint64_t version,
+				      bool is_writable);
+
+/* Does any of it lie in the arena? */
+bool client_arena_contains(const struct client_arena *arena, uint64_t address, uint64_t size_bytes);
+
+struct client_arena_usage {
+	uint64_t total_pages;
+	uint64_t taken_pages;
+	uint64_t places;
+};
+
+struct client_arena_usage client_arena_usage(struct client_arena *arena);
+
+/* Recounts it. NULL when it adds up, else what does not. */
+const char *client_arena_validate(struct client_arena *arena);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote_link.c - the connection to the server: what comes over its socket, and its end.
+ *
+ * A thread reads the socket. What belongs to a call, a channel or a descriptor, is laid down for the
+ * thread that waits for it; events are set here, so that nobody in the server waits for an eventfd of
+ * ours. When the socket breaks, everybody who waits is woken.
+ *
+ * Locks: remote.lock, under which nobody waits or sends.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/eventfd.h"
+#include "base/refusal.h"
+#include "thunk/remote.h"
+#include "wire/server_link.h"
+
+#define LOST_SOCKET "it is the connection to dxgkd, and no call can be made any more"
+
+struct remote remote = {
+	.socket = OWN_FD_NONE,
+	.lock = LOCK_INITIALIZER(LOCK_RANK_SESSION, "server"),
+	.free_channels = { &remote.free_channels, &remote.free_channels },
+	.channels = { &remote.channels, &remote.channels },
+	.arrived = { &remote.arrived, &remote.arrived },
+	.events = { &remote.events, &remote.events },
+};
+
+/* A channel's file or a descriptor that came. */
+struct arrived {
+	struct list link; /* remote.arrived */
+	enum wire_kind kind;
+	uint32_t number;
+	int descriptor;
+};
+
+struct lent_event {
+	struct list link; /* remote.events */
+	uint32_t number;
+	int fd;
+	uint64_t id;
+};
+
+uint32_t remote_next_number(void)
+{
+	lock_acquire(&remote.lock);
+	uint32_t number = ++remote.last_number;
+	if (number == 0)
+		number = ++remote.last_number;
+	lock_release(&remote.lock);
+	return number;
+}
+
+bool remote_send(const struct wire_message *message, int descriptor)
+{
+	int socket = own_fd_use(&remote.socket, LOST_SOCKET);
+
+	return socket >= 0 && wire_send(socket, message, descriptor, true) == WIRE_DONE;
+}
+
+/* ---- what arrives ---- */
+
+static void lay_down(enum wire_kind kind, uint32_t number, int descriptor)
+{
+	struct arrived *arrived = malloc(sizeof(*arrived));
+
+	if (!arrived) {
+		if (descriptor >= 0)
+			close(descriptor); /* who waits for it waits until the end */
+		return;
+	}
+	*arrived = (struct arrived){ .kind = kind, .number = number, .descriptor = descriptor };
+	lock_acquire(&remote.lock);
+	list_push_back(&remote.arrived, &arrived->link);
+	lock_release(&remote.lock);
+	notice_give(&remote.changed);
+}
+
+static struct arrived *find_arrived_locked(enum wire_kind kind, uint32_t number)
+{
+	lock_assert_held(&remote.lock);
+	list_each (struct arrived, arrived, &remote.arrived, link) {
+		if (arrived->kind == kind && arrived->number == number) {
+			list_remove(&arrived->link);
+			return arrived;
+		}
+	}
+	return NULL;
+}
+
+int remote_await_descriptor(enum wire_kind kind, uint32_t number)
+{
+	struct arrived *arrived;
+
+	lock_acquire(&remote.lock);
+	while ((arrived = find_arrived_locked(kind, number)) == NULL &&
+	       !atomic_load(&remote.is_over))
+		notice_wait_relock(&remote.changed, &remote.lock);
+	lock_release(&remote.lock);
+	int descriptor = arrived ? arrived->descriptor : -1;
+	free(arrived);
+	return descriptor;
+}
+
+/* ---- events ---- */
+
+uint32_t remote_event_lend(uintptr_t handle)
+{
+	struct lent_event *event;
+	uint64_t id;
+
+	if (handle > INT_MAX || !eventfd_identify((int)handle, &id))
+		return 0;
+	event = malloc(sizeof(*event));
+	int fd = event ? own_fd_copy((int)handle) : -1;
+	if (fd < 0) {
+		free(event);
+		return 0;
+	}
+	*event = (struct lent_event){ .number = remote_next_number(), .fd = fd, .id = id };
+	uint32_t number = event->number;
+	lock_acquire(&remote.lock);
+	list_push_back(&remote.events, &event->link);
+	lock_release(&remote.lock);
+	return number;
+}
+
+/* The program may have closed the number, and have another file there. */
+static bool is_still_ours(const struct lent_event *event)
+{
+	uint64_t id;
+
+	return eventfd_identify(event->fd, &id) && id == event->id;
+}
+
+static void event_set(const struct lent_event *event, uint64_t count)
+{
+	struct pollfd room = { .fd = event->fd, .events = POLLOUT };
+
+	/* Counted up so far that writing would wait, it is set anyway. */
+	if (is_still_ours(event) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
+		(void)!write(event->fd, &count, sizeof(count));
+}
+
+static void event_close(struct lent_event *event)
+{
+	if (is_still_ours(event))
+		close(event->fd);
+	free(event);
+}
+
+/* Only the connection's thread takes events away. */
+static struct lent_event *find_event(uint32_t number)
+{
+	struct lent_event *found = NULL;
+
+	lock_acquire(&remote.lock);
+	list_each (struct lent_event, event, &remote.events, link) {
+		if (event->number == number)
+			found = event;
+	}
+	lock_release(&remote.lock);
+	return found;
+}
+
+static void event_forget(struct lent_event *event)
+{
+	lock_acquire(&remote.lock);
+	list_remove(&event->link);
+	lock_release(&remote.lock);
+	event_close(event);
+}
+
+static struct lent_event *next_event(void)
+{
+	lock_acquire(&remote.lock);
+	struct list *link = list_pop_front(&remote.events);
+	lock_release(&remote.lock);
+	return link ? container_of(link, struct lent_event, link) : NULL;
+}
+
+static void note_heard(void)
+{
+	atomic_fetch_add(&remote.events_heard, 1);
+	notice_give(&remote.changed);
+}
+
+RARE static void await_events(uint32_t count)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&remote.changed);
+
+		if ((int32_t)(atomic_load(&remote.events_heard) - count) >= 0 ||
+		    atomic_load(&remote.is_over))
+			return;
+		notice_wait(&remote.changed, seen, CLOCK_FOREVER);
+	}
+}
+
+void remote_await_events(uint32_t count)
+{
+	if (UNLIKELY(atomic_load_explicit(&remote.events_heard, memory_order_acquire) != count))
+		await_events(count);
+}
+
+/* ---- the thread ---- */
+
+/* There is none to be had, and the message says why. */
+static void note_no_channel(const struct wire_message *message)
+{
+	lock_acquire(&remote.lock);
+	remote.is_over_quota = strcmp(message->welcome.rule, rule_id(RULE_SYS_QUOTA)) == 0;
+	snprintf(remote.no_channel, sizeof(remote.no_channel), "%.*s", WIRE_TEXT_BYTES - 1,
+		 message->welcome.reason);
+	lock_release(&remote.lock);
+}
+
+static void take_message(const struct wire_message *message, int descriptor)
+{
+	struct lent_event *event;
+
+	switch (message->kind) {
+	case WIRE_CHANNEL:
+		if (descriptor < 0)
+			note_no_channel(message);
+		lay_down(message->kind, message->number, descriptor);
+		return;
+	case WIRE_DESCRIPTOR:
+		lay_down(message->kind, message->number, descriptor);
+		return;
+	case WIRE_FILE:
+		remote_file_came(message->number, descriptor, message->size_bytes);
+		return;
+	case WIRE_FILE_GONE:
+		remote_file_gone(message->number);
+		break;
+	case WIRE_EVENT:
+		event = find_event(message->number);
+		if (event)
+			event_set(event, message->count);
+		note_heard();
+		break;
+	case WIRE_EVENT_CLOSED:
+		event = find_event(message->number);
+		if (event)
+			event_forget(event);
+		note_heard();
+		break;
+	case WIRE_TELL:
+		remote_tell(message);
+		break;
+	case WIRE_GOODBYE:
+		lock_acquire(&remote.lock);
+		snprintf(remote.reason, sizeof(remote.reason), "%.*s", WIRE_TEXT_BYTES - 1,
+			 message->welcome.reason);
+		lock_release(&remote.lock);
+		break;
+	default: /* of a later server, which would not have welcomed us */
+		break;
+	}
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+/* Everybody who waits for the server waits no more. */
+static void lose(void)
+{
+	struct lent_event *event;
+
+	atomic_store(&remote.is_over, true);
+	remote_views_end();
+	lock_acquire(&remote.lock);
+	list_each (struct remote_channel, channel, &remote.channels, all_link)
+		channel_wake_client(&channel->channel);
+	lock_release(&remote.lock);
+	notice_give(&remote.changed);
+	while ((event = next_event()) != NULL) {
+		event_set(event, 1);
+		event_close(event);
+	}
+	own_fd_close(&remote.socket);
+	remote_listeners_end(true);
+}
+
+static void run(void *unused)
+{
+	struct wire_message message;
+	int descriptor;
+	int socket;
+
+	(void)unused;
+	while ((socket = own_fd_use(&remote.socket, LOST_SOCKET)) >= 0 &&
+	       wire_receive(socket, &message, &descriptor, true) == WIRE_DONE)
+		take_message(&message, descriptor);
+	lose();
+	lock_acquire(&remote.lock);
+	remote.has_link_thread = false;
+	lock_release(&remote.lock);
+	notice_give(&remote.changed);
+}
+
+/* ---- channels ---- */
+
+static struct remote_channel *find_free(void)
+{
+	lock_acquire(&remote.lock);
+	struct list *link = list_pop_front(&remote.free_channels);
+	lock_release(&remote.lock);
+	return link ? container_of(link, struct remote_channel, link) : NULL;
+}
+
+struct remote_channel *remote_channel_take(void)
+{
+	struct remote_channel *channel = find_free();
+	struct wire_message message = { .kind = WIRE_OPEN_CHANNEL };
+
+	if (channel || atomic_load(&remote.is_over))
+		return channel;
+	channel = calloc(1, sizeof(*channel));
+	if (!channel)
+		return NULL;
+	message.number = remote_next_number();
+	int file = remote_send(&message, -1) ? remote_await_descriptor(WIRE_CHANNEL, message.number)
+					     : -1;
+	bool is_open = file >= 0 && channel_open(&channel->channel, file);
+	if (file >= 0)
+		close(file);
+	if (!is_open) {
+		free(channel);
+		return NULL;
+	}
+	channel->generation = atomic_load(&remote.generation);
+	lock_acquire(&remote.lock);
+	list_push_back(&remote.channels, &channel->all_link);
+	lock_release(&remote.lock);
+	return channel;
+}
+
+/* One of a connection that is gone is nobody's; it stays mapped, as whoever is in it may look again. */
+void remote_channel_give(struct remote_channel *channel)
+{
+	if (channel->generation != atomic_load(&remote.generation))
+		return;
+	lock_acquire(&remote.lock);
+	list_push_front(&remote.free_channels, &channel->link);
+	lock_release(&remote.lock);
+}
+
+/* ---- connecting ---- */
+
+static NTSTATUS refuse_welcome(const struct wire_message *welcome)
+{
+	return refuse(welcome->welcome.status, RULE_SYS_SERVER, NULL, "%s",
+		      welcome->welcome.reason);
+}
+
+/* What the connection before this one had is nobody's any more. */
+static void start_anew(int socket)
+{
+	remote_known_forget_all();
+	remote_views_forget();
+	lock_acquire(&remote.lock);
+	list_init(&remote.free_channels);
+	list_init(&remote.channels);
+	remote.reason[0] = '\0';
+	remote.has_link_thread = true;
+	lock_release(&remote.lock);
+	atomic_store(&remote.events_heard, 0);
+	atomic_fetch_add(&remote.generation, 1);
+	atomic_store(&remote.is_over, false);
+	(void)socket;
+}
+
+NTSTATUS remote_open(void)
+{
+	struct wire_message hello = { .hello.purpose = WIRE_CLIENT };
+	struct wire_message welcome = { 0 };
+	struct thread *thread;
+
+	/* The thread of the connection before it may still be at its end. */
+	lock_acquire(&remote.lock);
+	while (remote.has_link_thread)
+		notice_wait_relock(&remote.changed, &remote.lock);
+	lock_release(&remote.lock);
+	if (!remote_arena_reserve(&hello.hello.arena_address, &hello.hello.arena_bytes))
+		return refuse_no_memory("no addresses for what the server shows");
+	snprintf(hello.hello.name, sizeof(hello.hello.name), "%s", program_invocation_short_name);
+	int socket = server_link_open(remote.path, &hello, &welcome);
+	if (socket < 0)
+		return refuse_welcome(&welcome);
+	if (!own_fd_keep(socket, &remote.socket))
+		return refuse(STATUS_TOO_MANY_OPENED_FILES, RULE_API_DESCRIPTORS, NULL,
+			      "no file descriptor for the connection: %s", strerror(errno));
+	start_anew(socket);
+	if (NT_SUCCESS(thread_create("server", run, NULL, &thread))) {
+		thread_detach(thread);
+		return STATUS_SUCCESS;
+	}
+	own_fd_close(&remote.socket);
+	atomic_store(&remote.is_over, true);
+	lock_acquire(&remote.lock);
+	remote.has_link_thread = false;
+	lock_release(&remote.lock);
+	return refuse_no_memory("no memory for a thread that listens to the server");
+}

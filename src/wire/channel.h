@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.h - the memory over which one thread of a client makes its calls to the server.
+ *
+ *	client   writes a request, and its number behind it: request.number ──────────▶
+ *	         ◀────────── the reply, and the same number: reply.number              server
+ *
+ * A thread has one call under way at a time, so a ring of one is enough. Each side looks at the other's
+ * number for a little while before it sleeps on it, and says so before: who finds the other one awake
+ * makes no system call. How long a look is worth it is learned from the last ones.
+ *
+ * What is short stands in the cache line of its number: who sees that has the rest.
+ *
+ * The memory is a file that the server makes and seals; both have it for writing. Nothing in it is
+ * trusted by the server: it copies a request out once, keeps its own number, and never reads what it
+ * wrote. There is no lock in it, so a client that dies leaves none taken.
+ */
+#ifndef WIRE_CHANNEL_H
+#define WIRE_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+enum {
+	CHANNEL_BYTES = 1 << 16,
+	CHANNEL_LINE_BYTES = 64, /* of the cache */
+	CHANNEL_USUAL_LINES = 4,
+	CHANNEL_WAY_BYTES = CHANNEL_BYTES / 2,
+	CHANNEL_ROOM_BYTES = CHANNEL_WAY_BYTES - 8 - CHANNEL_LINE_BYTES,
+};
+
+/* One way: what one side writes and the other reads. */
+struct channel_way {
+	_Atomic uint32_t number;
+	uint32_t reserved;
+	unsigned char room[CHANNEL_ROOM_BYTES];
+
+	/* In a line of its own: the reader writes it, when it sleeps. */
+	_Alignas(CHANNEL_LINE_BYTES) _Atomic uint32_t reader_sleeps;
+};
+
+struct channel_memory {
+	struct channel_way request;
+	struct channel_way reply;
+};
+_Static_assert(sizeof(struct channel_memory) == CHANNEL_BYTES, "two ways");
+
+/* One side's own view of it. */
+struct channel {
+	struct channel_memory *memory;
+	uint32_t number; /* of the last request that this side made, or answered */
+	uint32_t looks;  /* how often to look before sleeping; 0: there is no other processor */
+	uint32_t misses; /* how often in a row that did not help */
+};
+
+/* A sealed file. -1 with errno. */
+MUST_CHECK int channel_file_create(uint64_t size_bytes);
+
+/* Maps it, and leaves the file to the caller. False with errno. */
+MUST_CHECK bool channel_open(struct channel *channel, int file);
+void channel_close(struct channel *channel);
+
+/*
+ * Who is about to write has the lines that most requests and replies take, but for the first one, which
+ * the other side looks at all the time, fetched from the other processor all at once.
+ */
+static inline void channel_way_prepare(struct channel_way *way)
+{
+#if defined(__x86_64__)
+	for (unsigned i = 1; i < CHANNEL_USUAL_LINES; i++)
+		__asm__ volatile("prefetchw %0"
+				 :
+				 : "m"(((const char *)way)[i * CHANNEL_LINE_BYTES]));
+#else
+	(void)way;
+#endif
+}
+
+/* Client: what is in the request's room is asked now. */
+void channel_ask(struct channel *channel);
+
+/*
+ * Client: false when `is_over` became true first; whoever sets it calls channel_wake_client() afterwards.
+ * What was to be answered then never is.
+ */
+MUST_CHECK bool channel_await_answer(struct channel *channel, const _Atomic bool *is_over);
+void channel_wake_client(struct channel *channel);
+
+/*
+ * Server: the same from the other side. A client can undo what wakes us: who ends a worker calls
+ * channel_wake_server() until it has.
+ */
+MUST_CHECK bool channel_await_request(struct channel *channel, const _Atomic bool *is_over);
+void channel_wake_server(struct channel *channel);
+void channel_answer(struct channel *channel);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.h - what stands in the two rooms of a channel (channel.h).
+ *
+ *	request   struct wire_request, then what travel.h wrote, or the struct of a service
+ *	reply     struct wire_reply, then the refusal if there is one, views, their runs, what travel.h wrote
+ *
+ * What is longer than the room goes in parts: a request is put into the server's memory first (WIRE_PUT),
+ * and of a reply the client asks for the rest (WIRE_MORE).
+ */
+#ifndef WIRE_REQUEST_H
+#define WIRE_REQUEST_H
+
+#include <stdint.h>
+
+#include "wire/call.h"
+#include "wire/channel.h"
+
+/* Beside the calls of calls.def: what a client asks of the server itself. */
+enum wire_service {
+	WIRE_NOTHING = 0x10000, /* and nothing happens; to measure the way */
+	WIRE_PUT,               /* a part of the next call */
+	WIRE_MORE,              /* the next part of the last reply */
+	WIRE_CLOSE_PROCESS,     /* everything that the process made is destroyed */
+	WIRE_LISTEN,            /* struct wire_listen */
+	WIRE_UNLISTEN,          /* the same; only the listener's name counts */
+};
+
+enum {
+	WIRE_WAS_PUT = 1,       /* all of it was put before; nothing follows */
+	WIRE_FROM_CALLBACK = 2, /* made by a callback, which does not wait for itself */
+};
+
+struct wire_request {
+	uint32_t call;       /* enum call_id or enum wire_service */
+	uint32_t flags;      /* WIRE_… above */
+	uint64_t size_bytes; /* of what follows, or was put */
+};
+
+struct wire_reply {
+	int32_t status;       /* NTSTATUS */
+	uint32_t has_refusal; /* a struct dxgk_refusal follows */
+	uint32_t view_count;
+	uint32_t run_count;
+	uint32_t
+		event_count; /* messages about events that were sent before it: see to them first */
+	uint32_t size_bytes; /* of all that follows, here or in parts */
+	uint64_t word;       /* of what was made: an address in a view (CreateDevice), or 0 */
+};
+
+enum {
+	WIRE_REQUEST_ROOM_BYTES = CHANNEL_ROOM_BYTES - (int)sizeof(struct wire_request),
+	WIRE_REPLY_ROOM_BYTES = CHANNEL_ROOM_BYTES - (int)sizeof(struct wire_reply),
+};
+
+/* What a client has to show its program at its addresses, before the call returns. */
+struct wire_view {
+	uint64_t address;
+	uint64_t page_count;
+	uint64_t stamp;     /* the same one as before: nothing has changed */
+	uint32_t run_count; /* the next ones of the list of runs */
+	uint32_t is_writable;
+};
+
+struct wire_run {
+	uint64_t first_page;
+	uint64_t page_count;
+	uint32_t file; /* that came with a message */
+	uint32_t reserved;
+};
+
+enum { WIRE_LISTEN_MOST = 34 }; /* adapters that a list of DXCore has at most */
+
+struct wire_listen {
+	uint64_t listener; /* the client's name for it, not 0 */
+	uint32_t news;     /* enum dxgk_embed_news */
+	uint32_t count;
+	uint64_t luids[WIRE_LISTEN_MOST];
+};
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/refusal.h"
+#include "wire/call.h"
+#include "wire/server_link.h"
+#include "wire/travel.h"
+
+static void explain(struct wire_message *welcome, NTSTATUS status, const char *path,
+		    const char *why)
+{
+	welcome->kind = WIRE_WELCOME;
+	welcome->welcome.status = status;
+	snprintf(welcome->welcome.rule, sizeof(welcome->welcome.rule), "%s",
+		 rule_id(RULE_SYS_SERVER));
+	snprintf(welcome->welcome.reason, sizeof(welcome->welcome.reason),
+		 "no server is reached at %s: %s", path, why);
+}
+
+/* -1 with errno. */
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int file;
+
+	if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path)) {
+		errno = path[0] != '/' ? EINVAL : ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (file < 0)
+		return -1;
+	while (connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		if (errno == EINTR)
+			continue;
+		int problem = errno;
+		close(file);
+		errno = problem;
+		return -1;
+	}
+	return file;
+}
+
+static bool is_somebody_there(const char *path)
+{
+	int file = connect_to(path);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0;
+}
+
+enum server_choice server_link_choose(const char *said, char *path_out, size_t size_bytes)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (!said || !*said)
+		return SERVER_NONE;
+	if (strcmp(said, "auto") != 0) {
+		snprintf(path_out, size_bytes, "%s", said);
+		return SERVER_AT_PATH;
+	}
+	if (runtime && runtime[0] == '/') {
+		snprintf(path_out, size_bytes, "%s/dxgk.sock", runtime);
+		if (is_somebody_there(path_out))
+			return SERVER_AT_PATH;
+	}
+	snprintf(path_out, size_bytes, "/run/dxgk/dxgk.sock");
+	return is_somebody_there(path_out) ? SERVER_AT_PATH : SERVER_NONE;
+}
+
+int server_link_open(const char *path, struct wire_message *hello, struct wire_message *welcome)
+{
+	int descriptor;
+	int file = connect_to(path);
+
+	if (file < 0) {
+		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
+			errno == EINVAL ? "the path must begin with /" : strerror(errno));
+		return -1;
+	}
+	hello->kind = WIRE_HELLO;
+	hello->hello.magic = WIRE_MAGIC;
+	hello->hello.version = WIRE_VERSION;
+	hello->hello.call_count = CALL_COUNT;
+	hello->hello.hash = travel_hash();
+	if (wire_send(file, hello, -1, true) == WIRE_BROKEN ||
+	    wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
+	    welcome->kind != WIRE_WELCOME) {
+		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
+			"who listens there does not answer as dxgkd does");
+	}
+	welcome->welcome.rule[sizeof(welcome->welcome.rule) - 1] = '\0';
+	welcome->welcome.reason[sizeof(welcome->welcome.reason) - 1] = '\0';
+	if (NT_SUCCESS(welcome->welcome.status))
+		return file;
+	close(file);
+	return -1;
+}
+
+bool server_link_ask(int socket, const struct control_request *request, void *body,
+		     struct control_reply *reply)
+{
+	return server_link_ask_with(socket, request, body, -1, reply);
+}
+
+bool server_link_ask_with(int socket, const struct control_request *request, void *body,
+			  int descriptor, struct control_reply *reply)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = "" };
+	struct iovec parts[] = { { (void *)request, sizeof(*request) },
+				 { body, request->size_bytes } };
+	struct iovec answer[] = { { reply, sizeof(*reply) }, { body, request->size_bytes } };
+	struct msghdr question = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct msghdr header = { .msg_iov = answer, .msg_iovlen = 2 };
+	ssize_t length;
+
+	if (descriptor >= 0) {
+		question.msg_control = control.bytes;
+		question.msg_controllen = sizeof(control.bytes);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(descriptor));
+	}
+	if (sendmsg(socket, &question, MSG_NOSIGNAL) < 0)
+		return false;
+	do {
+		length = recvmsg(socket, &header, 0);
+	} while (length < 0 && errno == EINTR);
+	if (length == 0)
+		errno = ECONNRESET;
+	if (length <= 0)
+		return false;
+	if ((size_t)length < sizeof(*reply) || reply->magic != CONTROL_MAGIC ||
+	    reply->version != CONTROL_VERSION ||
+	    (size_t)length != sizeof(*reply) + reply->size_bytes) {
+		errno = EPROTO;
+		return false;
+	}
+	reply->rule[sizeof(reply->rule) - 1] = '\0';
+	reply->reason[sizeof(reply->reason) - 1] = '\0';
+	return true;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * travel_open.c - the arguments of D3DKMTOpenResource, …2 and …FromNtHandle: rooms that only a call that
+ * succeeds fills, and elements that point into one of them.
+ */
+#include <stddef.h>
+
+#include "base/checked.h"
+#include "wire/travel_walk.h"
+
+enum { MAX_ROOM_BYTES = 16 << 20 }; /* for the data of all allocations of a resource */
+
+/* Where a call has its rooms. */
+struct rooms {
+	void *elements;
+	uint32_t count;
+	size_t stride;
+	void *runtime;
+	uint32_t runtime_bytes;
+	void *resource_private;
+	uint32_t resource_private_bytes;
+	void *total;
+	UINT *total_bytes;
+};
+
+/* An element's data is a piece of the total, said in the reply as where it begins there, plus one. */
+static void answer_elements(unsigned char *elements, const struct rooms *rooms)
+{
+	const size_t at = offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData);
+	const uintptr_t total = (uintptr_t)travel_pointer(rooms->total);
+
+	for (uint32_t i = 0; i < rooms->count; i++) {
+		unsigned char *field = elements + i * rooms->stride + at;
+		uintptr_t data = (uintptr_t)travel_pointer(field);
+		uint64_t place = data ? data - total + 1 : 0;
+		memcpy(field, &place, sizeof(place));
+	}
+}
+
+static void apply_elements(struct travel *travel, const struct rooms *rooms,
+			   const unsigned char *elements)
+{
+	const size_t at = offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData);
+	unsigned char *client = travel_pointer(rooms->elements);
+	unsigned char *total = travel_pointer(rooms->total);
+
+	for (uint32_t i = 0; i < rooms->count; i++) {
+		unsigned char element[sizeof(D3DDDI_OPENALLOCATIONINFO2)];
+		uint64_t place;
+
+		memcpy(element, elements + i * rooms->stride, rooms->stride);
+		memcpy(&place, element + at, sizeof(place));
+		if (place > (total ? *rooms->total_bytes : 0)) {
+			travel->has_failed = true;
+			return;
+		}
+		void *data = place != 0 ? total + place - 1 : NULL;
+		memcpy(element + at, &data, sizeof(data));
+		travel_put(client + i * rooms->stride, element, rooms->stride);
+	}
+}
+
+/* They come back from a call that succeeds, all of them, and from no other. */
+static void return_elements(struct travel *travel, const struct rooms *rooms, uint64_t bytes)
+{
+	void *elements = travel_pointer(rooms->elements);
+
+	if (travel->mode == TRAVEL_ANSWER_MEASURE) {
+		travel->bytes += travel_rounded(bytes);
+	} else if (travel->mode == TRAVEL_ANSWER) {
+		unsigned char *copy = travel_write(travel, elements, bytes);
+		if (copy)
+			answer_elements(copy, rooms);
+	} else {
+		const unsigned char *copy = travel_next(travel, bytes);
+		if (copy)
+			apply_elements(travel, rooms, copy);
+	}
+}
+
+static void walk_elements(struct travel *travel, const struct rooms *rooms)
+{
+	const uint64_t bytes = rooms->count * (uint64_t)rooms->stride;
+	const uint64_t limit = (uint64_t)CALL_MAX_LIST * rooms->stride;
+	unsigned char *zeros;
+
+	switch (travel->mode) {
+	case TRAVEL_ANSWER_MEASURE:
+	case TRAVEL_ANSWER:
+	case TRAVEL_APPLY:
+		if (travel->has_success && travel_pointer(rooms->elements) && bytes != 0 &&
+		    bytes <= limit)
+			return_elements(travel, rooms, bytes);
+		break;
+	case TRAVEL_DESCRIBE:
+		zeros = travel_tell_list(travel, rooms->elements);
+		if (zeros)
+			travel_tell(
+				travel,
+				zeros + offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData),
+				"result");
+		break;
+	case TRAVEL_MEASURE:
+	case TRAVEL_WRITE:
+	case TRAVEL_OPEN:
+	case TRAVEL_VISIT:
+		travel_room(travel, rooms->elements, bytes, limit, 0);
+		break;
+	}
+}
+
+static void walk_rooms(struct travel *travel, const struct rooms *rooms)
+{
+	const bool is_full = travel->has_success;
+	uint64_t used = 0;
+
+	/* No room for more than this is made here; less of it may still be enough. */
+	if (travel->mode == TRAVEL_OPEN)
+		*rooms->total_bytes = (UINT)lower_of(*rooms->total_bytes, MAX_ROOM_BYTES);
+	if (is_full && travel->image) {
+		memcpy(&used, travel_after(travel, rooms->total_bytes), sizeof(UINT));
+		used = lower_of(used, *rooms->total_bytes);
+	}
+	walk_elements(travel, rooms);
+	travel_room(travel, rooms->runtime, rooms->runtime_bytes, CALL_MAX_PRIVATE_BYTES,
+		    is_full ? rooms->runtime_bytes : 0);
+	travel_room(travel, rooms->resource_private, rooms->resource_private_bytes,
+		    CALL_MAX_PRIVATE_BYTES, is_full ? rooms->resource_private_bytes : 0);
+	travel_room(travel, rooms->total, *rooms->total_bytes, UINT32_MAX, used);
+}
+
+static void walk_open(struct travel *travel, D3DKMT_OPENRESOURCE *args, size_t stride)
+{
+	const struct rooms rooms = {
+		.elements = &args->pOpenAllocationInfo2,
+		.count = args->NumAllocations,
+		.stride = stride,
+		.runtime = &args->pPrivateRuntimeData,
+		.runtime_bytes = args->PrivateRuntimeDataSize,
+		.resource_private = &args->pResourcePrivateDriverData,
+		.resource_private_bytes = args->ResourcePrivateDriverDataSize,
+		.total = &args->pTotalPrivateDriverDataBuffer,
+		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
+	};
+
+	walk_rooms(travel, &rooms);
+}
+
+void travel_open_resource(struct travel *travel, void *arguments)
+{
+	walk_open(travel, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO));
+}
+
+void travel_open_resource2(struct travel *travel, void *arguments)
+{
+	walk_open(travel, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO2));
+}
+
+void travel_open_resource_from_nt_handle(struct travel *travel, void *arguments)
+{
+	D3DKMT_OPENRESOURCEFROMNTHANDLE *args = arguments;
+	const struct rooms rooms = {
+		.elements = &args->pOpenAllocationInfo2,
+		.count = args->NumAllocations,
+		.stride = sizeof(D3DDDI_OPENALLOCATIONINFO2),
+		.runtime = &args->pPrivateRuntimeData,
+		.runtime_bytes = args->PrivateRuntimeDataSize,
+		.resource_private = &args->pResourcePrivateDriverData,
+		.resource_private_bytes = args->ResourcePrivateDriverDataSize,
+		.total = &args->pTotalPrivateDriverDataBuffer,
+		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
+	};
+
+	travel_note_values(); /* it may bring a fence of another kind */
+	walk_rooms(travel, &rooms);
+	/* The mutex may have less of it, and then the rest is not looked at. */
+	travel_list(travel, &args->pKeyedMutexPrivateRuntimeData,
+		    lower_of(args->KeyedMutexPrivateRuntimeDataSize, CALL_MAX_PRIVATE_BYTES), 1,
+		    CALL_MAX_PRIVATE_BYTES, TRAVEL_THERE);
+	travel_thing(travel, &args->hNtHandle, TRAVEL_NT_HANDLE, 0);
+}

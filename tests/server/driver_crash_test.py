@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""driver_crash_test.py - a driver that crashes ends the server, which says where; clients are told, and go on.
+
+usage: driver_crash_test.py path-of-dxgkd path-of-crash_client path-of-rude.so path-of-no_notes.so path-of-tools
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+DXGKD, CLIENT, DRIVER, NO_NOTES = map(os.path.abspath, sys.argv[1:5])
+sys.path.insert(0, sys.argv[5])
+import tap  # noqa: E402
+
+DEVICE_REMOVED = '0xc00002b6'
+
+
+def start_server(root):
+    profile, ready, path = (os.path.join(root, name) for name in ('rude.json', 'ready', 'dxgk.sock'))
+    with open(profile, 'w', encoding='utf-8') as file:
+        json.dump({'adapters': [{'driver': DRIVER}]}, file)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(ready)
+        told.settimeout(60)
+        server = subprocess.Popen([DXGKD, '--socket', path, '--profile', profile], stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, 'NOTIFY_SOCKET': ready, 'LD_PRELOAD': NO_NOTES})
+        assert b'READY=1' in told.recv(256)
+    os.unlink(ready)
+    return server, {**os.environ, 'DXGK_SOCKET': path}
+
+
+def crash(environment):
+    return subprocess.run([CLIENT, 'crash'], env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def report_of(server):
+    try:
+        return server.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        server.kill()
+        raise
+
+
+def test_a_crash_is_told_by_entry_point_and_line_and_ends_every_wait(root):
+    server, environment = start_server(root)
+    waiting = subprocess.Popen([CLIENT, 'wait'], env=environment, stdout=subprocess.PIPE, text=True)
+    assert waiting.stdout.readline().startswith('ready')
+    crashed = crash(environment)
+    begun = time.monotonic()
+    said, _ = waiting.communicate(timeout=60)
+    assert time.monotonic() - begun < 5
+    report = report_of(server)
+
+    assert server.returncode < 0, server.returncode
+    assert 'DxgkDdiEscape' in report and 'rude' in report and '.c:' in report, report
+    assert crashed.stdout.splitlines() == [f'escape: {DEVICE_REMOVED} SYS-SERVER', f'next: {DEVICE_REMOVED} SYS-SERVER'], crashed
+    assert said.splitlines() == [f'wait: {DEVICE_REMOVED} SYS-SERVER', 'fence: 0xffffffffffffffff'], said
+
+
+def test_another_server_takes_the_path_over(root):
+    server, environment = start_server(root)
+    crash(environment)
+    report_of(server)
+    second, environment = start_server(root)
+    done = crash(environment)
+    report_of(second)
+    assert 'SYS-SERVER' in done.stdout, done
+
+
+if __name__ == '__main__':
+    tap.run_tests(globals())

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sharing_test.c - what two processes share, by descriptors that one sends to the other: a resource with a keyed
+ * mutex and a fence, and a sync file. What one has shared lives on when it is killed.
+ */
+#include "api/soft_work.h"
+#include "server/house.h"
+
+enum { HERE = 1, GO, DONE };
+enum { SHARED_BYTES = 64 * KIB };
+
+static D3DKMT_HANDLE opened_device;
+
+static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence_for_others(D3DKMT_HANDLE device)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
+
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	fence.Info.Flags.Shared = 1;
+	fence.Info.Flags.NtSecuritySharing = 1;
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	return fence;
+}
+
+static void send_shared(D3DKMT_HANDLE object, DWORD access)
+{
+	HANDLE handle;
+
+	CHILD_EXPECT(D3DKMTShareObjects(1, &object, NULL, access, &handle) == STATUS_SUCCESS);
+	CHILD_EXPECT(talk_send(TALK_FD, (struct talk){ HERE, 0 }, (int)(intptr_t)handle));
+	close((int)(intptr_t)handle);
+}
+
+static NTSTATUS signal_to(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = device,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .FenceValueArray = &value };
+
+	return D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+}
+
+static NTSTATUS wait_till(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = device,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .FenceValueArray = &value };
+
+	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+}
+
+/* ---- resources ---- */
+
+CHILD(resource_maker)
+{
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+	struct creation creation;
+	void *pointer;
+
+	creation_init_resource(&creation, device, 1, SHARED_NT);
+	creation.data[0].size_bytes = SHARED_BYTES;
+	CHILD_EXPECT(create(&creation) == STATUS_SUCCESS);
+	send_shared(creation.args.hResource, SHARED_ALLOCATION_WRITE);
+	CHILD_EXPECT(lock2(device, creation.elements[0].hAllocation, &pointer) == STATUS_SUCCESS);
+	memset(pointer, 0x31, SHARED_BYTES);
+	test_say(DONE, 0);
+	test_hear(); /* the other has written */
+	for (unsigned i = 0; i < SHARED_BYTES; i++)
+		CHILD_EXPECT(((unsigned char *)pointer)[i] == 0x32);
+	test_say(DONE, 0);
+	test_hear(); /* is killed */
+	return 0;
+}
+
+static D3DKMT_HANDLE open_resource(HANDLE handle)
+{
+	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
+	unsigned char total[1024];
+	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = opened_device,
+						 .hNtHandle = handle,
+						 .NumAllocations = 1,
+						 .pOpenAllocationInfo2 = &info,
+						 .TotalPrivateDriverDataBufferSize = sizeof(total),
+						 .pTotalPrivateDriverDataBuffer = total };
+
+	CHILD_EXPECT(D3DKMTOpenResourceFromNtHandle(&args) == STATUS_SUCCESS);
+	return info.hAllocation;
+}
+
+CHILD(resource_opener)
+{
+	int descriptor;
+	void *pointer;
+
+	opened_device = child_create_device(child_open_adapter());
+	test_hear_with(&descriptor);
+	D3DKMT_HANDLE memory = open_resource((HANDLE)(intptr_t)descriptor);
+	close(descriptor);
+	CHILD_EXPECT(lock2(opened_device, memory, &pointer) == STATUS_SUCCESS);
+	for (unsigned i = 0; i < SHARED_BYTES; i++)
+		CHILD_EXPECT(((unsigned char *)pointer)[i] == 0x31);
+	memset(pointer, 0x32, SHARED_BYTES);
+	test_say(DONE, 0);
+	test_hear(); /* its maker is dead */
+	for (unsigned i = 0; i < SHARED_BYTES; i++)
+		CHILD_EXPECT(((unsigned char *)pointer)[i] == 0x32);
+	CHILD_EXPECT(unlock2(opened_device, memory) == STATUS_SUCCESS);
+	test_say(DONE, 0);
+	return 0;
+}
+
+/* What a child sends goes to another. */
+static void pass_on(const struct lodger *from, const struct lodger *to)
+{
+	int descriptor;
+
+	EXPECT_EQ(lodger_hear_with(from, &descriptor).word, HERE);
+	EXPECT(descriptor >= 0);
+	EXPECT(talk_send(to->talk, (struct talk){ HERE, 0 }, descriptor));
+	close(descriptor);
+}
+
+TEST(resource, is_the_same_memory_for_two_processes_and_outlives_the_one_that_made_it)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	struct lodger maker = lodger_start("resource_maker");
+	struct lodger opener = lodger_start("resource_opener");
+	int descriptor;
+	EXPECT_EQ(lodger_hear_with(&maker, &descriptor).word, HERE);
+	lodger_hear(&maker, DONE);
+	EXPECT(talk_send(opener.talk, (struct talk){ HERE, 0 }, descriptor));
+	close(descriptor);
+	lodger_hear(&opener, DONE);
+	lodger_say(&maker, GO, 0);
+	lodger_hear(&maker, DONE);
+	lodger_kill(&maker);
+	expect_valid();
+	lodger_say(&opener, GO, 0);
+	lodger_hear(&opener, DONE);
+	lodger_end(&opener);
+	expect_valid();
+	house_close(&house);
+}
+
+/* ---- fences ---- */
+
+CHILD(fence_maker)
+{
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = fence_for_others(device);
+
+	send_shared(fence.hSyncObject, 0x10000000 /* GENERIC_ALL */);
+	test_hear();
+	CHILD_EXPECT(signal_to(device, fence.hSyncObject, 5) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_till(device, fence.hSyncObject, 6) == STATUS_SUCCESS);
+	CHILD_EXPECT(*(volatile UINT64 *)fence.Info.MonitoredFence.FenceValueCPUVirtualAddress >=
+		     6);
+	test_say(DONE, 0);
+	return 0;
+}
+
+CHILD(fence_opener)
+{
+	int descriptor;
+
+	opened_device = child_create_device(child_open_adapter());
+	test_hear_with(&descriptor);
+	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 args = { .hNtHandle = (HANDLE)(intptr_t)descriptor,
+						    .hDevice = opened_device };
+	CHILD_EXPECT(D3DKMTOpenSyncObjectFromNtHandle2(&args) == STATUS_SUCCESS);
+	close(descriptor);
+	test_say(DONE, 0);
+	CHILD_EXPECT(wait_till(opened_device, args.hSyncObject, 5) == STATUS_SUCCESS);
+	CHILD_EXPECT(*(volatile UINT64 *)args.MonitoredFence.FenceValueCPUVirtualAddress >= 5);
+	CHILD_EXPECT(signal_to(opened_device, args.hSyncObject, 6) == STATUS_SUCCESS);
+	return 0;
+}
+
+TEST(fence, is_waited_for_and_signalled_across_processes)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	struct lodger maker = lodger_start("fence_maker");
+	struct lodger opener = lodger_start("fence_opener");
+	pass_on(&maker, &opener);
+	lodger_hear(&opener, DONE);
+	lodger_say(&maker, GO, 0);
+	lodger_hear(&maker, DONE);
+	lodger_end(&maker);
+	lodger_end(&opener);
+	expect_valid();
+	house_close(&house);
+}
+
+CHILD(file_maker)
+{
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
+	D3DKMT_CREATESYNCFILE file = { .hDevice = device, .FenceValue = 3 };
+
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	file.hMonitoredFence = fence.hSyncObject;
+	CHILD_EXPECT(D3DKMTCreateSyncFile(&file) == STATUS_SUCCESS);
+	CHILD_EXPECT(talk_send(TALK_FD, (struct talk){ HERE, 0 }, (int)file.hSyncFile));
+	close((int)file.hSyncFile);
+	test_hear();
+	CHILD_EXPECT(signal_to(device, fence.hSyncObject, 3) == STATUS_SUCCESS);
+	test_say(DONE, 0);
+	test_hear();
+	return 0;
+}
+
+static bool is_readable(int file, int timeout_ms)
+{
+	struct pollfd one = { .fd = file, .events = POLLIN };
+
+	return poll(&one, 1, timeout_ms) == 1;
+}
+
+TEST(sync_file, is_polled_by_a_process_that_is_no_client)
+{
+	struct house house;
+	int file;
+
+	house_open(&house, NULL);
+	struct lodger maker = lodger_start("file_maker");
+	EXPECT_EQ(lodger_hear_with(&maker, &file).word, HERE);
+	EXPECT(!is_readable(file, 0));
+	lodger_say(&maker, GO, 0);
+	lodger_hear(&maker, DONE);
+	EXPECT(is_readable(file, PATIENCE_MS));
+	lodger_kill(&maker);
+	EXPECT(is_readable(file, 0));
+	close(file);
+	house_close(&house);
+}
+
+TEST(sync_file, of_one_that_is_killed_is_not_waited_for_in_vain)
+{
+	struct house house;
+	int file;
+
+	house_open(&house, NULL);
+	struct lodger maker = lodger_start("file_maker");
+	EXPECT_EQ(lodger_hear_with(&maker, &file).word, HERE);
+	lodger_kill(&maker);
+	EXPECT(is_readable(file, PATIENCE_MS));
+	close(file);
+	house_close(&house);
+}
+
+/* ---- keyed mutexes ---- */
+
+CHILD(mutex_holder)
+{
+	D3DKMT_CREATEKEYEDMUTEX made = { .InitialValue = 0 };
+
+	child_open_adapter();
+	CHILD_EXPECT(D3DKMTCreateKeyedMutex(&made) == STATUS_SUCCESS);
+	D3DKMT_ACQUIREKEYEDMUTEX acquire = { made.hKeyedMutex, 0, NULL, 0 };
+	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_SUCCESS);
+	test_say(HERE, made.hSharedHandle);
+	test_hear();
+	return 0;
+}
+
+CHILD(mutex_waiter)
+{
+	D3DKMT_OPENKEYEDMUTEX opening = { .hSharedHandle = (D3DKMT_HANDLE)test_hear().value };
+	LARGE_INTEGER now = { .QuadPart = 0 };
+
+	child_open_adapter();
+	CHILD_EXPECT(D3DKMTOpenKeyedMutex(&opening) == STATUS_SUCCESS);
+	D3DKMT_ACQUIREKEYEDMUTEX acquire = { opening.hKeyedMutex, 0, &now, 0 };
+	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_TIMEOUT);
+	test_say(HERE, 0);
+	acquire.pTimeout = NULL;
+	test_say(DONE, (uint32_t)D3DKMTAcquireKeyedMutex(&acquire));
+	return 0;
+}
+
+TEST(keyed_mutex, is_abandoned_when_its_holder_is_killed)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	struct lodger holder = lodger_start("mutex_holder");
+	struct lodger waiter = lodger_start("mutex_waiter");
+	lodger_say(&waiter, GO, lodger_hear(&holder, HERE));
+	lodger_hear(&waiter, HERE);
+	lodger_kill(&holder);
+	EXPECT_EQ(lodger_hear(&waiter, DONE), (uint32_t)STATUS_ABANDONED);
+	lodger_end(&waiter);
+	expect_valid();
+	house_close(&house);
+}
+
+API_TEST_MAIN("server/sharing")

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""start_test.py - where a server listens, who may connect, how it starts and ends.
+
+usage: start_test.py dxgkd client path-of-tools
+
+The client prints what its adapters are and ends (dxgk info).
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+
+DXGKD, CLIENT = sys.argv[1], sys.argv[2]
+sys.path.insert(0, sys.argv[3])
+import tap  # noqa: E402
+
+PATIENCE_S = 60
+
+
+class Server:
+    """One dxgkd, which is killed at the end whatever happened."""
+
+    def __init__(self, folder, *options, path=None, files=(), **settings):
+        self.path = path or os.path.join(folder, 'dxgk.sock')
+        self.notify = os.path.join(folder, f'notify-{id(self)}')
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.bind(self.notify)
+        self.told.settimeout(PATIENCE_S)
+        options = list(options) if files else ['--socket', self.path, *options]
+        environment = {**os.environ, 'NOTIFY_SOCKET': self.notify, **settings}
+        prepare = None
+        if files:
+            def prepare():
+                os.dup2(files[0], 3)
+            # LISTEN_PID is known in the child only: a shell sets it and becomes the server.
+            command = ['sh', '-c', 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"', 'sh', DXGKD, *options]
+        else:
+            command = [DXGKD, *options]
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        pass_fds=(3,) if files else (), preexec_fn=prepare, text=True)
+
+    def await_word(self, word):
+        try:
+            while word not in self.told.recv(256).decode():
+                pass
+            return True
+        except socket.timeout:
+            return False
+
+    def end(self, sign=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        return self.result()
+
+    def result(self):
+        """Exit status and what it said."""
+        try:
+            said = self.process.communicate(timeout=PATIENCE_S)[1]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            said = self.process.communicate()[1] + 'did not end'
+        return self.process.returncode, said
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        self.told.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.notify)
+
+
+def client(where, **settings):
+    """Exit status and output of a client with DXGK_SOCKET=where."""
+    environment = {**os.environ, 'DXGK_SOCKET': where, **settings}
+    done = subprocess.run([CLIENT, 'info'], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=PATIENCE_S, check=False)
+    return done.returncode, done.stdout
+
+
+def expect(problems, condition, what):
+    if not condition:
+        problems.append(what)
+
+
+def serves(folder):
+    problems = []
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not say READY=1')
+        status, said = client(server.path)
+        expect(problems, status == 0 and 'Soft GPU' in said, f'a client: {status}, {said}')
+        mode = stat.S_IMODE(os.stat(server.path).st_mode)
+        expect(problems, mode == 0o600, f'the mode of the socket is {mode:o}')
+        ended, said = server.end()
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+        expect(problems, server.await_word('STOPPING=1'), 'does not say STOPPING=1')
+        expect(problems, not os.path.exists(server.path), 'its socket is left')
+    return problems
+
+
+def second_is_refused(folder):
+    problems = []
+    with Server(folder) as first:
+        first.await_word('READY=1')
+        with Server(folder) as second:
+            ended, said = second.result()
+            expect(problems, ended == 1 and 'another server has it' in said, f'{ended}: {said}')
+        status, said = client(first.path)
+        expect(problems, status == 0, f'the first one serves no more: {said}')
+    return problems
+
+
+def dead_one_is_followed(folder):
+    problems = []
+    with Server(folder) as first:
+        first.await_word('READY=1')
+        first.end(signal.SIGKILL)
+        expect(problems, os.path.exists(first.path), 'the socket of who was killed is gone')
+    with Server(folder) as second:
+        expect(problems, second.await_word('READY=1'), 'the path is not taken over')
+        status, said = client(second.path)
+        expect(problems, status == 0, said)
+    return problems
+
+
+def strange_paths_are_refused(folder):
+    problems = []
+    there = os.path.join(folder, 'a-file')
+    with open(there, 'w', encoding='ascii') as file:
+        file.write('kept')
+    for path, reason in ((there, 'is no socket'), ('relative.sock', 'must begin with /'),
+                         ('/' + 'x' * 200, 'longer than'), (folder + '/no/such/folder', 'No such file')):
+        with Server(folder, path=path) as server:
+            ended, said = server.result()
+            expect(problems, ended == 1 and reason in said, f'{path}: {ended}, {said}')
+    with open(there, encoding='ascii') as file:
+        expect(problems, file.read() == 'kept', 'a file that was there is not as it was')
+    return problems
+
+
+def clients_of_nobody(folder):
+    problems = []
+    there = os.path.join(folder, 'a-file')
+    with open(there, 'w', encoding='ascii'):
+        pass
+    dead = os.path.join(folder, 'dead.sock')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(dead)
+    for path in ('relative.sock', folder + '/missing', there, dead, '/' + 'x' * 300):
+        status, said = client(path)
+        expect(problems, status != 0 and 'SYS-SERVER' in said, f'{path}: {status}, {said}')
+    # Nobody there: the kernel in the program itself.
+    status, said = client('auto', XDG_RUNTIME_DIR=folder)
+    expect(problems, status == 0 and 'Soft GPU' in said, f'auto, and nobody: {status}, {said}')
+    status, said = client('')
+    expect(problems, status == 0, f'nothing: {status}, {said}')
+    return problems
+
+
+def auto_finds(folder):
+    problems = []
+    profile = os.path.join(folder, 'named.json')
+    with open(profile, 'w', encoding='ascii') as file:
+        file.write('{"adapters": [{"driver": "soft", "name": "of the server"}]}')
+    with Server(folder, '--profile', profile) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        status, said = client('auto', XDG_RUNTIME_DIR=folder)
+        expect(problems, status == 0 and 'of the server' in said, f'{status}, {said}')
+    return problems
+
+
+def group_may(folder):
+    problems = []
+    group = os.getgid()
+    with Server(folder, '--group', str(group)) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        facts = os.stat(server.path)
+        expect(problems, stat.S_IMODE(facts.st_mode) == 0o660, f'mode {facts.st_mode:o}')
+        expect(problems, facts.st_gid == group, f'group {facts.st_gid}')
+    with Server(folder, '--group', 'no-such-group') as server:
+        ended, said = server.result()
+        expect(problems, ended == 1 and 'no such group' in said, f'{ended}: {said}')
+    return problems
+
+
+def systemd_hands_over(folder):
+    problems = []
+    path = os.path.join(folder, 'handed.sock')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen(8)
+        with Server(folder, files=(listener.fileno(),)) as server:
+            expect(problems, server.await_word('READY=1'), 'does not start')
+            status, said = client(path)
+            expect(problems, status == 0, said)
+            ended, said = server.end()
+            expect(problems, ended == 0, f'ended with {ended}: {said}')
+        expect(problems, os.path.exists(path), 'it removed a socket that is not its own')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wrong:
+        wrong.bind(os.path.join(folder, 'stream.sock'))
+        wrong.listen(8)
+        with Server(folder, files=(wrong.fileno(),)) as server:
+            ended, said = server.result()
+            expect(problems, ended == 1 and 'sequenced packets' in said, f'a stream: {ended}, {said}')
+    return problems
+
+
+def ends_when_idle(folder):
+    problems = []
+    with Server(folder, '--idle-exit', '0.3') as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        # Somebody who is connected keeps it there, however long.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
+            visitor.connect(server.path)
+            try:
+                server.process.wait(1)
+                problems.append('it ended while somebody was connected')
+            except subprocess.TimeoutExpired:
+                pass
+        ended, said = server.result()
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+        expect(problems, not os.path.exists(server.path), 'its socket is left')
+    for nonsense in ('soon', '-1', '1e99'):
+        with Server(folder, '--idle-exit', nonsense) as server:
+            ended, said = server.result()
+            expect(problems, ended == 2 and 'is no number of seconds' in said, f'{nonsense}: {ended}, {said}')
+    return problems
+
+
+CLAIMS = {
+    'a server listens, serves, says so to systemd and ends in order': serves,
+    'a second server at a path is refused': second_is_refused,
+    'the path of a dead server is taken over': dead_one_is_followed,
+    'paths that are something else are refused, and left alone': strange_paths_are_refused,
+    'a client of nobody is refused by name, or embedded when it said auto': clients_of_nobody,
+    'auto finds the server of the user': auto_finds,
+    'a group may connect where it was named': group_may,
+    'systemd hands a socket over': systemd_hands_over,
+    'an idle server ends': ends_when_idle,
+}
+
+
+def main():
+    results = []
+    for claim, check in CLAIMS.items():
+        with tempfile.TemporaryDirectory(prefix='dxgk-start-') as folder:
+            results.append((claim, check(folder)))
+    return tap.report(results)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

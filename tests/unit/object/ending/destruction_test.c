@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * destruction_test.c - what has to be over before memory goes, with a GPU that is turned by hand.
+ *
+ * The fake work source remembers who waits for what; nothing is over until the test says so. What
+ * the driver was asked is read from the recorder driver's notes.
+ */
+#include "unit/object/scene.h"
+
+#include "base/probe.h"
+#include "object/ending/destruction.h"
+#include "object/ending/ending.h"
+
+/* ---- the fake ---- */
+
+enum { WAITS_MAX = 16 };
+
+struct fake {
+	struct work_source source;
+	bool is_idle;                  /* neither work nor paging */
+	_Atomic unsigned device_count; /* counted after the wait is in its place */
+	struct sched_wait *device_waits[WAITS_MAX];
+	_Atomic unsigned paging_count;
+	struct sched_wait *paging_waits[WAITS_MAX];
+};
+
+static bool fake_is_idle(struct work_source *source, struct dxg_device *device)
+{
+	(void)device;
+	return container_of(source, struct fake, source)->is_idle;
+}
+
+static bool fake_is_paged(struct work_source *source, const struct dxg_allocation *allocation)
+{
+	(void)allocation;
+	return !container_of(source, struct fake, source)->is_idle;
+}
+
+static void fake_after_device(struct work_source *source, struct dxg_device *device,
+			      struct sched_wait *wait)
+{
+	struct fake *fake = container_of(source, struct fake, source);
+
+	(void)device;
+	EXPECT(fake->device_count < WAITS_MAX);
+	fake->device_waits[fake->device_count] = wait;
+	fake->device_count++;
+}
+
+static void fake_after_paging(struct work_source *source, struct dxg_adapter *whose,
+			      struct sched_wait *wait)
+{
+	struct fake *fake = container_of(source, struct fake, source);
+
+	(void)whose;
+	EXPECT(fake->paging_count < WAITS_MAX);
+	fake->paging_waits[fake->paging_count] = wait;
+	fake->paging_count++;
+}
+
+static void over(struct sched_wait **wait)
+{
+	struct sched_wait *waiting = *wait;
+
+	EXPECT(waiting);
+	*wait = NULL;
+	waiting->over(waiting);
+}
+
+/* ---- the world ---- */
+
+struct world {
+	struct fake fake;
+	struct dxg_device *device;
+};
+
+static void world_init(struct world *world)
+{
+	*world = (struct world){ 0 };
+	world->fake.source.is_idle = fake_is_idle;
+	world->fake.source.is_paged = fake_is_paged;
+	world->fake.source.after_device = fake_after_device;
+	world->fake.source.after_paging = fake_after_paging;
+	scene_begin_with(NULL, 0);
+	adapter->work_source = &world->fake.source;
+	client_begin(&app, 1);
+	world->device = app.device;
+}
+
+/* Nothing is left that was deferred, and no memory either. */
+static void world_finish(struct world *world)
+{
+	(void)world;
+	client_end(&app);
+	scene_end();
+	EXPECT_EQ(notes_of("CreateAllocation"), notes_of("DestroyAllocation"));
+}
+
+static void make(struct world *world, uint32_t count, bool is_resource,
+		 struct dxg_allocation **allocations, struct dxg_resource **resource_out)
+{
+	struct allocation_item items[4] = { 0 };
+	struct allocation_request request = { .device = world->device,
+					      .is_new_resource = is_resource,
+					      .count = count,
+					      .items = items };
+	const struct object_class *found;
+	struct object *object = NULL;
+
+	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
+	for (uint32_t i = 0; i < count; i++) {
+		EXPECT(handle_find(&app.process->handles, items[i].handle, &allocation_class,
+				   &object, &found) == HANDLE_FOUND);
+		allocations[i] = container_of(object, struct dxg_allocation, object);
+	}
+	if (!is_resource)
+		return;
+	EXPECT(handle_find(&app.process->handles, request.resource_handle, &resource_class, &object,
+			   &found) == HANDLE_FOUND);
+	*resource_out = container_of(object, struct dxg_resource, object);
+}
+
+static void put_all(struct dxg_allocation **allocations, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		object_put(&allocations[i]->object);
+}
+
+static const struct destruction_options defaults;
+static const struct destruction_options not_in_use = { .is_not_in_use = true };
+
+static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocation,
+			    const struct destruction_options *options)
+{
+	object_get(&allocation->object); /* as the call that found it */
+	NTSTATUS status = destruction_of_list(world->device, 1, &allocation, options);
+	if (!NT_SUCCESS(status))
+		object_put(&allocation->object);
+	return status;
+}
+
+/* The same for whose door is one allocation; with the reference that make() left. */
+static NTSTATUS destroy_single(struct world *world, struct dxg_allocation *allocation)
+{
+	object_get(&world->device->object); /* as the call that found it */
+	return destruction_of_single(world->device, allocation, &defaults);
+}
+
+static uint64_t references_to(const struct object *object)
+{
+	return atomic_load(&object->slot->state) & SLOT_REFS;
+}
+
+/* ---- who destroys what ---- */
+
+TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_over)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(world.fake.device_count, 1);
+	EXPECT_EQ(world.fake.paging_count, 1);
+	/* The handle is gone already; the driver knows nothing of it yet. */
+	EXPECT(!object_retire(&allocation->object));
+	object_put(&allocation->object);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
+
+	over(&world.fake.device_waits[0]);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0); /* paging is still to come */
+	over(&world.fake.paging_waits[0]);
+	endings_wait(world.device);
+	EXPECT_EQ(notes_of("CloseAllocation"), 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	world_finish(&world);
+}
+
+TEST(destruction, assumed_not_in_use_waits_for_paging_only)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(&world, allocation, &not_in_use), STATUS_SUCCESS);
+	object_put(&allocation->object);
+	EXPECT_EQ(world.fake.device_count, 0);
+	EXPECT_EQ(world.fake.paging_count, 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	over(&world.fake.paging_waits[0]);
+	endings_wait(world.device);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	world_finish(&world);
+}
+
+struct turner {
+	struct world *world;
+	unsigned seen_before;
+};
+
+/* Turns the crank from another thread, after a look at what the driver knows. */
+static void turn(void *context)
+{
+	struct turner *turner = context;
+	struct fake *fake = &turner->world->fake;
+
+	while (fake->paging_count == 0)
+		thread_point();
+	turner->seen_before = notes_of("DestroyAllocation");
+	over(&fake->device_waits[0]);
+	over(&fake->paging_waits[0]);
+}
+
+TEST(destruction, synchronous_returns_after_the_memory_is_free)
+{
+	const struct destruction_options synchronous = { .is_synchronous = true };
+	struct world world;
+	struct dxg_allocation *allocation;
+	struct thread *thread;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	struct turner turner = { .world = &world };
+	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_one(&world, allocation, &synchronous), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(turner.seen_before, 0);
+	thread_join(thread);
+	object_put(&allocation->object);
+	world_finish(&world);
+}
+
+TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
+{
+	struct world world;
+	struct dxg_allocation *allocations[3];
+	struct dxg_resource *resource;
+
+	world_init(&world);
+	make(&world, 3, true, allocations, &resource);
+	EXPECT_EQ(destroy_one(&world, allocations[1], &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_SUCCESS);
+	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_INVALID_PARAMETER);
+	put_all(allocations, 3);
+	object_put(&resource->object);
+	/* All the resource waits for is over; the allocation's work is not. */
+	over(&world.fake.paging_waits[1]);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	over(&world.fake.paging_waits[0]);
+	over(&world.fake.device_waits[0]);
+	endings_wait(world.device);
+	EXPECT(strstr(notes, "DestroyAllocation irql=0 count=1 flags=0\nCloseAllocation irql=0 "
+			     "count=2\nDestroyAllocation irql=0 count=2 flags=1\n"));
+	EXPECT_EQ(notes_of("CreateAllocation") + 1, notes_of("DestroyAllocation"));
+	recorder_note("CreateAllocation, for the balance of world_finish()");
+	world_finish(&world);
+}
+
+TEST(destruction, at_once_does_not_wait_for_another_that_is_alone_and_waits)
+{
+	struct world world;
+	struct dxg_allocation *waiting;
+	struct dxg_allocation *idle;
+
+	world_init(&world);
+	make(&world, 1, false, &waiting, NULL);
+	make(&world, 1, false, &idle, NULL);
+	EXPECT_EQ(destroy_one(&world, waiting, &not_in_use), STATUS_SUCCESS);
+	world.fake.is_idle = true;
+	EXPECT_EQ(destroy_one(&world, idle, &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	over(&world.fake.paging_waits[0]);
+	object_put(&waiting->object);
+	object_put(&idle->object);
+	world_finish(&world);
+}
+
+TEST(destruction, without_memory_to_remember_it_changes_nothing)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	mem_fail_nth(1);
+	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_EQ(world.fake.paging_count, 0);
+	object_put(&allocation->object);
+	/* It is still the device's, and goes with it. */
+	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
+	world_finish(&world);
+}
+
+TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	make(&world, 1, false, &allocation, NULL);
+	struct dxg_allocation *twice[2] = { allocation, allocation };
+	EXPECT_EQ(destruction_of_list(world.device, 2, twice, &defaults), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(world.fake.paging_count, 0);
+	object_put(&allocation->object);
+	world_finish(&world);
+}
+
+/* ---- one that may be known to nobody else ---- */
+
+TEST(single, that_nobody_else_knows_is_gone_at_once)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	uint64_t references = references_to(&world.device->object);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(references_to(&world.device->object), references + 1);
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("CloseAllocation"), 1);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	world_finish(&world);
+}
+
+TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the_looker)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	uint64_t references = references_to(&world.device->object);
+	make(&world, 1, false, &allocation, NULL);
+	object_get(&allocation->object); /* another call */
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT(allocation->device == world.device);
+	EXPECT(!object_retire(&allocation->object));
+	EXPECT_EQ(references_to(&world.device->object), references + 1);
+	object_put(&allocation->object);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	world_finish(&world);
+}
+
+TEST(single, that_the_cpu_sees_is_hidden_from_it)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+	void *pointer;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(allocation_lock(allocation, 0, &pointer), STATUS_SUCCESS);
+	EXPECT(probe_is_readable(pointer, 1));
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT(!probe_is_readable(pointer, 1));
+	world_finish(&world);
+}
+
+TEST(single, of_a_resource_leaves_the_resource)
+{
+	struct world world;
+	struct dxg_allocation *allocations[2];
+	struct dxg_resource *resource;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 2, true, allocations, &resource);
+	EXPECT_EQ(destroy_single(&world, allocations[0]), STATUS_SUCCESS);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	EXPECT_EQ(resource->allocation_count, 1);
+	object_put(&allocations[1]->object);
+	EXPECT_EQ(destruction_of_resource(resource, &defaults), STATUS_SUCCESS);
+	object_put(&resource->object);
+	recorder_note("CreateAllocation, for the balance of world_finish()");
+	world_finish(&world);
+}
+
+TEST(single, that_is_being_destroyed_already_is_refused_and_only_the_device_is_let_go)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 1, false, &allocation, NULL);
+	uint64_t references = references_to(&world.device->object);
+	allocation->is_being_destroyed = true;
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
+	EXPECT_EQ(references_to(&world.device->object), references);
+	allocation->is_being_destroyed = false;
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	world_finish(&world);
+}
+
+/* ---- with its device, and with its process ---- */
+
+struct ender {
+	struct world *world;
+	struct dxg_allocation *allocation;
+	NTSTATUS status;
+};
+
+static void destroy_it(void *context)
+{
+	struct ender *ender = context;
+
+	ender->status = destroy_one(ender->world, ender->allocation, &defaults);
+}
+
+static void destroy_device(void *context)
+{
+	struct ender *ender = context;
+
+	(void)!device_destroy(ender->world->device);
+}
+
+/* Who comes second to one that its device has, or to one that a call has, leaves it to the other. */
+TEST(device, and_a_call_that_destroy_the_same_allocation_destroy_it_once)
+{
+	for (unsigned round = 0; round < 8; round++) {
+		struct thread *call;
+		struct thread *end;
+		struct world world;
+		struct ender ender = { .world = &world };
+
+		world_init(&world);
+		world.fake.is_idle = true;
+		make(&world, 1, false, &ender.allocation, NULL);
+		uint64_t references = references_to(&ender.allocation->object);
+		lock_acquire(&world.device->destroying); /* both stand in front of it */
+		EXPECT_EQ(thread_create("call", destroy_it, &ender, &call), STATUS_SUCCESS);
+		while (references_to(&ender.allocation->object) < references + 1)
+			thread_point();
+		EXPECT_EQ(thread_create("end", destroy_device, &ender, &end), STATUS_SUCCESS);
+		while (references_to(&ender.allocation->object) < references + 2)
+			thread_point();
+		lock_release(&world.device->destroying);
+		thread_join(call);
+		thread_join(end);
+		EXPECT(ender.status == STATUS_SUCCESS || ender.status == STATUS_INVALID_PARAMETER);
+		EXPECT_EQ(notes_of("CloseAllocation"), 1);
+		EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+		object_put(&ender.allocation->object);
+		world_finish(&world);
+	}
+}
+
+static _Atomic bool is_process_gone;
+
+static void destroy_process(void *context)
+{
+	(void)context;
+	process_destroy(app.process);
+	is_process_gone = true;
+}
+
+static bool is_dying(struct dxg_device *device)
+{
+	lock_acquire(&device->lock);
+	bool is_dying = device->is_dying;
+	lock_release(&device->lock);
+	return is_dying;
+}
+
+TEST(process, ends_when_the_driver_has_forgotten_its_devices)
+{
+	struct thread *thread;
+
+	scene_begin_with(NULL, 0);
+	client_begin(&app, 1);
+	is_process_gone = false;
+	/* Somebody still has the device. */
+	EXPECT_EQ(thread_create("end", destroy_process, NULL, &thread), STATUS_SUCCESS);
+	while (!is_dying(app.device))
+		thread_point();
+	for (unsigned i = 0; i < 1000; i++)
+		thread_point();
+	EXPECT(!is_process_gone);
+	EXPECT_EQ(notes_of("DestroyProcess"), 0);
+	object_put(&app.device->object);
+	thread_join(thread);
+	EXPECT(is_process_gone);
+	scene_end();
+	EXPECT_EQ(notes_of("DestroyProcess"), notes_of("CreateProcess"));
+}
+
+TEST_MAIN("object/destruction")

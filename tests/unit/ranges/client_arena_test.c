@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_arena_test.c - addresses of clients elsewhere, and what they are told to show there.
+ */
+#include <sys/mman.h>
+
+#include "base/client_call.h"
+#include "base/mem.h"
+#include "ranges/client_arena.h"
+#include "support/test.h"
+
+enum { PAGE = 4096, ARENA_PAGES = 64 };
+
+#define ARENA_AT UINT64_C(0x7f0000000000)
+
+static struct mem_usage usage;
+
+static struct client_arena *arena_new(void)
+{
+	usage = mem_usage();
+	struct client_arena *arena = client_arena_create(ARENA_AT, ARENA_PAGES * PAGE);
+	EXPECT(arena);
+	return arena;
+}
+
+static void arena_end(struct client_arena *arena)
+{
+	EXPECT(!client_arena_validate(arena));
+	client_arena_put(arena);
+	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+}
+
+TEST(places, are_found_again_in_the_same_arena)
+{
+	struct client_arena *arena = arena_new();
+	struct client_arena *other = client_arena_create(ARENA_AT, ARENA_PAGES * PAGE);
+	struct client_places places = { 0 };
+	struct client_place *first;
+	struct client_place *again;
+	struct client_place *there;
+
+	EXPECT_EQ(client_places_find(&places, arena, 3, &first), STATUS_SUCCESS);
+	EXPECT_EQ(client_places_find(&places, other, 3, &there), STATUS_SUCCESS);
+	EXPECT_EQ(client_places_find(&places, arena, 3, &again), STATUS_SUCCESS);
+	EXPECT(first == again && first != there);
+	EXPECT(client_arena_contains(arena, client_place_address(first), 3 * PAGE));
+	EXPECT(!client_arena_contains(arena, ARENA_AT + ARENA_PAGES * PAGE, PAGE));
+	EXPECT_EQ(client_arena_usage(arena).taken_pages, 3);
+	client_places_finish(&places);
+	EXPECT_EQ(client_arena_usage(arena).places, 0);
+	client_arena_put(other);
+	arena_end(arena);
+}
+
+TEST(places, outlive_their_client_and_run_out)
+{
+	struct client_arena *arena = arena_new();
+	struct client_places places = { 0 };
+	struct client_places more = { 0 };
+	struct client_place *place;
+
+	EXPECT_EQ(client_places_find(&places, arena, ARENA_PAGES, &place), STATUS_SUCCESS);
+	EXPECT_EQ(client_places_find(&more, arena, 1, &place), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	client_arena_put(arena);
+	client_places_finish(&more);
+	client_places_finish(&places);
+	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+}
+
+TEST(stamps, change_with_what_is_shown)
+{
+	struct client_arena *arena = arena_new();
+	struct shown_file *file = shown_file_create(memfd_create("test", MFD_CLOEXEC));
+	struct client_places places = { 0 };
+	struct client_place *place;
+	struct client_call call = { 0 };
+	static const uint64_t versions[] = { 1, 1, 2 };
+
+	client_call_begin(&call);
+	EXPECT_EQ(client_places_find(&places, arena, 1, &place), STATUS_SUCCESS);
+	for (unsigned i = 0; i < 3; i++) {
+		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
+		EXPECT_EQ(client_place_note(place, versions[i], true), STATUS_SUCCESS);
+	}
+	client_call_end();
+	EXPECT_EQ(call.view_count, 3);
+	EXPECT_EQ(call.views[0].stamp, call.views[1].stamp);
+	EXPECT(call.views[0].stamp != call.views[2].stamp);
+	EXPECT_EQ(call.views[2].address, client_place_address(place));
+	client_call_finish(&call);
+	client_places_finish(&places);
+	shown_file_put(file);
+	arena_end(arena);
+}
+
+TEST(arenas, without_a_page_are_none)
+{
+	EXPECT(!client_arena_create(ARENA_AT, 100));
+	EXPECT(!client_arena_create(UINT64_MAX - PAGE, 4 * PAGE));
+	EXPECT(!client_arena_create(ARENA_AT + PAGE, 4 * PAGE));
+}
+
+TEST_MAIN("ranges/client_arena")

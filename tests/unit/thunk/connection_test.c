@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connection_test.c - the way to the kernel's library when it is not there, is another one, or is
+ * there. Each case is a process of its own: what was found is kept.
+ */
+#include "support/test.h"
+
+#include "base/refusal.h"
+#include "thunk/connection.h"
+#include "unit/base/child.h"
+#include "wire/call.h"
+
+/* ---- the loader ---- */
+
+void *thunk_dlopen(const char *file, int flags);
+void *thunk_dlsym(void *library, const char *name);
+char *thunk_dlerror(void);
+
+static struct {
+	bool has_library;
+	bool has_entry;
+	const struct dxgk_embed *table;
+	unsigned closed;
+	unsigned listened;
+	unsigned unlistened;
+} kernel;
+
+void *thunk_dlopen(const char *file, int flags)
+{
+	(void)flags;
+	CHILD_EXPECT(strcmp(file, "libdxgk.so.0") == 0);
+	return kernel.has_library ? &kernel : NULL;
+}
+
+char *thunk_dlerror(void)
+{
+	static char text[] = "libdxgk.so.0: cannot open";
+
+	return text;
+}
+
+static const struct dxgk_embed *enter(void)
+{
+	return kernel.table;
+}
+
+void *thunk_dlsym(void *library, const char *name)
+{
+	CHILD_EXPECT(library == &kernel && strcmp(name, "dxgk_embed") == 0);
+	return kernel.has_entry ? (void *)(uintptr_t)enter : NULL;
+}
+
+/* ---- the kernel ---- */
+
+static NTSTATUS serve(uint32_t id, void *arguments)
+{
+	return id == 3 && arguments == &kernel ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+static bool serve_last_refusal(struct dxgk_refusal *refusal)
+{
+	refusal->sequence = 77;
+	return true;
+}
+
+static void serve_close(void)
+{
+	kernel.closed++;
+}
+
+static NTSTATUS serve_listen(struct dxgk_embed_listener *listener, const uint64_t *luids,
+			     uint32_t count)
+{
+	(void)listener;
+	(void)luids;
+	kernel.listened += count;
+	return STATUS_SUCCESS;
+}
+
+static void serve_unlisten(struct dxgk_embed_listener *listener)
+{
+	(void)listener;
+	kernel.unlistened++;
+}
+
+static const struct dxgk_embed right = { .version = DXGK_EMBED_VERSION,
+					 .call_count = CALL_COUNT,
+					 .call = serve,
+					 .last_refusal = serve_last_refusal,
+					 .close_process = serve_close,
+					 .listen = serve_listen,
+					 .unlisten = serve_unlisten };
+
+/* ---- what is said ---- */
+
+/* The first call is refused, and so is the next: nothing is remembered of a failure. */
+static void expect_refused(NTSTATUS status, const char *rule, const char *words)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+
+		CHILD_EXPECT(connection_call(3, &kernel) == status);
+		CHILD_EXPECT(connection_last_refusal(&why));
+		CHILD_EXPECT(why.status == status && strcmp(why.rule, rule) == 0);
+		CHILD_EXPECT(strstr(why.reason, words));
+		CHILD_EXPECT(strcmp(why.call, call_describe(3)->name) == 0);
+	}
+	/* And nobody can listen, or is listened to. */
+	CHILD_EXPECT(connection_listen(NULL, NULL, 1) == STATUS_DEVICE_REMOVED);
+	connection_unlisten(NULL);
+	connection_close();
+}
+
+static void without_library(void *argument)
+{
+	(void)argument;
+	expect_refused(STATUS_UNSUCCESSFUL, "SYS-LIBRARY", "cannot be loaded: libdxgk.so.0");
+}
+
+static void without_entry(void *argument)
+{
+	(void)argument;
+	kernel.has_library = true;
+	expect_refused(STATUS_UNSUCCESSFUL, "SYS-LIBRARY", "not of the same build");
+}
+
+static void with_another(void *argument)
+{
+	kernel.has_library = kernel.has_entry = true;
+	kernel.table = argument;
+	expect_refused(STATUS_UNSUCCESSFUL, "SYS-LIBRARY", "not of the same build");
+}
+
+static void with_a_server(void *argument)
+{
+	(void)argument;
+	kernel.has_library = kernel.has_entry = true;
+	kernel.table = &right;
+	setenv("DXGK_SOCKET", "/run/x", 1);
+	expect_refused(STATUS_PORT_CONNECTION_REFUSED, "SYS-SERVER", "no server");
+	setenv("DXGK_SOCKET", "", 1);
+	CHILD_EXPECT(connection_call(3, &kernel) == STATUS_SUCCESS);
+}
+
+static void with_the_right_one(void *argument)
+{
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+	struct dxgk_embed_listener listener = { 0 };
+	uint64_t luids[2] = { 1, 2 };
+
+	(void)argument;
+	kernel.has_library = kernel.has_entry = true;
+	kernel.table = &right;
+	CHILD_EXPECT(connection_call(3, &kernel) == STATUS_SUCCESS);
+	kernel.has_library = false; /* it is looked for once */
+	CHILD_EXPECT(connection_call(3, &kernel) == STATUS_SUCCESS);
+	CHILD_EXPECT(connection_call(3, NULL) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(connection_last_refusal(&why) && why.sequence == 77);
+	CHILD_EXPECT(connection_listen(&listener, luids, 2) == STATUS_SUCCESS);
+	connection_unlisten(&listener);
+	connection_close();
+	CHILD_EXPECT(kernel.listened == 2 && kernel.unlistened == 1 && kernel.closed == 1);
+}
+
+#define EXPECT_CHILD_OK(run, argument)                                                             \
+	do {                                                                                       \
+		struct child_result child_said;                                                    \
+		child_run(&child_said, run, argument);                                             \
+		if (child_said.exit_status != 0)                                                   \
+			print_error("%s", child_said.err);                                         \
+		EXPECT_EQ(child_said.exit_status, 0);                                              \
+	} while (0)
+
+TEST(connection, to_no_library_is_refused_with_the_loaders_words)
+{
+	EXPECT_CHILD_OK(without_library, NULL);
+}
+
+TEST(connection, to_a_library_of_another_build_is_refused)
+{
+	struct dxgk_embed other_version = right;
+	struct dxgk_embed other_calls = right;
+
+	other_version.version++;
+	other_calls.call_count--;
+	EXPECT_CHILD_OK(without_entry, NULL);
+	EXPECT_CHILD_OK(with_another, NULL);
+	EXPECT_CHILD_OK(with_another, &other_version);
+	EXPECT_CHILD_OK(with_another, &other_calls);
+}
+
+TEST(connection, to_a_server_is_refused_while_there_is_none)
+{
+	EXPECT_CHILD_OK(with_a_server, NULL);
+}
+
+TEST(connection, is_made_once)
+{
+	EXPECT_CHILD_OK(with_the_right_one, NULL);
+}
+
+TEST_MAIN("thunk/connection")
