@@ -568,9 +568,9 @@ bool move_drops(const struct vidmm_place *place)
 
 static enum move_result out_prepare(struct vidmm_place *place)
 {
-	move_init(place, false);
 	/* Whoever reclaims it has the allocation's lock, too: before this, or when it is known. */
 	lock_acquire(&place->allocation->lock);
+	move_init(place, false);
 	lock_acquire(&place->manager->lock);
 	bool is_dropped = place_is_dropped(place);
 	bool is_clean = place->copy == PLACE_COPY_GOOD;
