@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#if __has_include(<directx/dxcore.h>)
+#if HAS_DIRECTX_HEADERS
 
 #include <wsl/winadapter.h>
 #include <directx/dxcore.h>
