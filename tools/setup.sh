@@ -58,5 +58,3 @@ apt() {
 }
 apt update || by_hand
 apt install -y --no-install-recommends "${missing[@]}" || by_hand
-# Build directories were laid out without them: the next build looks again at what there is.
-touch "$(dirname "$0")/../meson.build"

@@ -21,6 +21,9 @@ import tree
 CLANG = {'CC': 'clang', 'CXX': 'clang++'}
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
 
+# Written by dpkg whenever something is installed or removed.
+PACKAGES = '/var/lib/dpkg/status'
+
 VARIANTS = {
     'plain':   {'dir': 'build', 'env': GCC, 'options': {}},
     'asan':    {'dir': 'build-asan', 'env': CLANG,
@@ -61,6 +64,14 @@ def current_options(path):
     return {option['name']: text(option['value']) for option in json.loads(options)}
 
 
+def is_outdated(path):
+    """Packages came or went since Meson looked what there is."""
+    try:
+        return os.path.getmtime(PACKAGES) > os.path.getmtime(os.path.join(path, 'build.ninja'))
+    except FileNotFoundError:
+        return False
+
+
 def configure(name, options=()):
     """True when the variant's directory is ready for ninja."""
     variant = VARIANTS[name]
@@ -72,7 +83,9 @@ def configure(name, options=()):
         return run(['meson', 'setup', path, *arguments], env={**os.environ, **variant['env']})
     now = current_options(path)
     changed = [f'-D{key}={value}' for key, value in wanted.items() if now.get(key) != value]
-    return not changed or run(['meson', 'configure', path, *changed])
+    if changed and not run(['meson', 'configure', path, *changed]):
+        return False
+    return not is_outdated(path) or run(['meson', 'setup', '--reconfigure', path])
 
 
 def main(arguments):
