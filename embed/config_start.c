@@ -5,6 +5,7 @@
 #include "base/machine.h"
 #include "base/refusal.h"
 #include "embed/config.h"
+#include "verify/start.h"
 
 /* Said also when nobody asked for refusals, and once: every call tries to start anew. */
 static void say_why_not(void)
@@ -41,6 +42,7 @@ NTSTATUS config_start(struct dxg_kernel *kernel, const char *profile, bool is_fo
 		say_why_not();
 		return status;
 	}
+	verify_start();
 	status = kernel_start(kernel, config.adapters, config.adapter_count);
 	if (is_for_strangers)
 		limit_strangers(&config);

@@ -26,6 +26,34 @@ int dxgk_test_fail_stop(void);
 unsigned long long dxgk_test_report_count(const char *rule);
 
 /*
+ * What a driver is reported for, as it happens: on the reporting thread, or for a crash in a copy of the process, which
+ * ends when the listener returns. Texts are the listener's for that long. `frames` are the driver's, innermost first, or the
+ * routine whose answer broke the rule; a report that was made before at the same place (`is_repeated`) has none. `calls`
+ * are the last ones across the driver line, oldest first; they need DXGK_VERIFY=rules. NULL: nobody listens.
+ */
+struct dxgk_test_place {
+	char function[128];
+	char file[192];
+	char image[64];
+	unsigned line; /* 0: not known */
+};
+struct dxgk_test_report {
+	const char *rule;
+	const char *sentence;
+	const char *entry; /* the entry point the thread is in; NULL: none */
+	unsigned long long site;
+	int is_repeated;
+	int is_crash;
+	const struct dxgk_test_place *frames;
+	unsigned frame_count;
+	const char *const *calls;
+	unsigned call_count;
+};
+void dxgk_test_listen_reports(void (*listener)(void *context,
+					       const struct dxgk_test_report *report),
+			      void *context);
+
+/*
  * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it
  * all fits together, else 0 and what does not, in `problem`. No call of another thread is waiting
  * for something (a keyed mutex): it would be waited for.

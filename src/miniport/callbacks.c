@@ -522,6 +522,8 @@ NTSTATUS callbacks_open(struct miniport *miniport)
 	interface->DxgkCbIsFeatureEnabled = is_feature_enabled;
 	interface->DxgkCbQueryFeatureSupport = query_feature_support;
 	end_at_level(interface, miniport->info.wddm_level);
+	if (miniport_verifier)
+		miniport_verifier->give_interface(miniport);
 
 	if (!adapter_list(miniport))
 		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_DDI_NOT_BUILT, NULL,

@@ -82,6 +82,7 @@ static NTSTATUS initialize(const DRIVER_INITIALIZATION_DATA *data)
 	loading->info.interface_version = data->Version;
 	loading->info.wddm_version = level_of(&loading->info, ddi_wddm_version(data->Version));
 	entry_forget_newer(loading);
+	loading->driver = loading->ddi;
 	return entry_require(loading, DDI_NEED_REQUIRED);
 }
 

@@ -25,6 +25,7 @@
 #include "miniport/device.h"
 #include "miniport/image.h"
 #include "miniport/miniport.h"
+#include "miniport/verifier.h"
 #include "nt/debug.h"
 #include "nt/report.h"
 #include "trace/trace.h"
@@ -110,6 +111,10 @@ struct miniport {
 	DRIVER_INITIALIZATION_DATA ddi;
 	NTSTATUS initialize_status; /* STATUS_PENDING until the driver called it */
 
+	/* The routines themselves: those of `ddi`, unless a verifier stands in front of them. */
+	DRIVER_INITIALIZATION_DATA driver;
+	void *verified; /* the verifier's */
+
 	PVOID context; /* MiniportDeviceContext, hAdapter in every entry point */
 	DXGKRNL_INTERFACE interface;
 	struct miniport_events events; /* members may be NULL */
@@ -150,7 +155,7 @@ static const uint16_t ddi_indexes[DDI_COUNT] = {
 /* The driver's routine behind an entry point. */
 static inline const void *ddi_routine(const struct miniport *miniport, enum ddi ddi)
 {
-	return ((const void *const *)&miniport->ddi)[ddi_indexes[ddi]];
+	return ((const void *const *)&miniport->driver)[ddi_indexes[ddi]];
 }
 
 /* From now on crashes are told with the entry point, and refused answers with its routine. */
@@ -254,6 +259,11 @@ void entry_forget_newer(struct miniport *miniport);
 
 /* Refuses the driver when an entry point for `need` is missing that its version has. */
 MUST_CHECK NTSTATUS entry_require(const struct miniport *miniport, enum ddi_need need);
+
+/* ---- start.c ---- */
+
+/* NULL: nobody verifies. */
+extern const struct miniport_verifier *miniport_verifier __attribute__((visibility("hidden")));
 
 /* ---- query.c ---- */
 

@@ -26,6 +26,13 @@
 /* How many DMA buffers a driver has to be able to queue at once. */
 enum { DMA_QUEUE_ENTRIES = 16 };
 
+const struct miniport_verifier *miniport_verifier;
+
+void miniport_verify_with(const struct miniport_verifier *verifier)
+{
+	miniport_verifier = verifier;
+}
+
 static NTSTATUS no_memory(const char *what)
 {
 	return refuse_no_memory("There is no memory for %s", what);
@@ -316,6 +323,8 @@ static void miniport_destroy(struct miniport *miniport)
 {
 	if (miniport->is_stranded)
 		return;
+	if (miniport_verifier)
+		miniport_verifier->release(miniport);
 	device_close(&miniport->device);
 	interrupt_finish(miniport);
 	lock_finish(&miniport->mappings_lock);
@@ -349,6 +358,8 @@ static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_con
 		goto delete_registry;
 	}
 	status = entry_run(miniport);
+	if (NT_SUCCESS(status) && miniport_verifier)
+		status = miniport_verifier->adopt(miniport);
 	if (!NT_SUCCESS(status))
 		goto destroy_driver_object;
 	return STATUS_SUCCESS;

@@ -157,6 +157,7 @@ static void describe(int number, const siginfo_t *info, const ucontext_t *contex
 /* ---- telling it ---- */
 
 static struct nt_stack child_frames;
+static char child_sentence[256];
 static ucontext_t child_context;
 static char child_stack[CHILD_STACK_BYTES];
 
@@ -177,6 +178,7 @@ static void child_main(void)
 		log_warn("  in %s %s", nt_visit_innermost->what, text);
 	}
 	nt_stack_print(&symbols, &child_frames);
+	nt_report_tell_crash(child_sentence, &child_frames);
 	_exit(0);
 }
 
@@ -223,8 +225,9 @@ static void crash_report(const char *place, int number, const siginfo_t *info,
 		return;
 	describe(number, info, context, what, sizeof(what));
 	nt_report_explain_values(what, sizeof(what));
-	log_warn("driver: %s in %s: %s (%s)", signal_name(number), place, what,
-		 rule_id(RULE_DDI_CRASH));
+	snprintf(child_sentence, sizeof(child_sentence), "%s in %s: %s", signal_name(number), place,
+		 what);
+	log_warn("driver: %s (%s)", child_sentence, rule_id(RULE_DDI_CRASH));
 	/* A sanitizer was there before us, and tells the rest. */
 	if (!MEM_KEEPS)
 		return;

@@ -37,7 +37,7 @@ struct place {
 
 static _Atomic uint64_t counts[RULE_COUNT];
 
-static void (*report_listener)(void *context, enum rule rule, const char *sentence);
+static void (*report_listener)(void *context, const struct nt_report_news *news);
 static void *report_listener_context;
 
 _Thread_local const void *nt_routine_left;
@@ -55,6 +55,21 @@ void nt_report_where(const void *address, char *text, size_t size_bytes)
 	symbols_refresh(&symbols);
 	symbols_where(&symbols, address, text, size_bytes);
 	lock_release(&report_lock);
+}
+
+void nt_report_place(const void *address, struct nt_place *place_out)
+{
+	struct symbol_place place;
+
+	symbols_load();
+	lock_acquire(&report_lock);
+	symbols_refresh(&symbols);
+	symbols_place(&symbols, address, &place);
+	lock_release(&report_lock);
+	*place_out = (struct nt_place){ .line = place.line };
+	snprintf(place_out->function, sizeof(place_out->function), "%.127s", place.function);
+	snprintf(place_out->file, sizeof(place_out->file), "%s", place.file ? place.file : "");
+	snprintf(place_out->image, sizeof(place_out->image), "%s", place.image ? place.image : "");
 }
 
 /* ---- the stack ---- */
@@ -256,8 +271,6 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	nt_report_explain_values(sentence, sizeof(sentence));
 	atomic_fetch_add_explicit(&counts[rule], 1, memory_order_relaxed);
-	if (report_listener)
-		report_listener(report_listener_context, rule, sentence);
 	if (given) {
 		stack = *given;
 		memcpy(walk.frames, stack.frames, sizeof(stack.frames));
@@ -268,8 +281,9 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 	}
 	symbols_load();
 
+	uint64_t site = site_of(&walk, &stack) + subject;
 	lock_acquire(&report_lock);
-	struct place *place = place_find_locked(rule, site_of(&walk, &stack) + subject, &is_new);
+	struct place *place = place_find_locked(rule, site, &is_new);
 	if (is_new) {
 		if (place)
 			snprintf(place->sentence, sizeof(place->sentence), "%s", sentence);
@@ -282,6 +296,28 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 		place->repeats++;
 	}
 	lock_release(&report_lock);
+	if (report_listener)
+		report_listener(report_listener_context,
+				&(struct nt_report_news){
+					.rule = rule,
+					.sentence = sentence,
+					.site = site,
+					.is_repeated = !is_new,
+					.stack = &stack,
+					.routine = stack.has_driver ? NULL : nt_routine_left,
+				});
+}
+
+/* In a copy of the process that crashed: nobody else runs, and whoever holds a lock never lets go. */
+void nt_report_tell_crash(const char *sentence, const struct nt_stack *stack)
+{
+	if (report_listener)
+		report_listener(report_listener_context, &(struct nt_report_news){
+								 .rule = RULE_DDI_CRASH,
+								 .sentence = sentence,
+								 .is_crash = true,
+								 .stack = stack,
+							 });
 }
 
 void nt_report(enum rule rule, const char *format, ...)
@@ -326,7 +362,7 @@ uint64_t nt_report_count_of(const char *id)
 	return 0;
 }
 
-void nt_report_listen(void (*listener)(void *context, enum rule rule, const char *sentence),
+void nt_report_listen(void (*listener)(void *context, const struct nt_report_news *news),
 		      void *context)
 {
 	report_listener_context = context;

@@ -69,10 +69,32 @@ uint64_t nt_report_count(enum rule rule);
 /* The same by its id; 0 for one that there is not. */
 uint64_t nt_report_count_of(const char *id);
 
-/* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. For tests: a
- * report that is an answer to what they did is no surprise. */
-void nt_report_listen(void (*listener)(void *context, enum rule rule, const char *sentence),
+/* What there is to say about one report. */
+struct nt_report_news {
+	enum rule rule;
+	const char *sentence;
+	uint64_t site; /* the same for each report of the rule at this place in the driver */
+	bool is_repeated;
+	bool is_crash;                /* told by a copy of the process, which ends then */
+	const struct nt_stack *stack; /* innermost first; of the driver when it has one */
+	const void *routine;          /* of the driver, whose answer it is about; else NULL */
+};
+
+/* Told of every report, also of repeated ones, on the reporting thread. NULL: nobody. */
+void nt_report_listen(void (*listener)(void *context, const struct nt_report_news *news),
 		      void *context);
+
+/* For who tells of a crash. */
+void nt_report_tell_crash(const char *sentence, const struct nt_stack *stack);
+
+/* What stands at an address of code, in parts; empty, and 0, as far as it is not known. */
+struct nt_place {
+	char function[128];
+	char file[192];
+	char image[64];
+	uint32_t line;
+};
+void nt_report_place(const void *address, struct nt_place *place_out);
 
 /* "function (file.c:12) in driver.so", as much of it as is known. */
 void nt_report_where(const void *address, char *text, size_t size_bytes);

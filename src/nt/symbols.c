@@ -183,29 +183,52 @@ static void where_by_loader(const void *address, char *text, size_t size_bytes)
 	}
 }
 
-void symbols_where(const struct symbols *symbols, const void *address, char *text,
-		   size_t size_bytes)
+/* False when the table does not know the address. */
+static bool place_by_table(const struct symbols *symbols, const void *address,
+			   struct symbol_place *place_out)
 {
 	uint64_t wanted = (uint64_t)(uintptr_t)address;
 	struct Dwfl_Module *module =
 		symbols->table ? libdw.dwfl_addrmodule(symbols->table, wanted) : NULL;
 	const char *name = module ? libdw.dwfl_module_addrname(module, wanted) : NULL;
-	char function[256];
-
-	if (!name) {
-		where_by_loader(address, text, size_bytes);
-		return;
-	}
-	const char *image =
-		libdw.dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 	int line = 0;
-	const char *file = source_of(module, wanted, &line);
-	symbols_demangle(name, function, sizeof(function));
-	if (file)
-		snprintf(text, size_bytes, "%s (%s:%d) in %s", function, file, line,
-			 base_name(image));
+
+	if (!name)
+		return false;
+	symbols_demangle(name, place_out->function, sizeof(place_out->function));
+	place_out->image =
+		base_name(libdw.dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+	place_out->file = source_of(module, wanted, &line);
+	place_out->line = place_out->file ? (uint32_t)line : 0;
+	return true;
+}
+
+void symbols_place(const struct symbols *symbols, const void *address,
+		   struct symbol_place *place_out)
+{
+	Dl_info info;
+
+	*place_out = (struct symbol_place){ .function = "" };
+	if (place_by_table(symbols, address, place_out) || !dladdr(address, &info))
+		return;
+	if (info.dli_fname)
+		place_out->image = base_name(info.dli_fname);
+	if (info.dli_sname)
+		symbols_demangle(info.dli_sname, place_out->function, sizeof(place_out->function));
+}
+
+void symbols_where(const struct symbols *symbols, const void *address, char *text,
+		   size_t size_bytes)
+{
+	struct symbol_place place = { .function = "" };
+
+	if (!place_by_table(symbols, address, &place))
+		where_by_loader(address, text, size_bytes);
+	else if (place.file)
+		snprintf(text, size_bytes, "%s (%s:%u) in %s", place.function, place.file,
+			 place.line, place.image);
 	else
-		snprintf(text, size_bytes, "%s in %s", function, base_name(image));
+		snprintf(text, size_bytes, "%s in %s", place.function, place.image);
 }
 
 /* ---- C++ ---- */

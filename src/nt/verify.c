@@ -14,7 +14,8 @@ static const struct {
 	{ "irql", NT_VERIFY_IRQL },
 	{ "stacks", NT_VERIFY_STACKS },
 	{ "answers", NT_VERIFY_ANSWERS },
-	{ "all", NT_VERIFY_IRQL | NT_VERIFY_STACKS | NT_VERIFY_ANSWERS },
+	{ "rules", NT_VERIFY_RULES },
+	{ "all", NT_VERIFY_IRQL | NT_VERIFY_STACKS | NT_VERIFY_ANSWERS | NT_VERIFY_RULES },
 };
 
 static unsigned checks_of(const char *word, size_t length)
@@ -24,7 +25,7 @@ static unsigned checks_of(const char *word, size_t length)
 			return words[i].checks;
 	}
 	if (length != 0)
-		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, all)",
+		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, rules, all)",
 			 (int)length, word);
 	return 0;
 }

@@ -14,12 +14,12 @@ static char last_report[512];
 static enum rule last_rule;
 static unsigned report_count;
 
-static void listen(void *context, enum rule rule, const char *sentence)
+static void listen(void *context, const struct nt_report_news *news)
 {
 	(void)context;
 	report_count++;
-	last_rule = rule;
-	snprintf(last_report, sizeof(last_report), "%s", sentence);
+	last_rule = news->rule;
+	snprintf(last_report, sizeof(last_report), "%s", news->sentence);
 }
 
 static void begin(struct host *host)

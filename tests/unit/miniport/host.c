@@ -198,12 +198,12 @@ void host_ask_device(struct host *host, enum recorder_command what, struct recor
 
 struct host_reports host_reports;
 
-static void listen(void *context, enum rule rule, const char *sentence)
+static void listen(void *context, const struct nt_report_news *news)
 {
 	(void)context;
 	host_reports.count++;
-	host_reports.rule = rule;
-	snprintf(host_reports.sentence, sizeof(host_reports.sentence), "%s", sentence);
+	host_reports.rule = news->rule;
+	snprintf(host_reports.sentence, sizeof(host_reports.sentence), "%s", news->sentence);
 }
 
 void host_listen(void)

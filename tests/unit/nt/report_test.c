@@ -95,13 +95,13 @@ struct heard {
 	char sentence[200];
 };
 
-static void listen(void *context, enum rule rule, const char *sentence)
+static void listen(void *context, const struct nt_report_news *news)
 {
 	struct heard *heard = context;
 
 	heard->count++;
-	heard->rule = rule;
-	snprintf(heard->sentence, sizeof(heard->sentence), "%.199s", sentence);
+	heard->rule = news->rule;
+	snprintf(heard->sentence, sizeof(heard->sentence), "%.199s", news->sentence);
 }
 
 TEST(report, a_listener_hears_every_one)

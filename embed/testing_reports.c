@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * testing_reports.c - reports about drivers for who verifies them: see <opendxgk/testing.h>.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <opendxgk/testing.h>
+
+#include "base/attributes.h"
+#include "base/mem.h"
+#include "base/refusal.h"
+#include "nt/fault.h"
+#include "nt/report.h"
+#include "verify/start.h"
+
+static void (*test_listener)(void *context, const struct dxgk_test_report *report);
+static void *test_listener_context;
+
+/* Too much for the stack of a driver's thread. */
+struct texts {
+	struct dxgk_test_place frames[NT_STACK_FRAMES];
+	char calls[VERIFY_HISTORY_CALLS][VERIFY_HISTORY_TEXT];
+	const char *lines[VERIFY_HISTORY_CALLS];
+};
+
+static void place_write(const void *address, struct dxgk_test_place *place)
+{
+	struct nt_place known;
+
+	_Static_assert(sizeof(place->function) == sizeof(known.function) &&
+			       sizeof(place->file) == sizeof(known.file) &&
+			       sizeof(place->image) == sizeof(known.image),
+		       "copied as they are");
+	nt_report_place(address, &known);
+	memcpy(place->function, known.function, sizeof(known.function));
+	memcpy(place->file, known.file, sizeof(known.file));
+	memcpy(place->image, known.image, sizeof(known.image));
+	place->line = known.line;
+}
+
+static unsigned frames_write(const struct nt_report_news *news, struct dxgk_test_place *frames)
+{
+	unsigned count = 0;
+
+	if (news->routine)
+		place_write(news->routine, &frames[count++]);
+	for (uint32_t i = 0; i < news->stack->count && count < NT_STACK_FRAMES; i++)
+		place_write(news->stack->frames[i], &frames[count++]);
+	return count;
+}
+
+static void tell(void *context, const struct nt_report_news *news)
+{
+	struct texts *texts = news->is_repeated ? NULL : mem_zalloc(sizeof(*texts));
+	struct dxgk_test_report report = {
+		.rule = rule_id(news->rule),
+		.sentence = news->sentence,
+		.entry = nt_fault_place(),
+		.site = news->site,
+		.is_repeated = news->is_repeated,
+		.is_crash = news->is_crash,
+	};
+
+	(void)context;
+	if (texts) {
+		report.frames = texts->frames;
+		report.frame_count = frames_write(news, texts->frames);
+		report.calls = texts->lines;
+		report.call_count = (unsigned)verify_history(texts->calls, VERIFY_HISTORY_CALLS);
+		for (unsigned i = 0; i < report.call_count; i++)
+			texts->lines[i] = texts->calls[i];
+	}
+	test_listener(test_listener_context, &report);
+	mem_free(texts);
+}
+
+EXPORTED void dxgk_test_listen_reports(void (*listener)(void *context,
+							const struct dxgk_test_report *report),
+				       void *context)
+{
+	test_listener_context = context;
+	test_listener = listener;
+	nt_report_listen(listener ? tell : NULL, NULL);
+}
