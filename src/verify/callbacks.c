@@ -208,10 +208,10 @@ static VOID *APIENTRY callback_AcquireHandleData(IN_CONST_PDXGKARGCB_GETHANDLEDA
 	return data;
 }
 
-static D3DKMT_HANDLE APIENTRY callback_GetHandleParent(D3DKMT_HANDLE allocation)
+static UINT APIENTRY callback_GetHandleParent(UINT allocation)
 {
 	struct verify_callback callback = { .numbers = { allocation } };
-	D3DKMT_HANDLE parent = 0;
+	UINT parent = 0;
 
 	if (verify_callback_begin(&callback, VERIFY_CB_GetHandleParent, NULL, NULL))
 		parent = kernel.DxgkCbGetHandleParent(allocation);
@@ -219,11 +219,11 @@ static D3DKMT_HANDLE APIENTRY callback_GetHandleParent(D3DKMT_HANDLE allocation)
 	return parent;
 }
 
-static D3DKMT_HANDLE APIENTRY
+static UINT APIENTRY
 callback_EnumHandleChildren(IN_CONST_PDXGKARGCB_ENUMHANDLECHILDREN args)
 {
 	struct verify_callback callback = { 0 };
-	D3DKMT_HANDLE child = 0;
+	UINT child = 0;
 
 	if (verify_callback_begin(&callback, VERIFY_CB_EnumHandleChildren, NULL, (void *)args))
 		child = kernel.DxgkCbEnumHandleChildren(args);
