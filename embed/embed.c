@@ -35,6 +35,7 @@
 #include "embed/config.h"
 #include "embed/control.h"
 #include "embed/embed.h"
+#include "embed/fault_requests.h"
 #include "embed/guest.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
@@ -46,6 +47,7 @@
 #include "trace/trace.h"
 #include "wire/call.h"
 #include "wire/embed.h"
+#include "verify/start.h"
 
 enum embed_state {
 	EMBED_NOT_STARTED,
@@ -106,6 +108,7 @@ static void embed_end(void)
 	atomic_store(&embed.state, EMBED_ENDED);
 	gate_open(&embed.gate);
 	control_stop();
+	verify_requests_stop();
 	trace_finish();
 	thread_leave_kernel();
 	cancel_give_back(before);
@@ -159,6 +162,15 @@ static void embed_control(const struct control_request *request, void *body,
 	thread_leave_kernel();
 }
 
+/* What a plan of faults has happen to an adapter; at the gate, as a call is. */
+static void embed_do_to_adapter(uint32_t adapter_id, enum verify_request request)
+{
+	gate_enter(&embed.gate);
+	if (kernel_runs())
+		fault_request_carry_out(&embed.kernel, adapter_id, request);
+	gate_leave(&embed.gate);
+}
+
 /* The first call of all: load the profile's drivers. The gate is closed. */
 static NTSTATUS embed_start_kernel(void)
 {
@@ -169,6 +181,8 @@ static NTSTATUS embed_start_kernel(void)
 	atexit(embed_end);
 	atomic_store(&embed.state, EMBED_RUNNING);
 	control_start(getenv("DXGK_CONTROL"), embed_control);
+	if (verify_makes_requests())
+		verify_requests_serve(embed_do_to_adapter);
 	return STATUS_SUCCESS;
 }
 

@@ -75,6 +75,11 @@ static void tell(void *context, const struct nt_report_news *news)
 	mem_free(texts);
 }
 
+EXPORTED int dxgk_test_fault_fired(void)
+{
+	return verify_fault_has_fired();
+}
+
 EXPORTED void dxgk_test_listen_reports(void (*listener)(void *context,
 							const struct dxgk_test_report *report),
 				       void *context)

@@ -53,6 +53,9 @@ void dxgk_test_listen_reports(void (*listener)(void *context,
 					       const struct dxgk_test_report *report),
 			      void *context);
 
+/* 1 when something of DXGK_FAULT has happened in this run (docs/verify.md). */
+int dxgk_test_fault_fired(void);
+
 /*
  * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it
  * all fits together, else 0 and what does not, in `problem`. No call of another thread is waiting

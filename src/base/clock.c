@@ -22,6 +22,12 @@ uint64_t clock_now_ns(void)
 	return sim_is_on() ? sim_now_ns() : read_clock(CLOCK_MONOTONIC);
 }
 
+void clock_jump(uint64_t ns)
+{
+	if (sim_is_on())
+		sim_jump(ns);
+}
+
 uint64_t clock_peek_ns(void)
 {
 	return sim_is_on() ? sim_peek_ns() : read_clock(CLOCK_MONOTONIC);

@@ -29,6 +29,9 @@ uint64_t clock_wall_ns(void);
 
 void clock_sleep_until(uint64_t deadline_ns);
 
+/* Time has passed while nobody looked; a virtual clock only. */
+void clock_jump(uint64_t ns);
+
 /* now + delay, saturating at CLOCK_FOREVER. */
 uint64_t clock_deadline(uint64_t delay_ns);
 

@@ -323,6 +323,13 @@ uint64_t sim_peek_ns(void)
 	return now_ns;
 }
 
+void sim_jump(uint64_t ns)
+{
+	sim_lock_as_holder();
+	sim.now_ns += ns;
+	pthread_mutex_unlock(&sim.mutex);
+}
+
 void sim_take_turn(void)
 {
 	sim_lock_as_holder();

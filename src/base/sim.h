@@ -46,6 +46,7 @@ void sim_start(uint64_t seed);
 
 uint64_t sim_now_ns(void);
 uint64_t sim_peek_ns(void);
+void sim_jump(uint64_t ns);
 
 enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns);
 void sim_wake(const void *word, uint32_t count);

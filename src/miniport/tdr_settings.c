@@ -62,5 +62,7 @@ void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settin
 		.enables_preemption =
 			number_in(miniport, SCHEDULER, "EnablePreemption", 0, 1, 1) != 0,
 		.quantum_ms = number_in(miniport, SCHEDULER, "QuantumMs", 1, DAY_S * 1000, 20),
+		.preempts_always = number_in(miniport, SCHEDULER, "PreemptAlways", 0, 1, 0) != 0,
+		.splits_always = number_in(miniport, SCHEDULER, "SplitAlways", 0, 1, 0) != 0,
 	};
 }

@@ -276,6 +276,8 @@ struct miniport_tdr_settings {
 	uint32_t debug_mode;     /* TdrDebugMode: 0 stop, 1 ignore, 2 recover (default), 3 always */
 	bool enables_preemption; /* EnablePreemption, 1 */
 	uint32_t quantum_ms;     /* QuantumMs, 20; not one of Windows' */
+	bool preempts_always;    /* PreemptAlways, 0; likewise, for who verifies a driver */
+	bool splits_always;      /* SplitAlways, 0; likewise */
 };
 void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settings *settings_out);
 

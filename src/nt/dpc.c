@@ -25,6 +25,7 @@
 #include "nt/dispatcher.h"
 #include "nt/dpc.h"
 #include "nt/irql.h"
+#include "nt/memory_faults.h"
 #include "nt/report.h"
 #include "nt/visit.h"
 
@@ -342,7 +343,7 @@ static VOID NTAPI io_work_run(PVOID Parameter)
 PIO_WORKITEM IoAllocateWorkItem(PDEVICE_OBJECT DeviceObject)
 {
 	nt_irql_require(DISPATCH_LEVEL, __func__);
-	struct _IO_WORKITEM *work = mem_zalloc(sizeof(*work));
+	struct _IO_WORKITEM *work = nt_memory_fails() ? NULL : mem_zalloc(sizeof(*work));
 	if (work)
 		work->device = DeviceObject;
 	return work;

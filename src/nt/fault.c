@@ -28,6 +28,7 @@
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/symbols.h"
+#include "nt/user_watch.h"
 #include "nt/visit.h"
 
 enum {
@@ -303,7 +304,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	if (is_own(number, info)) {
 		struct nt_fault fault = fault_of(context);
 
-		if (number == SIGSEGV && nt_paged_guard_fault(info->si_addr, &fault))
+		if (number == SIGSEGV && (nt_paged_guard_fault(info->si_addr, &fault) ||
+					  nt_user_watch_fault(info->si_addr, context)))
 			return;
 		if (number != SIGABRT)
 			nt_seh_take_fault(number, info, context);

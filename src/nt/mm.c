@@ -18,6 +18,7 @@
 
 #include "nt/driver_memory.h"
 #include "nt/irql.h"
+#include "nt/memory_faults.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -27,7 +28,8 @@ static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highe
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, "MmAllocateContiguousMemory");
-	if (!NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
+	if (nt_memory_fails() ||
+	    !NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
 						 (uint64_t)boundary, &address)))
 		return NULL;
 	PVOID pointer = machine_to_pointer(address);

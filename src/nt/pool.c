@@ -35,6 +35,7 @@
 #include "base/mem_kept.h"
 #include "nt/dispatcher.h"
 #include "nt/irql.h"
+#include "nt/memory_faults.h"
 #include "nt/paged_guard.h"
 #include "nt/pool.h"
 #include "nt/pool_block.h"
@@ -256,7 +257,7 @@ static void *allocate_somewhere(struct pool_request request)
 RARE static void *allocate_other(struct pool_request request, const char *routine)
 {
 	request_judge(&request, routine);
-	void *memory = allocate_somewhere(request);
+	void *memory = nt_memory_fails() ? NULL : allocate_somewhere(request);
 	if (!memory && request.raises)
 		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
 	return memory;

@@ -36,6 +36,7 @@ struct place {
 };
 
 static _Atomic uint64_t counts[RULE_COUNT];
+static _Atomic bool are_expected[RULE_COUNT];
 
 static void (*report_listener)(void *context, const struct nt_report_news *news);
 static void *report_listener_context;
@@ -268,6 +269,8 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 	struct walk walk;
 	bool is_new;
 
+	if (atomic_load_explicit(&are_expected[rule], memory_order_relaxed))
+		return;
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	nt_report_explain_values(sentence, sizeof(sentence));
 	atomic_fetch_add_explicit(&counts[rule], 1, memory_order_relaxed);
@@ -306,6 +309,11 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 					.stack = &stack,
 					.routine = stack.has_driver ? NULL : nt_routine_left,
 				});
+}
+
+void nt_report_expect(enum rule rule)
+{
+	atomic_store(&are_expected[rule], true);
 }
 
 /* In a copy of the process that crashed: nobody else runs, and whoever holds a lock never lets go. */

@@ -84,6 +84,9 @@ struct nt_report_news {
 void nt_report_listen(void (*listener)(void *context, const struct nt_report_news *news),
 		      void *context);
 
+/* From now on reports of this rule are not made: what brings them about is done on purpose. */
+void nt_report_expect(enum rule rule);
+
 /* For who tells of a crash. */
 void nt_report_tell_crash(const char *sentence, const struct nt_stack *stack);
 

@@ -20,6 +20,7 @@
 #include "nt/dispatcher.h"
 #include "nt/held.h"
 #include "nt/irql.h"
+#include "nt/memory_faults.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/threads.h"
@@ -117,7 +118,7 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
 		return STATUS_INVALID_PARAMETER;
 	nt_threads_reap();
 
-	struct nt_thread *thread = mem_zalloc(sizeof(*thread));
+	struct nt_thread *thread = nt_memory_fails() ? NULL : mem_zalloc(sizeof(*thread));
 	if (!thread)
 		return STATUS_INSUFFICIENT_RESOURCES;
 	kthread_init(thread, thread_destroy);

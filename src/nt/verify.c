@@ -46,6 +46,9 @@ bool nt_verify_wants(enum nt_verify check)
 			checks |= checks_of(at, length);
 			at += length + (at[length] == ',');
 		}
+		/* Faults are injected where calls are looked at, and fail allocations that keep their stack. */
+		if (getenv("DXGK_FAULT"))
+			checks |= NT_VERIFY_STACKS | NT_VERIFY_RULES;
 		atomic_store_explicit(&wanted, checks, memory_order_relaxed);
 	}
 	return checks & (unsigned)check;

@@ -383,6 +383,11 @@ static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 	NTSTATUS status = packet->ops->submit(packet, &submission);
 	sched_lock(sched);
 	packet->is_in_hand = false;
+	if (UNLIKELY(sched->config.preempts_always) && !submission.is_resubmission &&
+	    preempt_is_possible_locked(node)) {
+		node->preemption.is_wanted = true;
+		node->preemption.since_ns = clock_now_ns();
+	}
 	if (!NT_SUCCESS(status)) {
 		packet->is_refused = true;
 		refuse_packet_locked(packet, status);

@@ -116,6 +116,8 @@ struct sched_config {
 	uint32_t outstanding_max;
 	/* A packet that ran so long is asked to stop when an equal waits. 0: never for that. */
 	uint64_t quantum_ns;
+	/* Each packet is asked to stop as soon as the hardware has it, once. For who verifies a driver. */
+	bool preempts_always;
 	uint32_t first_fence; /* of every node; 0: 1. For tests: the end of 32 bits is far */
 
 	/* The names and defaults of the documented settings. */

@@ -5,6 +5,7 @@
  *
  * Here are those that the kernel calls. One that it does not call stays the driver's.
  */
+#include "verify/faults.h"
 #include "verify/verify.h"
 
 #define DRIVER(call) (&(call).adapter->miniport->driver)
@@ -55,7 +56,6 @@
 	ENTRY(QUERY_ENGINE_STATUS, QueryEngineStatus, IN_CONST_HANDLE,                             \
 	      INOUT_PDXGKARG_QUERYENGINESTATUS)                                                    \
 	ENTRY(QUERY_INTERFACE, QueryInterface, IN_CONST_PVOID, IN_PQUERY_INTERFACE)                \
-	ENTRY(RENDER, Render, IN_CONST_HANDLE, INOUT_PDXGKARG_RENDER)                              \
 	ENTRY(RESET_ENGINE, ResetEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESETENGINE)              \
 	ENTRY(RESET_HW_ENGINE, ResetHwEngine, IN_CONST_HANDLE, INOUT_PDXGKARG_RESETHWENGINE)       \
 	ENTRY(RESUME_CONTEXT, ResumeContext, IN_CONST_HANDLE, IN_CONST_PDXGKARG_RESUMECONTEXT)     \
@@ -71,9 +71,7 @@
 	ENTRY(VALIDATE_SUBMIT_COMMAND, ValidateSubmitCommand, IN_CONST_HANDLE,                     \
 	      INOUT_PDXGKARG_VALIDATESUBMITCOMMAND)                                                \
 	ENTRY(VALIDATE_UPDATE_ALLOCATION_PROPERTY, ValidateUpdateAllocationProperty,               \
-	      IN_CONST_HANDLE, IN_CONST_PDXGKARG_VALIDATEUPDATEALLOCPROPERTY)                      \
-	ENTRY(BUILD_PAGING_BUFFER, BuildPagingBuffer, IN_CONST_HANDLE,                             \
-	      IN_PDXGKARG_BUILDPAGINGBUFFER)
+	      IN_CONST_HANDLE, IN_CONST_PDXGKARG_VALIDATEUPDATEALLOCPROPERTY)
 
 #define DEFINE_1(ID, member, first)                                                                \
 	static NTSTATUS APIENTRY entry_##member(first one)                                         \
@@ -228,6 +226,43 @@ static VOID APIENTRY entry_SetRootPageTable(IN_CONST_HANDLE adapter,
 	verify_call_end(&call, STATUS_SUCCESS, 0);
 }
 
+/*
+ * Those that write a DMA buffer. With small-tables they have less room at first, as behind commands of another call; what does
+ * not even begin there has all of it then.
+ */
+#define DEFINE_BUILDING(ID, member, arguments)                                                     \
+	static NTSTATUS building_##member(struct verify_call *call, HANDLE handle,                 \
+					  arguments *args)                                         \
+	{                                                                                          \
+		UINT room = args->DmaSize;                                                         \
+		arguments small = *args;                                                           \
+                                                                                                   \
+		small.DmaSize = fault_small_room(room);                                            \
+		if (small.DmaSize == room)                                                         \
+			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
+		NTSTATUS status = DRIVER(*call)->DxgkDdi##member(handle, &small);                  \
+		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER &&                           \
+		    small.pDmaBuffer == args->pDmaBuffer &&                                        \
+		    small.MultipassOffset == args->MultipassOffset)                                \
+			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
+		*args = small;                                                                     \
+		args->DmaSize = room;                                                              \
+		return status;                                                                     \
+	}                                                                                          \
+                                                                                                   \
+	static NTSTATUS APIENTRY entry_##member(IN_CONST_HANDLE handle, arguments *args)           \
+	{                                                                                          \
+		struct verify_call call = { 0 };                                                   \
+                                                                                                   \
+		verify_call_begin(&call, DDI_##ID, handle, args);                                  \
+		NTSTATUS status = building_##member(&call, handle, args);                          \
+		verify_call_end(&call, status, 0);                                                 \
+		return status;                                                                     \
+	}
+
+DEFINE_BUILDING(RENDER, Render, DXGKARG_RENDER)
+DEFINE_BUILDING(BUILD_PAGING_BUFFER, BuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER)
+
 /* Two handles. */
 static NTSTATUS APIENTRY entry_DestroyProcess(IN_CONST_HANDLE adapter, IN_CONST_HANDLE process)
 {
@@ -251,6 +286,8 @@ static NTSTATUS APIENTRY entry_DestroyCpuEvent(IN_CONST_HANDLE adapter, IN_CONST
 
 #define OTHERS(OTHER)                                                                              \
 	OTHER(, AddDevice)                                                                         \
+	OTHER(, Render)                                                                            \
+	OTHER(, BuildPagingBuffer)                                                                 \
 	OTHER(, StartDevice)                                                                       \
 	OTHER(, Unload)                                                                            \
 	OTHER(, DpcRoutine)                                                                        \

@@ -5,10 +5,17 @@
 #ifndef VERIFY_START_H
 #define VERIFY_START_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Drivers that are loaded from now on are verified, if DXGK_VERIFY asks for it. */
 void verify_start(void);
+
+/* Something of the plan in DXGK_FAULT has happened. */
+bool verify_fault_has_fired(void);
+
+/* The plan asks for what verify/requests.h lists. */
+bool verify_makes_requests(void);
 
 /*
  * The last calls of drivers and the callbacks in them, oldest first, as text: at most `count` of them. Returns how many

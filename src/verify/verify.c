@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "nt/verify.h"
 #include "verify/adapters.h"
+#include "verify/faults.h"
 #include "verify/start.h"
 #include "verify/verify.h"
 
@@ -173,6 +174,8 @@ void verify_start(void)
 		.release = release,
 	};
 
-	if (nt_verify_wants(NT_VERIFY_RULES))
-		miniport_verify_with(&verifier);
+	if (!nt_verify_wants(NT_VERIFY_RULES))
+		return;
+	faults_start();
+	miniport_verify_with(&verifier);
 }

@@ -52,6 +52,8 @@ struct verify_call {
 	struct verify_call
 		*outer; /* the call on this thread that led to a callback, which led here */
 
+	struct user_memory *lent; /* of a Render whose command buffer is not the client's */
+
 	/* After it. */
 	NTSTATUS status; /* STATUS_SUCCESS of what returns none */
 	uint64_t result; /* of what returns something else */

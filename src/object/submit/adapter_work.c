@@ -203,6 +203,7 @@ static struct sched_config config_of(struct dxg_adapter *adapter)
 	struct miniport_tdr_settings tdr;
 
 	miniport_tdr_settings(adapter->miniport, &tdr);
+	adapter->splits_always = tdr.splits_always;
 	return (struct sched_config){
 		.adapter_id = adapter->id,
 		.node_count = info->node_count,
@@ -210,6 +211,7 @@ static struct sched_config config_of(struct dxg_adapter *adapter)
 		.outstanding_max = info->packets_per_node_max,
 		.is_preemption_aware = info->is_preemption_aware && tdr.enables_preemption,
 		.quantum_ns = tdr.quantum_ms * NS_PER_MS,
+		.preempts_always = tdr.preempts_always,
 		.has_engine_reset = info->supports_per_engine_tdr,
 		.has_hw_engine_reset = miniport_has_hw_engine_reset(adapter->miniport),
 		.tdr_level = tdr.level,

@@ -382,6 +382,7 @@ static NTSTATUS add_split(struct rendering *rendering, struct dma_buffer *buffer
 	NTSTATUS status =
 		render_split_begin(&split, buffer, rendering->list, how_many_fit, &fitting);
 	if (NT_SUCCESS(status)) {
+		split.takes_all_cuts = rendering->context->device->adapter->splits_always;
 		status = add_pieces(rendering, buffer, &split);
 		render_split_end(&split);
 	}
@@ -415,8 +416,10 @@ static NTSTATUS add_buffer(struct rendering *rendering, struct dma_buffer *buffe
 
 	if (buffer->used_bytes == 0) /* the driver took note, and wrote nothing */
 		return STATUS_SUCCESS;
-	return fits_whole(rendering, buffer) ? add_packet(rendering, buffer, &all)
-					     : add_split(rendering, buffer);
+	return fits_whole(rendering, buffer) &&
+			       !rendering->context->device->adapter->splits_always
+		       ? add_packet(rendering, buffer, &all)
+		       : add_split(rendering, buffer);
 }
 
 /* ---- the driver translates ---- */

@@ -133,7 +133,7 @@ bool render_split_next(struct render_split *split, struct render_piece *piece_ou
 			last = i;
 			last_needs = needs;
 		}
-		if (i == split->patch_count)
+		if (i == split->patch_count || (split->takes_all_cuts && last == i))
 			break;
 		uint32_t entry = split->list->items[split->patches[i].allocation_index].entry;
 		if (binds(split, i) && split->positions[entry] > needs)

@@ -25,6 +25,9 @@ struct render_split {
 	render_fits *fits;
 	void *fits_context;
 
+	/* Set behind that: pieces are as small as can be, also where larger ones fit. */
+	bool takes_all_cuts;
+
 	uint32_t next_patch;
 	uint32_t next_byte;
 	uint32_t *entries;   /* of the piece */
