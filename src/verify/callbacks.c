@@ -219,8 +219,7 @@ static UINT APIENTRY callback_GetHandleParent(UINT allocation)
 	return parent;
 }
 
-static UINT APIENTRY
-callback_EnumHandleChildren(IN_CONST_PDXGKARGCB_ENUMHANDLECHILDREN args)
+static UINT APIENTRY callback_EnumHandleChildren(IN_CONST_PDXGKARGCB_ENUMHANDLECHILDREN args)
 {
 	struct verify_callback callback = { 0 };
 	UINT child = 0;

@@ -97,7 +97,8 @@ static void run(void *context)
 
 		if (late->is_telling || (due_ns > clock_now_ns() && !late->is_ending)) {
 			lock_release(&late->lock);
-			notice_wait(&late->changed, seen, late->is_telling ? CLOCK_FOREVER : due_ns);
+			notice_wait(&late->changed, seen,
+				    late->is_telling ? CLOCK_FOREVER : due_ns);
 			lock_acquire(&late->lock);
 			continue;
 		}
@@ -146,7 +147,9 @@ static void put_locked(struct late_interrupts *late, const DXGKARGCB_NOTIFY_INTE
 {
 	uint32_t at = (late->first + late->count) % KEPT_MAX;
 	uint64_t now_ns = clock_now_ns();
-	struct kept one = { .data = *data, .node = node_of(data), .due_ns = now_ns + late->delay_ns };
+	struct kept one = { .data = *data,
+			    .node = node_of(data),
+			    .due_ns = now_ns + late->delay_ns };
 
 	lock_assert_held(&late->lock);
 	if (late->is_reordered && late->count == 1 && late->kept[late->first].node != one.node) {

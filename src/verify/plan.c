@@ -36,8 +36,7 @@ static void words_split(const char *from, size_t length, struct words *words)
 	snprintf(words->text, sizeof(words->text), "%.*s", (int)length, from);
 	words->count = 0;
 	for (char *word = strtok_r(words->text, " \t\n", &rest);
-	     word && words->count < ARRAY_SIZE(words->word);
-	     word = strtok_r(NULL, " \t\n", &rest))
+	     word && words->count < ARRAY_SIZE(words->word); word = strtok_r(NULL, " \t\n", &rest))
 		words->word[words->count++] = word;
 }
 
@@ -97,7 +96,8 @@ static bool read_operand(const struct words *words, enum fault_operand operand, 
 		return words->count == 2 && read_time(words->word[1], &fault->number);
 	case FAULT_OPERAND_CALLBACK:
 		if (words->count != 3 || strlen(words->word[1]) > FAULT_NAME_MAX ||
-		    (strncmp(words->word[1], "DxgkCb", 6) != 0 && strcmp(words->word[1], "any") != 0))
+		    (strncmp(words->word[1], "DxgkCb", 6) != 0 &&
+		     strcmp(words->word[1], "any") != 0))
 			return false;
 		if (words->word[1][0] == 'D')
 			snprintf(fault->name, sizeof(fault->name), "%.39s", words->word[1]);

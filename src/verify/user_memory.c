@@ -39,8 +39,8 @@ static void change_read(struct nt_user_watch *watch, void *address)
 static bool pages_take(struct user_memory *memory, size_t size_bytes)
 {
 	memory->page_bytes = size_bytes;
-	memory->pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory->pages =
+		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return memory->pages != MAP_FAILED;
 }
 
@@ -54,8 +54,8 @@ struct user_memory *user_memory_lend(DXGKARG_RENDER *render, bool vanishes)
 		return NULL;
 	}
 	/* Out of reach begins at the middle of the pages. */
-	unsigned char *copy = vanishes ? memory->pages + room - (render->CommandLength / 2 & ~7u)
-				       : memory->pages;
+	unsigned char *copy =
+		vanishes ? memory->pages + room - (render->CommandLength / 2 & ~7u) : memory->pages;
 	memcpy(copy, render->pCommand, render->CommandLength);
 	memory->clients = render->pCommand;
 	render->pCommand = copy;

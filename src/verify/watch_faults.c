@@ -255,8 +255,7 @@ static void patch_before(const struct verify_call *call)
 {
 	const DXGKARG_PATCH *real = call->arguments;
 	DXGKARG_PATCH first = *real;
-	DXGK_ALLOCATIONLIST *moved =
-		mem_zalloc_array(real->AllocationListSize + 1, sizeof(*moved));
+	DXGK_ALLOCATIONLIST *moved = mem_zalloc_array(real->AllocationListSize + 1, sizeof(*moved));
 
 	if (!moved)
 		return;
@@ -277,9 +276,8 @@ static void late_begin(struct verify_adapter *adapter, struct faults_state *faul
 	bool is_reordered = fault_planned(FAULT_INTERRUPT_REORDERED) != NULL;
 
 	if ((late || is_reordered) && !faults->late &&
-	    !NT_SUCCESS(late_interrupts_create(adapter->miniport,
-					       late ? late->number : NS_PER_MS, is_reordered,
-					       &faults->late)))
+	    !NT_SUCCESS(late_interrupts_create(adapter->miniport, late ? late->number : NS_PER_MS,
+					       is_reordered, &faults->late)))
 		log_warn("DXGK_FAULT: no memory for interrupts that come late");
 }
 

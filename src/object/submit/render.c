@@ -416,8 +416,7 @@ static NTSTATUS add_buffer(struct rendering *rendering, struct dma_buffer *buffe
 
 	if (buffer->used_bytes == 0) /* the driver took note, and wrote nothing */
 		return STATUS_SUCCESS;
-	return fits_whole(rendering, buffer) &&
-			       !rendering->context->device->adapter->splits_always
+	return fits_whole(rendering, buffer) && !rendering->context->device->adapter->splits_always
 		       ? add_packet(rendering, buffer, &all)
 		       : add_split(rendering, buffer);
 }
