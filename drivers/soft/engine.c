@@ -194,6 +194,30 @@ static void set_stalled(struct soft_engine *engine, BOOLEAN is_stalled)
 	KeReleaseSpinLock(&engine->lock, irql);
 }
 
+/* What is wrong with the hardware when this packet ends (settings.h): nothing, nearly always. */
+static enum soft_defect defect_of(struct soft_engine *engine)
+{
+	const struct soft_settings *settings = &engine->adapter->settings;
+
+	if (settings->defect == SOFT_DEFECT_NONE ||
+	    (ULONG)InterlockedIncrement(&engine->adapter->packets_ended) != settings->defect_at)
+		return SOFT_DEFECT_NONE;
+	return (enum soft_defect)settings->defect;
+}
+
+static void defect_show(struct soft_engine *engine, enum soft_defect defect, ULONG *fence)
+{
+	LARGE_INTEGER second = { .QuadPart = -10000000 };
+
+	if (defect == SOFT_DEFECT_SLOW)
+		KeDelayExecutionThread(KernelMode, FALSE, &second);
+	else if (defect == SOFT_DEFECT_WRONG_FENCE)
+		*fence += 1000;
+	else if (defect == SOFT_DEFECT_WRONG_BYTES)
+		for (ULONGLONG i = 0; i < engine->adapter->memory.local_bytes; i += PAGE_SIZE)
+			engine->adapter->memory.local[i] ^= 1;
+}
+
 /* One packet, from the queue to its end. */
 static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
 {
@@ -201,9 +225,17 @@ static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
 	ULONG fence = packet->fence;
 	ULONGLONG progress = packet->progress;
 	BOOLEAN is_refused = packet->is_refused;
+	enum soft_defect defect = defect_of(engine);
 	KIRQL irql;
 
-	enum soft_outcome outcome = soft_execute(engine, packet, &fault);
+	enum soft_outcome outcome = SOFT_ABORTED;
+	if (defect == SOFT_DEFECT_HANG) {
+		set_stalled(engine, TRUE);
+		wait_for_abort(engine);
+	} else {
+		outcome = soft_execute(engine, packet, &fault);
+		defect_show(engine, defect, &fence);
+	}
 	if (outcome == SOFT_FAULTED) {
 		set_stalled(engine, TRUE);
 		soft_notify_faulted(engine, packet, &fault);

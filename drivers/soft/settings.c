@@ -22,6 +22,11 @@ static const ULONG pages_64k_values[] = { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_6
 static const char *const node_words[] = { "3d", "copy", "paging", NULL };
 static const ULONG node_values[] = { SOFTGPU_NODE_3D, SOFTGPU_NODE_COPY, SOFTGPU_NODE_PAGING };
 
+static const char *const defect_words[] = { "none",        "slow",        "hang",
+					    "wrong-fence", "wrong-bytes", NULL };
+static const ULONG defect_values[] = { SOFT_DEFECT_NONE, SOFT_DEFECT_SLOW, SOFT_DEFECT_HANG,
+				       SOFT_DEFECT_WRONG_FENCE, SOFT_DEFECT_WRONG_BYTES };
+
 #define OFFSET(field) __builtin_offsetof(struct soft_settings, field)
 
 const struct soft_setting soft_setting_table[] = {
@@ -50,6 +55,10 @@ const struct soft_setting soft_setting_table[] = {
 	  NULL, "a number from 0 to 65536" },
 	{ L"PagingCompanionNode", "PagingCompanionNode", OFFSET(companion_kind), 0, 0, node_words,
 	  node_values, "3d, copy or paging" },
+	{ L"Defect", "Defect", OFFSET(defect), 0, 0, defect_words, defect_values,
+	  "none, slow, hang, wrong-fence or wrong-bytes" },
+	{ L"DefectAt", "DefectAt", OFFSET(defect_at), 1, 0xffffffff, NULL, NULL,
+	  "a number from 1 to 4294967295" },
 };
 const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
 
@@ -69,6 +78,7 @@ void soft_settings_init(struct soft_settings *settings)
 		.page_table_levels = 4,
 		.update_mode = SOFT_UPDATE_GPU_PHYSICAL,
 		.companion_kind = SOFTGPU_NODE_PAGING,
+		.defect_at = 1,
 	};
 }
 

@@ -22,6 +22,15 @@ enum {
 /* Leaf tables of 64 KiB pages: none, instead of one of 4 KiB pages, or beside it. */
 enum soft_pages_64k { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_64K_DUAL };
 
+/* What the hardware does wrong, for who verifies the verifier. */
+enum soft_defect {
+	SOFT_DEFECT_NONE,
+	SOFT_DEFECT_SLOW,
+	SOFT_DEFECT_HANG,
+	SOFT_DEFECT_WRONG_FENCE,
+	SOFT_DEFECT_WRONG_BYTES
+};
+
 enum soft_update_mode { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU_VIRTUAL, SOFT_UPDATE_CPU };
 
 struct soft_settings {
@@ -37,6 +46,8 @@ struct soft_settings {
 	ULONG loses_memory;       /* with a reset of the adapter; else it happens to stay */
 	ULONG pages_64k;          /* enum soft_pages_64k */
 	ULONG host_aperture_mib;  /* 0: the CPU sees all local memory */
+	ULONG defect;             /* enum soft_defect */
+	ULONG defect_at;          /* … of the packet that is so many-th to end, of all engines */
 	ULONG companion_kind; /* enum softgpu_node_kind: where updates ordered with rendering run */
 };
 

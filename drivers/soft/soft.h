@@ -202,6 +202,7 @@ struct soft_adapter {
 	volatile LONG64 packets_preempted;
 	volatile LONG64 packets_faulted;
 	volatile LONG64 engine_resets;
+	volatile LONG packets_ended; /* counts for a defect */
 };
 
 struct soft_process {

@@ -15,6 +15,32 @@ const struct fault_info fault_infos[FAULT_COUNT] = {
 #undef FAULT
 };
 
+uint32_t fault_settings(const struct fault *fault, struct fault_setting settings[])
+{
+	/* Words of the software GPU's "Defect". */
+	static const char *const defects[FAULT_COUNT] = {
+		[FAULT_HARDWARE_SLOW] = "slow",
+		[FAULT_HARDWARE_HANG] = "hang",
+		[FAULT_HARDWARE_WRONG_FENCE] = "wrong-fence",
+		[FAULT_HARDWARE_WRONG_BYTES] = "wrong-bytes",
+	};
+
+	if (fault_infos[fault->kind].place != FAULT_PLACE_SETTING)
+		return 0;
+	if (defects[fault->kind]) {
+		settings[0] =
+			(struct fault_setting){ .name = "Defect", .word = defects[fault->kind] };
+		settings[1] = (struct fault_setting){ .name = "DefectAt",
+						      .number = (uint32_t)fault->number };
+		return 2;
+	}
+	settings[0] = (struct fault_setting){
+		.name = fault->kind == FAULT_PREEMPT_ALWAYS ? "PreemptAlways" : "SplitAlways",
+		.number = 1,
+	};
+	return 1;
+}
+
 static const struct {
 	const char *unit;
 	uint64_t ns;

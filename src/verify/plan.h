@@ -59,6 +59,18 @@ struct plan_of_faults {
 	uint32_t count;
 };
 
+/*
+ * What of a plan is in the registry of the adapter: "PreemptAlways" = 1, "Defect" = "hang", "DefectAt" = 3. At most two values each.
+ * Returns how many there are.
+ */
+struct fault_setting {
+	const char *name;
+	const char *word; /* NULL: a number */
+	uint32_t number;
+};
+enum { FAULT_SETTINGS_MAX = 2 };
+uint32_t fault_settings(const struct fault *fault, struct fault_setting settings[]);
+
 /* False, and what was not understood in `problem`, one sentence. An empty text is a plan without faults. */
 MUST_CHECK bool fault_plan_read(const char *text, struct plan_of_faults *plan_out, char *problem,
 				size_t problem_bytes);

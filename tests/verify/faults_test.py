@@ -78,9 +78,20 @@ def test_the_same_plan_and_seed_give_the_same_trace(root):
 
 
 def test_packets_are_preempted_where_each_is(root):
-    done = run(root, '', registry={'PreemptAlways': 1})
+    done = run(root, '', script='first_fill', registry={'PreemptAlways': 1}, DXGK_LOG='calls')
     assert done.returncode == 0, done.stderr
     assert reports(done) == [], done.stderr
+    assert done.stderr.count('DxgkDdiPreemptCommand') > 3, done.stderr
+
+
+def test_defects_of_the_software_gpu_are_noticed(root):
+    def defect(kind, at):
+        return run(root, 'late-dpc 1us', script='first_fill',
+                   registry={'Defect': kind, 'DefectAt': at})
+    assert any('DDI-COMPLETION-FENCE' in line for line in reports(defect('wrong-fence', 2)))
+    assert defect('hang', 2).returncode != 0
+    assert defect('slow', 2).returncode == 0
+    assert any(defect('wrong-bytes', at).returncode != 0 for at in range(1, 7))
 
 
 def test_a_plan_that_is_none_is_told(root):
