@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "embed/config.h"
-#include "embed/json.h"
+#include "base/json.h"
 
 /* A member of an object, by its name: `read` writes what it says into what is being read. */
 struct config_member {

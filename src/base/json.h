@@ -5,8 +5,8 @@
  * A reader complains as file:line:column and says what it expected, for the syntax here and,
  * through json_complain(), for the meaning.
  */
-#ifndef EMBED_JSON_H
-#define EMBED_JSON_H
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

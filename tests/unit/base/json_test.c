@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
-#include "embed/json.h"
+#include "base/json.h"
 
 /* The text as a file that can be opened by path. */
 struct text_file {
@@ -144,4 +144,4 @@ TEST(json, every_allocation_may_fail_and_nothing_is_left)
 	EXPECT(n > 8);
 }
 
-TEST_MAIN("embed/json")
+TEST_MAIN("base/json")

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "embed/json.h"
+#include "base/json.h"
 
 enum { MAX_DEPTH = 32, MAX_FILE_BYTES = 1 << 20 };
 
