@@ -393,27 +393,26 @@ static NTSTATUS read_file(struct json_document *document, char **text_out, size_
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS json_read(const char *path, struct json_document *document)
+static NTSTATUS document_begin(struct json_document *document, const char *path)
 {
-	char *text;
-	size_t length;
-
 	*document = (struct json_document){ .path = mem_strdup(path) };
-	if (!document->path) {
-		snprintf(document->problem, sizeof(document->problem), "no memory");
-		return STATUS_NO_MEMORY;
-	}
-	NTSTATUS status = read_file(document, &text, &length);
-	if (!NT_SUCCESS(status))
-		return status;
+	if (document->path)
+		return STATUS_SUCCESS;
+	snprintf(document->problem, sizeof(document->problem), "no memory");
+	return STATUS_NO_MEMORY;
+}
 
+static NTSTATUS read_text(struct json_document *document, const char *text, size_t length,
+			  unsigned line)
+{
 	struct reader reader = { .document = document,
 				 .text = text,
 				 .end = text + length,
 				 .at = text,
-				 .line = 1,
+				 .line = line,
 				 .line_start = text };
-	status = read_value(&reader, &document->root);
+	NTSTATUS status = read_value(&reader, &document->root);
+
 	if (NT_SUCCESS(status)) {
 		skip_space(&reader);
 		if (reader.at != reader.end)
@@ -423,8 +422,30 @@ NTSTATUS json_read(const char *path, struct json_document *document)
 		json_free(document->root);
 		document->root = NULL;
 	}
+	return status;
+}
+
+NTSTATUS json_read(const char *path, struct json_document *document)
+{
+	char *text;
+	size_t length;
+	NTSTATUS status = document_begin(document, path);
+
+	if (NT_SUCCESS(status))
+		status = read_file(document, &text, &length);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = read_text(document, text, length, 1);
 	mem_free(text);
 	return status;
+}
+
+NTSTATUS json_read_line(const char *path, unsigned line, const char *text, size_t length,
+			struct json_document *document)
+{
+	NTSTATUS status = document_begin(document, path);
+
+	return NT_SUCCESS(status) ? read_text(document, text, length, line) : status;
 }
 
 void json_finish(struct json_document *document)
@@ -432,4 +453,13 @@ void json_finish(struct json_document *document)
 	json_free(document->root);
 	mem_free(document->path);
 	*document = (struct json_document){ 0 };
+}
+
+const struct json *json_member(const struct json *object, const char *name)
+{
+	const struct json *member = object && object->type == JSON_OBJECT ? object->first : NULL;
+
+	while (member && strcmp(member->name, name) != 0)
+		member = member->next;
+	return member;
 }

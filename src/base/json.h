@@ -40,6 +40,13 @@ struct json_document {
 MUST_CHECK NTSTATUS json_read(const char *path, struct json_document *document);
 void json_finish(struct json_document *document);
 
+/* The same for one line of a file that has a value in each; of any length. */
+MUST_CHECK NTSTATUS json_read_line(const char *path, unsigned line, const char *text, size_t length,
+				   struct json_document *document);
+
+/* NULL when it has none of that name, or is no object. */
+const struct json *json_member(const struct json *object, const char *name);
+
 /* Writes document->problem for `where` and returns the status of a broken file. */
 NTSTATUS json_complain(struct json_document *document, const struct json *where, const char *format,
 		       ...) PRINTF_LIKE(3, 4);

@@ -144,4 +144,25 @@ TEST(json, every_allocation_may_fail_and_nothing_is_left)
 	EXPECT(n > 8);
 }
 
+TEST(json, a_line_of_a_file_is_named_by_its_number)
+{
+	static const char good[] = "{\"seed\": 7, \"plan\": \"late-dpc 3ms\"}";
+	static const char bad[] = "{\"seed\" 7}";
+	struct json_document document;
+
+	EXPECT_EQ(json_read_line("results.jsonl", 1, good, strlen(good), &document),
+		  STATUS_SUCCESS);
+	EXPECT(json_member(document.root, "seed")->number == 7);
+	EXPECT_STR(json_member(document.root, "plan")->string, "late-dpc 3ms");
+	EXPECT(!json_member(document.root, "see"));
+	EXPECT(!json_member(json_member(document.root, "seed"), "seed"));
+	EXPECT(!json_member(NULL, "seed"));
+	json_finish(&document);
+
+	EXPECT_EQ(json_read_line("results.jsonl", 12, bad, strlen(bad), &document),
+		  STATUS_OBJECT_PATH_SYNTAX_BAD);
+	EXPECT_STR(document.problem, "results.jsonl:12:9: expected ':' after the member name, found '7'");
+	json_finish(&document);
+}
+
 TEST_MAIN("base/json")
