@@ -10,6 +10,8 @@ src/base/rules.def lists them, docs/rules.md documents them, src/ and embed/ use
 
 An id is documented by a heading that begins with it, or a table row whose first cell is it. Its
 section or row says where the rule comes from: `source: ...`, or a table column named source.
+Rules for drivers (DDI, NT) have a level: error, warning or note. A table with a column `why not`
+has rules that nobody checks, with the reason: at most ten, and none of them is in the list.
 """
 
 import os
@@ -21,7 +23,9 @@ import tree
 
 RULES = 'src/base/rules.def'
 PAGE = 'docs/rules.md'
-FOLDERS = ('src', 'embed')
+FOLDERS = ('src', 'embed', 'cli')
+LEVELS = ('error', 'warning', 'note')
+MOST_UNCHECKED = 10
 ID = r'[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+'
 ENTRY = re.compile(r'\bRULE\s*\(\s*(\w+)\s*,\s*"([^"]*)"')
 HEADING = re.compile(rf'(#+)\s+`?({ID})`?(?![\w-])')
@@ -44,11 +48,42 @@ def cells(row):
     return [cell.strip().strip('`*') for cell in row.strip().strip('|').split('|')]
 
 
+class Row:
+    """What a row of a table says about a rule."""
+
+    def __init__(self, line, columns, row):
+        # A row without a level may stand in a table that has them: then it is an error's.
+        if 'level' in columns and len(row) == len(columns) - 1 and row[1] not in LEVELS:
+            columns = [column for column in columns if column != 'level']
+        values = dict(zip(columns, row))
+        self.line, self.id = line, row[0]
+        self.level = values.get('level', 'error')
+        self.sentence = values.get('rule', '')
+        self.source = next((cell for column, cell in values.items()
+                            if column.startswith('source')), '')
+        self.reason = values.get('why not')
+
+
+def table_rows(text):
+    """-> [Row]"""
+    found = []
+    columns = []
+    for index, line in enumerate(text.splitlines()):
+        if not line.lstrip().startswith('|'):
+            columns = []
+            continue
+        row = cells(line)
+        if not columns:
+            columns = [cell.lower() for cell in row]
+        elif re.fullmatch(ID, row[0]):
+            found.append(Row(index + 1, columns, row))
+    return found
+
+
 def documented_rules(text):
     """-> [(line, id, names a source)]"""
     found = []
     lines = text.splitlines()
-    columns = []
     for index, line in enumerate(lines):
         heading = HEADING.match(line)
         if heading:
@@ -58,17 +93,9 @@ def documented_rules(text):
                     break
                 body.append(later)
             found.append((index + 1, heading.group(2), bool(SOURCE.search('\n'.join(body)))))
-        if not line.lstrip().startswith('|'):
-            columns = []
-            continue
-        row = cells(line)
-        if not columns:
-            columns = [cell.lower() for cell in row]
-        elif re.fullmatch(ID, row[0]):
-            named = [cell for column, cell in zip(columns, row)
-                     if column.startswith('source') and cell]
-            found.append((index + 1, row[0], bool(named) or bool(SOURCE.search(line))))
-    return found
+    found += [(row.line, row.id, bool(row.source) or bool(SOURCE.search(lines[row.line - 1])))
+              for row in table_rows(text) if row.reason is None]
+    return sorted(found)
 
 
 def used_names(root):
@@ -81,7 +108,10 @@ def used_names(root):
 
 def check(root):
     rules = defined_rules(tree.read(root, RULES))
-    page = documented_rules(tree.read(root, PAGE)) if os.path.exists(os.path.join(root, PAGE)) else []
+    text = tree.read(root, PAGE) if os.path.exists(os.path.join(root, PAGE)) else ''
+    page = documented_rules(text)
+    rows = table_rows(text)
+    unchecked = [row for row in rows if row.reason is not None]
     ids = [rule_id for _, _, rule_id in rules]
     page_ids = [rule_id for _, rule_id, _ in page]
     used = used_names(root)
@@ -103,6 +133,14 @@ def check(root):
         ('every documented rule names its source',
          [f'{PAGE}:{line}: {rule_id} does not say `source: ...`'
           for line, rule_id, has_source in page if not has_source]),
+        ('every rule has a level that there is',
+         [f'{PAGE}:{row.line}: {row.id} has the level "{row.level}", which is none of {", ".join(LEVELS)}'
+          for row in rows if row.level not in LEVELS]),
+        (f'at most {MOST_UNCHECKED} rules are not checked, each with a reason',
+         [f'{PAGE}:{row.line}: {row.id} does not say why not' for row in unchecked if not row.reason]
+         + [f'{PAGE}:{row.line}: {row.id} is in {RULES}, so it is checked'
+            for row in unchecked if row.id in ids]
+         + [f'{PAGE}:{row.line}: {row.id} is one too many' for row in unchecked[MOST_UNCHECKED:]]),
         ('every rule is used',
          [f'{RULES}:{line}: RULE_{name} is used nowhere in {" or ".join(FOLDERS)}'
           for line, name, _ in rules if name not in used]),

@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
 import check_rules
+import rules_table
 import tap
 
 LIST = '#define RULE(name, id) x\nRULE(API_A, "API-A")\nRULE(MM_B_2, "MM-B-2")\n'
@@ -75,6 +76,43 @@ def test_a_rule_in_a_comment_is_not_a_rule(root):
 
 def test_an_empty_list_is_reported(root):
     one(root, 'no RULE', rules='\n', page='# Rules\n', code='')
+
+
+LEVELS = PAGE + ('\n## DDI\n\n| id | level | rule | source: |\n|---|---|---|---|\n'
+                 '| DDI-C | warning | No "x" in `y`. | source: a page |\n')
+LIST_C, CODE_C = LIST + 'RULE(DDI_C, "DDI-C")\n', CODE + 'RULE_DDI_C'
+
+
+def test_a_level_is_read_and_an_unknown_one_is_reported(root):
+    assert problems(root, rules=LIST_C, code=CODE_C, page=LEVELS) == []
+    one(root, 'DDI-C has the level "grave"', rules=LIST_C, code=CODE_C,
+        page=LEVELS.replace('warning', 'grave'))
+
+
+def test_a_row_without_a_level_is_an_error_also_in_a_table_with_levels(root):
+    page = LEVELS.replace('| warning ', '')
+    assert problems(root, rules=LIST_C, code=CODE_C, page=page) == []
+    row = check_rules.table_rows(page)[-1]
+    assert (row.level, row.sentence, row.source) == ('error', 'No "x" in `y`.', 'source: a page')
+
+
+UNCHECKED = PAGE + ('\n| id | level | rule | source: | why not |\n|---|---|---|---|---|\n'
+                    '| DDI-U | note | A. | a page | nobody can see it |\n')
+
+
+def test_what_is_not_checked_has_a_reason_and_is_not_in_the_list(root):
+    assert problems(root, page=UNCHECKED) == []
+    one(root, 'DDI-U does not say why not', page=UNCHECKED.replace('nobody can see it', ''))
+    one(root, 'DDI-U is in', page=UNCHECKED + '\n## DDI-U\nsource: x\n',
+        rules=LIST + 'RULE(DDI_U, "DDI-U")\n', code=CODE + 'RULE_DDI_U')
+    rows = ''.join(f'| DDI-U-{i} | note | A. | a page | dark |\n' for i in range(10))
+    one(root, 'DDI-U-9 is one too many', page=UNCHECKED + rows)
+
+
+def test_the_table_of_the_command_line_has_what_the_page_has(root):
+    assert list(rules_table.table(LEVELS))[-1] == (
+        '\t{ "DDI-C", "warning",\n\t  "No \\"x\\" in y.",\n\t  "a page", NULL },\n')
+    assert '"A.",\n\t  "a page", "nobody can see it" }' in list(rules_table.table(UNCHECKED))[-1]
 
 
 tap.run_tests(globals())
