@@ -229,8 +229,8 @@ static int take_signals(void)
 static void end_sessions(void)
 {
 	while (!list_is_empty(&server.sessions))
-		session_dismiss(container_of(server.sessions.next, struct session, link),
-				"the server ends");
+		session_part(container_of(server.sessions.next, struct session, link),
+			     "the server ends");
 	for (;;) {
 		uint32_t seen = notice_read(&server.ended);
 

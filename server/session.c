@@ -433,7 +433,7 @@ void session_end(struct session *session, const char *why)
 		run_end(session); /* the others wait a little */
 }
 
-void session_dismiss(struct session *session, const char *why)
+static void say_goodbye(struct session *session, const char *why)
 {
 	struct wire_message message = { .kind = WIRE_GOODBYE };
 
@@ -441,5 +441,16 @@ void session_dismiss(struct session *session, const char *why)
 		 rule_id(RULE_SYS_SERVER));
 	snprintf(message.welcome.reason, sizeof(message.welcome.reason), "%s", why);
 	(void)!wire_send(session->socket, &message, -1, false);
+}
+
+void session_dismiss(struct session *session, const char *why)
+{
+	say_goodbye(session, why);
 	session_end(session, why);
+}
+
+void session_part(struct session *session, const char *why)
+{
+	say_goodbye(session, why);
+	session_end(session, NULL);
 }

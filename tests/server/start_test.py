@@ -214,6 +214,22 @@ def systemd_hands_over(folder):
     return problems
 
 
+def says_nothing_about_clients(folder):
+    problems = []
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        visitors = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(3)]
+        for visitor in visitors:
+            visitor.connect(server.path)
+        client(server.path)                                  # by then all of them are sessions
+        ended, said = server.end()
+        expect(problems, ended == 0 and said == '', f'{ended}: {said}')
+        for visitor in visitors:
+            expect(problems, b'the server ends' in visitor.recv(4096), 'a client is not told')
+            visitor.close()
+    return problems
+
+
 def ends_when_idle(folder):
     problems = []
     with Server(folder, '--idle-exit', '0.3') as server:
@@ -245,6 +261,7 @@ CLAIMS = {
     'auto finds the server of the user': auto_finds,
     'a group may connect where it was named': group_may,
     'systemd hands a socket over': systemd_hands_over,
+    'a server that is asked to end tells its clients, and says nothing about them': says_nothing_about_clients,
     'an idle server ends': ends_when_idle,
 }
 
