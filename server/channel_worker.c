@@ -35,7 +35,7 @@ struct channel_worker {
 	_Atomic bool is_finished;
 	struct notice finished;
 	struct channel channel;
-	struct guest *guest; /* whose calls they are, with a reference; NULL: none yet */
+	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
 	unsigned char *block; /* CHANNEL_ROOM_BYTES of our own */
 
 	/* What was put, for the next call. */
@@ -56,8 +56,8 @@ struct channel_worker {
 	uint32_t events[CALL_EVENTS_MOST];
 	uint32_t event_count;
 	struct dxgk_refusal refusal; /* of the last one that was refused */
-	bool lacks_memory; /* for what came along */
-	const char *lie; /* it is no request: why; the session ends */
+	bool lacks_memory;           /* for what came along */
+	const char *lie;             /* it is no request: why; the session ends */
 };
 
 /* ---- what travels beside the bytes ---- */
@@ -124,7 +124,7 @@ static uint64_t hook_send_back(struct travel_hooks *hooks, int descriptor)
 
 struct reply {
 	struct wire_reply head;
-	struct dxgk_refusal *refusal; /* where head.has_refusal */
+	struct dxgk_refusal *refusal;   /* where head.has_refusal */
 	const struct client_call *call; /* NULL: no views */
 	struct travel_image *image;     /* NULL: no call */
 	uint64_t image_bytes;
@@ -152,7 +152,8 @@ static void reply_compose(struct channel_worker *worker, const struct reply *rep
 	for (uint32_t i = 0; i < reply->head.run_count; i++) {
 		const struct client_view_run *run = &reply->call->runs[i];
 
-		at = append(at, &(struct wire_run){ run->first_page, run->page_count, run->file, 0 },
+		at = append(at,
+			    &(struct wire_run){ run->first_page, run->page_count, run->file, 0 },
 			    sizeof(struct wire_run));
 	}
 	if (reply->image)
@@ -275,7 +276,8 @@ static void leave(struct channel_worker *worker)
 
 /* The whole of a service: refusals are named after it. */
 static NTSTATUS serve_named(struct channel_worker *worker, const char *name,
-			    NTSTATUS (*serve)(struct dxg_kernel *kernel, struct dxg_process *process,
+			    NTSTATUS (*serve)(struct dxg_kernel *kernel,
+					      struct dxg_process *process,
 					      const struct wire_listen *listen),
 			    const struct wire_listen *listen)
 {

@@ -173,8 +173,8 @@ int listener_open(const struct dxgk_serve_options *options, struct server *serve
 {
 	if (options->group && !find_group(options->group, server))
 		return -1;
-	int listener = options->socket_path ? listen_at(options->socket_path, server)
-					    : take_handed_over();
+	int listener =
+		options->socket_path ? listen_at(options->socket_path, server) : take_handed_over();
 
 	if (listener < 0)
 		listener_close(-1);

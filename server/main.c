@@ -15,7 +15,8 @@ enum { EXIT_USAGE = 2 };
 static void print_usage(FILE *out)
 {
 	fputs("Usage: dxgkd [--socket PATH] [--profile FILE] [--group NAME] [--idle-exit SECONDS]\n"
-	      "The DirectX graphics kernel as a server: programs that have DXGK_SOCKET=PATH share its\n"
+	      "The DirectX graphics kernel as a server: programs that have DXGK_SOCKET=PATH share "
+	      "its\n"
 	      "adapters.\n\n"
 	      "  --socket PATH        listen there; without it the socket that systemd hands over\n"
 	      "  --profile FILE       which adapters there are (docs/profile.md)\n"

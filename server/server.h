@@ -38,7 +38,7 @@ enum {
 	SERVER_SESSIONS_MOST = 1024,
 	SESSION_ARRIVED_MOST = 1024, /* descriptors that no call has taken yet */
 	SESSION_ARRIVED_SPARE = 16,  /* of those, what needs no memory */
-	SESSION_EVENTS_MOST = 4096, /* that are open at once */
+	SESSION_EVENTS_MOST = 4096,  /* that are open at once */
 };
 
 struct server {
@@ -108,25 +108,25 @@ struct session {
 	/* Guarded by lock. */
 	bool is_making_guest;
 	uint64_t handles_drawn; /* by the guests before it: theirs stay stale */
-	struct list workers; /* channel_worker.link */
-	struct list arrived; /* arrived.link */
+	struct list workers;    /* channel_worker.link */
+	struct list arrived;    /* arrived.link */
 	uint32_t arrived_count;
 	struct arrived spare[SESSION_ARRIVED_SPARE];
 	struct list spare_free; /* arrived.link */
-	uint32_t last_told; /* the last callback that is over */
+	uint32_t last_told;     /* the last callback that is over */
 
 	_Atomic uint32_t last_tell;
 
 	/* Guarded by send_lock, which is held in a system call that does not wait. */
-	struct lock send_lock; /* LOCK_RANK_LEAF */
+	struct lock send_lock;        /* LOCK_RANK_LEAF */
 	struct session_event *events; /* SESSION_EVENTS_MOST; NULL before the first */
 	struct list unsaid_events;    /* session_event.link */
 	_Atomic uint32_t events_said; /* messages about them; read without the lock */
-	uint32_t *files; /* that the client has, in order */
+	uint32_t *files;              /* that the client has, in order */
 	uint32_t file_count;
 	uint32_t file_room;
 	_Atomic uint64_t files_ended_seen; /* of shown_file_ended_count() */
-	uint32_t last_token; /* of descriptors on their way to the client */
+	uint32_t last_token;               /* of descriptors on their way to the client */
 };
 
 /* ---- serve.c ---- */
@@ -182,8 +182,8 @@ MUST_CHECK NTSTATUS session_unwatch(struct dxg_kernel *kernel, struct dxg_proces
 /* ---- session_files.c ---- */
 
 /* From the loop, with its descriptor. False: it has too many that no call wants. */
-MUST_CHECK bool session_descriptor_came(struct session *session,
-					const struct wire_message *message, int descriptor);
+MUST_CHECK bool session_descriptor_came(struct session *session, const struct wire_message *message,
+					int descriptor);
 /* Waits until it is there. False: the session is over. The caller closes it. */
 MUST_CHECK bool session_take_descriptor(struct session *session, uint32_t token,
 					struct arrived *arrived_out);

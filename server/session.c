@@ -121,9 +121,8 @@ static bool watch(struct session *session)
 
 	if (epoll_ctl(session->server->poll_file, EPOLL_CTL_ADD, session->socket, &wish) != 0)
 		return false;
-	return session->process_file < 0 ||
-	       epoll_ctl(session->server->poll_file, EPOLL_CTL_ADD, session->process_file,
-			 &death) == 0;
+	return session->process_file < 0 || epoll_ctl(session->server->poll_file, EPOLL_CTL_ADD,
+						      session->process_file, &death) == 0;
 }
 
 /* Not yet a client: only told why it is none. */

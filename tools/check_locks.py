@@ -22,7 +22,7 @@ import tree
 
 RANKS = 'src/base/lock_ranks.h'
 PAGE = 'docs/locking.md'
-FOLDERS = ('src', 'embed')
+FOLDERS = ('src', 'embed', 'server')
 FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock|unlock))\(([^;{}]*)\)\n'
                       r'\{(.*?)^\}', re.MULTILINE | re.DOTALL)
 ASSERTS = re.compile(r'\b(?:\w+_)?assert_(?:held|locked)\(')
