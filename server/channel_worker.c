@@ -58,6 +58,7 @@ struct channel_worker {
 	struct dxgk_refusal refusal; /* of the last one that was refused */
 	bool lacks_memory;           /* for what came along */
 	const char *lie;             /* it is no request: why; the session ends */
+	bool has_left;               /* the session's list, before the session: it ends alone */
 };
 
 /* ---- what travels beside the bytes ---- */
@@ -409,6 +410,25 @@ static void serve_put(struct channel_worker *worker, const unsigned char *part, 
 	reply_status(worker, status);
 }
 
+/* ---- a channel that is not needed any more ---- */
+
+/* Unless the session ends: then that waits for it. Who waits for the end of everybody waits for it, too. */
+static void leave_session(struct channel_worker *worker)
+{
+	struct session *session = worker->session;
+
+	lock_acquire(&session->lock);
+	worker->has_left = list_is_linked(&worker->link);
+	if (worker->has_left) {
+		list_remove(&worker->link);
+		session_get(session);
+		atomic_fetch_add(&session->server->ending, 1);
+	}
+	lock_release(&session->lock);
+	if (worker->has_left)
+		quota_give(session->ledger, QUOTA_THREADS, 1);
+}
+
 /* ---- a request ---- */
 
 static void serve_listen(struct channel_worker *worker, uint32_t service, const void *bytes,
@@ -455,6 +475,10 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 	case WIRE_UNLISTEN:
 		serve_listen(worker, request->call, block, size_bytes);
 		break;
+	case WIRE_CLOSE_CHANNEL:
+		leave_session(worker);
+		reply_status(worker, STATUS_SUCCESS);
+		break;
 	default:
 		worker->lie = "it made a call that there is not";
 	}
@@ -490,13 +514,36 @@ static void serve_request(struct channel_worker *worker)
 	serve(worker, &request, worker->block, request.size_bytes);
 }
 
+static void worker_free(struct channel_worker *worker)
+{
+	channel_close(&worker->channel);
+	guest_put(worker->guest);
+	put_forget(worker);
+	rest_forget(worker);
+	mem_free(worker->block);
+	mem_free(worker);
+}
+
+static void end_alone(struct channel_worker *worker)
+{
+	struct session *session = worker->session;
+	struct server *server = session->server;
+
+	thread_detach(worker->thread);
+	worker_free(worker);
+	session_put(session);
+	atomic_fetch_sub(&server->ending, 1);
+	notice_give(&server->ended);
+}
+
 static void run(void *context)
 {
 	struct channel_worker *worker = context;
 	struct session *session = worker->session;
 
 	client_port_current = &session->port;
-	while (!worker->lie && channel_await_request(&worker->channel, &session->is_over)) {
+	while (!worker->lie && !worker->has_left &&
+	       channel_await_request(&worker->channel, &session->is_over)) {
 		serve_request(worker);
 		/* Who is sent away learns that, and not what became of calls because of it. */
 		if (!atomic_load(&session->is_over))
@@ -508,21 +555,16 @@ static void run(void *context)
 	/* The loop finds it hung up, and ends it. */
 	if (worker->lie)
 		shutdown(session->socket, SHUT_RDWR);
+	client_port_current = NULL;
+	if (worker->has_left) {
+		end_alone(worker);
+		return;
+	}
 	atomic_store(&worker->is_finished, true);
 	notice_give(&worker->finished);
 }
 
 /* ---- beginning and end ---- */
-
-static void worker_free(struct channel_worker *worker)
-{
-	channel_close(&worker->channel);
-	guest_put(worker->guest);
-	put_forget(worker);
-	rest_forget(worker);
-	mem_free(worker->block);
-	mem_free(worker);
-}
 
 static struct channel_worker *worker_make(struct session *session, int file)
 {
@@ -611,9 +653,19 @@ static void await_finish(struct channel_worker *worker)
 	}
 }
 
+static struct channel_worker *next_worker(struct session *session)
+{
+	lock_acquire(&session->lock);
+	struct channel_worker *worker = list_pop(struct channel_worker, &session->workers, link);
+	lock_release(&session->lock);
+	return worker;
+}
+
 void channel_workers_join(struct session *session)
 {
-	list_drain (struct channel_worker, worker, &session->workers, link) {
+	struct channel_worker *worker;
+
+	while ((worker = next_worker(session)) != NULL) {
 		await_finish(worker);
 		thread_join(worker->thread);
 		quota_give(session->ledger, QUOTA_THREADS, 1);

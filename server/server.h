@@ -53,8 +53,9 @@ struct server {
 	struct lock lock;     /* LOCK_RANK_SESSION */
 	struct list sessions; /* session.link: those that are not over */
 	uint32_t session_count;
+	uint32_t last_number; /* of sessions; the loop's */
 
-	/* Sessions that are being ended, on threads of their own. */
+	/* Sessions and workers that are being ended, on threads of their own. */
 	_Atomic uint32_t ending;
 	struct notice ended;
 
@@ -86,6 +87,7 @@ struct session {
 	struct refcount refs; /* the loop's or the end's, workers, events, notifiers */
 	struct server *server;
 	struct list link; /* server.sessions */
+	uint32_t number;  /* not 0 */
 	int socket;
 	int process_file; /* a pidfd; -1: the host has none */
 	uid_t user;

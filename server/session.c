@@ -201,10 +201,25 @@ void session_begin(struct server *server, int socket)
 	lock_acquire(&server->lock);
 	list_push_back(&server->sessions, &session->link);
 	server->session_count++;
+	server->last_number += 1 + (server->last_number == UINT32_MAX);
+	session->number = server->last_number;
 	lock_release(&server->lock);
 }
 
 /* ---- messages ---- */
+
+/*
+ * A program that closed the socket of its connection may have a thread asleep on it, and then we do not
+ * hear of that. It says so when it comes again.
+ */
+static void end_replaced(const struct session *by, uint32_t number)
+{
+	list_each_safe (struct session, session, &by->server->sessions, link) {
+		if (session != by && session->number == number &&
+		    session->identity.pid == by->identity.pid && session->user == by->user)
+			session_end(session, NULL);
+	}
+}
 
 static const char *wrong_with(const struct wire_message *hello)
 {
@@ -219,7 +234,8 @@ static const char *wrong_with(const struct wire_message *hello)
 
 static void greet(struct session *session, const struct wire_message *hello)
 {
-	const struct wire_message welcome = { .kind = WIRE_WELCOME };
+	const struct wire_message welcome = { .kind = WIRE_WELCOME,
+					      .welcome.session = session->number };
 	const char *wrong = wrong_with(hello);
 
 	session->is_greeted = true;
@@ -229,6 +245,8 @@ static void greet(struct session *session, const struct wire_message *hello)
 		session_end(session, NULL);
 		return;
 	}
+	if (hello->hello.replaces != 0)
+		end_replaced(session, hello->hello.replaces);
 	session->arena_address = hello->hello.arena_address;
 	session->arena_bytes = hello->hello.arena_bytes;
 	if (wire_send(session->socket, &welcome, -1, false) != WIRE_DONE ||

@@ -95,17 +95,32 @@ static _Thread_local struct {
 	struct remote_channel *channel;
 } own;
 
+static bool exchange(struct remote_channel *channel, uint32_t call, uint32_t flags,
+		     uint64_t size_bytes);
+
+/* One of a connection that is over ends here; one that is not is worth keeping, or the server is told. */
+static void own_channel_give(void)
+{
+	struct remote_channel *channel = own.channel;
+
+	own.channel = NULL;
+	if (!channel || atomic_load(&remote.is_forked) || remote_channel_give(channel))
+		return;
+	if (channel->generation == atomic_load(&remote.generation))
+		(void)!exchange(channel, WIRE_CLOSE_CHANNEL, 0, 0);
+	remote_channel_free(channel);
+}
+
 static void own_end(struct thread_end *end)
 {
 	(void)end;
 	own.is_watched = false;
-	if (own.channel && !atomic_load(&remote.is_forked))
-		remote_channel_give(own.channel);
-	own.channel = NULL;
+	own_channel_give();
 }
 
 RARE static struct remote_channel *own_channel_take(void)
 {
+	own_channel_give();
 	own.channel = remote_channel_take();
 	if (!own.channel)
 		return NULL;
@@ -273,9 +288,12 @@ static NTSTATUS finish_call(struct remote_channel *channel, struct answer *answe
 	if (!NT_SUCCESS(answer->head.status) && left == view_bytes)
 		return answer->head.status;
 	if (!travel_reply_apply(id, arguments, at + view_bytes, left - view_bytes, &channel->hooks))
-		return refuse(STATUS_INVALID_PARAMETER, RULE_SYS_SERVER, NULL,
-			      "another thread has changed the arguments during the call, or a "
-			      "descriptor did not arrive");
+		return atomic_load(&remote.is_over)
+			       ? refuse_lost()
+			       : refuse(STATUS_INVALID_PARAMETER, RULE_SYS_SERVER, NULL,
+					"another thread has changed the arguments during the call, "
+					"or a "
+					"descriptor did not arrive");
 	return answer->head.status;
 }
 
@@ -453,12 +471,13 @@ static void remote_close_process(void)
 	if (atomic_load(&remote.is_forked))
 		return;
 	remote_known_forget_all();
-	if (!atomic_load(&remote.is_over)) {
+	before = cancel_hold_off();
+	if (!remote_is_cut_off() && !atomic_load(&remote.is_over)) {
 		(void)!remote_serve(WIRE_CLOSE_PROCESS, "D3DKMTCloseDxCoreDevice", "", 0);
 		remote_listeners_end(false);
+		cancel_give_back(before);
 		return;
 	}
-	before = cancel_hold_off();
 	remote_listeners_end(false);
 	refusal_begin(&scope, "D3DKMTCloseDxCoreDevice");
 	NTSTATUS status = remote_open();

@@ -30,6 +30,7 @@
 #include "wire/embed.h"
 #include "wire/message.h"
 #include "wire/request.h"
+#include "wire/server_link.h"
 #include "wire/travel.h"
 
 /* The table of connection.h, once the server at `path` has said welcome. NULL after a refusal. */
@@ -61,19 +62,22 @@ struct remote {
 	struct own_fd socket;
 	_Atomic bool is_over;          /* nothing can be asked any more, and `reason` says why */
 	_Atomic bool is_forked;        /* this is a child of the process that connected */
-	_Atomic uint32_t generation;   /* of the connection, from 1 */
+	_Atomic uint32_t generation;   /* of the connection, from 1; another one when it is over */
 	_Atomic uint32_t events_heard; /* messages about events */
 
 	struct lock lock;      /* LOCK_RANK_SESSION */
 	struct notice changed; /* something arrived, or it is over */
 
 	/* Guarded by lock. */
-	char path[108];
+	char path[SERVER_PATH_BYTES];
 	char reason[WIRE_TEXT_BYTES];
 	char no_channel[WIRE_TEXT_BYTES]; /* why the server did not give one, the last time */
 	bool is_over_quota;               /* … and whether that is a quota's doing */
-	bool has_link_thread;
+	bool is_changing;                 /* a thread begins the connection, or is at its end */
+	uint32_t session;                 /* what the server calls it */
+	uint32_t replaced; /* the session that it does not know to be over; 0: there is none */
 	struct list free_channels;
+	uint32_t free_count;
 	struct list channels; /* all of them */
 	struct list arrived;  /* what came by message and nobody has taken */
 	struct list events;   /* of ours, that the server may set */
@@ -84,9 +88,13 @@ extern struct remote remote;
 
 /* Connects, or connects again after the process was closed. */
 MUST_CHECK NTSTATUS remote_open(void);
+/* Has the program closed the descriptor of the connection? Then that is over when this returns. */
+bool remote_is_cut_off(void);
 /* A channel for this thread, or NULL when it is over or there is none to be had. */
 struct remote_channel *remote_channel_take(void);
-void remote_channel_give(struct remote_channel *channel);
+/* False: there are enough that nobody uses. It is the caller's to end, and to free. */
+MUST_CHECK bool remote_channel_give(struct remote_channel *channel);
+void remote_channel_free(struct remote_channel *channel);
 
 /* Sends it, however long that takes. */
 MUST_CHECK bool remote_send(const struct wire_message *message, int descriptor);

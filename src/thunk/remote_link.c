@@ -22,6 +22,7 @@
 #include "wire/server_link.h"
 
 #define LOST_SOCKET "it is the connection to dxgkd, and no call can be made any more"
+#define CUT_OFF     "the program has closed the descriptor of the connection"
 
 struct remote remote = {
 	.socket = OWN_FD_NONE,
@@ -57,11 +58,22 @@ uint32_t remote_next_number(void)
 	return number;
 }
 
+static void lose(uint32_t generation, const char *why);
+
+bool remote_is_cut_off(void)
+{
+	uint32_t generation = atomic_load(&remote.generation);
+
+	if (own_fd_use(&remote.socket, LOST_SOCKET) >= 0)
+		return false;
+	lose(generation, CUT_OFF);
+	return true;
+}
+
 bool remote_send(const struct wire_message *message, int descriptor)
 {
-	int socket = own_fd_use(&remote.socket, LOST_SOCKET);
-
-	return socket >= 0 && wire_send(socket, message, descriptor, true) == WIRE_DONE;
+	return !remote_is_cut_off() &&
+	       wire_send(remote.socket.number, message, descriptor, true) == WIRE_DONE;
 }
 
 /* ---- what arrives ---- */
@@ -268,12 +280,45 @@ static void take_message(const struct wire_message *message, int descriptor)
 		close(descriptor);
 }
 
-/* Everybody who waits for the server waits no more. */
-static void lose(void)
+/* True once for each connection: the caller ends it. */
+static bool begin_end(uint32_t generation, const char *why)
+{
+	lock_acquire(&remote.lock);
+	while (remote.is_changing)
+		notice_wait_relock(&remote.changed, &remote.lock);
+	bool is_first =
+		atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over);
+	if (is_first) {
+		remote.is_changing = true;
+		if (why)
+			snprintf(remote.reason, sizeof(remote.reason), "%s", why);
+		remote.replaced = why ? remote.session : 0;
+		atomic_fetch_add(&remote.generation, 1); /* channels of it are no good any more */
+		atomic_store(&remote.is_over, true);
+	}
+	lock_release(&remote.lock);
+	return is_first;
+}
+
+static void finish_change(void)
+{
+	lock_acquire(&remote.lock);
+	remote.is_changing = false;
+	lock_release(&remote.lock);
+	notice_give(&remote.changed);
+}
+
+/*
+ * Everybody who waits for the server waits no more. On the connection's thread, or on one that found
+ * the descriptor closed: the connection's thread sleeps on what was behind it then, and stays away when
+ * it wakes.
+ */
+static void lose(uint32_t generation, const char *why)
 {
 	struct lent_event *event;
 
-	atomic_store(&remote.is_over, true);
+	if (!begin_end(generation, why))
+		return;
 	remote_views_end();
 	lock_acquire(&remote.lock);
 	list_each (struct remote_channel, channel, &remote.channels, all_link)
@@ -286,38 +331,58 @@ static void lose(void)
 	}
 	own_fd_close(&remote.socket);
 	remote_listeners_end(true);
+	finish_change();
 }
 
-static void run(void *unused)
+/* The number of a descriptor may be another's when the wait for it is over: nobody reads that. */
+static enum wire_result receive_of(uint32_t generation, struct wire_message *message,
+				   int *descriptor_out)
 {
-	struct wire_message message;
-	int descriptor;
-	int socket;
+	enum wire_result result = WIRE_BROKEN;
 
-	(void)unused;
-	while ((socket = own_fd_use(&remote.socket, LOST_SOCKET)) >= 0 &&
-	       wire_receive(socket, &message, &descriptor, true) == WIRE_DONE)
-		take_message(&message, descriptor);
-	lose();
 	lock_acquire(&remote.lock);
-	remote.has_link_thread = false;
+	if (atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over) &&
+	    own_fd_is_ours(&remote.socket))
+		result = wire_receive(remote.socket.number, message, descriptor_out, false);
 	lock_release(&remote.lock);
-	notice_give(&remote.changed);
+	return result;
+}
+
+static void run(void *context)
+{
+	uint32_t generation = (uint32_t)(uintptr_t)context;
+	struct pollfd file = { .fd = remote.socket.number, .events = POLLIN };
+	struct wire_message message;
+	enum wire_result result;
+	int descriptor;
+
+	while ((result = receive_of(generation, &message, &descriptor)) != WIRE_BROKEN) {
+		if (result == WIRE_DONE)
+			take_message(&message, descriptor);
+		else
+			(void)!poll(&file, 1, -1);
+	}
+	if (!remote_is_cut_off())
+		lose(generation, NULL);
 }
 
 /* ---- channels ---- */
 
-static struct remote_channel *find_free(void)
+/* Of threads that come and go one after the other. */
+enum { FREE_CHANNELS_KEPT = 2 };
+
+static struct remote_channel *take_free(void)
 {
 	lock_acquire(&remote.lock);
 	struct list *link = list_pop_front(&remote.free_channels);
+	remote.free_count -= link != NULL;
 	lock_release(&remote.lock);
 	return link ? container_of(link, struct remote_channel, link) : NULL;
 }
 
 struct remote_channel *remote_channel_take(void)
 {
-	struct remote_channel *channel = find_free();
+	struct remote_channel *channel = atomic_load(&remote.is_over) ? NULL : take_free();
 	struct wire_message message = { .kind = WIRE_OPEN_CHANNEL };
 
 	if (channel || atomic_load(&remote.is_over))
@@ -325,6 +390,7 @@ struct remote_channel *remote_channel_take(void)
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return NULL;
+	list_init(&channel->link);
 	message.number = remote_next_number();
 	int file = remote_send(&message, -1) ? remote_await_descriptor(WIRE_CHANNEL, message.number)
 					     : -1;
@@ -342,14 +408,26 @@ struct remote_channel *remote_channel_take(void)
 	return channel;
 }
 
-/* One of a connection that is gone is nobody's; it stays mapped, as whoever is in it may look again. */
-void remote_channel_give(struct remote_channel *channel)
+bool remote_channel_give(struct remote_channel *channel)
 {
-	if (channel->generation != atomic_load(&remote.generation))
-		return;
 	lock_acquire(&remote.lock);
-	list_push_front(&remote.free_channels, &channel->link);
+	bool is_kept = channel->generation == atomic_load(&remote.generation) &&
+		       remote.free_count < FREE_CHANNELS_KEPT;
+	if (is_kept) {
+		list_push_front(&remote.free_channels, &channel->link);
+		remote.free_count++;
+	}
 	lock_release(&remote.lock);
+	return is_kept;
+}
+
+void remote_channel_free(struct remote_channel *channel)
+{
+	lock_acquire(&remote.lock);
+	list_remove(&channel->all_link);
+	lock_release(&remote.lock);
+	channel_close(&channel->channel);
+	free(channel);
 }
 
 /* ---- connecting ---- */
@@ -360,52 +438,76 @@ static NTSTATUS refuse_welcome(const struct wire_message *welcome)
 		      welcome->welcome.reason);
 }
 
+/* Those of a connection that is over: the threads that have the others free them. */
+static void free_unused_channels(void)
+{
+	struct remote_channel *channel;
+
+	while ((channel = take_free()) != NULL)
+		remote_channel_free(channel);
+}
+
 /* What the connection before this one had is nobody's any more. */
-static void start_anew(int socket)
+static void start_anew(const struct own_fd *socket, uint32_t session)
 {
 	remote_known_forget_all();
 	remote_views_forget();
+	free_unused_channels();
 	lock_acquire(&remote.lock);
-	list_init(&remote.free_channels);
-	list_init(&remote.channels);
+	list_each_safe (struct remote_channel, channel, &remote.channels, all_link)
+		list_remove(&channel->all_link);
 	remote.reason[0] = '\0';
-	remote.has_link_thread = true;
-	lock_release(&remote.lock);
+	remote.socket = *socket;
+	remote.session = session;
+	remote.replaced = 0;
 	atomic_store(&remote.events_heard, 0);
 	atomic_fetch_add(&remote.generation, 1);
 	atomic_store(&remote.is_over, false);
-	(void)socket;
+	lock_release(&remote.lock);
 }
 
-NTSTATUS remote_open(void)
+static NTSTATUS connect_anew(void)
 {
 	struct wire_message hello = { .hello.purpose = WIRE_CLIENT };
 	struct wire_message welcome = { 0 };
+	struct own_fd kept = OWN_FD_NONE;
 	struct thread *thread;
 
-	/* The thread of the connection before it may still be at its end. */
-	lock_acquire(&remote.lock);
-	while (remote.has_link_thread)
-		notice_wait_relock(&remote.changed, &remote.lock);
-	lock_release(&remote.lock);
 	if (!remote_arena_reserve(&hello.hello.arena_address, &hello.hello.arena_bytes))
 		return refuse_no_memory("no addresses for what the server shows");
 	snprintf(hello.hello.name, sizeof(hello.hello.name), "%s", program_invocation_short_name);
+	hello.hello.replaces = remote.replaced; /* nobody else changes it now */
 	int socket = server_link_open(remote.path, &hello, &welcome);
 	if (socket < 0)
 		return refuse_welcome(&welcome);
-	if (!own_fd_keep(socket, &remote.socket))
+	if (!own_fd_keep(socket, &kept))
 		return refuse(STATUS_TOO_MANY_OPENED_FILES, RULE_API_DESCRIPTORS, NULL,
 			      "no file descriptor for the connection: %s", strerror(errno));
-	start_anew(socket);
-	if (NT_SUCCESS(thread_create("server", run, NULL, &thread))) {
+	start_anew(&kept, welcome.welcome.session);
+	if (NT_SUCCESS(thread_create(
+		    "server", run, (void *)(uintptr_t)atomic_load(&remote.generation), &thread))) {
 		thread_detach(thread);
 		return STATUS_SUCCESS;
 	}
 	own_fd_close(&remote.socket);
 	atomic_store(&remote.is_over, true);
-	lock_acquire(&remote.lock);
-	remote.has_link_thread = false;
-	lock_release(&remote.lock);
 	return refuse_no_memory("no memory for a thread that listens to the server");
+}
+
+NTSTATUS remote_open(void)
+{
+	NTSTATUS status = STATUS_SUCCESS;
+
+	/* One thread at a time; who comes second finds it done. */
+	lock_acquire(&remote.lock);
+	while (remote.is_changing)
+		notice_wait_relock(&remote.changed, &remote.lock);
+	bool is_open = atomic_load(&remote.generation) != 0 && !atomic_load(&remote.is_over);
+	remote.is_changing = !is_open;
+	lock_release(&remote.lock);
+	if (is_open)
+		return STATUS_SUCCESS;
+	status = connect_anew();
+	finish_change();
+	return status;
 }

@@ -29,7 +29,7 @@
 
 enum {
 	WIRE_MAGIC = 0x4b475844, /* "DXGK" */
-	WIRE_VERSION = 2,
+	WIRE_VERSION = 3,
 	WIRE_TEXT_BYTES = 256,
 	WIRE_RULE_BYTES = 32,
 };
@@ -64,11 +64,14 @@ struct wire_message {
 			uint64_t hash;    /* travel_hash() */
 			uint64_t arena_address;
 			uint64_t arena_bytes;
+			uint32_t
+				replaces; /* a session of this process that has lost its socket; 0: none */
+			uint32_t reserved;
 			char name[32];
 		} hello;
 		struct {
-			int32_t status; /* NTSTATUS */
-			uint32_t reserved;
+			int32_t status;             /* NTSTATUS */
+			uint32_t session;           /* its number, of a welcome */
 			char rule[WIRE_RULE_BYTES]; /* empty after a success */
 			char reason[WIRE_TEXT_BYTES];
 		} welcome;

@@ -24,6 +24,7 @@ enum wire_service {
 	WIRE_CLOSE_PROCESS,     /* everything that the process made is destroyed */
 	WIRE_LISTEN,            /* struct wire_listen */
 	WIRE_UNLISTEN,          /* the same; only the listener's name counts */
+	WIRE_CLOSE_CHANNEL,     /* this one is not needed any more */
 };
 
 enum {

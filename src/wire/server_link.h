@@ -14,6 +14,9 @@
 #include "wire/control.h"
 #include "wire/message.h"
 
+/* More than the path of a socket can have: one that is too long stays too long. */
+enum { SERVER_PATH_BYTES = 128 };
+
 /*
  * Where the server is, by what DXGK_SOCKET or --socket says: a path, or "auto" for the first of the usual
  * ones where somebody listens. None: nothing was said, or "auto", and nobody listens.

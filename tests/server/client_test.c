@@ -65,10 +65,8 @@ CHILD(closer)
 	int own[32];
 	for (unsigned i = 0; i < ARRAYSIZE(own); i++)
 		CHILD_EXPECT((own[i] = memfd_create("own", 0)) >= 0);
-	/* That the connection is gone may be found with the first message over it. */
-	do
-		D3DKMTCloseDxCoreDevice();
-	while (is_lost());
+	D3DKMTCloseDxCoreDevice();
+	CHILD_EXPECT(!is_lost());
 	expect_work_gets_done(open_first_adapter());
 	for (unsigned i = 0; i < ARRAYSIZE(own); i++) {
 		struct stat facts;
@@ -80,6 +78,90 @@ CHILD(closer)
 TEST(client, that_closes_every_descriptor_goes_on_or_is_refused_by_name)
 {
 	expect_served("closer", 7);
+}
+
+/* Everybody's first call needs a message. */
+static void *expect_cut_off(void *unused)
+{
+	(void)unused;
+	CHILD_EXPECT(is_lost());
+	CHILD_EXPECT(last_refusal().status == STATUS_DEVICE_REMOVED);
+	CHILD_EXPECT(strcmp(last_refusal().rule, "SYS-SERVER") == 0);
+	CHILD_EXPECT(strstr(last_refusal().reason, "closed the descriptor") != NULL);
+	return NULL;
+}
+
+static void *close_process(void *unused)
+{
+	(void)unused;
+	D3DKMTCloseDxCoreDevice();
+	return NULL;
+}
+
+static void on_another_thread(void *(*run)(void *))
+{
+	pthread_t thread;
+
+	CHILD_EXPECT(pthread_create(&thread, NULL, run, NULL) == 0);
+	pthread_join(thread, NULL);
+}
+
+/* Calls say what is gone; one CloseDxCoreDevice, by whatever thread and noticed or not, begins anew. */
+CHILD(cut_off)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		child_open_adapter();
+		syscall(SYS_close_range, TALK_FD + 1, ~0u, 0);
+		if (i != 2) {
+			on_another_thread(expect_cut_off);
+			expect_cut_off(NULL);
+		}
+		if (i == 0)
+			D3DKMTCloseDxCoreDevice();
+		else
+			on_another_thread(close_process);
+		CHILD_EXPECT(!is_lost());
+	}
+	expect_work_gets_done(open_first_adapter());
+	test_say(READY, 0);
+	test_hear();
+	return 0;
+}
+
+CHILD(not_cut_off)
+{
+	expect_work_gets_done(child_open_adapter());
+	test_say(READY, 0);
+	test_hear();
+	return 0;
+}
+
+static unsigned threads_with(const struct house *house, const char *child, unsigned at_most)
+{
+	struct lodger lodger = lodger_start(child);
+	unsigned threads;
+
+	lodger_hear(&lodger, READY);
+	threads = count_entries(house->server, "task");
+	for (unsigned i = 0; i < 500 && threads > at_most; i++) {
+		usleep(10000);
+		threads = count_entries(house->server, "task");
+	}
+	lodger_say(&lodger, GO, 0);
+	lodger_end(&lodger);
+	expect_valid();
+	return threads;
+}
+
+TEST(client, that_is_cut_off_by_itself_begins_anew_at_once_and_its_old_sessions_end)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	threads_with(&house, "not_cut_off", UINT32_MAX);
+	unsigned usual = threads_with(&house, "not_cut_off", UINT32_MAX);
+	EXPECT_EQ(threads_with(&house, "cut_off", usual), usual);
+	house_close(&house);
 }
 
 /* ---- fork ---- */
@@ -131,23 +213,63 @@ static void *one_call(void *unused)
 	return NULL;
 }
 
-CHILD(many_threads)
+static void come_and_go(unsigned rounds)
 {
 	pthread_t threads[THREADS_AT_ONCE];
 
-	client_open(&common, child_open_adapter());
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		for (unsigned i = 0; i < THREADS_AT_ONCE; i++)
 			CHILD_EXPECT(pthread_create(&threads[i], NULL, one_call, NULL) == 0);
 		for (unsigned i = 0; i < THREADS_AT_ONCE; i++)
 			pthread_join(threads[i], NULL);
 	}
+}
+
+CHILD(many_threads)
+{
+	client_open(&common, child_open_adapter());
+	come_and_go(ROUNDS);
 	return 7;
 }
 
 TEST(client, may_have_threads_that_come_and_go_by_the_hundred)
 {
 	expect_served("many_threads", 7);
+}
+
+CHILD(had_threads)
+{
+	client_open(&common, child_open_adapter());
+	test_say(READY, 0);
+	test_hear();
+	come_and_go(2);
+	test_say(DONE, 0);
+	test_hear();
+	return 0;
+}
+
+/* A few are kept for those that come next. */
+TEST(client, whose_threads_are_gone_costs_the_server_no_more_than_before)
+{
+	enum { KEPT_MOST = 4 };
+	struct house house;
+
+	house_open(&house, NULL);
+	struct lodger lodger = lodger_start("had_threads");
+	lodger_hear(&lodger, READY);
+	unsigned before = count_entries(house.server, "task");
+	lodger_say(&lodger, GO, 0);
+	lodger_hear(&lodger, DONE);
+	unsigned after = count_entries(house.server, "task");
+	for (unsigned i = 0; i < 500 && after > before + KEPT_MOST; i++) {
+		usleep(10000);
+		after = count_entries(house.server, "task");
+	}
+	EXPECT(after <= before + KEPT_MOST);
+	lodger_say(&lodger, GO, 0);
+	lodger_end(&lodger);
+	expect_valid();
+	house_close(&house);
 }
 
 /* More than have a channel: refused by name, and there is one again when others have gone. */

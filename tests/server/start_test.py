@@ -166,6 +166,19 @@ def clients_of_nobody(folder):
     return problems
 
 
+def a_path_is_not_shortened(folder):
+    problems = []
+    longest = os.path.join(folder, 'x' * (107 - len(folder) - 1))
+    with Server(folder, path=longest) as server:
+        expect(problems, server.await_word('READY=1'), 'the longest path is not taken')
+        status, said = client(longest)
+        expect(problems, status == 0, f'the longest path: {said}')
+        for more in ('y', 'y' * 20, 'y' * 300):
+            status, said = client(longest + more)
+            expect(problems, status != 0 and 'SYS-SERVER' in said and 'too long' in said, f'{more}: {status}, {said}')
+    return problems
+
+
 def auto_finds(folder):
     problems = []
     profile = os.path.join(folder, 'named.json')
@@ -258,6 +271,7 @@ CLAIMS = {
     'the path of a dead server is taken over': dead_one_is_followed,
     'paths that are something else are refused, and left alone': strange_paths_are_refused,
     'a client of nobody is refused by name, or embedded when it said auto': clients_of_nobody,
+    'a path that is too long is refused, and not another one taken': a_path_is_not_shortened,
     'auto finds the server of the user': auto_finds,
     'a group may connect where it was named': group_may,
     'systemd hands a socket over': systemd_hands_over,
