@@ -49,7 +49,12 @@ struct thread {
 	_Atomic uint32_t finished; /* wait word: 1 after run() came back */
 };
 
+enum { BEGINNINGS_MOST = 2 };
+
 static _Atomic uint32_t last_id;
+static _Atomic uint32_t live_count; /* of those that we made */
+static void (*beginnings[BEGINNINGS_MOST])(void);
+static _Atomic uint32_t beginning_count;
 static _Thread_local struct thread *self;
 static _Thread_local uint32_t self_id;
 static _Thread_local struct thread_end *own_ends;
@@ -154,6 +159,7 @@ static void thread_finish(void *context)
 	/* Here and not as the key's destructor, because the thread still has its turn. */
 	thread_run_ends();
 	pthread_setspecific(end_key, NULL);
+	atomic_fetch_sub(&live_count, 1);
 
 	atomic_store_explicit(&thread->finished, 1, memory_order_release);
 	if (sim_is_on())
@@ -175,6 +181,8 @@ static void *thread_main(void *context)
 	if (sim_is_on())
 		sim_thread_begin(&thread->sim);
 	pthread_cleanup_push(thread_finish, thread);
+	for (uint32_t i = 0; i < atomic_load(&beginning_count); i++)
+		beginnings[i]();
 	thread->run(thread->argument);
 	pthread_cleanup_pop(1);
 	return NULL;
@@ -213,8 +221,10 @@ NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argu
 	if (sim_is_on())
 		sim_thread_register(&thread->sim, thread->name, thread->id);
 	*thread_out = thread; /* before the start: run() may look at it */
+	atomic_fetch_add(&live_count, 1);
 	if (start_native(thread) != 0) {
 		*thread_out = NULL;
+		atomic_fetch_sub(&live_count, 1);
 		if (sim_is_on())
 			sim_thread_forget(&thread->sim);
 		mem_free(thread);
@@ -370,6 +380,20 @@ void *thread_keep(void **place, size_t size_bytes)
 	*place = kept->bytes;
 	thread_on_end(&kept->end);
 	return *place;
+}
+
+void thread_on_begin(void (*run)(void))
+{
+	uint32_t count = atomic_load(&beginning_count);
+
+	assert(count < BEGINNINGS_MOST);
+	beginnings[count] = run;
+	atomic_store(&beginning_count, count + 1);
+}
+
+uint32_t thread_count(void)
+{
+	return atomic_load(&live_count);
 }
 
 void thread_on_fork(void (*in_child)(void))

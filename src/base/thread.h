@@ -97,6 +97,11 @@ void thread_on_end(struct thread_end *end);
  */
 void *thread_keep(void **place, size_t size_bytes);
 
+/* `run` is called first of all on every thread that thread_create() makes from now on. At start. */
+void thread_on_begin(void (*run)(void));
+/* How many of those there are. */
+uint32_t thread_count(void);
+
 /* `in_child` is called in every child of fork(), before fork() returns there. */
 void thread_on_fork(void (*in_child)(void));
 

@@ -4,7 +4,8 @@
  *
  * Rings are never freed, but a new thread takes over the ring of one that ended, so there are as
  * many as there were threads at one time. They are mapped, not allocated: memory that is counted
- * and fails on demand belongs to what is being traced.
+ * and fails on demand belongs to what is being traced. And they are mapped where a trace or a thread
+ * begins, because the first event of a thread may come from inside a driver.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -79,14 +80,14 @@ static void ring_lose_owner(struct thread_end *end)
 	atomic_store_explicit(&ring->is_owned, false, memory_order_release);
 }
 
-static struct ring *ring_make(void)
+static struct ring *ring_make(bool is_owned)
 {
 	struct ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (ring == MAP_FAILED)
 		return NULL;
-	atomic_init(&ring->is_owned, true);
+	atomic_init(&ring->is_owned, is_owned);
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
 		;
@@ -101,7 +102,7 @@ static struct ring *ring_find(void)
 		if (atomic_compare_exchange_strong(&ring->is_owned, &is_owned, true))
 			return ring;
 	}
-	return ring_make();
+	return ring_make(true);
 }
 
 static struct ring *ring_take(uint32_t session)
@@ -116,6 +117,22 @@ static struct ring *ring_take(uint32_t session)
 	}
 	ring_let_go();
 	return ring;
+}
+
+void ring_prepare(uint32_t count)
+{
+	uint32_t found = 0;
+
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
+		found++;
+	for (; found < count && ring_make(false); found++)
+		;
+}
+
+void ring_take_own(uint32_t session)
+{
+	if (!self)
+		self = ring_take(session);
 }
 
 struct ring *ring_get(uint32_t session, bool *is_new_out)

@@ -23,6 +23,11 @@ struct ring;
  */
 struct ring *ring_get(uint32_t session, bool *is_new_out);
 
+/* So many threads get theirs without mapping anything, where there is memory. */
+void ring_prepare(uint32_t count);
+/* The calling thread is to have one, whether it says anything or not. */
+void ring_take_own(uint32_t session);
+
 /* Room for one record and the text slots after it; NULL when the session is over. */
 struct trace_record *ring_reserve(struct ring *ring, uint32_t slots);
 

@@ -24,7 +24,10 @@
 #include "trace/sink.h"
 #include "trace/spool.h"
 
-enum { TEXT_MAX_BYTES = 512 }; /* a longer text is cut */
+enum {
+	TEXT_MAX_BYTES = 512, /* a longer text is cut */
+	RINGS_TO_SPARE = 8,   /* for threads of clients that are inside when a trace begins */
+};
 
 _Atomic uint32_t trace_session;
 
@@ -146,6 +149,7 @@ static bool start_to(int descriptor, const char *name)
 		warn_start("temporary file");
 		goto close_file;
 	}
+	ring_prepare(thread_count() + RINGS_TO_SPARE);
 	atomic_store(&trace_session, ++last_session);
 	return true;
 
@@ -233,10 +237,19 @@ static void leave_trace_to_parent(void)
 	atomic_store(&is_file_open, false);
 }
 
+static void join_trace(void)
+{
+	uint32_t session = atomic_load(&trace_session);
+
+	if (session != 0)
+		ring_take_own(session);
+}
+
 __attribute__((constructor)) static void trace_start_from_environment(void)
 {
 	const char *path = secure_getenv("DXGK_TRACE");
 
+	thread_on_begin(join_trace);
 	thread_on_fork(leave_trace_to_parent);
 	refusal_listen(tell_refusal);
 	if (path && *path && !trace_start(path))

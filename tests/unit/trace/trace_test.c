@@ -300,4 +300,72 @@ TEST(trace, a_long_text_is_cut_and_a_missing_one_is_empty)
 	free(file);
 }
 
+/* ---- what a trace costs threads ---- */
+
+struct watched {
+	_Atomic uint32_t has_begun;
+	_Atomic uint32_t may_go_on;
+	long pages_before;
+	long pages_after;
+};
+
+/* Of the whole program; nobody else does anything meanwhile. */
+static long mapped_pages(void)
+{
+	char text[64] = "";
+	int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	EXPECT(read(file, text, sizeof(text) - 1) > 0);
+	close(file);
+	return strtol(text, NULL, 10);
+}
+
+static void say_something(void *context)
+{
+	struct watched *watched = context;
+
+	(void)thread_id();
+	(void)mapped_pages();
+	atomic_store(&watched->has_begun, 1);
+	thread_wake_all(&watched->has_begun);
+	while (!atomic_load(&watched->may_go_on))
+		thread_wait(&watched->may_go_on, 0, CLOCK_FOREVER);
+	watched->pages_before = mapped_pages();
+	trace_process_create(1);
+	watched->pages_after = mapped_pages();
+}
+
+static void start_watched(struct watched *watched, struct thread **thread_out)
+{
+	EXPECT_EQ(thread_create("watched", say_something, watched, thread_out), STATUS_SUCCESS);
+	while (!atomic_load(&watched->has_begun))
+		thread_wait(&watched->has_begun, 0, CLOCK_FOREVER);
+}
+
+static void expect_nothing_was_mapped(struct watched *watched, struct thread *thread)
+{
+	atomic_store(&watched->may_go_on, 1);
+	thread_wake_all(&watched->may_go_on);
+	thread_join(thread);
+	EXPECT_EQ(watched->pages_after, watched->pages_before);
+}
+
+TEST(trace, maps_nothing_where_a_thread_first_says_something)
+{
+	enum { BEFORE = 12, LATER = 12 };
+	struct watched watched[BEFORE + LATER] = { 0 };
+	struct thread *threads[BEFORE + LATER];
+	const char *path = in_folder("threads.json");
+
+	for (unsigned i = 0; i < BEFORE; i++)
+		start_watched(&watched[i], &threads[i]);
+	EXPECT(trace_start(path));
+	trace_process_create(2);
+	for (unsigned i = BEFORE; i < BEFORE + LATER; i++)
+		start_watched(&watched[i], &threads[i]);
+	for (unsigned i = 0; i < BEFORE + LATER; i++)
+		expect_nothing_was_mapped(&watched[i], threads[i]);
+	trace_finish();
+}
+
 TEST_MAIN("trace/trace")
