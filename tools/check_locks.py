@@ -8,9 +8,10 @@ usage: check_locks.py [root]
     ..._relock    the lock is held on entry and at the return, and dropped in between
     ..._unlock    the lock is held on entry, and released
 
-A ..._locked function asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a
-lock that is none of lock.h), and may take a second lock and release that one. docs/locking.md lists
-the ranks of src/base/lock_ranks.h, in their order.
+Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a lock that is
+none of lock.h). A ..._locked function may take a second lock and release that one; an ..._unlock that
+releases no lock it is called under unlocks something else, and has nothing to assert. docs/locking.md
+lists the ranks of src/base/lock_ranks.h, in their order.
 """
 
 import os
@@ -65,7 +66,8 @@ def unasserted(root):
         if not tree.under(path, FOLDERS) or not path.endswith(tree.C_FILES):
             continue
         for line, name, body in functions(tree.read(root, path)):
-            if name.endswith('_locked') and not ASSERTS.search(body):
+            wants_lock = not name.endswith('_unlock') or first_drop(body)
+            if wants_lock and not ASSERTS.search(body):
                 yield f'{path}:{line}: {name}() does not assert the lock it is called under'
 
 

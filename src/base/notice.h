@@ -38,6 +38,7 @@ static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
 {
 	uint32_t seen = notice_read(notice);
 
+	lock_assert_held(lock);
 	lock_release(lock);
 	notice_wait(notice, seen, CLOCK_FOREVER);
 	lock_acquire(lock);

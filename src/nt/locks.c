@@ -216,6 +216,7 @@ static void resource_wait_relock(PERESOURCE resource, ULONG *waiters)
 {
 	uint32_t turn = atomic_load(resource_turn(resource));
 
+	lock_assert_held(&nt_dispatcher_lock);
 	++*waiters;
 	resource->ContentionCount++;
 	lock_release(&nt_dispatcher_lock);

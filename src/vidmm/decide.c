@@ -241,6 +241,7 @@ void decide_unlock(struct vidmm *manager)
 	struct ended ended;
 	struct plan plan;
 
+	lock_assert_held(&manager->lock);
 	mem_assert_permitted("memory is decided about");
 	plan_init(&plan);
 	for (;;) {

@@ -13,12 +13,13 @@ RANKS = 'enum lock_rank {\n\tLOCK_RANK_OUTER, /* one */\n\tLOCK_RANK_INNER,\n};\
 PAGE = '| what | rank | held |\n|---|---|---|\n| one | OUTER | yes |\n| two | INNER | never |\n'
 CODE = ('int used[] = { LOCK_RANK_OUTER, LOCK_RANK_INNER };\n'
         'static void look_locked(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n\tlook(a);\n}\n'
-        'void wait_relock(struct a *a)\n{\n\tlock_release(&a->lock);\n\tlock_acquire(&a->lock);\n}\n'
-        'void end_unlock(struct a *a)\n{\n\tlook_locked(a);\n\tlock_release(&a->lock);\n}\n')
+        'void wait_relock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n\tlock_release(&a->lock);\n'
+        '\tlock_acquire(&a->lock);\n}\n'
+        'void end_unlock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n\tlock_release(&a->lock);\n}\n')
 
 
-def problems(root, ranks=RANKS, page=PAGE, code=CODE):
-    tap.write_tree(root, {check_locks.RANKS: ranks, check_locks.PAGE: page, 'src/a/a.c': code})
+def problems(root, ranks=RANKS, page=PAGE, code=CODE, more=()):
+    tap.write_tree(root, {check_locks.RANKS: ranks, check_locks.PAGE: page, 'src/a/a.c': code, **dict(more)})
     return [p for _, found in check_locks.check(root) for p in found]
 
 
@@ -32,7 +33,7 @@ def test_agreement_is_accepted(root):
 
 
 def test_a_release_in_a_locked_function_is_reported(root):
-    one(root, 'src/a/a.c:17: drop_locked() drops the lock it is called under: it calls lock_release()',
+    one(root, 'src/a/a.c:18: drop_locked() drops the lock it is called under: it calls lock_release()',
         code=CODE + 'void drop_locked(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n'
                     '\tlock_release(&a->lock);\n}\n')
 
@@ -49,12 +50,31 @@ def test_a_second_lock_is_its_own(root):
 
 
 def test_a_relock_that_drops_nothing_is_reported(root):
-    one(root, 'keep_relock() drops no lock', code=CODE + 'void keep_relock(struct a *a)\n{\n}\n')
+    one(root, 'keep_relock() drops no lock',
+        code=CODE + 'void keep_relock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n}\n')
 
 
 def test_a_locked_function_that_does_not_assert_is_reported(root):
-    one(root, 'src/a/a.c:17: quiet_locked() does not assert the lock it is called under',
+    one(root, 'src/a/a.c:18: quiet_locked() does not assert the lock it is called under',
         code=CODE + 'void quiet_locked(struct a *a)\n{\n}\n')
+
+
+def test_what_drops_the_lock_asserts_it_too(root):
+    one(root, 'quiet_relock() does not assert',
+        code=CODE + 'void quiet_relock(struct a *a)\n{\n\tlock_release(&a->l);\n\tlock_acquire(&a->l);\n}\n')
+    one(root, 'quiet_unlock() does not assert',
+        code=CODE + 'void quiet_unlock(struct a *a)\n{\n\tlook(a);\n\tlock_release(&a->l);\n}\n')
+
+
+def test_an_unlock_that_is_no_release_of_a_lock_has_nothing_to_assert(root):
+    assert problems(root, code=CODE + 'void memory_unlock(struct a *a)\n{\n\tlock_acquire(&a->l);\n'
+                                      '\tlock_release(&a->l);\n}\n') == []
+
+
+def test_headers_and_the_server_are_held_to_it_too(root):
+    quiet = 'static inline void quiet_locked(struct a *a)\n{\n}\n'
+    one(root, 'src/a/a.h:1: quiet_locked()', more={'src/a/a.h': quiet})
+    one(root, 'server/b.c:1: quiet_locked()', more={'src/a/a.h': '', 'server/b.c': quiet})
 
 
 def test_a_lock_of_another_kind_has_an_assertion_of_its_own(root):

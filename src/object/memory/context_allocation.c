@@ -389,6 +389,7 @@ static void forget_locked(struct context_allocation *allocation)
 /* One that another thread has to do with already. True: it is this one's now. */
 static bool take_over_relock(struct context_memory *memory, struct context_allocation *allocation)
 {
+	lock_assert_held(&books_of(memory)->lock);
 	if (worker_cancel(&memory->device->adapter->reaper, &allocation->reap_work))
 		return true;
 	wait_relock(books_of(memory));
@@ -402,6 +403,7 @@ static bool end_first_relock(struct context_memory *memory)
 		container_of(memory->allocations.next, struct context_allocation, owner_link);
 	bool is_leak = !first->is_dying;
 
+	lock_assert_held(&books->lock);
 	if (!is_leak && !take_over_relock(memory, first))
 		return false;
 	if (is_leak)
