@@ -225,12 +225,22 @@ OPENDXGK_INLINE UCHAR InterlockedBitTestAndReset(LONG volatile *Base, LONG Bit)
 #define ReadNoFence(source)                      __atomic_load_n(source, __ATOMIC_RELAXED)
 #define ReadULongAcquire(source)                 __atomic_load_n(source, __ATOMIC_ACQUIRE)
 #define ReadULongNoFence(source)                 __atomic_load_n(source, __ATOMIC_RELAXED)
+#define ReadAcquire64(source)                    __atomic_load_n(source, __ATOMIC_ACQUIRE)
+#define ReadNoFence64(source)                    __atomic_load_n(source, __ATOMIC_RELAXED)
+#define ReadULong64Acquire(source)               __atomic_load_n(source, __ATOMIC_ACQUIRE)
+#define ReadULong64NoFence(source)               __atomic_load_n(source, __ATOMIC_RELAXED)
 #define ReadPointerAcquire(source)               __atomic_load_n(source, __ATOMIC_ACQUIRE)
 #define ReadPointerNoFence(source)               __atomic_load_n(source, __ATOMIC_RELAXED)
 #define WriteRelease(destination, value)         __atomic_store_n(destination, value, __ATOMIC_RELEASE)
 #define WriteNoFence(destination, value)         __atomic_store_n(destination, value, __ATOMIC_RELAXED)
 #define WriteULongRelease(destination, value)    __atomic_store_n(destination, value, __ATOMIC_RELEASE)
 #define WriteULongNoFence(destination, value)    __atomic_store_n(destination, value, __ATOMIC_RELAXED)
+#define WriteRelease64(destination, value)       __atomic_store_n(destination, value, __ATOMIC_RELEASE)
+#define WriteNoFence64(destination, value)       __atomic_store_n(destination, value, __ATOMIC_RELAXED)
+#define WriteULong64Release(destination, value)                                                    \
+	__atomic_store_n(destination, value, __ATOMIC_RELEASE)
+#define WriteULong64NoFence(destination, value)                                                    \
+	__atomic_store_n(destination, value, __ATOMIC_RELAXED)
 #define WritePointerRelease(destination, value)                                                    \
 	__atomic_store_n(destination, value, __ATOMIC_RELEASE)
 
