@@ -8,6 +8,7 @@
 #include <opendxgk/testing.h>
 
 #include "base/attributes.h"
+#include "base/clock.h"
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
@@ -203,6 +204,13 @@ EXPORTED void dxgk_test_thread_join(struct dxgk_test_thread *thread)
 {
 	thread_enter_kernel();
 	thread_join((struct thread *)thread);
+	thread_leave_kernel();
+}
+
+EXPORTED void dxgk_test_sleep(unsigned long long nanoseconds)
+{
+	thread_enter_kernel();
+	clock_sleep_until(clock_deadline(nanoseconds));
 	thread_leave_kernel();
 }
 

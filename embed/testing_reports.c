@@ -10,6 +10,7 @@
 #include "base/attributes.h"
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/thread.h"
 #include "nt/fault.h"
 #include "nt/report.h"
 #include "verify/start.h"
@@ -87,4 +88,14 @@ EXPORTED void dxgk_test_listen_reports(void (*listener)(void *context,
 	test_listener_context = context;
 	test_listener = listener;
 	nt_report_listen(listener ? tell : NULL, NULL);
+}
+
+/* No line of the driver is known for it: the bytes went wrong at some time before. */
+EXPORTED void dxgk_test_report_content(const char *sentence)
+{
+	const struct nt_stack nowhere = { .count = 0 };
+
+	thread_enter_kernel();
+	nt_report_from(RULE_DDI_CONTENT, 0, &nowhere, "%s", sentence);
+	thread_leave_kernel();
 }

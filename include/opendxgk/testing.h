@@ -56,6 +56,9 @@ void dxgk_test_listen_reports(void (*listener)(void *context,
 /* 1 when something of DXGK_FAULT has happened in this run (docs/verify.md). */
 int dxgk_test_fault_fired(void);
 
+/* The driver is reported: memory does not hold what was last written to it (DDI-CONTENT), as the sentence tells. */
+void dxgk_test_report_content(const char *sentence);
+
 /*
  * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it
  * all fits together, else 0 and what does not, in `problem`. No call of another thread is waiting
@@ -150,6 +153,9 @@ struct dxgk_test_thread *dxgk_test_thread_create(void (*run)(void *argument), vo
 struct dxgk_test_thread *dxgk_test_thread_create_named(const char *name,
 						       void (*run)(void *argument), void *argument);
 void dxgk_test_thread_join(struct dxgk_test_thread *thread);
+
+/* Lets so much time go by; in a seeded run that is virtual, and costs nothing. */
+void dxgk_test_sleep(unsigned long long nanoseconds);
 
 /*
  * What may happen between two steps of one thread of a seeded run: the thread whose name begins so
