@@ -23,6 +23,7 @@
 #include "cli/commands.h"
 #include "cli/private_server.h"
 #include "cli/run/run.h"
+#include "cli/run/setup.h"
 #include "wire/server_link.h"
 
 enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
@@ -31,7 +32,9 @@ struct options {
 	const char *path;
 	const char *seed;   /* NULL: that of the environment, or of the script */
 	const char *socket; /* NULL: that of the environment, or none */
-	bool is_apart;      /* each client is a process */
+	struct setup setup;
+	const char *exerciser; /* whoever named it; NULL: none, or the built-in one */
+	bool is_apart;         /* each client is a process */
 	bool is_verbose;
 	bool is_quiet;
 	bool is_check;
@@ -40,7 +43,8 @@ struct options {
 static void print_usage(FILE *out)
 {
 	fprintf(out,
-		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] SCRIPT\n"
+		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] [--driver FILE]\n"
+		"                [--exerciser FILE] SCRIPT\n"
 		"       dxgk run --processes [--socket PATH] [--verbose | --quiet] SCRIPT\n\n"
 		"Carries out a scenario: clients, allocations, submissions, waits, and what is\n"
 		"expected of them; \"-\" is standard input. dxgk-run(5) has the statements.\n\n"
@@ -48,6 +52,8 @@ static void print_usage(FILE *out)
 		"  --quiet    nothing at the end, when all is well\n"
 		"  --check    only reads the script\n"
 		"  --seed N   a simulated run, the same for the same number\n"
+		"  --driver FILE     on this driver instead of the software GPU\n"
+		"  --exerciser FILE  the library that writes its private data and commands\n"
 		"  --processes    each client is a process of its own; they meet in a server that\n"
 		"                 is started for the run\n"
 		"  --socket PATH  in this one, whose adapter is as it is\n");
@@ -58,12 +64,16 @@ static void print_usage(FILE *out)
 /* 0, or the exit status; -1 when help was asked for. */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = {
-		{ "verbose", no_argument, NULL, 'v' },   { "quiet", no_argument, NULL, 'q' },
-		{ "check", no_argument, NULL, 'c' },     { "seed", required_argument, NULL, 's' },
-		{ "processes", no_argument, NULL, 'p' }, { "socket", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },      { 0 }
-	};
+	static const struct option names[] = { { "verbose", no_argument, NULL, 'v' },
+					       { "quiet", no_argument, NULL, 'q' },
+					       { "check", no_argument, NULL, 'c' },
+					       { "seed", required_argument, NULL, 's' },
+					       { "processes", no_argument, NULL, 'p' },
+					       { "socket", required_argument, NULL, 'o' },
+					       { "driver", required_argument, NULL, 'd' },
+					       { "exerciser", required_argument, NULL, 'e' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
 	const char *simulation = getenv("DXGK_SEED");
 	char *end = NULL;
 	int option;
@@ -90,6 +100,12 @@ static int parse(int argc, char **argv, struct options *options)
 		case 'o':
 			options->socket = optarg;
 			break;
+		case 'd':
+			options->setup.driver = optarg;
+			break;
+		case 'e':
+			options->setup.exerciser = optarg;
+			break;
 		case 'h':
 			return -1;
 		default:
@@ -105,7 +121,7 @@ static int parse(int argc, char **argv, struct options *options)
 			"dxgk run: --processes: no seed repeats what several processes do\n");
 		return EXIT_NOT_UNDERSTOOD;
 	}
-	options->path = argv[optind];
+	options->path = options->setup.script_path = argv[optind];
 	errno = 0;
 	if (options->seed && ((void)strtoull(options->seed, &end, 0),
 			      *end || errno != 0 || *options->seed == '\0')) {
@@ -184,47 +200,6 @@ static int load(const char *path, struct script *script)
 
 /* ---- the adapter ---- */
 
-/* As docs/profile.md has it, in memory; the kernel opens it at the first call. */
-static bool write_profile(const struct script *script, char *path, size_t path_bytes)
-{
-	int descriptor = memfd_create("dxgk-profile", MFD_CLOEXEC);
-
-	if (descriptor < 0)
-		return false;
-	dprintf(descriptor,
-		"{\"adapters\": [{\"driver\": \"soft\", \"name\": \"opendxgk Soft GPU\", "
-		"\"registry\": {");
-	for (uint32_t i = 0; i < script->setting_count; i++) {
-		const struct script_setting *setting = &script->settings[i];
-		dprintf(descriptor, "%s\"%s\": ", i ? ", " : "", setting->key);
-		if (setting->is_word)
-			dprintf(descriptor, "\"%s\"", setting->word);
-		else
-			dprintf(descriptor, "%u", setting->number);
-	}
-	dprintf(descriptor, "}}]}\n");
-	snprintf(path, path_bytes, "/proc/self/fd/%d", descriptor);
-	return true;
-}
-
-/* A profile is looked for next to the script. */
-static bool set_profile(const struct script *script, const char *script_path)
-{
-	const char *slash = strrchr(script_path, '/');
-	char path[4096] = "";
-
-	if (script->setting_count > 0) {
-		if (!write_profile(script, path, sizeof(path)))
-			return false;
-	} else if (script->profile) {
-		bool is_beside = slash && script->profile[0] != '/';
-		snprintf(path, sizeof(path), "%.*s%s",
-			 is_beside ? (int)(slash + 1 - script_path) : 0, script_path,
-			 script->profile);
-	}
-	return path[0] == '\0' || setenv("DXGK_PROFILE", path, 1) == 0;
-}
-
 static bool set_seed(const struct script *script, const struct options *options)
 {
 	char number[32];
@@ -295,6 +270,10 @@ static void print_summary(struct world *world)
 	};
 
 	printf("%" PRIu64 " calls", (uint64_t)world->calls);
+	if (!world->is_soft) {
+		putchar('\n');
+		return;
+	}
 	if (!ask_driver(world->adapter, &info, sizeof(info)) ||
 	    !ask_driver(world->adapter, &work, sizeof(work))) {
 		printf("; the driver is gone\n");
@@ -312,11 +291,21 @@ static void print_summary(struct world *world)
 	}
 }
 
+static struct run_settings settings_of(const struct options *options)
+{
+	static struct run_counts counts;
+
+	return (struct run_settings){ .path = options->path,
+				      .is_verbose = options->is_verbose,
+				      .exerciser = options->exerciser,
+				      .counts = &counts };
+}
+
 static bool run_here(const struct options *options, const struct script *script,
 		     struct thing *things, struct run_settings *settings)
 {
 	struct world world = { 0 };
-	bool is_good = world_open(&world, script, things);
+	bool is_good = world_open(&world, script, things, settings->exerciser);
 
 	if (is_good)
 		is_good = run_script(&world, settings);
@@ -341,11 +330,12 @@ static int run_clients(void *context)
 {
 	const struct options *options = ((const struct task *)context)->options;
 	const struct script *script = ((const struct task *)context)->script;
-	struct run_settings settings = { options->path, options->is_verbose, NULL };
+	struct run_settings settings = settings_of(options);
 	struct thing *things = world_make_shared_things(script);
 
 	if (things)
-		settings.processes = processes_begin(script, things, run_in_process, &settings);
+		settings.processes = processes_begin(script, things, settings.exerciser,
+						     run_in_process, &settings);
 	if (!settings.processes) {
 		fprintf(stderr, "dxgk run: %s\n", strerror(errno));
 		return EXIT_FAILED;
@@ -365,7 +355,7 @@ static int run_apart(const struct options *options, const struct script *script)
 	if (!processes_can_run(script, options->path))
 		return EXIT_NOT_UNDERSTOOD;
 	if (server_link_choose(said, path, sizeof(path)) == SERVER_AT_PATH) {
-		if (script->setting_count > 0 || script->profile)
+		if (script->setting_count > 0 || script->profile || script->driver)
 			fprintf(stderr, "dxgk run: the adapter is the server's, not the one that "
 					"the script describes\n");
 	} else if (private_server_start(&server, "run")) {
@@ -380,7 +370,7 @@ static int run_apart(const struct options *options, const struct script *script)
 
 static int run(const struct options *options, const struct script *script)
 {
-	struct run_settings settings = { options->path, options->is_verbose, NULL };
+	struct run_settings settings = settings_of(options);
 
 	if (options->is_apart)
 		return run_apart(options, script);
@@ -392,7 +382,7 @@ static int run(const struct options *options, const struct script *script)
 /* A seed of the script is for runs in one process. */
 static bool set_environment(const struct script *script, const struct options *options)
 {
-	return set_profile(script, options->path) &&
+	return setup_profile(script, &options->setup) &&
 	       (options->is_apart || set_seed(script, options));
 }
 
@@ -400,6 +390,7 @@ int cmd_run(int argc, char **argv)
 {
 	struct script script = { 0 };
 	struct options options;
+	char exerciser[4096];
 	int exit_status = parse(argc, argv, &options);
 
 	if (exit_status < 0) {
@@ -410,6 +401,9 @@ int cmd_run(int argc, char **argv)
 		start_over_with_seed(argv, argc);
 	if (exit_status == 0)
 		exit_status = load(options.path, &script);
+	if (exit_status == 0 &&
+	    setup_exerciser(&script, &options.setup, exerciser, sizeof(exerciser)))
+		options.exerciser = exerciser;
 	if (exit_status == 0 && !options.is_check) {
 		if (set_environment(&script, &options)) {
 			exit_status = run(&options, &script);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <opendxgk/softgpu.h>
-
 #include "base/clock.h"
 #include "cli/run/pattern.h"
 #include "cli/run/world.h"
@@ -21,16 +19,18 @@ enum { PAGE_BYTES = 4096 };
 /* ---- calls ---- */
 
 NTSTATUS memory_create(struct world *world, const struct thing *client, uint64_t size_bytes,
-		       uint32_t flags, D3DKMT_HANDLE *handle_out)
+		       uint32_t wishes, D3DKMT_HANDLE *handle_out)
 {
-	struct softgpu_allocation wishes = { SOFTGPU_ALLOCATION_VERSION, flags, size_bytes, 0 };
-	D3DDDI_ALLOCATIONINFO2 element = { .pPrivateDriverData = &wishes,
-					   .PrivateDriverDataSize = sizeof(wishes) };
+	unsigned char data[EXERCISER_DATA_MAX];
+	D3DDDI_ALLOCATIONINFO2 element = { 0 };
 	D3DKMT_CREATEALLOCATION args = { .hDevice = client->handle,
 					 .NumAllocations = 1,
 					 .pAllocationInfo2 = &element };
-	NTSTATUS status = CALL(world, D3DKMTCreateAllocation2(&args));
 
+	element.PrivateDriverDataSize =
+		exerciser_allocation(&world->exerciser, size_bytes, wishes, data);
+	element.pPrivateDriverData = element.PrivateDriverDataSize > 0 ? data : NULL;
+	NTSTATUS status = CALL(world, D3DKMTCreateAllocation2(&args));
 	*handle_out = element.hAllocation;
 	return status;
 }
@@ -306,6 +306,10 @@ void memory_do_write(struct world *world, const struct script_statement *stateme
 	if (!lock_for(world, statement, outcome, &bytes))
 		return;
 	pattern_store(&statement->pattern, bytes, statement->at, statement->size_bytes);
+	if (statement->size_bytes == world->script->names[statement->name].size_bytes) {
+		world_thing(world, statement->name)->is_unknown = false;
+		world_thing(world, statement->name)->writers = 0;
+	}
 	unlock_for(world, statement, outcome);
 }
 
@@ -316,11 +320,16 @@ void memory_do_check(struct world *world, const struct script_statement *stateme
 	unsigned char *bytes;
 	uint64_t place;
 
+	if (world_thing(world, statement->name)->is_unknown) {
+		outcome_leave_out(outcome, "what should have written to %s was left out",
+				  world->script->names[statement->name].text);
+		return;
+	}
 	if (!lock_for(world, statement, outcome, &bytes))
 		return;
 	if (!pattern_compare(&statement->pattern, bytes, statement->at, statement->size_bytes,
 			     &place, &expected)) {
-		outcome->is_wrong = true;
+		outcome->is_wrong = outcome->has_wrong_bytes = true;
 		outcome_note(outcome, "the byte at %s+0x%" PRIx64 " is 0x%02x, expected 0x%02x",
 			     world->script->names[statement->name].text, place, bytes[place],
 			     expected);

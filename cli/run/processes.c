@@ -28,6 +28,7 @@ struct one {
 
 struct processes {
 	const struct script *script;
+	const char *exerciser;
 	struct one *clients; /* by name */
 };
 
@@ -131,7 +132,7 @@ static void finish(struct client_process *client, int socket)
 	world_close(&client->world);
 }
 
-static _Noreturn void run_process(struct client_process *client, const struct script *script,
+static _Noreturn void run_process(struct client_process *client, const struct processes *processes,
 				  struct thing *things, int socket, pid_t parent)
 {
 	char something;
@@ -142,7 +143,7 @@ static _Noreturn void run_process(struct client_process *client, const struct sc
 
 	/* The kernel is first spoken to when there is something to do. */
 	if (recv(socket, &something, sizeof(something), MSG_PEEK) > 0) {
-		if (!world_open(&client->world, script, things))
+		if (!world_open(&client->world, processes->script, things, processes->exerciser))
 			exit(EXIT_NOT_OPENED);
 		while (take_link(client, socket))
 			;
@@ -171,7 +172,7 @@ static bool begin_one(struct processes *processes, uint32_t name, struct thing *
 				close(processes->clients[i].socket);
 		}
 		close(sockets[0]);
-		run_process(&client, processes->script, things, sockets[1], parent);
+		run_process(&client, processes, things, sockets[1], parent);
 	}
 	close(sockets[1]);
 	one->socket = sockets[0];
@@ -183,7 +184,7 @@ static bool begin_one(struct processes *processes, uint32_t name, struct thing *
 }
 
 struct processes *processes_begin(const struct script *script, struct thing *things,
-				  process_statement *run, void *context)
+				  const char *exerciser, process_statement *run, void *context)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 	bool is_good;
@@ -191,6 +192,7 @@ struct processes *processes_begin(const struct script *script, struct thing *thi
 	if (!processes)
 		return NULL;
 	processes->script = script;
+	processes->exerciser = exerciser;
 	processes->clients = calloc(script->name_count + 1, sizeof(*processes->clients));
 	is_good = processes->clients != NULL;
 	fflush(NULL);

@@ -30,11 +30,11 @@ typedef bool process_statement(void *context, struct world *world, uint32_t at);
 MUST_CHECK bool processes_can_run(const struct script *script, const char *path);
 
 /*
- * Starts one for each client of the script; `things` is memory that all of them see. Before the first call to
- * the kernel and the first thread. NULL with errno.
+ * Starts one for each client of the script; `things` is memory that all of them see, `exerciser` as of world_open(). Before
+ * the first call to the kernel and the first thread. NULL with errno.
  */
 struct processes *processes_begin(const struct script *script, struct thing *things,
-				  process_statement *run, void *context);
+				  const char *exerciser, process_statement *run, void *context);
 
 /* The links of one thread: one for each name of the script; only clients have any. NULL with errno. */
 int *processes_make_links(const struct processes *processes);

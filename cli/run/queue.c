@@ -4,10 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <opendxgk/softgpu.h>
 
 #include "cli/run/world.h"
 
@@ -111,6 +108,11 @@ static D3DKMT_DEVICEEXECUTION_STATE state_of(struct world *world, const struct t
 	return args.ExecutionState;
 }
 
+bool queue_is_active(struct world *world, const struct thing *client)
+{
+	return state_of(world, client) == D3DKMT_DEVICEEXECUTION_ACTIVE;
+}
+
 /*
  * A wait ends also when the device is lost, successfully or not, depending on which came first.
  * The script hears one thing.
@@ -124,7 +126,7 @@ NTSTATUS queue_wait_cpu(struct world *world, const struct thing *client, D3DKMT_
 							    .FenceValueArray = &value };
 	NTSTATUS status = CALL(world, D3DKMTWaitForSynchronizationObjectFromCpu(&args));
 
-	if (NT_SUCCESS(status) && state_of(world, client) != D3DKMT_DEVICEEXECUTION_ACTIVE)
+	if (NT_SUCCESS(status) && !queue_is_active(world, client))
 		return STATUS_DEVICE_REMOVED;
 	return status;
 }
@@ -137,10 +139,10 @@ NTSTATUS queue_wait_paging(struct world *world, struct thing *client)
 			  : queue_wait_cpu(world, client, client->paging_fence, value);
 }
 
-static NTSTATUS wait_gpu(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE fence,
-			 UINT64 value)
+NTSTATUS queue_wait_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
+			UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context->handle,
 							    .ObjectCount = 1,
 							    .ObjectHandleArray = &fence,
 							    .MonitoredFenceValueArray = &value };
@@ -148,10 +150,10 @@ static NTSTATUS wait_gpu(struct world *world, D3DKMT_HANDLE context, D3DKMT_HAND
 	return CALL(world, D3DKMTWaitForSynchronizationObjectFromGpu(&args));
 }
 
-static NTSTATUS signal_gpu(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE fence,
-			   UINT64 value)
+NTSTATUS queue_signal_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
+			  UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context->handle,
 							   .ObjectCount = 1,
 							   .ObjectHandleArray = &fence,
 							   .MonitoredFenceValueArray = &value };
@@ -179,8 +181,8 @@ void queue_do_signal(struct world *world, const struct script_statement *stateme
 		outcome->status = signal_cpu(world, world_client_of(world, statement->name), fence,
 					     statement->number);
 	else
-		outcome->status = signal_gpu(world, world_thing(world, statement->by)->handle,
-					     fence, statement->number);
+		outcome->status = queue_signal_gpu(world, world_thing(world, statement->by), fence,
+						   statement->number);
 }
 
 void queue_do_wait(struct world *world, const struct script_statement *statement,
@@ -206,145 +208,13 @@ void queue_do_wait(struct world *world, const struct script_statement *statement
 			outcome->status =
 				queue_wait_cpu(world, client, thing->handle, statement->number);
 		else
-			outcome->status = wait_gpu(world, world_thing(world, statement->by)->handle,
-						   thing->handle, statement->number);
+			outcome->status = queue_wait_gpu(world, world_thing(world, statement->by),
+							 thing->handle, statement->number);
 		break;
 	}
 }
 
-/* ---- submission ---- */
-
-/* Where an allocation is mapped; what is not is at its offset from 0, where nothing ever is. */
-static uint64_t address_of(struct world *world, const struct script_place *place)
-{
-	uint64_t base =
-		place->name == SCRIPT_NO_NAME ? 0 : world_thing(world, place->name)->address;
-
-	return base + place->offset;
-}
-
-static struct softgpu_command header_of(enum softgpu_opcode opcode, size_t size_bytes)
-{
-	return (struct softgpu_command){ SOFTGPU_COMMAND_MAGIC, (uint16_t)opcode,
-					 (uint32_t)size_bytes };
-}
-
-/* Returns how many bytes it took. */
-static uint32_t encode(struct world *world, const struct script_command *command,
-		       unsigned char *bytes)
-{
-	union {
-		struct softgpu_command plain;
-		struct softgpu_fill fill;
-		struct softgpu_copy copy;
-		struct softgpu_write64 write64;
-		struct softgpu_busy busy;
-		struct softgpu_fault fault;
-	} encoded;
-
-	memset(&encoded, 0, sizeof(encoded));
-	switch (command->opcode) {
-	case OPCODE_FILL:
-		encoded.fill.header = header_of(SOFTGPU_FILL, sizeof(encoded.fill));
-		encoded.fill.destination.virtual_address = address_of(world, &command->to);
-		encoded.fill.size_bytes = command->size_bytes;
-		encoded.fill.pattern = (uint32_t)command->value;
-		break;
-	case OPCODE_COPY:
-		encoded.copy.header = header_of(SOFTGPU_COPY, sizeof(encoded.copy));
-		encoded.copy.destination.virtual_address = address_of(world, &command->to);
-		encoded.copy.source.virtual_address = address_of(world, &command->from);
-		encoded.copy.size_bytes = command->size_bytes;
-		break;
-	case OPCODE_WRITE64:
-		encoded.write64.header = header_of(SOFTGPU_WRITE64, sizeof(encoded.write64));
-		encoded.write64.destination.virtual_address = address_of(world, &command->to);
-		encoded.write64.value = command->value;
-		break;
-	case OPCODE_BUSY:
-		encoded.busy.header = header_of(SOFTGPU_BUSY, sizeof(encoded.busy));
-		encoded.busy.microseconds = command->value;
-		break;
-	case OPCODE_FAULT:
-		encoded.fault.header = header_of(SOFTGPU_FAULT, sizeof(encoded.fault));
-		encoded.fault.address = address_of(world, &command->to);
-		encoded.fault.is_write = command->is_write;
-		break;
-	case OPCODE_HANG:
-		encoded.plain = header_of(SOFTGPU_HANG, sizeof(encoded.plain));
-		break;
-	case OPCODE_NOP:
-	default:
-		encoded.plain = header_of(SOFTGPU_NOP, sizeof(encoded.plain));
-		break;
-	}
-	memcpy(bytes, &encoded, encoded.plain.size_bytes);
-	return encoded.plain.size_bytes;
-}
-_Static_assert(SCRIPT_COMMANDS_MAX * sizeof(struct softgpu_copy) <= RING_SLOT_BYTES,
-	       "a submission fits into its slot");
-
-/* A slot that the GPU no longer reads, and a context that comes after what memory has to do. */
-static NTSTATUS prepare(struct world *world, struct thing *client, struct thing *context)
-{
-	struct ring *ring = &context->ring;
-	uint64_t paging_value = client->paging_value;
-	NTSTATUS status = STATUS_SUCCESS;
-
-	if (ring->submitted >= RING_SLOTS)
-		status = queue_wait_cpu(world, client, ring->fence,
-					ring->submitted - RING_SLOTS + 1);
-	if (!NT_SUCCESS(status) || paging_value <= ring->paging_value)
-		return status;
-	status = wait_gpu(world, context->handle, client->paging_fence, paging_value);
-	if (NT_SUCCESS(status))
-		ring->paging_value = paging_value;
-	return status;
-}
-
-static NTSTATUS submit(struct world *world, struct thing *context, uint64_t address, uint32_t size)
-{
-	D3DKMT_SUBMITCOMMAND args = { .Commands = address,
-				      .CommandLength = size,
-				      .BroadcastContextCount = 1 };
-
-	args.BroadcastContext[0] = context->handle;
-	return CALL(world, D3DKMTSubmitCommand(&args));
-}
-
-/* The commands may cost the device before the signal behind them is queued; a wait will tell. */
-static NTSTATUS sign(struct world *world, struct thing *context)
-{
-	NTSTATUS status =
-		signal_gpu(world, context->handle, context->ring.fence, context->ring.submitted);
-
-	return status == STATUS_DEVICE_REMOVED ? STATUS_SUCCESS : status;
-}
-
-void queue_do_submit(struct world *world, const struct script_statement *statement,
-		     struct outcome *outcome)
-{
-	struct thing *context = world_thing(world, statement->name);
-	struct ring *ring = &context->ring;
-	uint64_t slot = ring->submitted % RING_SLOTS * RING_SLOT_BYTES;
-	uint32_t size_bytes = 0;
-
-	if (context->is_there) {
-		outcome->status = prepare(world, world_client_of(world, statement->name), context);
-		if (!NT_SUCCESS(outcome->status))
-			return;
-		for (uint32_t i = 0; i < statement->command_count; i++)
-			size_bytes += encode(world, &statement->commands[i],
-					     ring->bytes + slot + size_bytes);
-	}
-	/* Of a context that is gone the kernel looks at nothing but the handle. */
-	outcome->status = submit(world, context, ring->address + slot,
-				 size_bytes ? size_bytes : sizeof(struct softgpu_command));
-	if (!NT_SUCCESS(outcome->status))
-		return;
-	ring->submitted++;
-	outcome->status = sign(world, context);
-}
+/* ---- priorities ---- */
 
 void queue_do_priority(struct world *world, const struct script_statement *statement,
 		       struct outcome *outcome)
@@ -400,7 +270,7 @@ static void show_page_fault(struct world *world, const struct script_statement *
 	outcome_note(outcome, "%s: page fault, %s 0x%" PRIx64 "%s",
 		     world->script->names[statement->name].text,
 		     access == OPTION_WRITE ? "writing to" : "reading from", address, where);
-	if (statement->number != 0 && address != address_of(world, &statement->place))
+	if (statement->number != 0 && address != submit_address_of(world, &statement->place))
 		outcome->is_wrong = true;
 	if (statement->options != 0 && statement->options != access)
 		outcome->is_wrong = true;

@@ -472,14 +472,17 @@ static bool read_statement(struct reader *reader)
 
 /* ---- settings ---- */
 
-static bool read_profile(struct reader *reader)
+static bool read_file_name(struct reader *reader, const struct word *setting, char **file)
 {
 	struct word word = words_next(&reader->words);
 
+	if (*file)
+		return words_refuse(&reader->words, setting, "expected one %.*s",
+				    (int)setting->length, setting->text);
 	if (word.length == 0)
 		return words_refuse(&reader->words, &word, "expected a file");
-	reader->script->profile = copy_text(reader, word);
-	return reader->script->profile != NULL;
+	*file = copy_text(reader, word);
+	return *file != NULL;
 }
 
 static bool read_seed(struct reader *reader)
@@ -501,21 +504,32 @@ static bool read_setting(struct reader *reader, const struct word *word)
 			return words_refuse(&reader->words, word, "expected one seed");
 		return read_seed(reader);
 	}
-	if (script->profile || script->setting_count > 0)
+	if (word_is(word, "exerciser"))
+		return read_file_name(reader, word, &script->exerciser);
+	if (script->profile || script->setting_count > 0 ||
+	    (script->driver && word_is(word, "profile")))
 		return words_refuse(&reader->words, word, "expected one adapter or one profile");
-	return word_is(word, "profile") ? read_profile(reader) : reader_adapter(reader);
+	if (word_is(word, "profile"))
+		return read_file_name(reader, word, &script->profile);
+	if (word_is(word, "driver"))
+		return read_file_name(reader, word, &script->driver);
+	return reader_adapter(reader);
 }
 
 /* ---- lines ---- */
 
 static bool read_line(struct reader *reader)
 {
+	static const char *const settings[] = { "adapter", "driver", "exerciser", "profile",
+						"seed" };
 	struct word word = words_peek(&reader->words);
 
 	if (word.length == 0)
 		return true;
-	if (word_is(&word, "adapter") || word_is(&word, "profile") || word_is(&word, "seed"))
-		return read_setting(reader, &word) && words_end(&reader->words);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (word_is(&word, settings[i]))
+			return read_setting(reader, &word) && words_end(&reader->words);
+	}
 	return read_statement(reader);
 }
 
@@ -576,5 +590,7 @@ void script_finish(struct script *script)
 	mem_free(script->statements);
 	mem_free(script->names);
 	mem_free(script->profile);
+	mem_free(script->driver);
+	mem_free(script->exerciser);
 	memset(script, 0, sizeof(*script));
 }

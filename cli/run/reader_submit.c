@@ -16,29 +16,87 @@ static const struct {
 	const char *key;
 	bool is_word;
 } setting_keys[] = {
-	{ "LocalMemoryMiB", false },     { "ApertureMiB", false },
-	{ "AddressModel", true },        { "CopyEngines", false },
-	{ "PageTableLevels", false },    { "VirtualAddressBits", false },
-	{ "PageTableUpdateMode", true }, { "TdrLevel", false },
-	{ "TdrDelay", false },           { "TdrDdiDelay", false },
-	{ "TdrLimitTime", false },       { "TdrLimitCount", false },
-	{ "TdrDebugMode", false },       { "EnablePreemption", false },
+	{ "LocalMemoryMiB", false },
+	{ "ApertureMiB", false },
+	{ "AddressModel", true },
+	{ "CopyEngines", false },
+	{ "PageTableLevels", false },
+	{ "VirtualAddressBits", false },
+	{ "PageTableUpdateMode", true },
+	{ "Pages64KiB", true },
+	{ "HwQueues", false },
+	{ "CpuHostApertureMiB", false },
+	{ "DmaBuffersInAperture", false },
+	{ "LoseMemoryOnReset", false },
+	{ "PagingCompanionNode", true },
+	{ "TdrLevel", false },
+	{ "TdrDelay", false },
+	{ "TdrDdiDelay", false },
+	{ "TdrLimitTime", false },
+	{ "TdrLimitCount", false },
+	{ "TdrDebugMode", false },
+	{ "EnablePreemption", false },
 	{ "QuantumMs", false },
 };
 
-static bool read_setting_word(struct reader *reader, const struct word *word,
-			      const struct word *value, struct script_setting *setting)
+static bool is_letter(char c)
 {
-	size_t length = 0;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
-	while (length < value->length &&
-	       ((value->text[length] >= 'a' && value->text[length] <= 'z') ||
-		value->text[length] == '_'))
-		length++;
-	if (length == 0 || length != value->length || length >= sizeof(setting->word))
+/* Letters, digits and _, and not digits alone. */
+static bool is_word(const struct word *word, size_t most)
+{
+	bool has_letter = false;
+
+	for (size_t i = 0; i < word->length; i++) {
+		char c = word->text[i];
+		if (!is_letter(c) && !(c >= '0' && c <= '9'))
+			return false;
+		has_letter |= is_letter(c);
+	}
+	return has_letter && word->length <= most;
+}
+
+/* Another driver has keys of its own, and what looks like a number is one. */
+static bool read_key(struct reader *reader, const struct word *word, const struct word *key,
+		     struct script_setting *setting, bool *may_be_word, bool *may_be_number)
+{
+	*may_be_word = *may_be_number = reader->script->driver != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(setting_keys); i++) {
+		if (!word_is(key, setting_keys[i].key))
+			continue;
+		*may_be_word = setting_keys[i].is_word;
+		*may_be_number = !setting_keys[i].is_word;
+	}
+	if (!*may_be_word && !*may_be_number)
+		return words_refuse(&reader->words, word,
+				    "expected a setting of the software GPU or a Tdr value");
+	if (!is_word(key, SCRIPT_KEY_MAX))
+		return words_refuse(&reader->words, word,
+				    "expected letters, digits and _ in front of =, at most %d",
+				    SCRIPT_KEY_MAX);
+	memcpy(setting->key, key->text, key->length);
+	return true;
+}
+
+static bool read_value(struct reader *reader, const struct word *word, const struct word *value,
+		       struct script_setting *setting, bool may_be_word, bool may_be_number)
+{
+	uint64_t number = 0;
+
+	if (may_be_number && word_number(value->text, value->length, &number) &&
+	    number <= UINT32_MAX) {
+		setting->number = (uint32_t)number;
+		return true;
+	}
+	if (!may_be_word)
+		return words_refuse(&reader->words, word,
+				    "expected a number up to 4294967295 behind %s=", setting->key);
+	if (!is_word(value, sizeof(setting->word) - 1))
 		return words_refuse(&reader->words, word,
 				    "expected a word behind %s=", setting->key);
-	memcpy(setting->word, value->text, length);
+	memcpy(setting->word, value->text, value->length);
 	setting->is_word = true;
 	return true;
 }
@@ -50,35 +108,25 @@ static bool read_setting(struct reader *reader)
 	const char *equals = word.length ? memchr(word.text, '=', word.length) : NULL;
 	struct word key = word;
 	struct script_setting setting = { 0 };
-	bool is_word = false;
+	bool may_be_word;
+	bool may_be_number;
 
 	if (!equals)
 		return words_refuse(&reader->words, &word,
 				    "expected a setting, as LocalMemoryMiB=8");
 	key.length = (size_t)(equals - word.text);
-	for (size_t i = 0; i < ARRAY_SIZE(setting_keys); i++) {
-		if (word_is(&key, setting_keys[i].key)) {
-			setting.key = setting_keys[i].key;
-			is_word = setting_keys[i].is_word;
-		}
-	}
-	if (!setting.key)
-		return words_refuse(&reader->words, &word,
-				    "expected a setting of the software GPU or a Tdr value");
+	struct word value = { equals + 1, word.length - key.length - 1, word.column };
+	if (!read_key(reader, &word, &key, &setting, &may_be_word, &may_be_number))
+		return false;
 	for (uint32_t i = 0; i < script->setting_count; i++) {
-		if (script->settings[i].key == setting.key)
+		if (strcmp(script->settings[i].key, setting.key) == 0)
 			return words_refuse(&reader->words, &word, "expected each setting once");
 	}
-	struct word value = { equals + 1, word.length - key.length - 1, word.column };
-	uint64_t number = 0;
-	if (is_word) {
-		if (!read_setting_word(reader, &word, &value, &setting))
-			return false;
-	} else if (!word_number(value.text, value.length, &number) || number > UINT32_MAX) {
-		return words_refuse(&reader->words, &word,
-				    "expected a number up to 4294967295 behind %s=", setting.key);
-	}
-	setting.number = (uint32_t)number;
+	if (script->setting_count == SCRIPT_SETTINGS_MAX)
+		return words_refuse(&reader->words, &word, "expected at most %d settings",
+				    SCRIPT_SETTINGS_MAX);
+	if (!read_value(reader, &word, &value, &setting, may_be_word, may_be_number))
+		return false;
 	script->settings[script->setting_count++] = setting;
 	return true;
 }

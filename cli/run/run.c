@@ -6,14 +6,11 @@
  * first statement that is not what was expected ends the run: the other branches stop before their
  * next one.
  */
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <opendxgk/refusal.h>
 
 #include "base/thread.h"
 #include "cli/run/run.h"
+#include "cli/run/setup.h"
 
 /* One thread's. */
 struct run {
@@ -25,136 +22,6 @@ struct run {
 
 /* ---- one statement ---- */
 
-static NTSTATUS create(struct world *world, const struct script_statement *statement)
-{
-	if (statement->verb == VERB_CLIENT)
-		return world_create_client(world, statement);
-	if (statement->verb == VERB_CONTEXT)
-		return world_create_context(world, statement);
-	if (statement->verb == VERB_ALLOCATE)
-		return world_create_allocation(world, statement);
-	if (statement->verb == VERB_OPEN)
-		return world_open_fence(world, statement);
-	return world_create_fence(world, statement);
-}
-
-static void do_create(struct world *world, const struct script_statement *statement,
-		      struct outcome *outcome)
-{
-	if (!world_thing(world, statement->name)->is_there) {
-		outcome->status = create(world, statement);
-		return;
-	}
-	outcome->is_wrong = true;
-	outcome_note(outcome, "there is one already; destroy it before it is made again");
-}
-
-static void do_destroy(struct world *world, const struct script_statement *statement,
-		       struct outcome *outcome)
-{
-	outcome->status = world_destroy(world, statement->name);
-}
-
-static void (*const actions[])(struct world *world, const struct script_statement *statement,
-			       struct outcome *outcome) = {
-	[VERB_CLIENT] = do_create,
-	[VERB_CONTEXT] = do_create,
-	[VERB_ALLOCATE] = do_create,
-	[VERB_FENCE] = do_create,
-	[VERB_OPEN] = do_create,
-	[VERB_DESTROY] = do_destroy,
-	[VERB_MAP] = memory_do_map,
-	[VERB_UNMAP] = memory_do_unmap,
-	[VERB_RESIDENT] = memory_do_resident,
-	[VERB_EVICT] = memory_do_evict,
-	[VERB_OFFER] = memory_do_offer,
-	[VERB_RECLAIM] = memory_do_reclaim,
-	[VERB_WHERE] = memory_do_where,
-	[VERB_WRITE] = memory_do_write,
-	[VERB_CHECK] = memory_do_check,
-	[VERB_SUBMIT] = queue_do_submit,
-	[VERB_PRIORITY] = queue_do_priority,
-	[VERB_SIGNAL] = queue_do_signal,
-	[VERB_WAIT] = queue_do_wait,
-	[VERB_STATE] = queue_do_state,
-};
-
-static uint64_t last_refusal(struct dxgk_refusal *refusal)
-{
-	*refusal = (struct dxgk_refusal){ .size_bytes = sizeof(*refusal) };
-	return DxgkLastRefusal(refusal) ? refusal->sequence : 0;
-}
-
-/* A status stands for success when none is expected. */
-static bool is_status_expected(const struct script_statement *statement, NTSTATUS status)
-{
-	return statement->has_expectation ? status == statement->expected : NT_SUCCESS(status);
-}
-
-static bool complain(const struct run *run, const struct script_statement *statement,
-		     const char *format, ...) PRINTF_LIKE(3, 4);
-
-static bool complain(const struct run *run, const struct script_statement *statement,
-		     const char *format, ...)
-{
-	char text[640];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	fprintf(stderr, "%s:%u: %s: %s\n", run->settings->path, statement->line, statement->text,
-		text);
-	return false;
-}
-
-/* Who lost a device wants to know how: ", alice: hung". */
-static void describe_loss(const struct run *run, const struct script_statement *statement,
-			  const struct outcome *outcome, char *text, size_t size_bytes)
-{
-	struct outcome state = { .status = STATUS_SUCCESS };
-	struct script_statement question = { .verb = VERB_STATE };
-
-	text[0] = '\0';
-	if (outcome->status != STATUS_DEVICE_REMOVED)
-		return;
-	question.name = run->world->script->names[statement->name].client;
-	queue_do_state(run->world, &question, &state);
-	if (NT_SUCCESS(state.status))
-		snprintf(text, size_bytes, "; %s", state.note);
-}
-
-static bool judge(const struct run *run, const struct script_statement *statement,
-		  const struct outcome *outcome, uint64_t refusals_before)
-{
-	struct dxgk_refusal why;
-	bool is_refused = last_refusal(&why) > refusals_before && why.status == outcome->status;
-
-	if (outcome->is_wrong)
-		return complain(run, statement, "%s", outcome->note);
-	if (!is_status_expected(statement, outcome->status)) {
-		char loss[200];
-		describe_loss(run, statement, outcome, loss, sizeof(loss));
-		if (!is_refused)
-			return complain(run, statement, "%s%s", status_name(outcome->status), loss);
-		return complain(run, statement, "%s: %s: %s (%s)%s", status_name(outcome->status),
-				why.call, why.reason, why.rule, loss);
-	}
-	if (statement->rule[0] != '\0' && (!is_refused || strcmp(why.rule, statement->rule) != 0))
-		return complain(run, statement, "the rule was %s", is_refused ? why.rule : "none");
-	return true;
-}
-
-static void show(const struct run *run, const struct script_statement *statement,
-		 const struct outcome *outcome)
-{
-	if (run->settings->is_verbose)
-		printf("%u: %s -> %s%s%s\n", statement->line, statement->text,
-		       status_name(outcome->status), outcome->note[0] ? ", " : "", outcome->note);
-	else if (outcome->is_shown)
-		printf("%s\n", outcome->note);
-}
-
 static bool run_elsewhere(struct run *run, const struct script_statement *statement)
 {
 	const struct script *script = run->world->script;
@@ -164,34 +31,20 @@ static bool run_elsewhere(struct run *run, const struct script_statement *statem
 	if (processes_run(run->settings->processes, run->links, client,
 			  (uint32_t)(statement - script->statements), &is_gone))
 		return true;
-	*run->is_over = true;
-	return is_gone ? complain(run, statement, "the process of %s has ended",
-				  script->names[client].text)
+	return is_gone ? statement_complain(run->settings, statement, "the process of %s has ended",
+					    script->names[client].text)
 		       : false;
 }
 
 static bool run_statement(struct run *run, const struct script_statement *statement)
 {
-	struct outcome outcome = { .status = STATUS_SUCCESS };
-	struct dxgk_refusal before;
-	uint64_t refusals_before;
+	bool is_good = run->links && statement->verb != VERB_ECHO
+			       ? run_elsewhere(run, statement)
+			       : statement_run(run->world, run->settings, statement);
 
-	if (statement->verb == VERB_ECHO) {
-		const char *text = statement->text + strlen("echo");
-		printf("%s\n", *text ? text + 1 : text);
-		fflush(stdout);
-		return true;
-	}
-	if (run->links)
-		return run_elsewhere(run, statement);
-	refusals_before = last_refusal(&before);
-	actions[statement->verb](run->world, statement, &outcome);
-	if (!judge(run, statement, &outcome, refusals_before)) {
+	if (!is_good)
 		*run->is_over = true;
-		return false;
-	}
-	show(run, statement, &outcome);
-	return true;
+	return is_good;
 }
 
 /* ---- blocks ---- */
@@ -203,6 +56,7 @@ struct branch {
 	uint32_t first;
 	uint32_t end;
 	struct thread *thread;
+	struct dxgk_test_thread *simulated; /* one of the kernel's run, in its place */
 };
 
 static void run_branch(void *argument)
@@ -215,15 +69,28 @@ static void run_branch(void *argument)
 /* A thread has links of its own. */
 static bool add_branch(const struct run *run, uint32_t first, uint32_t end, struct branch *branch)
 {
-	*branch = (struct branch){ *run, first, end, NULL };
+	*branch = (struct branch){ .run = *run, .first = first, .end = end };
 	if (run->links)
 		branch->run.links = processes_make_links(run->settings->processes);
 	return !run->links || branch->run.links;
 }
 
+/* In a simulated run the seed says who goes when, also here. */
+static NTSTATUS start_branch(struct branch *branch)
+{
+	const struct hooks *hooks = &branch->run.world->hooks;
+
+	if (!branch->run.world->is_simulated)
+		return thread_create("branch", run_branch, branch, &branch->thread);
+	branch->simulated = hooks->thread_create(run_branch, branch);
+	return branch->simulated ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
 static void finish_branch(struct branch *branch)
 {
 	thread_join(branch->thread);
+	if (branch->simulated)
+		branch->run.world->hooks.thread_join(branch->simulated);
 	if (branch->run.links)
 		processes_close_links(branch->run.settings->processes, branch->run.links);
 }
@@ -241,14 +108,14 @@ static bool run_parallel(struct run *run, uint32_t at, uint32_t *end_out)
 			status = STATUS_NO_MEMORY;
 	*end_out = at;
 	for (uint32_t i = 0; i < count && NT_SUCCESS(status); i++)
-		status = thread_create("branch", run_branch, &branches[i], &branches[i].thread);
+		status = start_branch(&branches[i]);
 	if (!NT_SUCCESS(status))
 		*run->is_over = true;
 	for (uint32_t i = 0; i < count; i++)
 		finish_branch(&branches[i]);
 	if (!NT_SUCCESS(status))
-		return complain(run, &statements[at], "a branch has no thread: %s",
-				status_name(status));
+		return statement_complain(run->settings, &statements[at],
+					  "a branch has no thread: %s", status_name(status));
 	return !*run->is_over;
 }
 
@@ -304,8 +171,64 @@ bool run_script(struct world *world, const struct run_settings *settings)
 
 bool run_in_process(void *settings, struct world *world, uint32_t at)
 {
-	_Atomic bool is_over = false;
-	struct run run = { .world = world, .settings = settings, .is_over = &is_over };
+	return statement_run(world, settings, &world->script->statements[at]);
+}
 
-	return run_statement(&run, &world->script->statements[at]);
+/* ---- a script as a text ---- */
+
+static void say_not_understood(const struct run_options *options,
+			       const struct script_problem *problem, struct run_counts *counts)
+{
+	snprintf(counts->failure, sizeof(counts->failure), "%u:%u: %s", problem->line,
+		 problem->column, problem->text);
+	counts->has_failure = true;
+	if (!options->is_silent)
+		fprintf(stderr, "%s:%s\n", options->path, counts->failure);
+}
+
+static bool run_world(const struct script *script, const struct run_options *options,
+		      const char *exerciser, struct run_result *result)
+{
+	const struct run_settings settings = {
+		.path = options->path,
+		.is_verbose = options->is_verbose,
+		.is_silent = options->is_silent,
+		.is_tolerant = options->is_tolerant,
+		.reports_content = options->reports_content,
+		.counts = &result->counts,
+	};
+	struct world world = { 0 };
+
+	if (!world_open(&world, script, NULL, exerciser)) {
+		world_close(&world);
+		return false;
+	}
+	result->end = run_script(&world, &settings) ? RUN_DONE : RUN_STOPPED;
+	world_destroy_all(&world);
+	result->calls = world.calls;
+	world_close(&world);
+	return true;
+}
+
+void run_script_text(const char *text, size_t size_bytes, const struct run_options *options,
+		     struct run_result *result)
+{
+	const struct setup setup = { .script_path = options->path,
+				     .driver = options->driver,
+				     .exerciser = options->exerciser };
+	struct script_problem problem;
+	struct script script;
+	char exerciser[4096];
+	NTSTATUS status = script_read(text, size_bytes, &script, &problem);
+
+	*result = (struct run_result){ .end = RUN_NO_MEMORY };
+	if (status == STATUS_INVALID_PARAMETER) {
+		result->end = RUN_NOT_UNDERSTOOD;
+		say_not_understood(options, &problem, &result->counts);
+	} else if (NT_SUCCESS(status) && setup_profile(&script, &setup)) {
+		bool is_named = setup_exerciser(&script, &setup, exerciser, sizeof(exerciser));
+		if (!run_world(&script, options, is_named ? exerciser : NULL, result))
+			result->end = RUN_NO_ADAPTER;
+	}
+	script_finish(&script);
 }

@@ -19,6 +19,7 @@
 enum {
 	SCRIPT_NAME_MAX = 31,     /* characters */
 	SCRIPT_RULE_MAX = 31,     /* as in struct dxgk_refusal */
+	SCRIPT_KEY_MAX = 63,      /* of a setting */
 	SCRIPT_COMMANDS_MAX = 64, /* in one submission */
 	SCRIPT_NAMES_MAX = 4096,  /* in a script */
 	SCRIPT_STATEMENTS_MAX = 65536,
@@ -170,14 +171,16 @@ struct script_statement {
 
 /* "LocalMemoryMiB" = 8, or "AddressModel" = "physical". */
 struct script_setting {
-	const char *key;
+	char key[SCRIPT_KEY_MAX + 1];
 	bool is_word;
 	uint32_t number;
 	char word[16];
 };
 
 struct script {
-	char *profile; /* NULL: none named */
+	char *profile;   /* NULL: none named */
+	char *driver;    /* likewise … */
+	char *exerciser; /* … as it is written */
 	bool has_seed;
 	uint64_t seed;
 	struct script_setting settings[SCRIPT_SETTINGS_MAX];

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <opendxgk/softgpu.h>
@@ -21,6 +22,16 @@ void outcome_note(struct outcome *outcome, const char *format, ...)
 	va_end(arguments);
 }
 
+void outcome_leave_out(struct outcome *outcome, const char *format, ...)
+{
+	va_list arguments;
+
+	outcome->is_left_out = true;
+	va_start(arguments, format);
+	vsnprintf(outcome->note, sizeof(outcome->note), format, arguments);
+	va_end(arguments);
+}
+
 /* ---- clients ---- */
 
 static NTSTATUS create_paging_queue(struct world *world, struct thing *client, D3DKMT_HANDLE device)
@@ -31,6 +42,7 @@ static NTSTATUS create_paging_queue(struct world *world, struct thing *client, D
 	client->paging_queue = args.hPagingQueue;
 	client->paging_fence = args.hSyncObject;
 	client->paging_value = 0;
+	client->has_gaps = false;
 	return status;
 }
 
@@ -41,7 +53,7 @@ static NTSTATUS destroy_device(struct world *world, D3DKMT_HANDLE device)
 	return CALL(world, D3DKMTDestroyDevice(&args));
 }
 
-NTSTATUS world_create_client(struct world *world, const struct script_statement *statement)
+static NTSTATUS create_client(struct world *world, const struct script_statement *statement)
 {
 	struct thing *client = world_thing(world, statement->name);
 	D3DKMT_CREATEDEVICE args = { .hAdapter = world->adapter };
@@ -89,15 +101,15 @@ static NTSTATUS destroy_fence(struct world *world, D3DKMT_HANDLE fence)
 /* In system memory: the scenario's own allocations have the local memory to themselves. */
 static NTSTATUS create_ring_buffer(struct world *world, struct thing *client, struct ring *ring)
 {
-	enum { BYTES = RING_SLOTS * RING_SLOT_BYTES };
+	const uint32_t wishes =
+		DXGK_EXERCISER_SYSTEM | DXGK_EXERCISER_CPU_VISIBLE | DXGK_EXERCISER_CACHED;
+	const uint64_t size_bytes = (uint64_t)RING_SLOTS * ring->slot_bytes;
 	uint64_t to_trim;
-	NTSTATUS status = memory_create(world, client, BYTES,
-					SOFTGPU_SYSTEM_ONLY | SOFTGPU_CPU_VISIBLE | SOFTGPU_CACHED,
-					&ring->buffer);
+	NTSTATUS status = memory_create(world, client, size_bytes, wishes, &ring->buffer);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	status = memory_map(world, client, ring->buffer, BYTES, 0, true, &ring->address);
+	status = memory_map(world, client, ring->buffer, size_bytes, 0, true, &ring->address);
 	if (NT_SUCCESS(status))
 		status = memory_make_resident(world, client, &ring->buffer, 1, 0, &to_trim);
 	if (NT_SUCCESS(status))
@@ -109,9 +121,9 @@ static NTSTATUS create_ring_buffer(struct world *world, struct thing *client, st
 
 static NTSTATUS create_ring(struct world *world, struct thing *client, struct ring *ring)
 {
-	*ring = (struct ring){ 0 };
+	*ring = (struct ring){ .slot_bytes = exerciser_most_bytes(&world->exerciser) };
 	NTSTATUS status = queue_create_fence(world, client, 0, false, &ring->fence);
-	if (!NT_SUCCESS(status))
+	if (!NT_SUCCESS(status) || !world->exerciser.is_there)
 		return status;
 	status = create_ring_buffer(world, client, ring);
 	if (!NT_SUCCESS(status))
@@ -121,8 +133,10 @@ static NTSTATUS create_ring(struct world *world, struct thing *client, struct ri
 
 static void destroy_ring(struct world *world, const struct thing *client, const struct ring *ring)
 {
-	memory_unlock(world, client, ring->buffer);
-	memory_destroy(world, client, ring->buffer);
+	if (ring->buffer != 0) {
+		memory_unlock(world, client, ring->buffer);
+		memory_destroy(world, client, ring->buffer);
+	}
 	destroy_fence(world, ring->fence);
 }
 
@@ -133,20 +147,18 @@ static NTSTATUS destroy_context_handle(struct world *world, D3DKMT_HANDLE contex
 	return CALL(world, D3DKMTDestroyContext(&args));
 }
 
-NTSTATUS world_create_context(struct world *world, const struct script_statement *statement)
+static NTSTATUS create_context(struct world *world, const struct script_statement *statement)
 {
 	struct thing *client = world_thing(world, statement->by);
 	struct thing *context = world_thing(world, statement->name);
-	struct softgpu_context wishes = {
-		.version = SOFTGPU_CONTEXT_VERSION,
-		.flags = statement->options & OPTION_STUBBORN ? SOFTGPU_CONTEXT_IGNORES_PREEMPTION
-							      : 0,
-	};
+	uint32_t wishes = statement->options & OPTION_STUBBORN ? DXGK_EXERCISER_STUBBORN : 0;
+	unsigned char data[EXERCISER_DATA_MAX];
 	D3DKMT_CREATECONTEXTVIRTUAL args = { .hDevice = client->handle,
-					     .NodeOrdinal = (UINT)statement->number,
-					     .pPrivateDriverData = &wishes,
-					     .PrivateDriverDataSize = sizeof(wishes) };
+					     .NodeOrdinal = (UINT)statement->number };
 
+	args.PrivateDriverDataSize =
+		exerciser_context(&world->exerciser, args.NodeOrdinal, wishes, data);
+	args.pPrivateDriverData = args.PrivateDriverDataSize > 0 ? data : NULL;
 	NTSTATUS status = CALL(world, D3DKMTCreateContextVirtual(&args));
 	if (!NT_SUCCESS(status))
 		return status;
@@ -173,26 +185,39 @@ static NTSTATUS destroy_context(struct world *world, uint32_t name)
 
 /* ---- allocations and fences ---- */
 
-NTSTATUS world_create_allocation(struct world *world, const struct script_statement *statement)
+static uint32_t wishes_of(uint32_t options)
+{
+	static const struct {
+		uint32_t option;
+		uint32_t wish;
+	} wishes[] = {
+		{ OPTION_LOCAL, DXGK_EXERCISER_LOCAL },
+		{ OPTION_SYSTEM, DXGK_EXERCISER_SYSTEM },
+		{ OPTION_CACHED, DXGK_EXERCISER_CACHED },
+		{ OPTION_CONTIGUOUS, DXGK_EXERCISER_PHYSICAL },
+	};
+	uint32_t sum = options & OPTION_HIDDEN ? 0 : DXGK_EXERCISER_CPU_VISIBLE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
+		if (options & wishes[i].option)
+			sum |= wishes[i].wish;
+	}
+	return sum;
+}
+
+static NTSTATUS create_allocation(struct world *world, const struct script_statement *statement)
 {
 	struct thing *allocation = world_thing(world, statement->name);
-	uint32_t options = statement->options;
-	uint32_t flags = options & OPTION_HIDDEN ? 0 : SOFTGPU_CPU_VISIBLE;
 	D3DKMT_HANDLE handle;
+	NTSTATUS status =
+		memory_create(world, world_thing(world, statement->by), statement->size_bytes,
+			      wishes_of(statement->options), &handle);
 
-	if (options & OPTION_LOCAL)
-		flags |= SOFTGPU_LOCAL_ONLY;
-	if (options & OPTION_SYSTEM)
-		flags |= SOFTGPU_SYSTEM_ONLY;
-	if (options & OPTION_CACHED)
-		flags |= SOFTGPU_CACHED;
-	if (options & OPTION_CONTIGUOUS)
-		flags |= SOFTGPU_CONTIGUOUS;
-	NTSTATUS status = memory_create(world, world_thing(world, statement->by),
-					statement->size_bytes, flags, &handle);
 	if (!NT_SUCCESS(status))
 		return status;
 	allocation->address = 0;
+	allocation->is_unknown = allocation->is_out_of_reach = false;
+	allocation->writers = 0;
 	allocation->handle = handle;
 	allocation->is_there = true;
 	return status;
@@ -207,7 +232,7 @@ static NTSTATUS keep_fence(struct thing *fence, NTSTATUS status, D3DKMT_HANDLE h
 	return status;
 }
 
-NTSTATUS world_create_fence(struct world *world, const struct script_statement *statement)
+static NTSTATUS create_fence(struct world *world, const struct script_statement *statement)
 {
 	D3DKMT_HANDLE handle;
 	bool is_shared = (statement->options & OPTION_SHARED) != 0;
@@ -222,13 +247,43 @@ NTSTATUS world_create_fence(struct world *world, const struct script_statement *
 	return keep_fence(world_thing(world, statement->name), status, handle);
 }
 
-NTSTATUS world_open_fence(struct world *world, const struct script_statement *statement)
+static NTSTATUS open_fence(struct world *world, const struct script_statement *statement)
 {
 	D3DKMT_HANDLE handle;
 	NTSTATUS status = queue_open_fence(world, world_thing(world, statement->by),
 					   statement->place.name, &handle);
 
 	return keep_fence(world_thing(world, statement->name), status, handle);
+}
+
+static NTSTATUS create(struct world *world, const struct script_statement *statement)
+{
+	if (statement->verb == VERB_CLIENT)
+		return create_client(world, statement);
+	if (statement->verb == VERB_CONTEXT)
+		return create_context(world, statement);
+	if (statement->verb == VERB_ALLOCATE)
+		return create_allocation(world, statement);
+	if (statement->verb == VERB_OPEN)
+		return open_fence(world, statement);
+	return create_fence(world, statement);
+}
+
+void world_do_create(struct world *world, const struct script_statement *statement,
+		     struct outcome *outcome)
+{
+	struct thing *thing = world_thing(world, statement->name);
+
+	if (thing->is_there) {
+		outcome->is_wrong = true;
+		outcome_note(outcome, "there is one already; destroy it before it is made again");
+		return;
+	}
+	thing->is_left_out = statement->verb == VERB_ALLOCATE && !world->exerciser.is_there;
+	if (thing->is_left_out)
+		outcome_leave_out(outcome, "there is no exerciser for the driver");
+	else
+		outcome->status = create(world, statement);
 }
 
 NTSTATUS world_destroy(struct world *world, uint32_t name)
@@ -298,16 +353,34 @@ struct thing *world_make_shared_things(const struct script *script)
 	return things == MAP_FAILED ? NULL : things;
 }
 
-bool world_open(struct world *world, const struct script *script, struct thing *things)
+static bool choose_exerciser(struct world *world, const char *path)
 {
-	*world = (struct world){ .script = script, .is_shared = things != NULL };
-	if (!open_adapter(&world->adapter))
-		return false;
-	if (!is_software_gpu(world->adapter)) {
-		fprintf(stderr, "dxgk run: the first adapter is not the software GPU, whose "
-				"commands a script has\n");
-		return false;
+	char why[512];
+
+	if (!path) {
+		world->is_soft = is_software_gpu(world->adapter);
+		if (world->is_soft)
+			exerciser_use_soft(&world->exerciser);
+		return true;
 	}
+	if (strcmp(path, "none") == 0)
+		return true;
+	if (exerciser_load(&world->exerciser, path, why, sizeof(why)))
+		return true;
+	fprintf(stderr, "dxgk run: %s\n", why);
+	return false;
+}
+
+bool world_open(struct world *world, const struct script *script, struct thing *things,
+		const char *exerciser)
+{
+	const char *seed = getenv("DXGK_SEED");
+
+	*world = (struct world){ .script = script, .is_shared = things != NULL };
+	if (!open_adapter(&world->adapter) || !choose_exerciser(world, exerciser))
+		return false;
+	hooks_find(&world->hooks);
+	world->is_simulated = world->hooks.thread_create && seed && *seed;
 	world->things = things ? things : calloc(script->name_count + 1, sizeof(*things));
 	if (!world->things)
 		fprintf(stderr, "dxgk run: no memory\n");
@@ -332,4 +405,5 @@ void world_close(struct world *world)
 	if (world->adapter != 0)
 		D3DKMTCloseAdapter(&args);
 	world->adapter = 0;
+	exerciser_unload(&world->exerciser);
 }

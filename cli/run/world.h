@@ -14,13 +14,16 @@
 
 #include <dxg/d3dkmthk.h>
 
+#include "cli/run/exerciser.h"
+#include "cli/run/hooks.h"
 #include "cli/run/script.h"
 
 /* Command buffers of a context: used in turn, each again when the GPU has done with it. */
-enum { RING_SLOTS = 16, RING_SLOT_BYTES = 4096 };
+enum { RING_SLOTS = 16 };
 
 struct ring {
-	D3DKMT_HANDLE buffer;
+	D3DKMT_HANDLE buffer; /* 0: nobody knows what to write into it */
+	uint32_t slot_bytes;
 	uint64_t address;
 	unsigned char *bytes;
 	D3DKMT_HANDLE fence; /* reaches n when the n-th submission is over */
@@ -30,12 +33,14 @@ struct ring {
 
 struct thing {
 	_Atomic bool is_there;
+	_Atomic bool is_left_out;     /* it could not be made for want of an exerciser */
 	_Atomic D3DKMT_HANDLE handle; /* device, context, allocation, fence */
 
 	/* Of a client. */
 	D3DKMT_HANDLE paging_queue;
 	D3DKMT_HANDLE paging_fence;
 	_Atomic uint64_t paging_value; /* when everything asked for has happened */
+	_Atomic bool has_gaps;         /* work of it was left out: what it leads to is not known */
 
 	/* Of a context. */
 	struct ring ring;
@@ -45,10 +50,17 @@ struct thing {
 
 	/* Of an allocation: 0 where it is not mapped. */
 	_Atomic uint64_t address;
+	_Atomic bool is_unknown;      /* what is in it: who should have written it was left out */
+	_Atomic bool is_out_of_reach; /* for commands (tolerate.c) */
+	_Atomic uint64_t writers;     /* clients whose commands wrote to it (tolerate.c) */
 };
 
 struct world {
 	const struct script *script;
+	struct exerciser exerciser;
+	bool is_soft; /* the adapter is the software GPU, and its exerciser the built-in one */
+	struct hooks hooks;
+	bool is_simulated; /* one seed says who runs, threads of the script among them */
 	D3DKMT_HANDLE adapter;
 	struct thing *things; /* by name */
 	bool is_shared;       /* … in memory that processes see, each the world of one client */
@@ -58,9 +70,11 @@ struct world {
 /* What came of a statement. */
 struct outcome {
 	NTSTATUS status;
-	bool is_wrong;  /* the kernel took it, and what it led to is not what the script says */
-	bool is_shown;  /* the script asks for it to be seen */
-	char note[192]; /* what is worth saying; may be empty */
+	bool is_wrong;    /* the kernel took it, and what it led to is not what the script says */
+	bool is_shown;    /* the script asks for it to be seen */
+	bool is_left_out; /* it was not tried, and the note says why */
+	bool has_wrong_bytes; /* likewise, in memory */
+	char note[192];       /* what is worth saying; may be empty */
 };
 
 /* Counts a call. */
@@ -77,10 +91,11 @@ static inline struct thing *world_client_of(struct world *world, uint32_t name)
 }
 
 /*
- * Opens the first adapter, which has to be the software GPU; says why not on standard error. `things` NULL: of its
- * own.
+ * Opens the first adapter, and takes the exerciser in that file, none ("none"), or the built-in one for the software GPU
+ * (NULL); says why not on standard error. `things` NULL: of its own.
  */
-MUST_CHECK bool world_open(struct world *world, const struct script *script, struct thing *things);
+MUST_CHECK bool world_open(struct world *world, const struct script *script, struct thing *things,
+			   const char *exerciser);
 /* For several processes: before they are made. NULL with errno. */
 struct thing *world_make_shared_things(const struct script *script);
 /* Destroys what the script left, which waits for the GPU. */
@@ -88,20 +103,20 @@ void world_destroy_all(struct world *world);
 void world_close(struct world *world);
 
 void outcome_note(struct outcome *outcome, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The same, and the statement is left out. */
+void outcome_leave_out(struct outcome *outcome, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* ---- things (world.c) ---- */
 
-NTSTATUS world_create_client(struct world *world, const struct script_statement *statement);
-NTSTATUS world_create_context(struct world *world, const struct script_statement *statement);
-NTSTATUS world_create_allocation(struct world *world, const struct script_statement *statement);
-NTSTATUS world_create_fence(struct world *world, const struct script_statement *statement);
-NTSTATUS world_open_fence(struct world *world, const struct script_statement *statement);
+void world_do_create(struct world *world, const struct script_statement *statement,
+		     struct outcome *outcome);
 NTSTATUS world_destroy(struct world *world, uint32_t name);
 
 /* ---- memory (memory.c) ---- */
 
+/* `wishes` are DXGK_EXERCISER_*. */
 NTSTATUS memory_create(struct world *world, const struct thing *client, uint64_t size_bytes,
-		       uint32_t flags, D3DKMT_HANDLE *handle_out);
+		       uint32_t wishes, D3DKMT_HANDLE *handle_out);
 NTSTATUS memory_destroy(struct world *world, const struct thing *client, D3DKMT_HANDLE handle);
 NTSTATUS memory_lock(struct world *world, const struct thing *client, D3DKMT_HANDLE handle,
 		     unsigned char **bytes_out);
@@ -146,10 +161,14 @@ NTSTATUS queue_name_fence(struct world *world, uint32_t name, D3DKMT_HANDLE fenc
 void queue_forget_name(struct world *world, uint32_t name);
 NTSTATUS queue_wait_cpu(struct world *world, const struct thing *client, D3DKMT_HANDLE fence,
 			UINT64 value);
+NTSTATUS queue_wait_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
+			UINT64 value);
+NTSTATUS queue_signal_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
+			  UINT64 value);
 NTSTATUS queue_wait_paging(struct world *world, struct thing *client);
+/* Its device is not lost. */
+bool queue_is_active(struct world *world, const struct thing *client);
 
-void queue_do_submit(struct world *world, const struct script_statement *statement,
-		     struct outcome *outcome);
 void queue_do_priority(struct world *world, const struct script_statement *statement,
 		       struct outcome *outcome);
 void queue_do_signal(struct world *world, const struct script_statement *statement,
@@ -158,5 +177,13 @@ void queue_do_wait(struct world *world, const struct script_statement *statement
 		   struct outcome *outcome);
 void queue_do_state(struct world *world, const struct script_statement *statement,
 		    struct outcome *outcome);
+
+/* ---- submissions (submit.c) ---- */
+
+/* Where an allocation is mapped; what is not is at its offset from 0, where nothing ever is. */
+uint64_t submit_address_of(struct world *world, const struct script_place *place);
+
+void submit_do(struct world *world, const struct script_statement *statement,
+	       struct outcome *outcome);
 
 #endif

@@ -32,6 +32,11 @@ enum {
 	DXGK_EXERCISER_CACHED = 0x10,     /* cacheable for the CPU */
 };
 
+/* What a context has to be like. */
+enum {
+	DXGK_EXERCISER_STUBBORN = 0x1, /* its work is not preempted, however long it takes */
+};
+
 /* One place of a command buffer where an address of an allocation belongs: an entry of the patch location list. */
 struct dxgk_exerciser_patch {
 	uint32_t allocation_index;  /* in the allocation list */
@@ -94,7 +99,7 @@ struct dxgk_exerciser {
 
 	/* Occupies the engine for about that long, and can be preempted meanwhile. */
 	uint32_t (*busy)(uint64_t microseconds, void *commands, uint32_t room);
-	/* Does nothing. What a driver without it is given in its place is an empty fill. */
+	/* Does nothing. */
 	uint32_t (*nop)(void *commands, uint32_t room);
 
 	/* pPrivateDriverData of a hardware queue on that node. */
@@ -110,6 +115,15 @@ struct dxgk_exerciser {
 	/* Bytes of a command buffer that one submission may have at most; 0: as many as one likes. */
 	uint32_t max_command_bytes;
 	uint32_t reserved;
+
+	/* As context_data, with DXGK_EXERCISER_STUBBORN in `wishes`; NULL: context_data is asked. */
+	uint32_t (*context_data_for)(uint32_t node, uint32_t wishes, void *data, uint32_t room);
+	/* pPrivateDriverData of a hardware context on that node. */
+	uint32_t (*hw_context_data)(uint32_t node, void *data, uint32_t room);
+	/* Eight bytes, at an address that is a multiple of eight. */
+	uint32_t (*store)(uint64_t address, uint64_t value, void *commands, uint32_t room);
+	/* Fails as an access to that address would, whatever is there. */
+	uint32_t (*fault)(uint64_t address, uint32_t is_write, void *commands, uint32_t room);
 };
 
 const struct dxgk_exerciser *dxgk_exerciser(void);

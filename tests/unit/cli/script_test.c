@@ -423,6 +423,29 @@ TEST(settings, come_first_and_once)
 	expect_refused("profile\n", 1, 8, "expected a file");
 }
 
+TEST(settings, name_a_driver_and_an_exerciser)
+{
+	expect_read("driver gpu/my.so\nexerciser ex.so\nadapter Speed=9 Kind=fast_one\nclient a\n");
+	EXPECT_STR(script.driver, "gpu/my.so");
+	EXPECT_STR(script.exerciser, "ex.so");
+	EXPECT_EQ(script.setting_count, 2);
+	EXPECT_STR(script.settings[0].key, "Speed");
+	EXPECT_EQ(script.settings[0].number, 9);
+	EXPECT_STR(script.settings[1].word, "fast_one");
+	script_finish(&script);
+	expect_read("profile p.json\nexerciser ex.so\nclient a\n");
+	script_finish(&script);
+	expect_refused("driver\n", 1, 7, "expected a file");
+	expect_refused("driver a.so\ndriver b.so\n", 2, 1, "expected one driver");
+	expect_refused("exerciser a.so\nexerciser b.so\n", 2, 1, "expected one exerciser");
+	expect_refused("profile p\ndriver a.so\n", 2, 1, "one adapter or one profile");
+	expect_refused("driver a.so\nprofile p\n", 2, 1, "one adapter or one profile");
+	expect_refused("adapter Speed=9\ndriver a.so\n", 1, 9, "of the software GPU");
+	expect_refused("driver a.so\nadapter Sp\"eed=9\n", 2, 9, "letters, digits and _");
+	expect_refused("driver a.so\nadapter Speed=f\"st\n", 2, 9, "expected a word");
+	expect_refused("driver a.so\nadapter TdrDelay=fast\n", 2, 9, "expected a number");
+}
+
 TEST(settings, have_known_names_and_values)
 {
 	expect_refused("adapter\n", 1, 8, "expected a setting");
