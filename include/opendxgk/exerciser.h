@@ -126,7 +126,7 @@ struct dxgk_exerciser {
 	uint32_t (*fault)(uint64_t address, uint32_t is_write, void *commands, uint32_t room);
 };
 
-const struct dxgk_exerciser *dxgk_exerciser(void);
+__attribute__((visibility("default"))) const struct dxgk_exerciser *dxgk_exerciser(void);
 
 #ifdef __cplusplus
 }
