@@ -126,12 +126,12 @@ __attribute__((constructor)) static void embed_follow_fork(void)
 	thread_on_fork(embed_forked);
 }
 
-/* Nobody is in a call, and nobody comes: for a recount. False: somebody waits in one. */
+/* Everybody who is in a call rests, and nobody comes: for a recount. False: somebody goes on in one. */
 static bool embed_close(void)
 {
 	uint64_t deadline_ns = clock_deadline(CHECK_PATIENCE_NS);
 
-	if (!gate_close_until(&embed.gate, deadline_ns))
+	if (!gate_close_to_look_until(&embed.gate, deadline_ns))
 		return false;
 	if (guests_close_until(deadline_ns))
 		return true;
@@ -145,13 +145,37 @@ static void embed_open(void)
 	gate_open(&embed.gate);
 }
 
+static void embed_go_in(void)
+{
+	gate_enter(&embed.gate);
+}
+
+static void embed_come_out(void)
+{
+	gate_leave(&embed.gate);
+}
+
+static void embed_name_busy(char *names, size_t size_bytes)
+{
+	guests_name_busy(names, size_bytes);
+	if (!names[0])
+		snprintf(names, size_bytes, "%s", program_invocation_short_name);
+}
+
 /* Waits at the gate like every call, and finds the kernel ended when it opens for the last time. */
 static void embed_control(const struct control_request *request, void *body,
 			  struct control_reply *reply)
 {
 	thread_enter_kernel();
 	if (request->kind == CONTROL_CHECK) {
-		control_check(&embed.kernel, embed_close, embed_open, request, body, reply);
+		static const struct control_doors doors = {
+			.close = embed_close,
+			.open = embed_open,
+			.go_in = embed_go_in,
+			.come_out = embed_come_out,
+			.name_busy = embed_name_busy,
+		};
+		control_check(&embed.kernel, &doors, request, body, reply);
 		thread_leave_kernel();
 		return;
 	}
@@ -193,6 +217,7 @@ static NTSTATUS embed_create_process(void)
 		.pid = sim_is_on() ? SIMULATED_PID : (uint32_t)getpid(),
 		.user = sim_is_on() ? 0 : getuid(),
 		.is_controller = true, /* of a kernel that is its own */
+		.calls = { &embed.gate },
 	};
 
 	snprintf(identity.name, sizeof(identity.name), "%s", program_invocation_short_name);
@@ -416,7 +441,7 @@ bool embed_validate(char *wrong, size_t wrong_size)
 	bool is_valid = true;
 
 	thread_enter_kernel();
-	gate_close(&embed.gate);
+	gate_close_to_look(&embed.gate);
 	guests_close();
 	if (kernel_runs())
 		is_valid = kernel_validate(&embed.kernel, wrong, wrong_size);

@@ -171,8 +171,11 @@ NTSTATUS guest_create(struct dxg_kernel *kernel, const struct process_identity *
 	gate_init(&guest->gate, LOCK_RANK_CLIENT, "guest");
 	lock_init(&guest->views_lock, LOCK_RANK_CLIENT_ARENA, "views of a guest");
 	snprintf(guest->name, sizeof(guest->name), "%s[%u]", identity->name, identity->pid);
+	struct process_identity who = *identity;
+	who.calls[0] = &guests.gate;
+	who.calls[1] = &guest->gate;
 	gate_enter(&guests.gate);
-	NTSTATUS status = process_create(kernel, identity, arena, &guest->process);
+	NTSTATUS status = process_create(kernel, &who, arena, &guest->process);
 	if (NT_SUCCESS(status)) {
 		lock_acquire(&guests.lock);
 		list_push_back(&guests.all, &guest->link);
@@ -311,15 +314,38 @@ void guests_end(void)
 
 void guests_close(void)
 {
-	gate_close(&guests.gate);
+	gate_close_to_look(&guests.gate);
 }
 
 bool guests_close_until(uint64_t deadline_ns)
 {
-	return gate_close_until(&guests.gate, deadline_ns);
+	return gate_close_to_look_until(&guests.gate, deadline_ns);
 }
 
 void guests_open(void)
 {
 	gate_open(&guests.gate);
+}
+
+void guests_go_in(void)
+{
+	gate_enter(&guests.gate);
+}
+
+void guests_come_out(void)
+{
+	gate_leave(&guests.gate);
+}
+
+void guests_name_busy(char *names, size_t size_bytes)
+{
+	size_t used = 0;
+
+	lock_acquire(&guests.lock);
+	list_each (struct guest, guest, &guests.all, link) {
+		if (used < size_bytes && gate_is_busy(&guest->gate))
+			used += (size_t)snprintf(names + used, size_bytes - used, "%s%s",
+						 used > 0 ? ", " : "", guest->name);
+	}
+	lock_release(&guests.lock);
 }

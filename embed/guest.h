@@ -8,6 +8,7 @@
 #define EMBED_GUEST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -73,9 +74,19 @@ void guest_end(struct guest *guest);
 /* Ends all that are left. No more can be made. */
 void guests_end(void);
 
-/* No call of a guest is under way, and none comes or goes, until they are opened again. */
+/*
+ * Until they are opened again every call of a guest rests (object/owner/process.h), and no guest comes or
+ * goes.
+ */
 void guests_close(void);
-MUST_CHECK bool guests_close_until(uint64_t deadline_ns); /* false: one of them waits */
+MUST_CHECK bool guests_close_until(uint64_t deadline_ns); /* false: one of them goes on too long */
 void guests_open(void);
+
+/* As one of their calls: they are not closed meanwhile. */
+void guests_go_in(void);
+void guests_come_out(void);
+
+/* Who of them is in a call that does not rest, as far as there is room. A glance. */
+void guests_name_busy(char *names, size_t size_bytes);
 
 #endif

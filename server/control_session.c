@@ -67,8 +67,14 @@ static void carry_out(struct session *session, const struct control_request *req
 		return;
 	}
 	if (request->kind == CONTROL_CHECK) {
-		control_check(&session->server->kernel, close_kernel, guests_open, request, body,
-			      reply);
+		static const struct control_doors doors = {
+			.close = close_kernel,
+			.open = guests_open,
+			.go_in = guests_go_in,
+			.come_out = guests_come_out,
+			.name_busy = guests_name_busy,
+		};
+		control_check(&session->server->kernel, &doors, request, body, reply);
 		thread_leave_kernel();
 		return;
 	}

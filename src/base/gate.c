@@ -10,6 +10,10 @@
  *	OPEN ──▶ CLOSING ──▶ CLOSED ──▶ OPEN
  *	            ▲  those inside leave  │
  *	            └── one went ahead ────┘
+ *
+ * Who rests is counted a second time. Who only wants to look compares both counts: in a closed gate
+ * nobody enters or leaves, so those inside are counted in full; and who resumes takes himself off the
+ * second count first and looks at the state after.
  */
 #include <assert.h>
 
@@ -22,18 +26,31 @@ void gate_init(struct gate *gate, enum lock_rank rank, const char *name)
 	*gate = (struct gate)GATE_INITIALIZER((uint32_t)rank, name);
 }
 
-static bool is_anybody_inside(struct gate *gate)
+static uint32_t count_inside(struct gate *gate)
 {
-	for (unsigned i = 0; i <= THREAD_SEATS; i++) {
-		if (atomic_load(&gate->seats[i].inside) != 0)
-			return true;
-	}
-	return false;
+	uint32_t inside = 0;
+
+	for (unsigned i = 0; i <= THREAD_SEATS; i++)
+		inside += atomic_load(&gate->seats[i].inside);
+	return inside;
+}
+
+/* What who closes waits for: everybody is out, or at least rests. */
+enum emptiness { ALL_OUT, ALL_AT_REST };
+
+static bool is_empty(struct gate *gate, enum emptiness wanted)
+{
+	return count_inside(gate) == (wanted == ALL_AT_REST ? atomic_load(&gate->resting) : 0);
+}
+
+bool gate_is_busy(struct gate *gate)
+{
+	return !is_empty(gate, ALL_AT_REST);
 }
 
 void gate_finish(struct gate *gate)
 {
-	assert(!is_anybody_inside(gate) && atomic_load(&gate->state) == GATE_OPEN);
+	assert(is_empty(gate, ALL_OUT) && atomic_load(&gate->state) == GATE_OPEN);
 }
 
 #ifndef NDEBUG
@@ -116,6 +133,31 @@ void gate_leave_slowly(struct gate *gate)
 	thread_park_point();
 }
 
+/* ---- resting ---- */
+
+void gate_rest(struct gate *gate)
+{
+	gate_assert_held(gate);
+	atomic_fetch_add(&gate->resting, 1);
+	if (atomic_load(&gate->state) != GATE_OPEN)
+		gate_tell_drained(gate);
+}
+
+void gate_resume(struct gate *gate)
+{
+	gate_assert_held(gate);
+	for (;;) {
+		uint32_t seen = notice_read(&gate->opened_ahead);
+
+		atomic_fetch_sub(&gate->resting, 1);
+		if (atomic_load(&gate->state) != GATE_CLOSED)
+			return;
+		atomic_fetch_add(&gate->resting, 1);
+		gate_tell_drained(gate);
+		notice_wait(&gate->opened_ahead, seen, CLOCK_FOREVER);
+	}
+}
+
 /* ---- closing ---- */
 
 static void let_in(struct gate *gate)
@@ -142,7 +184,7 @@ static bool begin_closing(struct gate *gate, uint64_t deadline_ns)
 	}
 }
 
-static bool wait_until_drained(struct gate *gate, uint64_t deadline_ns)
+static bool wait_until_drained(struct gate *gate, enum emptiness wanted, uint64_t deadline_ns)
 {
 	bool is_late = false;
 
@@ -150,7 +192,7 @@ static bool wait_until_drained(struct gate *gate, uint64_t deadline_ns)
 	for (;;) {
 		uint32_t seen = notice_read(&gate->drained);
 
-		if (!is_anybody_inside(gate))
+		if (is_empty(gate, wanted))
 			return true;
 		if (is_late)
 			return false;
@@ -158,12 +200,12 @@ static bool wait_until_drained(struct gate *gate, uint64_t deadline_ns)
 	}
 }
 
-static bool finish_closing(struct gate *gate, uint64_t deadline_ns)
+static bool finish_closing(struct gate *gate, enum emptiness wanted, uint64_t deadline_ns)
 {
-	while (wait_until_drained(gate, deadline_ns)) {
+	while (wait_until_drained(gate, wanted, deadline_ns)) {
 		atomic_store(&gate->state, GATE_CLOSED);
 		thread_fence_all();
-		if (!is_anybody_inside(gate))
+		if (is_empty(gate, wanted))
 			return true;
 		/* Somebody has gone ahead, or has only come to look. */
 		atomic_store(&gate->state, GATE_CLOSING);
@@ -172,17 +214,32 @@ static bool finish_closing(struct gate *gate, uint64_t deadline_ns)
 	return false;
 }
 
-bool gate_close_until(struct gate *gate, uint64_t deadline_ns)
+static bool close_until(struct gate *gate, enum emptiness wanted, uint64_t deadline_ns)
 {
 	lock_order_push(gate, gate->rank, gate->name);
 	thread_point();
 	if (begin_closing(gate, deadline_ns)) {
-		if (finish_closing(gate, deadline_ns))
+		if (finish_closing(gate, wanted, deadline_ns))
 			return true;
 		let_in(gate);
 	}
 	lock_order_pop(gate);
 	return false;
+}
+
+bool gate_close_until(struct gate *gate, uint64_t deadline_ns)
+{
+	return close_until(gate, ALL_OUT, deadline_ns);
+}
+
+void gate_close_to_look(struct gate *gate)
+{
+	(void)close_until(gate, ALL_AT_REST, CLOCK_FOREVER);
+}
+
+bool gate_close_to_look_until(struct gate *gate, uint64_t deadline_ns)
+{
+	return close_until(gate, ALL_AT_REST, deadline_ns);
 }
 
 void gate_shut(struct gate *gate)
@@ -194,7 +251,7 @@ void gate_shut(struct gate *gate)
 
 void gate_drain(struct gate *gate)
 {
-	(void)finish_closing(gate, CLOCK_FOREVER);
+	(void)finish_closing(gate, ALL_OUT, CLOCK_FOREVER);
 }
 
 void gate_close(struct gate *gate)

@@ -35,7 +35,8 @@ struct gate {
 		_Atomic uint32_t inside;
 		char apart[60];
 	} seats[THREAD_SEATS + 1];
-	_Atomic uint32_t state; /* enum gate_state */
+	_Atomic uint32_t state;   /* enum gate_state */
+	_Atomic uint32_t resting; /* of those inside */
 	struct notice opened;
 	struct notice opened_ahead; /* for those who go ahead */
 	struct notice drained;
@@ -108,6 +109,21 @@ void gate_enter_ahead(struct gate *gate);
  */
 void gate_close(struct gate *gate);
 MUST_CHECK bool gate_close_until(struct gate *gate, uint64_t deadline_ns);
+
+/*
+ * Who is inside and waits, perhaps for ever, for something that others do outside may rest meanwhile.
+ * gate_resume() waits while the gate is closed to look, and goes ahead of who waits to close it. The
+ * same thread does both.
+ */
+void gate_rest(struct gate *gate);
+void gate_resume(struct gate *gate);
+
+/* Everybody who is inside rests, and nobody comes in or resumes, until gate_open(). */
+void gate_close_to_look(struct gate *gate);
+MUST_CHECK bool gate_close_to_look_until(struct gate *gate, uint64_t deadline_ns);
+
+/* Is somebody inside who does not rest? A glance: the next moment it may be otherwise. */
+bool gate_is_busy(struct gate *gate);
 
 /*
  * The same in two steps, for who has to wake those inside first, or finds that it need not wait for

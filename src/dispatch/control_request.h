@@ -17,11 +17,21 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 			 const struct control_request *request, void *body,
 			 struct control_reply *reply);
 
-/*
- * CONTROL_CHECK. `close` lets nobody in and returns when no call is under way, and no process comes or goes;
- * false: somebody waits in one. `open` ends that.
- */
-void control_check(struct dxg_kernel *kernel, bool (*close)(void), void (*open)(void),
+/* How a kernel is kept still. */
+struct control_doors {
+	/* Every call that is under way rests, nobody comes in, no process comes or goes; false: a
+	   call goes on. */
+	bool (*close)(void);
+	void (*open)(void);
+	/* As a call does: the kernel does not end meanwhile. */
+	void (*go_in)(void);
+	void (*come_out)(void);
+	/* Whose calls go on. */
+	void (*name_busy)(char *names, size_t size_bytes);
+};
+
+/* CONTROL_CHECK. Where a call goes on for long only what needs no stillness is looked at, and said. */
+void control_check(struct dxg_kernel *kernel, const struct control_doors *doors,
 		   const struct control_request *request, char *body, struct control_reply *reply);
 
 /* A reply to what was done; `size_bytes` of the body go back with it. */

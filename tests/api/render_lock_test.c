@@ -52,6 +52,7 @@ static void expect_waits_for_work(struct locking *locking)
 	EXPECT(thread);
 	settle();
 	EXPECT(!locking->is_over);
+	expect_sound("while a lock waits");
 	EXPECT_EQ(complete(0), 8);
 	AWAIT(locking->is_over);
 	dxgk_test_thread_join(thread);

@@ -67,8 +67,8 @@ class Server:
 class Client:
     """A program with a MiB resident, which ends when its input does."""
 
-    def __init__(self, path):
-        self.process = subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=path), stdin=subprocess.PIPE,
+    def __init__(self, path, *words):
+        self.process = subprocess.Popen([CLIENT, *words], env=environment(DXGK_SOCKET=path), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline().startswith('ready')
 
@@ -84,6 +84,25 @@ def test_check_says_that_the_books_are_right(root):
     with Server(root) as server, Client(server.path), Client(server.path):
         assert server.ctl('check') == 'books: right\n'
         assert run(DXGK, 'ctl', 'check', settings={'DXGK_SOCKET': server.path}).stdout == 'books: right\n'
+
+
+def test_check_looks_while_calls_wait(root):
+    with Server(root) as server, Client(server.path, 'wait'), Client(server.path, 'wait'), Client(server.path):
+        begun = time.monotonic()
+        for _ in range(5):
+            assert server.ctl('check') == 'books: right\n'
+        assert time.monotonic() - begun < 3                  # at once, and not when a patience is over
+
+
+def test_check_names_a_call_that_goes_on_and_looks_at_the_rest(root):
+    with Server(root) as server, Client(server.path), Client(server.path, 'fill') as filler:
+        said = server.ctl('check', status=1)
+        assert re.fullmatch(rf'a call of ctl_client\[{filler.process.pid}\] goes on and does not end: '
+                            'only the books of the adapters were looked at\n', said), said
+        filler.__exit__(None)
+        deadline = time.monotonic() + 30
+        while run_status(DXGK, 'ctl', '--socket', server.path, 'check') != 0:
+            assert time.monotonic() < deadline
 
 
 def test_auto_finds_a_server_and_says_when_there_is_none(root):

@@ -60,6 +60,7 @@ void survey_finish(struct survey *survey)
 	mem_free(survey->kept.all);
 	mem_free(survey->kept_shares.all);
 	mem_free(survey->devices.all);
+	mem_free(survey->called.all);
 	mem_free(survey->allocation_bodies.all);
 	mem_free(survey->opened.all);
 	mem_free(survey->bundled.all);

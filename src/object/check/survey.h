@@ -39,6 +39,7 @@ struct survey {
 	/* Of the process that is looked at. */
 	uint32_t found_count; /* objects that are found by their handles */
 	struct holders devices;
+	struct holders called; /* struct object, one per call that rests and holds it */
 
 	struct holders allocation_bodies; /* one per dxg_allocation */
 	struct holders opened;            /* struct share, one per opening */

@@ -24,7 +24,7 @@
 
 /* ---- objects ---- */
 
-/* The handle finds it, and `references` are all there are. */
+/* The handle finds it, and `references` and those of calls that rest are all there are. */
 static void check_object(struct survey *survey, struct object *object,
 			 const struct object_class *class, uint32_t references)
 {
@@ -47,6 +47,7 @@ static void check_object(struct survey *survey, struct object *object,
 			     object->handle);
 	object_put(found);
 	survey->found_count++;
+	references += holders_count(&survey->called, object, NULL);
 	uint32_t counted = (uint32_t)atomic_load(&object->slot->state) & INT32_MAX;
 	if (counted != references)
 		survey_wrong(survey, "0x%08x (%s) has %u references, and %u are known",
@@ -353,11 +354,25 @@ static void check_addresses(struct survey *survey, const struct process_adapter 
 			     why);
 }
 
+static void hold_called_locked(struct survey *survey, const struct dxg_process *process)
+{
+	survey->called.count = 0;
+	lock_assert_held(&process->lock);
+	list_each (const struct process_rest, rest, &process->rests, link) {
+		for (uint32_t i = 0; i < PROCESS_REST_OBJECTS && rest->objects[i]; i++)
+			survey_hold(survey, &survey->called, rest->objects[i]);
+		for (uint32_t i = 0; i < rest->fence_count; i++)
+			survey_hold(survey, &survey->called, &rest->fences[i]->object);
+	}
+	holders_sort(&survey->called);
+}
+
 static void check_process(struct survey *survey, struct dxg_process *process)
 {
 	survey->found_count = 0;
 	survey->devices.count = 0;
 	lock_acquire(&process->lock);
+	hold_called_locked(survey, process);
 	list_each (const struct process_adapter, process_adapter, &process->adapters, link) {
 		if (process_adapter->driver_knows == PROCESS_KNOWN)
 			check_addresses(survey, process_adapter);
@@ -590,4 +605,14 @@ bool kernel_validate_all(struct dxg_kernel *kernel, char *wrong_text, size_t wro
 	return validate(kernel, (struct survey){ .wrong = wrong_text,
 						 .wrong_size = wrong_size,
 						 .tells_all = true });
+}
+
+bool kernel_validate_adapters(struct dxg_kernel *kernel, char *wrong_text, size_t wrong_size)
+{
+	struct survey survey = { .wrong = wrong_text, .wrong_size = wrong_size, .tells_all = true };
+
+	for (uint32_t i = 0; i < kernel->adapter_count; i++)
+		survey_adapter(&survey, kernel->adapters[i]);
+	survey_finish(&survey);
+	return !survey.is_wrong;
 }

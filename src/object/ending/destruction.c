@@ -307,6 +307,8 @@ static void deferred_start(struct deferred_batch *deferred,
 			   const struct destruction_options *options)
 {
 	struct destroy_batch *batch = &deferred->batch;
+	struct dxg_process *process = batch->device->process;
+	struct process_rest rest = { .objects = { &batch->device->object } };
 	_Atomic uint32_t is_over = 0;
 	bool is_synchronous = options->is_synchronous;
 
@@ -317,8 +319,11 @@ static void deferred_start(struct deferred_batch *deferred,
 		allocation_retire_binding(batch->allocations[i], batch->is_in_use);
 	ending_start(&deferred->ending, batch->device, batch->resource,
 		     is_synchronous ? &is_over : NULL);
-	if (is_synchronous)
-		ending_await(&is_over);
+	if (!is_synchronous)
+		return;
+	process_rest_begin(process, &rest);
+	ending_await(&is_over);
+	process_rest_end(process, &rest);
 }
 
 /* ---- a list ---- */

@@ -326,6 +326,7 @@ NTSTATUS keyed_mutex_acquire(struct dxg_keyed_mutex *mutex, uint64_t key, uint64
 			     const struct keyed_mutex_data *room, uint64_t *fence_value_out)
 {
 	struct keyed_mutex_body *body = mutex->body;
+	struct process_rest rest = { .objects = { &mutex->object } };
 	bool has_timed_out = deadline_ns == 0;
 
 	for (;;) {
@@ -340,7 +341,9 @@ NTSTATUS keyed_mutex_acquire(struct dxg_keyed_mutex *mutex, uint64_t key, uint64
 			*fence_value_out = 0;
 			return STATUS_TIMEOUT;
 		}
+		process_rest_begin(mutex->process, &rest);
 		has_timed_out = notice_wait(&body->changed, seen, deadline_ns) == THREAD_TIMED_OUT;
+		process_rest_end(mutex->process, &rest);
 	}
 }
 

@@ -234,6 +234,10 @@ static void wait_until_decided(struct sync_wait *wait)
 
 NTSTATUS sync_wait_here(const struct sync_wait_request *request)
 {
+	struct process_rest rest = { .objects = { &request->device->object },
+				     .fences = request->objects,
+				     .fence_count = request->count };
+
 	if (LIKELY(is_satisfied(request)))
 		return STATUS_SUCCESS;
 	struct sync_wait *wait = wait_create(request, true);
@@ -241,7 +245,9 @@ NTSTATUS sync_wait_here(const struct sync_wait_request *request)
 		return STATUS_NO_MEMORY;
 	wait_start(wait, request);
 	wait_join_process(wait, request);
+	process_rest_begin(request->process, &rest);
 	wait_until_decided(wait);
+	process_rest_end(request->process, &rest);
 	lock_acquire(&request->process->lock);
 	list_remove(&wait->process_link);
 	lock_release(&request->process->lock);

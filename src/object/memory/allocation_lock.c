@@ -55,6 +55,8 @@ static void await_none(_Atomic uint32_t *uses)
 NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_writes, bool may_wait)
 {
 	_Atomic uint32_t *uses = is_of_writes ? &allocation->writes : &allocation->uses;
+	struct process_rest rest = { .objects = { &allocation->object,
+						  &allocation->device->object } };
 	NTSTATUS status = device_check_alive(allocation->device);
 
 	if (!NT_SUCCESS(status) || (atomic_load(uses) & ~ALLOCATION_USE_AWAITED) == 0)
@@ -63,7 +65,9 @@ NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_wri
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_LOCK_BUSY, "hAllocation",
 			      "0x%08x is %s by what is queued or runs", allocation->object.handle,
 			      is_of_writes ? "written" : "used");
+	process_rest_begin(allocation->device->process, &rest);
 	await_none(uses);
+	process_rest_end(allocation->device->process, &rest);
 	return STATUS_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
  */
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -86,6 +87,7 @@ NTSTATUS process_create(struct dxg_kernel *kernel, const struct process_identity
 	list_init(&process->keyed_mutexes);
 	list_init(&process->sync_objects);
 	list_init(&process->waits);
+	list_init(&process->rests);
 	lock_acquire(&kernel->lock);
 	process->id = ++kernel->last_process_id;
 	if (arena)
@@ -172,6 +174,28 @@ void process_cancel_waits(struct dxg_process *process)
 		keyed_mutex_wake(each);
 	lock_release(&process->lock);
 	sync_wait_end_process(process);
+}
+
+void process_rest_begin(struct dxg_process *process, struct process_rest *rest)
+{
+	lock_acquire(&process->lock);
+	list_push_back(&process->rests, &rest->link);
+	lock_release(&process->lock);
+	for (size_t i = 0; i < ARRAY_SIZE(process->identity.calls); i++) {
+		if (process->identity.calls[i])
+			gate_rest(process->identity.calls[i]);
+	}
+}
+
+void process_rest_end(struct dxg_process *process, struct process_rest *rest)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(process->identity.calls); i++) {
+		if (process->identity.calls[i])
+			gate_resume(process->identity.calls[i]);
+	}
+	lock_acquire(&process->lock);
+	list_remove(&rest->link);
+	lock_release(&process->lock);
 }
 
 _Static_assert((int)PROCESS_CLASS_LOWEST == (int)PRIORITY_CLASS_LOWEST &&

@@ -24,6 +24,8 @@
 struct address_space;
 struct client_port;
 struct dxg_kernel;
+struct dxg_sync_object;
+struct gate;
 struct client_arena;
 struct fence_address;
 
@@ -37,6 +39,9 @@ struct process_identity {
 	struct client_port
 		*port;      /* NULL: it is in this process; else it outlives the process object */
 	bool is_controller; /* may do what touches others (dispatch/rights.h) */
+	struct gate
+		*calls[2]; /* which its calls have passed: that of all, which who recounts closes,
+				  and its own; NULL: none */
 	const struct quota_limits
 		*limits; /* of its own; NULL: the kernel's. Read at creation only */
 };
@@ -108,6 +113,7 @@ struct dxg_process {
 	struct list keyed_mutexes; /* dxg_keyed_mutex.process_link */
 	struct list sync_objects;  /* dxg_sync_object.owned of those of no device */
 	struct list waits;         /* sync_wait.process_link of those that sit in a call */
+	struct list rests;         /* process_rest.link */
 
 	_Atomic(struct notifier *) notifier; /* see notification.h; NULL before its first use */
 
@@ -130,6 +136,21 @@ bool process_shares_elsewhere(const struct dxg_process *process);
 
 /* Calls that wait are refused, and so are those that are about to. The process is ending. */
 void process_cancel_waits(struct dxg_process *process);
+
+/*
+ * Around a wait of a call for something that only a client does: a recount does not wait for it, and finds
+ * here what it holds. No lock is held, nothing is half done. On the caller's stack.
+ */
+enum { PROCESS_REST_OBJECTS = 2 };
+
+struct process_rest {
+	struct list link; /* dxg_process.rests */
+	struct object *objects[PROCESS_REST_OBJECTS];
+	struct dxg_sync_object *const *fences; /* and these */
+	uint32_t fence_count;
+};
+void process_rest_begin(struct dxg_process *process, struct process_rest *rest);
+void process_rest_end(struct dxg_process *process, struct process_rest *rest);
 
 /* Of all its work from now on, queued or not. A process of which nothing was said has class 0. */
 enum { PROCESS_CLASS_LOWEST = -2, PROCESS_CLASS_HIGHEST = 3 };

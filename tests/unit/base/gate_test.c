@@ -392,4 +392,115 @@ TEST(gate, works_in_a_child_of_fork)
 	EXPECT_EQ(result.exit_status, 0);
 }
 
+/* ---- resting ---- */
+
+static void rest_until_looked_at(void *argument)
+{
+	struct notice *looked = argument;
+	uint32_t seen = notice_read(looked);
+
+	gate_enter(&gate);
+	gate_rest(&gate);
+	happen('r');
+	notice_wait(looked, seen, CLOCK_FOREVER);
+	gate_resume(&gate);
+	happen('m');
+	gate_leave(&gate);
+}
+
+static void look_at_who_rests(void)
+{
+	struct notice looked = { 0 };
+	struct thread *sleeper;
+
+	CHILD_EXPECT(NT_SUCCESS(thread_create("rest", rest_until_looked_at, &looked, &sleeper)));
+	let_others_run();
+	CHILD_EXPECT(!gate_close_until(&gate, clock_deadline(NS_PER_MS)));
+	CHILD_EXPECT(!gate_is_busy(&gate));
+	CHILD_EXPECT(gate_close_to_look_until(&gate, clock_deadline(NS_PER_MS)));
+	notice_give(&looked);
+	let_others_run();
+	happen('o');
+	gate_open(&gate);
+	thread_join(sleeper);
+	CHILD_EXPECT(strcmp(happened, "rom") == 0);
+	gate_close(&gate);
+	gate_open(&gate);
+}
+
+TEST(gate, who_rests_inside_is_looked_at_and_resumes_afterwards)
+{
+	for (uint64_t seed = 0; seed < 20; seed++)
+		EXPECT_SEEDED_OK(seed, look_at_who_rests);
+}
+
+static void enter_and_stay(void *argument)
+{
+	(void)argument;
+	gate_enter(&gate);
+	happen('e');
+	clock_sleep_until(clock_deadline(NS_PER_S));
+	gate_leave(&gate);
+}
+
+static void look_at_who_does_not_rest(void)
+{
+	struct thread *passer;
+
+	CHILD_EXPECT(NT_SUCCESS(thread_create("pass", enter_and_stay, NULL, &passer)));
+	let_others_run();
+	CHILD_EXPECT(gate_is_busy(&gate));
+	CHILD_EXPECT(!gate_close_to_look_until(&gate, clock_deadline(NS_PER_MS)));
+	thread_join(passer);
+}
+
+TEST(gate, who_does_not_rest_keeps_others_from_looking)
+{
+	for (uint64_t seed = 0; seed < 5; seed++)
+		EXPECT_SEEDED_OK(seed, look_at_who_does_not_rest);
+}
+
+static void rest_often(void *argument)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		gate_enter(&gate);
+		if (value > THREADS * ROUNDS)
+			abort();
+		gate_rest(&gate);
+		thread_point();
+		gate_resume(&gate);
+		if (value > THREADS * ROUNDS)
+			abort();
+		gate_leave(&gate);
+		if (i % 10 == (int)(uintptr_t)argument % 10) {
+			if (i % 20 < 10)
+				gate_close(&gate);
+			else
+				gate_close_to_look(&gate);
+			value++;
+			gate_open(&gate);
+		}
+	}
+}
+
+static void rest_with_threads(void)
+{
+	struct thread *threads[THREADS];
+
+	value = 0;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHILD_EXPECT(NT_SUCCESS(thread_create("rest", rest_often, (void *)i, &threads[i])));
+	for (int i = 0; i < THREADS; i++)
+		thread_join(threads[i]);
+	CHILD_EXPECT(value == THREADS * ROUNDS / 10);
+}
+
+/* The thread sanitizer sees whoever moves in a gate that is closed to look. */
+TEST(gate, nobody_moves_in_one_that_is_closed_to_look)
+{
+	rest_with_threads();
+	for (uint64_t seed = 0; seed < 5; seed++)
+		EXPECT_SEEDED_OK(seed, rest_with_threads);
+}
+
 TEST_MAIN("base/gate")
