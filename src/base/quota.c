@@ -47,6 +47,8 @@ static const struct {
 				  256 * MIB, 1024 * MIB },
 	[QUOTA_REGISTRATIONS] = { "registrations", "registrations", 1,
 				  STATUS_INSUFFICIENT_RESOURCES, 4096, 16384 },
+	[QUOTA_QUEUED_BYTES] = { "queuedKiB", "bytes of queued work", KIB, STATUS_QUOTA_EXCEEDED,
+				 64 * MIB, 256 * MIB },
 	[QUOTA_SESSIONS] = { "sessions", "sessions", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 512 },
 	[QUOTA_THREADS] = { "threads", "threads", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 1024 },
 	[QUOTA_DESCRIPTORS] = { "descriptors", "descriptors", 1, STATUS_INSUFFICIENT_RESOURCES,

@@ -31,6 +31,7 @@ enum quota_kind {
 	QUOTA_EVENTS, /* of which the kernel keeps a copy */
 	QUOTA_PRIVATE_BYTES,
 	QUOTA_REGISTRATIONS,
+	QUOTA_QUEUED_BYTES, /* of the kernel, for work that is queued and not over */
 	/* A server's. */
 	QUOTA_SESSIONS,
 	QUOTA_THREADS,

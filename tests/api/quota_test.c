@@ -254,6 +254,96 @@ TEST(registrations, are_counted)
 	limited_end(&stranger);
 }
 
+/* ---- work ---- */
+
+static D3DKMT_HANDLE new_fence(const struct client *client)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client->device };
+
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
+	return fence.hSyncObject;
+}
+
+static NTSTATUS queue_wait(const struct worker *worker, D3DKMT_HANDLE fence)
+{
+	const UINT64 value = 1;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = { .hContext = worker->context,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .MonitoredFenceValueArray = &value };
+
+	return D3DKMTWaitForSynchronizationObjectFromGpu(&wait);
+}
+
+static NTSTATUS queue_signal(const struct worker *worker, D3DKMT_HANDLE fence)
+{
+	const UINT64 value = 1;
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU signal = { .hContext = worker->context,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .MonitoredFenceValueArray = &value };
+
+	return D3DKMTSignalSynchronizationObjectFromGpu(&signal);
+}
+
+static NTSTATUS submit_nothing(const struct worker *worker, D3DKMT_HANDLE unused)
+{
+	D3DKMT_SUBMITCOMMAND submit = { .Commands = worker->command_address,
+					.CommandLength = ROW_BYTES,
+					.BroadcastContextCount = 1,
+					.BroadcastContext = { worker->context } };
+
+	(void)unused;
+	submit.Flags.NullRendering = 1;
+	return D3DKMTSubmitCommand(&submit);
+}
+
+static void expect_bounded(NTSTATUS (*queue)(const struct worker *worker, D3DKMT_HANDLE fence))
+{
+	enum { LIMIT = 32 * KIB, TOO_MANY = LIMIT / 64 };
+	const UINT64 value = 1;
+	struct stranger stranger;
+	struct client client = limited_open(&stranger, LIMITED({ "queuedKiB", LIMIT }));
+	D3DKMT_HANDLE gate = new_fence(&client);
+	D3DKMT_HANDLE other = new_fence(&client);
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = client.device,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &gate,
+							     .FenceValueArray = &value };
+	unsigned count = 0;
+
+	EXPECT_OK(queue_wait(&stranger.worker, gate));
+	while (count < TOO_MANY && queue(&stranger.worker, queue == queue_wait ? gate : other) == 0)
+		count++;
+	EXPECT(count > 0 && count < TOO_MANY);
+	EXPECT_TOO_MUCH(queue(&stranger.worker, other));
+	EXPECT(strstr(last_refusal().reason, "(limits.process.queuedKiB)") != NULL);
+	expect_valid();
+	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	/* What is over is not counted any more: as much as there ever was can be queued again. */
+	for (unsigned done = 0, refused = 0; done < 3 * count; done++) {
+		while (queue(&stranger.worker, gate) != STATUS_SUCCESS)
+			EXPECT(++refused < 1000000);
+	}
+	limited_end(&stranger);
+}
+
+TEST(queued_work, is_bounded_for_waits)
+{
+	expect_bounded(queue_wait);
+}
+
+TEST(queued_work, is_bounded_for_signals)
+{
+	expect_bounded(queue_signal);
+}
+
+TEST(queued_work, is_bounded_for_submissions)
+{
+	expect_bounded(submit_nothing);
+}
+
 /* ---- of the profile ---- */
 
 CHILD(fills_the_quota_of_a_user)

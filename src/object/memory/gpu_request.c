@@ -28,8 +28,12 @@ static NTSTATUS operation_create(struct dxg_paging_queue *queue,
 	*operation_out = mem_zalloc(sizeof(**operation_out));
 	if (!*operation_out)
 		return refuse_no_memory("no memory for an operation of a paging queue");
-	paging_operation_init(*operation_out, queue, operation_free);
-	return STATUS_SUCCESS;
+	status = paging_operation_init(*operation_out, queue, operation_free);
+	if (!NT_SUCCESS(status)) {
+		mem_free(*operation_out);
+		*operation_out = NULL;
+	}
+	return status;
 }
 
 /* It was started, or there was nothing to start. */

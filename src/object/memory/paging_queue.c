@@ -116,19 +116,30 @@ void paging_queue_destroy_all(struct dxg_device *device)
 
 /* ---- operations ---- */
 
-void paging_operation_init(struct paging_operation *operation, struct dxg_paging_queue *queue,
-			   void (*free)(struct paging_operation *operation))
+/* What one takes, all in all: its own record, and the memory manager's or the pager's. */
+enum { OPERATION_BYTES = 512 };
+
+NTSTATUS paging_operation_init(struct paging_operation *operation, struct dxg_paging_queue *queue,
+			       void (*free)(struct paging_operation *operation))
 {
+	NTSTATUS status =
+		quota_take(queue->device->process->ledger, QUOTA_QUEUED_BYTES, OPERATION_BYTES);
+
+	if (!NT_SUCCESS(status))
+		return status;
 	*operation = (struct paging_operation){ .free = free, .queue = queue };
 	list_init(&operation->link);
 	lock_acquire(&queue->lock);
 	queue->held++;
 	lock_release(&queue->lock);
+	return STATUS_SUCCESS;
 }
 
 /* Nobody touches the queue behind the last one, who is told under the lock. */
 static void let_go_of_queue(struct dxg_paging_queue *queue, uint32_t count)
 {
+	quota_give(queue->device->process->ledger, QUOTA_QUEUED_BYTES,
+		   (uint64_t)count * OPERATION_BYTES);
 	lock_acquire(&queue->lock);
 	assert(queue->held >= count);
 	queue->held -= count;

@@ -80,9 +80,10 @@ struct paging_operation {
 	bool is_over;
 };
 
-/* Before anything can end it. */
-void paging_operation_init(struct paging_operation *operation, struct dxg_paging_queue *queue,
-			   void (*free)(struct paging_operation *operation));
+/* Before anything can end it. Refused when so much is queued that one more is above the quota. */
+MUST_CHECK NTSTATUS paging_operation_init(struct paging_operation *operation,
+					  struct dxg_paging_queue *queue,
+					  void (*free)(struct paging_operation *operation));
 
 /* It was never put in and never will be; free() is not called. */
 void paging_operation_abandon(struct paging_operation *operation);

@@ -46,17 +46,20 @@ static void move_done(struct vidmm_request *request, NTSTATUS status)
 	paging_operation_over(operation);
 }
 
-static struct move *move_create(struct dxg_paging_queue *queue)
+static NTSTATUS move_create(struct dxg_paging_queue *queue, struct move **move_out)
 {
 	struct move *move = mem_zalloc(sizeof(*move));
 
-	if (!move) {
-		refuse_no_memory("no memory for an operation of a paging queue");
-		return NULL;
+	if (!move)
+		return refuse_no_memory("no memory for an operation of a paging queue");
+	NTSTATUS status = paging_operation_init(&move->operation, queue, move_free);
+	if (!NT_SUCCESS(status)) {
+		mem_free(move);
+		return status;
 	}
-	paging_operation_init(&move->operation, queue, move_free);
 	move->request.done = move_done;
-	return move;
+	*move_out = move;
+	return STATUS_SUCCESS;
 }
 
 /* After the manager has answered. */
@@ -97,10 +100,11 @@ NTSTATUS residency_make(struct dxg_paging_queue *queue, const struct residency_r
 		return status;
 	if (LIKELY(vidmm_count_resident(&device->memory, request->bindings, request->count)))
 		return STATUS_SUCCESS;
-	struct move *move = move_create(queue);
+	struct move *move = NULL;
+	status = move_create(queue, &move);
 	if (!move) {
 		*bytes_to_trim_out = bytes_of(request);
-		return STATUS_NO_MEMORY;
+		return status;
 	}
 	status = vidmm_make_resident(&device->memory, request->bindings, request->count,
 				     request->cant_trim_further ? VIDMM_CANT_TRIM_FURTHER : 0,
@@ -196,11 +200,12 @@ NTSTATUS residency_reclaim(struct dxg_paging_queue *queue, struct vidmm_binding 
 		return STATUS_SUCCESS;
 	if (vidmm_reclaim_untouched(bindings, count, results))
 		return STATUS_SUCCESS;
-	struct move *move = move_create(queue);
+	struct move *move = NULL;
+	NTSTATUS status = move_create(queue, &move);
 	if (!move)
-		return STATUS_NO_MEMORY;
-	NTSTATUS status = vidmm_reclaim_bindings(&queue->device->memory, bindings, count, results,
-						 &move->request);
+		return status;
+	status = vidmm_reclaim_bindings(&queue->device->memory, bindings, count, results,
+					&move->request);
 	return move_settle(move, status, fence_value_out);
 }
 
@@ -288,11 +293,12 @@ static NTSTATUS update_start(struct dxg_paging_queue *queue, struct vidmm_bindin
 		.is_accessed_physically = properties->is_accessed_physically,
 		.is_unmoveable = properties->is_unmoveable,
 	};
-	struct move *move = move_create(queue);
+	struct move *move = NULL;
+	NTSTATUS status = move_create(queue, &move);
 
 	if (!move)
-		return STATUS_NO_MEMORY;
-	NTSTATUS status = vidmm_update_anywhere(binding, &update, &move->request);
+		return status;
+	status = vidmm_update_anywhere(binding, &update, &move->request);
 	return move_settle(move, status, fence_value_out);
 }
 

@@ -171,7 +171,12 @@ NTSTATUS control_delay(struct dxg_paging_queue *queue, uint32_t milliseconds,
 	struct delay *delay = mem_zalloc(sizeof(*delay));
 	if (!delay)
 		goto no_memory;
-	paging_operation_init(&delay->operation, queue, delay_free);
+	status = paging_operation_init(&delay->operation, queue, delay_free);
+	if (!NT_SUCCESS(status)) {
+		mem_free(delay);
+		atomic_fetch_sub(&delay_count, 1);
+		return status;
+	}
 	delay->until_ns = clock_deadline(milliseconds * NS_PER_MS);
 	status = thread_create("delay", delay_run, delay, &thread);
 	if (!NT_SUCCESS(status)) {

@@ -327,9 +327,15 @@ static NTSTATUS submission_submit(struct sched_packet *packet, const struct sche
 	return miniport_submit_to_hw_queue(queue->device->adapter->miniport, &what);
 }
 
+static void submission_free(struct hw_submission *submission)
+{
+	work_discharge(submission->queue->device, sizeof(*submission) + submission->private_bytes);
+	mem_free(submission);
+}
+
 static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
 {
-	mem_free(submission_of(packet));
+	submission_free(submission_of(packet));
 }
 
 static const struct sched_packet_ops submission_ops = {
@@ -358,10 +364,16 @@ static NTSTATUS validate(struct hw_submission *submission)
 NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_request *request)
 {
 	const struct work_target target = hw_queue_target(queue);
-	struct hw_submission *submission = mem_zalloc(sizeof(*submission) + request->private_bytes);
+	uint64_t size_bytes = sizeof(struct hw_submission) + (uint64_t)request->private_bytes;
+	NTSTATUS status = work_charge(queue->device, size_bytes);
 
-	if (!submission)
+	if (!NT_SUCCESS(status))
+		return status;
+	struct hw_submission *submission = mem_zalloc(size_bytes);
+	if (!submission) {
+		work_discharge(queue->device, size_bytes);
 		return refuse_no_memory("no memory for a submission");
+	}
 	submission->packet.kind = SCHED_WORK;
 	submission->packet.ops = &submission_ops;
 	submission->packet.is_never_late = queue->has_no_gpu_timeout;
@@ -372,10 +384,10 @@ NTSTATUS hw_queue_submit(struct dxg_hw_queue *queue, const struct hw_submission_
 	submission->private_bytes = request->private_bytes;
 	if (request->private_bytes)
 		memcpy(submission->private_data, request->private_data, request->private_bytes);
-	NTSTATUS status = validate(submission);
+	status = validate(submission);
 	if (NT_SUCCESS(status))
 		status = work_target_queue(&target, &submission->packet);
 	if (!NT_SUCCESS(status))
-		mem_free(submission);
+		submission_free(submission);
 	return status;
 }

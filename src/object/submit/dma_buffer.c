@@ -108,14 +108,27 @@ void dma_pool_for_each(struct dma_pool *pool,
 
 /* ---- one buffer ---- */
 
+static struct vidmm_account *buffer_account(const struct dma_buffer *buffer)
+{
+	return &buffer->pool->options.device->process->account;
+}
+
+static uint64_t buffer_whole_bytes(uint32_t size_bytes)
+{
+	return ((uint64_t)size_bytes + MACHINE_PAGE_BYTES - 1) / MACHINE_PAGE_BYTES *
+	       MACHINE_PAGE_BYTES;
+}
+
 static void buffer_free(struct dma_buffer *buffer)
 {
 	if (buffer->is_placed) {
 		buffer_depart(buffer);
 		return;
 	}
-	if (buffer->memory)
+	if (buffer->memory) {
 		(void)!machine_free_contiguous(buffer->physical_address);
+		account_give(buffer_account(buffer), buffer_whole_bytes(buffer->size_bytes));
+	}
 	mem_free(buffer->patches);
 	mem_free(buffer);
 }
@@ -149,46 +162,57 @@ static NTSTATUS no_memory(uint32_t size_bytes)
 
 static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, uint32_t patch_room)
 {
-	uint64_t whole_bytes =
-		(size_bytes + MACHINE_PAGE_BYTES - 1) / MACHINE_PAGE_BYTES * MACHINE_PAGE_BYTES;
+	uint64_t whole_bytes = buffer_whole_bytes(size_bytes);
+	NTSTATUS status;
 
 	if (patch_room > 0) {
 		buffer->patches = mem_zalloc_array(patch_room, sizeof(*buffer->patches));
 		if (!buffer->patches)
 			return no_memory(size_bytes);
 	}
+	status = account_take(buffer_account(buffer), whole_bytes);
+	if (!NT_SUCCESS(status))
+		return status;
 	if (!NT_SUCCESS(machine_alloc_contiguous(whole_bytes, 0, 0,
 						 buffer->pool->options.highest_address, 0,
-						 &buffer->physical_address)))
+						 &buffer->physical_address))) {
+		account_give(buffer_account(buffer), whole_bytes);
 		return no_memory(size_bytes);
+	}
 	buffer->memory = machine_to_pointer(buffer->physical_address);
 	buffer->size_bytes = size_bytes;
 	buffer->patch_room = patch_room;
-	return buffer->pool->options.segments == 0 ? STATUS_SUCCESS
-						   : buffer_place(buffer, whole_bytes);
+	if (buffer->pool->options.segments == 0)
+		return STATUS_SUCCESS;
+	/* The allocation counts it from here on. */
+	status = buffer_place(buffer, whole_bytes);
+	account_give(buffer_account(buffer), whole_bytes);
+	return status;
 }
 
-static struct dma_buffer *buffer_make(struct dma_pool *pool, uint32_t size_bytes,
-				      uint32_t patch_room)
+static NTSTATUS buffer_make(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
+			    struct dma_buffer **buffer_out)
 {
 	struct dma_buffer *buffer = mem_zalloc(sizeof(*buffer) + pool->options.private_bytes);
 
-	if (!buffer) {
-		no_memory(size_bytes);
-		return NULL;
-	}
+	if (!buffer)
+		return no_memory(size_bytes);
 	buffer->pool = pool;
 	list_init(&buffer->link);
 	list_init(&buffer->all_link);
-	if (NT_SUCCESS(buffer_fill_in(buffer, size_bytes, patch_room)))
-		return buffer;
-	buffer_free(buffer);
-	return NULL;
+	NTSTATUS status = buffer_fill_in(buffer, size_bytes, patch_room);
+	if (NT_SUCCESS(status))
+		*buffer_out = buffer;
+	else
+		buffer_free(buffer);
+	return status;
 }
 
-struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room)
+NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
+			 struct dma_buffer **buffer_out)
 {
 	struct dma_buffer *buffer;
+	NTSTATUS status = STATUS_SUCCESS;
 
 	while ((buffer = pool_pop(pool, SPARE_MAX)))
 		buffer_free(buffer);
@@ -199,14 +223,15 @@ struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, u
 	if (buffer)
 		memset(buffer->private_data, 0, pool->options.private_bytes);
 	else
-		buffer = buffer_make(pool, size_bytes, patch_room);
-	if (!buffer)
-		return NULL;
+		status = buffer_make(pool, size_bytes, patch_room, &buffer);
+	if (!NT_SUCCESS(status))
+		return status;
 	refcount_init(&buffer->refs);
 	buffer->used_bytes = 0;
 	buffer->private_used_bytes = 0;
 	buffer->patch_count = 0;
-	return buffer;
+	*buffer_out = buffer;
+	return STATUS_SUCCESS;
 }
 
 /* Frees nothing, however many there are: a driver's DPC brings them back. */

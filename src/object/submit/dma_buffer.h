@@ -5,7 +5,7 @@
  * A buffer is with one call, or with the packets it was cut into, and goes back to its context's
  * pool with the last of them: not before the hardware has read it.
  *
- * It is contiguous system memory. Where the driver names segments for its buffers it is an
+ * It is contiguous system memory, and counts for its process's quota of that. Where the driver names segments for its buffers it is an
  * allocation, too, of which that memory is the content: a packet has it brought into one of them,
  * as it has what its list names, and the address is known then and not before.
  */
@@ -82,11 +82,11 @@ static inline void dma_buffer_hold(struct dma_buffer *buffer)
 void dma_buffer_release(struct dma_buffer *buffer);
 
 /*
- * At least as large as that; NULL, refused, when there is no memory, or no segment that could ever
- * hold it. Private data is zero.
+ * At least as large as that. Refused when there is no memory, or its process may have no more, or there is
+ * no segment that could ever hold it. Private data is zero.
  */
-MUST_CHECK struct dma_buffer *dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes,
-					      uint32_t patch_room);
+MUST_CHECK NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
+				    struct dma_buffer **buffer_out);
 
 /* One user fewer. Any thread, DPC included: it goes to the pool, and the next call frees what is too many there. */
 void dma_buffer_put(struct dma_buffer *buffer);

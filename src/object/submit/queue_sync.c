@@ -33,11 +33,17 @@ struct queue_wait {
 	struct lock lock; /* LOCK_RANK_PACKET */
 	bool is_over;
 	struct hw_queue_parent
-		*hw_work; /* of the context, which stays until it is retired; or NULL */
+		*hw_work;          /* of the context, which stays until it is retired; or NULL */
+	struct dxg_device *device; /* stays until then, too */
 
 	uint32_t count;
 	struct wait_item items[];
 };
+
+static uint64_t wait_bytes(uint32_t count)
+{
+	return sizeof(struct queue_wait) + (uint64_t)count * sizeof(struct wait_item);
+}
 
 static void wait_put(struct queue_wait *wait)
 {
@@ -113,6 +119,7 @@ static void wait_retired(struct sched_packet *packet, enum sched_outcome outcome
 	struct wait_item *watched = atomic_load(&wait->watched);
 	if (watched && sync_body_watch_cancel(watched->body, &wait->watch))
 		wait_put(wait);
+	work_discharge(wait->device, wait_bytes(wait->count));
 	wait_put(wait);
 }
 
@@ -138,22 +145,30 @@ static void wait_take_items(struct queue_wait *wait, const struct queue_sync_ite
 NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sync_item *items,
 			 uint32_t count)
 {
-	struct queue_wait *wait =
-		mem_zalloc(sizeof(*wait) + (uint64_t)count * sizeof(wait->items[0]));
+	struct queue_wait *wait;
+	NTSTATUS status = work_charge(target->device, wait_bytes(count));
 
-	if (!wait)
+	if (!NT_SUCCESS(status))
+		return status;
+	wait = mem_zalloc(wait_bytes(count));
+	if (!wait) {
+		work_discharge(target->device, wait_bytes(count));
 		return no_memory("a wait");
+	}
 	wait->packet.kind = SCHED_WAIT;
 	wait->packet.ops = &wait_ops;
 	wait->watch.try_again = wait_try_again;
 	wait->hw_work = target->hw_work;
+	wait->device = target->device;
 	refcount_init(&wait->refs);
 	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
 	wait_take_items(wait, items, count);
 
-	NTSTATUS status = work_target_queue(target, &wait->packet);
-	if (!NT_SUCCESS(status))
+	status = work_target_queue(target, &wait->packet);
+	if (!NT_SUCCESS(status)) {
+		work_discharge(target->device, wait_bytes(count));
 		wait_put(wait);
+	}
 	return status;
 }
 
@@ -179,7 +194,14 @@ struct signal_group {
 struct queue_signal {
 	struct sched_packet packet;
 	struct signal_group *group;
+	struct dxg_device *device; /* stays until it is retired */
 };
+
+static uint64_t signal_bytes(const struct signal_group *group)
+{
+	return sizeof(struct queue_signal) + sizeof(*group) +
+	       (uint64_t)group->count * sizeof(group->items[0]);
+}
 
 /* Nobody else would let go who waits for it. */
 static void group_signal_lost(struct signal_group *group)
@@ -223,6 +245,7 @@ static void signal_act(struct sched_packet *packet)
 
 static void signal_free(struct queue_signal *signal)
 {
+	work_discharge(signal->device, signal_bytes(signal->group));
 	group_put(signal->group);
 	mem_free(signal);
 }
@@ -273,21 +296,40 @@ static struct signal_group *group_create(const struct queue_sync_signal *signal,
 	return group;
 }
 
-static NTSTATUS build_packets(struct signal_group *group, struct queue_signal **packets,
-			      uint32_t count, bool is_early)
+static NTSTATUS build_packet(struct signal_group *group, struct dxg_device *device,
+			     struct queue_signal **signal_out)
+{
+	NTSTATUS status = work_charge(device, signal_bytes(group));
+
+	if (!NT_SUCCESS(status))
+		return status;
+	struct queue_signal *signal = mem_zalloc(sizeof(*signal));
+	if (!signal) {
+		work_discharge(device, signal_bytes(group));
+		return no_memory("a signal");
+	}
+	signal->device = device;
+	signal->group = group;
+	refcount_get(&group->refs);
+	*signal_out = signal;
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_packets(struct signal_group *group, const struct work_target *targets,
+			      struct queue_signal **packets, uint32_t count, bool is_early)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct queue_signal *signal = mem_zalloc(sizeof(*signal));
+		struct queue_signal *signal = NULL;
+		NTSTATUS status = build_packet(group, targets[i].device, &signal);
+
 		if (!signal) {
 			while (i-- > 0)
 				signal_free(packets[i]);
-			return no_memory("a signal");
+			return status;
 		}
 		signal->packet.kind = SCHED_SIGNAL;
 		signal->packet.ops = &signal_ops;
 		signal->packet.signals_early = is_early;
-		signal->group = group;
-		refcount_get(&group->refs);
 		packets[i] = signal;
 	}
 	return STATUS_SUCCESS;
@@ -325,7 +367,7 @@ NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_co
 		no_memory("a signal");
 		goto free_all;
 	}
-	status = build_packets(group, packets, target_count, signal->is_early);
+	status = build_packets(group, targets, packets, target_count, signal->is_early);
 	if (!NT_SUCCESS(status))
 		goto free_all;
 	group->event = signal->event;

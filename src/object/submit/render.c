@@ -53,8 +53,18 @@ static void pages_give(void *pages)
 		(void)!machine_free_contiguous(address);
 }
 
+/* Whole pages of what is asked for. */
+static uint64_t buffers_bytes(const struct render_buffers *buffers)
+{
+	return (pages_of(buffers->command_bytes) +
+		pages_of((uint64_t)buffers->list_entries * RENDER_LIST_ENTRY_BYTES) +
+		pages_of((uint64_t)buffers->patch_entries * RENDER_PATCH_ENTRY_BYTES)) *
+	       MACHINE_PAGE_BYTES;
+}
+
 static void buffers_free(struct render_buffers *buffers)
 {
+	quota_give(buffers->ledger, QUOTA_SYSTEM_BYTES, buffers_bytes(buffers));
 	for (size_t i = 0; i < ARRAY_SIZE(buffers->places); i++)
 		client_places_finish(&buffers->places[i]);
 	pages_give(buffers->command);
@@ -110,15 +120,18 @@ static NTSTATUS buffers_make(const struct dxg_process *process, struct render_bu
 {
 	struct machine_bank *bank = process->arena ? process->bank : NULL;
 
-	*buffers = (struct render_buffers){
-		.command = pages_take(bank, command_bytes),
-		.command_bytes = command_bytes,
-		.list = pages_take(bank, (uint64_t)list_entries * RENDER_LIST_ENTRY_BYTES),
-		.list_entries = list_entries,
-		.patches = pages_take(bank, (uint64_t)patch_entries * RENDER_PATCH_ENTRY_BYTES),
-		.patch_entries = patch_entries,
-	};
-	NTSTATUS status = STATUS_NO_MEMORY;
+	*buffers = (struct render_buffers){ .command_bytes = command_bytes,
+					    .list_entries = list_entries,
+					    .patch_entries = patch_entries };
+	NTSTATUS status = quota_take(process->ledger, QUOTA_SYSTEM_BYTES, buffers_bytes(buffers));
+	if (!NT_SUCCESS(status)) {
+		*buffers = (struct render_buffers){ 0 };
+		return status;
+	}
+	buffers->ledger = process->ledger;
+	buffers->command = pages_take(bank, command_bytes);
+	buffers->list = pages_take(bank, (uint64_t)list_entries * RENDER_LIST_ENTRY_BYTES);
+	buffers->patches = pages_take(bank, (uint64_t)patch_entries * RENDER_PATCH_ENTRY_BYTES);
 	if (buffers->command && (buffers->list || list_entries == 0) &&
 	    (buffers->patches || patch_entries == 0))
 		status = render_buffers_show(process, buffers);
@@ -164,12 +177,12 @@ static NTSTATUS pool_try(struct render_stream *stream, const struct miniport_con
 {
 	if (info->dma_buffer_segment_set == 0)
 		return STATUS_SUCCESS;
-	struct dma_buffer *buffer =
-		dma_buffer_take(&stream->pool, info->dma_buffer_bytes, patch_entries_of(info));
-	if (!buffer)
-		return STATUS_NO_MEMORY;
-	dma_buffer_put(buffer);
-	return STATUS_SUCCESS;
+	struct dma_buffer *buffer;
+	NTSTATUS status = dma_buffer_take(&stream->pool, info->dma_buffer_bytes,
+					  patch_entries_of(info), &buffer);
+	if (NT_SUCCESS(status))
+		dma_buffer_put(buffer);
+	return status;
 }
 
 NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream **stream_out)
@@ -429,20 +442,22 @@ static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_rend
 	struct dxg_device *device = rendering->context->device;
 	struct render_stream *stream = rendering->stream;
 	const struct miniport_context_info *info = &rendering->context->info;
-	struct dma_buffer *buffer = dma_buffer_take(
+	struct dma_buffer *buffer;
+	NTSTATUS status = dma_buffer_take(
 		&stream->pool,
 		(uint32_t)higher_of(info->dma_buffer_bytes, stream->buffers.command_bytes),
-		(uint32_t)higher_of(patch_entries_of(info), stream->buffers.patch_entries));
+		(uint32_t)higher_of(patch_entries_of(info), stream->buffers.patch_entries),
+		&buffer);
 
-	if (!buffer)
-		return STATUS_NO_MEMORY;
+	if (!NT_SUCCESS(status))
+		return status;
 	render->buffer = buffer->memory;
 	render->buffer_bytes = buffer->size_bytes;
 	render->private_data = dma_buffer_private(buffer);
 	render->private_bytes = stream->pool.options.private_bytes;
 	render->patches_out = buffer->patches;
 	render->patch_out_room = buffer->patch_room;
-	NTSTATUS status =
+	status =
 		miniport_render(device->adapter->miniport, device->process_adapter->client, render);
 	if (status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
 		buffer->used_bytes = render->used_bytes;

@@ -42,6 +42,7 @@ struct render_buffers {
 	uint32_t list_entries;
 	void *patches;
 	uint32_t patch_entries;
+	struct quota_ledger *ledger; /* whose system memory they are; NULL: nobody's */
 
 	/* Where the client has them. */
 	struct render_addresses {

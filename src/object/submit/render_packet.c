@@ -89,6 +89,7 @@ static void packet_put(struct render_packet *packet)
 
 	if (!refcount_put(&packet->refs))
 		return;
+	work_discharge(stream->context->device, packet->size_bytes);
 	mem_free(packet);
 	/* The context may go with the last one: nothing is touched behind the count. */
 	if (atomic_fetch_sub(&stream->alive, 1) == 1)
@@ -279,25 +280,34 @@ static uint32_t piece_entry(const struct render_piece *piece, uint32_t index)
 }
 
 /* One block: the packet, then its four arrays, the widest first. */
-static struct render_packet *packet_alloc(uint32_t entry_count, const struct render_list *list)
+static NTSTATUS packet_alloc(const struct dxg_device *device, uint32_t entry_count,
+			     const struct render_list *list, struct render_packet **packet_out)
 {
 	uint64_t entries_bytes =
 		((uint64_t)entry_count + 1) * sizeof(struct vidmm_allocation_list_entry);
 	uint64_t copy_bytes = (uint64_t)list->count * sizeof(struct miniport_list_entry);
 	uint64_t table_block_bytes = (uint64_t)list->count * MINIPORT_LIST_ROOM_BYTES;
 	uint64_t entry_of_bytes = (uint64_t)list->entry_count * sizeof(uint32_t);
-	struct render_packet *packet = mem_zalloc(sizeof(*packet) + entries_bytes + copy_bytes +
-						  table_block_bytes + entry_of_bytes);
+	uint64_t size_bytes = sizeof(struct render_packet) + entries_bytes + copy_bytes +
+			      table_block_bytes + entry_of_bytes;
+	NTSTATUS status = work_charge(device, size_bytes);
 
-	if (!packet)
-		return NULL;
+	if (!NT_SUCCESS(status))
+		return status;
+	struct render_packet *packet = mem_zalloc(size_bytes);
+	if (!packet) {
+		work_discharge(device, size_bytes);
+		return refuse_no_memory("no memory for a submission");
+	}
+	packet->size_bytes = size_bytes;
 	char *rest = (char *)(packet + 1);
 	packet->entries = (struct vidmm_allocation_list_entry *)(void *)rest;
 	packet->list_copy = (struct miniport_list_entry *)(void *)(rest + entries_bytes);
 	packet->list_room = rest + entries_bytes + copy_bytes;
 	packet->entry_of =
 		(uint32_t *)(void *)(rest + entries_bytes + copy_bytes + table_block_bytes);
-	return packet;
+	*packet_out = packet;
+	return STATUS_SUCCESS;
 }
 
 static void divide_entries(struct render_packet *packet, uint32_t count)
@@ -327,10 +337,11 @@ NTSTATUS render_packet_create(struct render_stream *stream, struct dma_buffer *b
 {
 	struct dxg_context *context = stream->context;
 	uint32_t count = piece->entries ? piece->entry_count : list->entry_count;
-	struct render_packet *packet = packet_alloc(count, list);
+	struct render_packet *packet;
+	NTSTATUS status = packet_alloc(context->device, count, list, &packet);
 
-	if (!packet)
-		return refuse_no_memory("no memory for a submission");
+	if (!NT_SUCCESS(status))
+		return status;
 	packet->packet.kind = SCHED_WORK;
 	packet->packet.ops = &packet_ops;
 	packet->packet.is_never_late = context->has_no_gpu_timeout;

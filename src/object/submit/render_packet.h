@@ -44,6 +44,7 @@ struct render_packet {
 	struct dma_buffer *buffer;
 	struct render_list *list;
 	struct render_piece piece;
+	uint64_t size_bytes; /* of this, with its arrays */
 	bool is_null;
 	_Atomic bool has_request; /* awaited.request.done() comes */
 

@@ -60,9 +60,20 @@ static void submission_tell(struct cancelled *cancelled)
 	miniport_cancel(submission->context->device->adapter->miniport, &what, NULL);
 }
 
+static uint64_t submission_bytes(const struct dxg_context *context)
+{
+	return sizeof(struct submission) + context->info.dma_private_bytes;
+}
+
+static void submission_free(struct submission *submission)
+{
+	work_discharge(submission->context->device, submission_bytes(submission->context));
+	mem_free(submission);
+}
+
 static void submission_forget(struct cancelled *cancelled)
 {
-	mem_free(container_of(cancelled, struct submission, cancelled));
+	submission_free(container_of(cancelled, struct submission, cancelled));
 }
 
 static void submission_retired(struct sched_packet *packet, enum sched_outcome outcome)
@@ -73,7 +84,7 @@ static void submission_retired(struct sched_packet *packet, enum sched_outcome o
 	if (outcome == SCHED_CANCELLED && context->device->adapter->info->is_cancel_command_aware)
 		cancellations_add(&context->cancellations, &submission->cancelled);
 	else
-		mem_free(submission);
+		submission_free(submission);
 }
 
 static const struct sched_packet_ops submission_ops = {
@@ -97,12 +108,15 @@ static NTSTATUS submission_create(struct dxg_context *context,
 {
 	NTSTATUS status = check_private_bytes(context, request);
 
+	if (NT_SUCCESS(status))
+		status = work_charge(context->device, submission_bytes(context));
 	if (!NT_SUCCESS(status))
 		return status;
-	struct submission *submission =
-		mem_zalloc(sizeof(*submission) + context->info.dma_private_bytes);
-	if (!submission)
+	struct submission *submission = mem_zalloc(submission_bytes(context));
+	if (!submission) {
+		work_discharge(context->device, submission_bytes(context));
 		return refuse_no_memory("no memory for a submission");
+	}
 	submission->packet.kind = SCHED_WORK;
 	submission->packet.ops = &submission_ops;
 	submission->packet.is_never_late = context->has_no_gpu_timeout;
@@ -188,7 +202,7 @@ NTSTATUS submission_queue(struct dxg_context *const *contexts, uint32_t context_
 	if (NT_SUCCESS(status))
 		status = queue_all(contexts, all, made);
 	for (uint32_t i = 0; i < made && !NT_SUCCESS(status); i++)
-		mem_free(all[i]);
+		submission_free(all[i]);
 	if (all != few)
 		mem_free(all);
 	return status;

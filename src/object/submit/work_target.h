@@ -35,6 +35,20 @@ enum { WORK_TARGETS_MAX = 64 };
 MUST_CHECK NTSTATUS work_targets_queue(const struct work_target *targets,
 				       struct sched_packet *const packets[], uint32_t count);
 
+/*
+ * What is queued counts for the quota of its process (limits.process.queuedKiB) until it is over. Who frees
+ * it takes that back, before the device can go.
+ */
+MUST_CHECK static inline NTSTATUS work_charge(const struct dxg_device *device, uint64_t size_bytes)
+{
+	return quota_take(device->process->ledger, QUOTA_QUEUED_BYTES, size_bytes);
+}
+
+static inline void work_discharge(const struct dxg_device *device, uint64_t size_bytes)
+{
+	quota_give(device->process->ledger, QUOTA_QUEUED_BYTES, size_bytes);
+}
+
 /* The driver's own look at what a client sends it, before that is queued. */
 MUST_CHECK NTSTATUS work_validate(struct dxg_device *device,
 				  const struct miniport_validation *validation);

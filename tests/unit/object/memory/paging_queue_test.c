@@ -85,7 +85,7 @@ TEST(paging_queue, the_last_of_a_device_is_never_an_operation)
 	struct slow slow = { 0 };
 
 	begin();
-	paging_operation_init(&slow.operation, queue, slow_free);
+	EXPECT_EQ(paging_operation_init(&slow.operation, queue, slow_free), STATUS_SUCCESS);
 	(void)paging_queue_add(&slow.operation);
 	paging_job_init(&slow.job, pager);
 	slow.job.next = slow_next;
