@@ -108,6 +108,15 @@ uint32_t exerciser_allocation(const struct exerciser *exerciser, uint64_t size_b
 	return checked(written, EXERCISER_DATA_MAX);
 }
 
+bool exerciser_can_allocate(const struct exerciser *exerciser, uint64_t size_bytes, uint32_t wishes)
+{
+	unsigned char data[EXERCISER_DATA_MAX];
+
+	if (!exerciser->language.allocation_data_for && !exerciser->language.allocation_data)
+		return exerciser->is_there;
+	return exerciser_allocation(exerciser, size_bytes, wishes, data) > 0;
+}
+
 uint32_t exerciser_context(const struct exerciser *exerciser, uint32_t node, uint32_t wishes,
 			   void *data)
 {

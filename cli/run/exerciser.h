@@ -36,8 +36,11 @@ void exerciser_unload(struct exerciser *exerciser);
 
 /* ---- private data: how many bytes; 0: the driver has none, or nobody knows ---- */
 
+/* Of an allocation that the driver cannot do there is none; of one whose driver wants none, too. */
 uint32_t exerciser_allocation(const struct exerciser *exerciser, uint64_t size_bytes,
 			      uint32_t wishes, void *data);
+bool exerciser_can_allocate(const struct exerciser *exerciser, uint64_t size_bytes,
+			    uint32_t wishes);
 uint32_t exerciser_context(const struct exerciser *exerciser, uint32_t node, uint32_t wishes,
 			   void *data);
 uint32_t exerciser_hw_context(const struct exerciser *exerciser, uint32_t node, void *data);

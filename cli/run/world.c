@@ -101,10 +101,16 @@ static NTSTATUS destroy_fence(struct world *world, D3DKMT_HANDLE fence)
 /* In system memory: the scenario's own allocations have the local memory to themselves. */
 static NTSTATUS create_ring_buffer(struct world *world, struct thing *client, struct ring *ring)
 {
-	const uint32_t wishes =
-		DXGK_EXERCISER_SYSTEM | DXGK_EXERCISER_CPU_VISIBLE | DXGK_EXERCISER_CACHED;
 	const uint64_t size_bytes = (uint64_t)RING_SLOTS * ring->slot_bytes;
+	uint32_t wishes =
+		DXGK_EXERCISER_SYSTEM | DXGK_EXERCISER_CPU_VISIBLE | DXGK_EXERCISER_CACHED;
 	uint64_t to_trim;
+
+	/* Or where its driver can do it. */
+	if (!exerciser_can_allocate(&world->exerciser, size_bytes, wishes))
+		wishes &= ~(uint32_t)DXGK_EXERCISER_CACHED;
+	if (!exerciser_can_allocate(&world->exerciser, size_bytes, wishes))
+		wishes &= ~(uint32_t)DXGK_EXERCISER_SYSTEM;
 	NTSTATUS status = memory_create(world, client, size_bytes, wishes, &ring->buffer);
 
 	if (!NT_SUCCESS(status))
@@ -279,9 +285,13 @@ void world_do_create(struct world *world, const struct script_statement *stateme
 		outcome_note(outcome, "there is one already; destroy it before it is made again");
 		return;
 	}
-	thing->is_left_out = statement->verb == VERB_ALLOCATE && !world->exerciser.is_there;
+	thing->is_left_out = statement->verb == VERB_ALLOCATE &&
+			     !exerciser_can_allocate(&world->exerciser, statement->size_bytes,
+						     wishes_of(statement->options));
 	if (thing->is_left_out)
-		outcome_leave_out(outcome, "there is no exerciser for the driver");
+		outcome_leave_out(outcome, world->exerciser.is_there
+						   ? "the exerciser has no such allocation"
+						   : "there is no exerciser for the driver");
 	else
 		outcome->status = create(world, statement);
 }

@@ -84,7 +84,10 @@ struct dxgk_exerciser {
 
 	/* ---- what is behind here came later; an older exerciser has none of it ---- */
 
-	/* As allocation_data, with DXGK_EXERCISER_* in `wishes`; NULL: allocation_data is asked. */
+	/*
+	 * As allocation_data, with DXGK_EXERCISER_* in `wishes`; 0 for what the driver cannot do. NULL: allocation_data is
+	 * asked.
+	 */
 	uint32_t (*allocation_data_for)(uint64_t size_bytes, uint32_t wishes, void *data,
 					uint32_t room);
 

@@ -27,7 +27,7 @@ static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 {
 	const struct dxgk_embed *(*enter)(void);
 	const char *socket = getenv("DXGK_SOCKET");
-	char path[SERVER_PATH_BYTES]; /* little of a small stack */
+	char path[SERVER_PATH_BYTES];           /* little of a small stack */
 	const char *wire = getenv("DXGK_WIRE"); /* for tests */
 
 	if (server_link_choose(socket, path, sizeof(path)) == SERVER_AT_PATH) {

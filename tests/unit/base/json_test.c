@@ -161,7 +161,8 @@ TEST(json, a_line_of_a_file_is_named_by_its_number)
 
 	EXPECT_EQ(json_read_line("results.jsonl", 12, bad, strlen(bad), &document),
 		  STATUS_OBJECT_PATH_SYNTAX_BAD);
-	EXPECT_STR(document.problem, "results.jsonl:12:9: expected ':' after the member name, found '7'");
+	EXPECT_STR(document.problem,
+		   "results.jsonl:12:9: expected ':' after the member name, found '7'");
 	json_finish(&document);
 }
 
