@@ -302,21 +302,16 @@ static void undo_lock(struct remote_channel *channel, uint32_t id, const void *a
 {
 	D3DKMT_UNLOCK2 unlock = { 0 };
 
-	if (id == CALL_lock2) {
-		const D3DKMT_LOCK2 *lock = arguments;
-		unlock.hDevice = lock->hDevice;
-		unlock.hAllocation = lock->hAllocation;
-	} else if (id == CALL_lock) {
-		const D3DKMT_LOCK *lock = arguments;
-		unlock.hDevice = lock->hDevice;
-		unlock.hAllocation = lock->hAllocation;
-	} else {
+	if (id != CALL_lock2 && id != CALL_lock)
 		return;
-	}
+	memcpy(&unlock, arguments, sizeof(unlock)); /* device and allocation are the first of all */
 	uint64_t size_bytes = travel_request_put(CALL_unlock2, &unlock, request_room(channel),
 						 WIRE_REQUEST_ROOM_BYTES, &channel->hooks);
 	(void)!exchange(channel, CALL_unlock2, 0, size_bytes);
 }
+_Static_assert(offsetof(D3DKMT_LOCK, hAllocation) == offsetof(D3DKMT_UNLOCK2, hAllocation) &&
+		       offsetof(D3DKMT_LOCK2, hAllocation) == offsetof(D3DKMT_UNLOCK2, hAllocation),
+	       "what is locked is named as what is unlocked");
 
 /* ---- a call ---- */
 

@@ -58,6 +58,13 @@ struct remote_channel {
 	uint32_t sent_again; /* those of them that the second writing has come to */
 };
 
+/* What came by message, and could not be laid down: who waits for it waits no more. */
+enum { REMOTE_MISSED_KEPT = 64 };
+struct remote_missed {
+	enum wire_kind kind;
+	uint32_t number;
+};
+
 struct remote {
 	struct own_fd socket;
 	_Atomic bool is_over;          /* nothing can be asked any more, and `reason` says why */
@@ -80,6 +87,8 @@ struct remote {
 	uint32_t free_count;
 	struct list channels; /* all of them */
 	struct list arrived;  /* what came by message and nobody has taken */
+	struct remote_missed missed[REMOTE_MISSED_KEPT]; /* the last ones */
+	uint32_t missed_count;
 	struct list events;   /* of ours, that the server may set */
 	uint32_t last_number; /* of channels, descriptors and events */
 };

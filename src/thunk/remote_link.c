@@ -78,20 +78,37 @@ bool remote_send(const struct wire_message *message, int descriptor)
 
 /* ---- what arrives ---- */
 
+/* Where there is no memory for it, who waits for it learns that it will not come. */
 static void lay_down(enum wire_kind kind, uint32_t number, int descriptor)
 {
 	struct arrived *arrived = malloc(sizeof(*arrived));
 
-	if (!arrived) {
-		if (descriptor >= 0)
-			close(descriptor); /* who waits for it waits until the end */
-		return;
-	}
-	*arrived = (struct arrived){ .kind = kind, .number = number, .descriptor = descriptor };
 	lock_acquire(&remote.lock);
-	list_push_back(&remote.arrived, &arrived->link);
+	if (arrived) {
+		*arrived = (struct arrived){ .kind = kind,
+					     .number = number,
+					     .descriptor = descriptor };
+		list_push_back(&remote.arrived, &arrived->link);
+	} else {
+		remote.missed[remote.missed_count++ % REMOTE_MISSED_KEPT] =
+			(struct remote_missed){ kind, number };
+	}
 	lock_release(&remote.lock);
+	if (!arrived && descriptor >= 0)
+		close(descriptor);
 	notice_give(&remote.changed);
+}
+
+static bool take_missed_locked(enum wire_kind kind, uint32_t number)
+{
+	lock_assert_held(&remote.lock);
+	for (unsigned i = 0; i < REMOTE_MISSED_KEPT; i++) {
+		if (remote.missed[i].kind == kind && remote.missed[i].number == number) {
+			remote.missed[i] = (struct remote_missed){ 0 };
+			return true;
+		}
+	}
+	return false;
 }
 
 static struct arrived *find_arrived_locked(enum wire_kind kind, uint32_t number)
@@ -112,7 +129,7 @@ int remote_await_descriptor(enum wire_kind kind, uint32_t number)
 
 	lock_acquire(&remote.lock);
 	while ((arrived = find_arrived_locked(kind, number)) == NULL &&
-	       !atomic_load(&remote.is_over))
+	       !take_missed_locked(kind, number) && !atomic_load(&remote.is_over))
 		notice_wait_relock(&remote.changed, &remote.lock);
 	lock_release(&remote.lock);
 	int descriptor = arrived ? arrived->descriptor : -1;
@@ -447,7 +464,7 @@ static void free_unused_channels(void)
 		remote_channel_free(channel);
 }
 
-/* What the connection before this one had is nobody's any more. */
+/* What the connection before this one had is nobody's any more; the next server has the same numbers. */
 static void start_anew(const struct own_fd *socket, uint32_t session)
 {
 	remote_known_forget_all();
@@ -456,6 +473,12 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 	lock_acquire(&remote.lock);
 	list_each_safe (struct remote_channel, channel, &remote.channels, all_link)
 		list_remove(&channel->all_link);
+	list_drain (struct arrived, arrived, &remote.arrived, link) {
+		if (arrived->descriptor >= 0)
+			close(arrived->descriptor);
+		free(arrived);
+	}
+	memset(remote.missed, 0, sizeof(remote.missed));
 	remote.reason[0] = '\0';
 	remote.socket = *socket;
 	remote.session = session;
@@ -464,6 +487,14 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 	atomic_fetch_add(&remote.generation, 1);
 	atomic_store(&remote.is_over, false);
 	lock_release(&remote.lock);
+}
+
+/* It came to nothing, and what counts is the connection before it, or none. */
+static void give_up(void)
+{
+	own_fd_close(&remote.socket);
+	atomic_store(&remote.is_over, true);
+	atomic_fetch_sub(&remote.generation, 1);
 }
 
 static NTSTATUS connect_anew(void)
@@ -489,8 +520,7 @@ static NTSTATUS connect_anew(void)
 		thread_detach(thread);
 		return STATUS_SUCCESS;
 	}
-	own_fd_close(&remote.socket);
-	atomic_store(&remote.is_over, true);
+	give_up();
 	return refuse_no_memory("no memory for a thread that listens to the server");
 }
 

@@ -122,32 +122,58 @@ static struct due *next_due(void)
 	return container_of(link, struct due, link);
 }
 
+/* The server sends the next one when it hears that this one is over. */
+static void say_over(const struct wire_message *message)
+{
+	const struct wire_message told = { .kind = WIRE_TOLD, .number = message->number };
+
+	(void)!remote_send(&told, -1);
+}
+
+static void due_end(struct due *due)
+{
+	if (!due->is_ours)
+		say_over(&due->message);
+	free(due);
+}
+
 static void run(void *unused)
 {
 	(void)unused;
 	is_in_callback = true;
 	for (;;) {
 		struct due *due = next_due();
-		const struct wire_message told = { .kind = WIRE_TOLD,
-						   .number = due->message.number };
 
 		call_program(&due->message);
-		if (!due->is_ours)
-			(void)!remote_send(&told, -1);
-		free(due);
+		due_end(due);
 	}
 }
 
-/* Where there is no memory for it nobody is told; nor does the server hear that somebody was. */
-static void add_due_locked(const struct wire_message *message, bool is_ours)
+/* False: there is no memory for it, and nobody is told. */
+static bool add_due_locked(const struct wire_message *message, bool is_ours)
 {
 	struct due *due = malloc(sizeof(*due));
 
 	lock_assert_held(&listen.lock);
 	if (!due)
-		return;
+		return false;
 	*due = (struct due){ .message = *message, .is_ours = is_ours };
 	list_push_back(&listen.due, &due->link);
+	return true;
+}
+
+/* There is no thread to make callbacks: those that are due are over. The next one tries again. */
+static void give_up_due(void)
+{
+	struct list given_up;
+
+	list_init(&given_up);
+	lock_acquire(&listen.lock);
+	list_splice_back(&given_up, &listen.due);
+	listen.has_thread = false;
+	lock_release(&listen.lock);
+	list_drain (struct due, due, &given_up, link)
+		due_end(due);
 }
 
 /* Made when the first callback is due. */
@@ -159,16 +185,22 @@ static void wake_thread(void)
 	bool needs_thread = !listen.has_thread && !list_is_empty(&listen.due);
 	listen.has_thread |= needs_thread;
 	lock_release(&listen.lock);
-	if (needs_thread && NT_SUCCESS(thread_create("callbacks", run, NULL, &thread)))
-		thread_detach(thread);
+	if (needs_thread) {
+		if (NT_SUCCESS(thread_create("callbacks", run, NULL, &thread)))
+			thread_detach(thread);
+		else
+			give_up_due();
+	}
 	notice_give(&listen.changed);
 }
 
 void remote_tell(const struct wire_message *message)
 {
 	lock_acquire(&listen.lock);
-	add_due_locked(message, false);
+	bool is_due = add_due_locked(message, false);
 	lock_release(&listen.lock);
+	if (!is_due)
+		say_over(message);
 	wake_thread();
 }
 
@@ -243,7 +275,7 @@ static void tell_loss(void)
 		};
 
 		if (listening->listener->news == DXGK_EMBED_LOSS)
-			add_due_locked(&message, true);
+			(void)add_due_locked(&message, true);
 	}
 	lock_release(&listen.lock);
 	wake_thread();

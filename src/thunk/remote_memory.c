@@ -159,11 +159,11 @@ static uint64_t walk(uint64_t address, uint64_t wanted, int file)
 int remote_memory_share(uintptr_t address, uint64_t *size_bytes, uint64_t *offset_out)
 {
 	bool is_said = *size_bytes != 0;
-	uint64_t wanted = is_said ? *size_bytes : UNSAID_BYTES;
 	int file = -1;
 
-	if (address >= FILE_BYTES || wanted > FILE_BYTES - address)
+	if (address >= FILE_BYTES || *size_bytes > FILE_BYTES - address)
 		return -1;
+	uint64_t wanted = is_said ? *size_bytes : lower_of(UNSAID_BYTES, FILE_BYTES - address);
 	lock_acquire(&shared.lock);
 	uint64_t found = file_is_there_locked() ? walk(address, wanted, -1) : 0;
 	if (found > 0 && (found == wanted || !is_said))

@@ -125,15 +125,14 @@ static void note_gone(uint32_t number)
 	lock_release(&views.lock);
 }
 
-void remote_file_came(uint32_t number, int descriptor, uint64_t size_bytes)
+/* NULL: the host does not map it, or there is no memory. The descriptor is closed, or kept. */
+static struct file *file_open(uint32_t number, int descriptor, uint64_t size_bytes)
 {
 	struct file *file = calloc(1, sizeof(*file));
 
-	if (descriptor < 0 || !file) {
-		if (descriptor >= 0)
-			close(descriptor);
-		free(file);
-		return;
+	if (!file) {
+		close(descriptor);
+		return NULL;
 	}
 	file->number = number;
 	file->size_bytes = size_bytes;
@@ -143,16 +142,26 @@ void remote_file_came(uint32_t number, int descriptor, uint64_t size_bytes)
 		close(descriptor);
 	else
 		is_mapped = own_fd_keep(descriptor, &file->kept);
+	if (is_mapped)
+		return file;
+	file_free(file);
+	return NULL;
+}
+
+void remote_file_came(uint32_t number, int descriptor, uint64_t size_bytes)
+{
+	struct file *file = descriptor >= 0 ? file_open(number, descriptor, size_bytes) : NULL;
+
 	lock_acquire(&views.lock);
-	bool is_new = is_mapped && !find_file_locked(number);
+	bool is_new = file && !find_file_locked(number);
 	if (is_new) {
 		file->next = views.files[number % BUCKETS];
 		views.files[number % BUCKETS] = file;
 	}
 	lock_release(&views.lock);
-	if (!is_mapped)
+	if (!file)
 		note_gone(number); /* or whoever is shown it would wait for it */
-	if (!is_new)
+	else if (!is_new)
 		file_free(file);
 	notice_give(&remote.changed);
 }
@@ -369,5 +378,6 @@ void remote_views_forget(void)
 			file_free(file);
 		}
 	}
+	memset(views.gone, 0, sizeof(views.gone));
 	lock_release(&views.lock);
 }

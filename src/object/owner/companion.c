@@ -24,8 +24,8 @@ static void forget(struct dxg_context *context)
 				 context->companion.info.driver_context);
 }
 
-/* In the gate, with the lock. */
-static NTSTATUS make(struct dxg_context *context)
+/* In the adapter's gate. */
+static NTSTATUS make_locked(struct dxg_context *context)
 {
 	struct companion *companion = &context->companion;
 	const struct dxg_device *device = context->device;
@@ -38,10 +38,11 @@ static NTSTATUS make(struct dxg_context *context)
 		.is_virtual = true,
 		.is_kernels = true,
 	};
+
+	lock_assert_held(&companion->making);
 	NTSTATUS status =
 		miniport_create_context(device->adapter->miniport, device->process_adapter->client,
 					&desc, &companion->info);
-
 	if (!NT_SUCCESS(status))
 		return status;
 	status = pager_stream_create(device->adapter->pager, desc.node,
@@ -65,7 +66,7 @@ static NTSTATUS ensure(struct dxg_context *context)
 		return status;
 	lock_acquire(&companion->making);
 	if (!atomic_load(&companion->stream))
-		status = make(context);
+		status = make_locked(context);
 	lock_release(&companion->making);
 	adapter_leave(adapter);
 	return status;

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * connection_test.c - the way to the kernel's library when it is not there, is another one, or is
- * there. Each case is a process of its own: what was found is kept.
+ * there; and the way of calls that become bytes in between (DXGK_WIRE=loopback). Each case is a process of
+ * its own: what was found is kept.
  */
 #include "support/test.h"
 
+#include "base/mem.h"
 #include "base/refusal.h"
 #include "thunk/connection.h"
 #include "unit/base/child.h"
 #include "wire/call.h"
+
+#undef malloc
+void *malloc(size_t size_bytes);
+
+/* ---- memory ---- */
+
+static unsigned fail_at;        /* the n-th from now on; 0: none */
+static void (*meanwhile)(void); /* what another thread does before it is taken */
+
+void *thunk_malloc(size_t size_bytes);
+void *thunk_malloc(size_t size_bytes)
+{
+	if (meanwhile)
+		meanwhile();
+	return fail_at > 0 && --fail_at == 0 ? NULL : malloc(size_bytes);
+}
 
 /* ---- the loader ---- */
 
@@ -197,6 +215,162 @@ TEST(connection, to_a_server_is_refused_while_there_is_none)
 TEST(connection, is_made_once)
 {
 	EXPECT_CHILD_OK(with_the_right_one, NULL);
+}
+
+/* ---- calls as bytes ---- */
+
+enum { LONG_BYTES = 4096, PIECES = 80 };
+
+static D3DKMT_ESCAPE long_call;
+static unsigned char long_bytes[LONG_BYTES];
+
+static NTSTATUS serve_bytes(uint32_t id, void *arguments)
+{
+	if (id == CALL_escape) {
+		const D3DKMT_ESCAPE *args = arguments;
+
+		CHILD_EXPECT(args != &long_call && args->pPrivateDriverData != long_bytes);
+		memset(args->pPrivateDriverData, 7, args->PrivateDriverDataSize);
+	} else if (id == CALL_share_objects) {
+		/* Nothing that could be sent. */
+		*((D3DKMT_SHAREOBJECTS *)arguments)->pSharedNtHandle = (HANDLE)(intptr_t)-1;
+	}
+	return id == CALL_close_adapter ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+}
+
+static const struct dxgk_embed of_bytes = { .version = DXGK_EMBED_VERSION,
+					    .call_count = CALL_COUNT,
+					    .call = serve_bytes,
+					    .last_refusal = serve_last_refusal,
+					    .close_process = serve_close };
+
+static NTSTATUS call_long(void)
+{
+	long_call = (D3DKMT_ESCAPE){ .hAdapter = 1,
+				     .pPrivateDriverData = long_bytes,
+				     .PrivateDriverDataSize = LONG_BYTES };
+	memset(long_bytes, 1, LONG_BYTES);
+	return connection_call(CALL_escape, &long_call);
+}
+
+static void shorten(void)
+{
+	long_call.PrivateDriverDataSize /= 2;
+}
+
+static void expect_own_refusal(NTSTATUS status, NTSTATUS wanted, const char *rule,
+			       const char *words)
+{
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+
+	CHILD_EXPECT(status == wanted && connection_last_refusal(&why));
+	CHILD_EXPECT(why.status == wanted && strcmp(why.rule, rule) == 0);
+	CHILD_EXPECT(strstr(why.reason, words));
+}
+
+static void begin_as_bytes(const char *wire)
+{
+	kernel.has_library = kernel.has_entry = true;
+	kernel.table = &of_bytes;
+	setenv("DXGK_WIRE", wire, 1);
+}
+
+static void as_bytes(void *argument)
+{
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+	D3DKMT_CLOSEADAPTER small = { .hAdapter = 1 };
+
+	(void)argument;
+	begin_as_bytes("loopback");
+	CHILD_EXPECT(call_long() == STATUS_SUCCESS && long_bytes[LONG_BYTES - 1] == 7);
+	/* No memory for the request, and for the reply. */
+	fail_at = 1;
+	expect_own_refusal(call_long(), STATUS_NO_MEMORY, "API-NO-MEMORY", "for the request");
+	fail_at = 2;
+	expect_own_refusal(call_long(), STATUS_NO_MEMORY, "API-NO-MEMORY", "for the reply");
+	/* The kernel's refusals are the kernel's. */
+	CHILD_EXPECT(connection_call(CALL_close_adapter, &small) == STATUS_INVALID_PARAMETER);
+	CHILD_EXPECT(connection_last_refusal(&why) && why.sequence == 77);
+	meanwhile = shorten;
+	expect_own_refusal(call_long(), STATUS_INVALID_PARAMETER, "API-VALUE", "changed while");
+	meanwhile = NULL;
+	CHILD_EXPECT(call_long() == STATUS_SUCCESS);
+}
+
+static void as_too_many_bytes(void *argument)
+{
+	static D3DDDI_ALLOCATIONINFO2 all[PIECES];
+	D3DKMT_CREATEALLOCATION args = { .NumAllocations = PIECES, .pAllocationInfo2 = all };
+	void *bytes = calloc(1, CALL_MAX_PRIVATE_BYTES);
+
+	(void)argument;
+	begin_as_bytes("loopback");
+	for (unsigned i = 0; i < PIECES; i++) {
+		all[i].pPrivateDriverData = bytes;
+		all[i].PrivateDriverDataSize = CALL_MAX_PRIVATE_BYTES;
+	}
+	expect_own_refusal(connection_call(CALL_create_allocation2, &args),
+			   STATUS_INVALID_PARAMETER, "API-COUNT", "more than can travel");
+	free(bytes);
+}
+
+/* What a call only writes does not travel there: who serves it makes room. */
+static void without_room_for_results(void *argument)
+{
+	D3DDDI_OPENALLOCATIONINFO element = { 0 };
+	D3DKMT_OPENRESOURCE args = { .NumAllocations = 1,
+				     .pOpenAllocationInfo = &element,
+				     .pTotalPrivateDriverDataBuffer = long_bytes,
+				     .TotalPrivateDriverDataBufferSize = LONG_BYTES };
+
+	(void)argument;
+	begin_as_bytes("loopback");
+	mem_fail_nth(1);
+	expect_own_refusal(connection_call(CALL_open_resource, &args), STATUS_NO_MEMORY,
+			   "API-NO-MEMORY", "no memory for results");
+	CHILD_EXPECT(mem_fail_stop());
+	CHILD_EXPECT(connection_call(CALL_open_resource, &args) == STATUS_SUCCESS);
+}
+
+static void without_the_descriptor(void *argument)
+{
+	const D3DKMT_HANDLE object = 1;
+	HANDLE handle = NULL;
+	D3DKMT_SHAREOBJECTS args = { .ObjectCount = 1,
+				     .ObjectHandleArray = &object,
+				     .pSharedNtHandle = &handle };
+
+	(void)argument;
+	begin_as_bytes("loopback");
+	expect_own_refusal(connection_call(CALL_share_objects, &args), STATUS_UNSUCCESSFUL,
+			   "SYS-SERVER", "does not fit the call");
+}
+
+static void not_as_bytes(void *argument)
+{
+	D3DKMT_CLOSEADAPTER args = { .hAdapter = 1 };
+
+	(void)argument;
+	begin_as_bytes("telegraph");
+	CHILD_EXPECT(connection_call(CALL_close_adapter, &args) == STATUS_INVALID_PARAMETER);
+	fail_at = 1;
+	CHILD_EXPECT(connection_call(CALL_share_objects,
+				     &(D3DKMT_SHAREOBJECTS){ .pSharedNtHandle = &(HANDLE){
+								     NULL } }) == STATUS_SUCCESS);
+	CHILD_EXPECT(fail_at == 1); /* the kernel has had the client's own struct */
+}
+
+TEST(loopback, refuses_by_itself_what_does_not_become_bytes)
+{
+	EXPECT_CHILD_OK(as_bytes, NULL);
+	EXPECT_CHILD_OK(as_too_many_bytes, NULL);
+	EXPECT_CHILD_OK(without_room_for_results, NULL);
+	EXPECT_CHILD_OK(without_the_descriptor, NULL);
+}
+
+TEST(loopback, is_there_when_it_is_asked_for_by_name)
+{
+	EXPECT_CHILD_OK(not_as_bytes, NULL);
 }
 
 TEST_MAIN("thunk/connection")
