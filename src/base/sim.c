@@ -43,6 +43,7 @@ static struct {
 	struct random random;
 	uint64_t seed;
 	uint64_t now_ns;
+	uint64_t switches_left; /* at points where the thread could go on */
 	struct list threads; /* sim_thread.link, in order of registration */
 	struct sim_thread *holder;
 	uint32_t foreign_count;
@@ -56,7 +57,7 @@ static struct {
 	uint64_t park_patience;    /* points of others before it goes on all the same */
 	bool has_parked;
 	_Atomic uint32_t park_awaits; /* 1: it may come to that */
-} sim = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+} sim = { .mutex = PTHREAD_MUTEX_INITIALIZER, .switches_left = UINT64_MAX };
 
 static _Thread_local struct sim_thread *self;
 
@@ -304,6 +305,9 @@ __attribute__((constructor)) static void sim_start_from_environment(void)
 		return;
 	}
 	sim_start(seed);
+	text = getenv("DXGK_SWITCHES");
+	if (text && *text)
+		sim.switches_left = strtoull(text, NULL, 10);
 }
 
 uint64_t sim_now_ns(void)
@@ -450,7 +454,8 @@ void sim_point(void)
 	sim_lock_as_holder();
 	sim_park_locked();
 	sim.now_ns += SIM_POINT_NS;
-	if (random_below(&sim.random, SIM_SWITCH_ODDS) == 0) {
+	if (random_below(&sim.random, SIM_SWITCH_ODDS) == 0 && sim.switches_left > 0) {
+		sim.switches_left--;
 		sim_hand_over();
 		sim_await_turn(self);
 	}
