@@ -11,6 +11,7 @@
 #include <dxg/d3dkmthk.h>
 
 #include "cli/ctl.h"
+#include "cli/verifier_options.h"
 
 /* ---- flags ---- */
 
@@ -82,35 +83,20 @@ int ctl_fail_reclaim(const struct control_client *client, char **arguments)
 	return change_process(client, "fail-reclaim", flag.Value, arguments[0]);
 }
 
-/* Those that have no verb of their own. */
 int ctl_option(const struct control_client *client, char **arguments)
 {
-	static const struct {
-		const char *name;
-		D3DKMT_ADAPTER_VERIFIER_VIDMM_FLAGS adapter;
-		D3DKMT_PROCESS_VERIFIER_VIDMM_FLAGS process;
-	} options[] = {
-		{ "always-decommit", { .AlwaysDecommitOffer = 1 }, { .Value = 0 } },
-		{ "no-demotion", { .NoDemotion = 1 }, { .Value = 0 } },
-		{ "never-move", { .NeverMoveDefrag = 1 }, { .Value = 0 } },
-		{ "fail-defrag", { .FailDefragPass = 1 }, { .Value = 0 } },
-		{ "never-defer", { .Value = 0 }, { .NeverDeferEvictions = 1 } },
-		{ "demote", { .Value = 0 }, { .AlwaysPlaceInDemotedLocation = 1 } },
-	};
+	uint32_t index;
 	bool is_on;
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (strcmp(arguments[0], options[i].name) != 0)
-			continue;
-		if (options[i].process.Value != 0)
-			return change_process(client, "option", options[i].process.Value,
-					      arguments[1]);
-		if (!parse_switch(arguments[1], &is_on))
-			return ctl_complain("option", arguments[1]);
-		return change_adapter(client, "option", options[i].adapter.Value,
-				      is_on ? options[i].adapter.Value : 0);
-	}
-	return ctl_complain("option", arguments[0]);
+	if (!verifier_option_find(arguments[0], strlen(arguments[0]), &index))
+		return ctl_complain("option", arguments[0]);
+	const struct verifier_option *option = &verifier_options[index];
+	if (option->process.Value != 0)
+		return change_process(client, "option", option->process.Value, arguments[1]);
+	if (!parse_switch(arguments[1], &is_on))
+		return ctl_complain("option", arguments[1]);
+	return change_adapter(client, "option", option->adapter.Value,
+			      is_on ? option->adapter.Value : 0);
 }
 
 /* ---- numbers ---- */

@@ -182,6 +182,13 @@ EXPORTED void dxgk_test_process_end(struct dxgk_test_process *process)
 	thread_leave_kernel();
 }
 
+EXPORTED void dxgk_test_process_kill(struct dxgk_test_process *process)
+{
+	thread_enter_kernel();
+	guest_close((struct guest *)process);
+	thread_leave_kernel();
+}
+
 EXPORTED struct dxgk_test_thread *dxgk_test_thread_create_named(const char *name,
 								void (*run)(void *argument),
 								void *argument)

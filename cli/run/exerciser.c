@@ -189,6 +189,25 @@ static uint32_t by_list(const struct dxgk_exerciser *language, const struct exer
 	return 0;
 }
 
+/* Or in two halves. */
+static uint32_t store(const struct dxgk_exerciser *language, const struct exercise *exercise,
+		      unsigned char *commands, uint32_t room)
+{
+	uint32_t low;
+	uint32_t high;
+
+	if (language->store)
+		return language->store(exercise->to, exercise->value, commands, room);
+	if (!language->fill)
+		return 0;
+	low = language->fill(exercise->to, 4, (uint32_t)exercise->value, commands, room);
+	if (low == 0 || low >= room)
+		return 0;
+	high = language->fill(exercise->to + 4, 4, (uint32_t)(exercise->value >> 32),
+			      commands + low, room - low);
+	return high == 0 ? 0 : low + high;
+}
+
 static uint32_t by_address(const struct dxgk_exerciser *language, const struct exercise *exercise,
 			   void *commands, uint32_t room)
 {
@@ -198,8 +217,8 @@ static uint32_t by_address(const struct dxgk_exerciser *language, const struct e
 	if (exercise->opcode == OPCODE_COPY && language->copy)
 		return language->copy(exercise->to, exercise->from, exercise->size_bytes, commands,
 				      room);
-	if (exercise->opcode == OPCODE_WRITE64 && language->store)
-		return language->store(exercise->to, exercise->value, commands, room);
+	if (exercise->opcode == OPCODE_WRITE64)
+		return store(language, exercise, commands, room);
 	if (exercise->opcode == OPCODE_FAULT && language->fault)
 		return language->fault(exercise->to, exercise->is_write, commands, room);
 	return 0;

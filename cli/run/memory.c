@@ -129,8 +129,10 @@ void memory_do_unmap(struct world *world, const struct script_statement *stateme
 {
 	struct thing *allocation = world_thing(world, statement->name);
 	uint64_t size_bytes = world->script->names[statement->name].size_bytes;
-	D3DKMT_FREEGPUVIRTUALADDRESS args = { .hAdapter = world->adapter,
-					      .BaseAddress = allocation->address };
+	D3DKMT_FREEGPUVIRTUALADDRESS args = {
+		.hAdapter = client_adapter(world, world_client_of(world, statement->name)),
+		.BaseAddress = allocation->address,
+	};
 
 	args.Size = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	outcome->status = CALL(world, D3DKMTFreeGpuVirtualAddress(&args));
@@ -223,6 +225,9 @@ void memory_do_reclaim(struct world *world, const struct script_statement *state
 		     kept == OPTION_KEPT ? "kept" : "discarded");
 	outcome->is_shown = true;
 	outcome->is_wrong = statement->options != 0 && statement->options != kept;
+	/* A script that does not say what it expects cannot know what is in it now. */
+	if (kept == OPTION_DISCARDED && statement->options == 0)
+		world_thing(world, statement->name)->is_unknown = true;
 }
 
 static NTSTATUS ask_where(struct world *world, uint32_t name,
@@ -240,22 +245,18 @@ static NTSTATUS ask_where(struct world *world, uint32_t name,
 /* It leaves when the work in front of the evict is over, and no fence tells when that is. */
 void memory_wait_gone(struct world *world, uint32_t name, struct outcome *outcome)
 {
-	const uint64_t patience_ns = 20 * NS_PER_S;
-	const uint64_t pause_ns = NS_PER_S / 10000;
-	const uint64_t end_ns = clock_deadline(patience_ns);
+	enum { PATIENCE_S = 20, LOOKS_PER_S = 10000 };
 	D3DKMT_ALLOCATIONRESIDENCYSTATUS where = D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT;
 
-	for (;;) {
+	for (uint32_t i = 0; i < PATIENCE_S * LOOKS_PER_S; i++) {
 		outcome->status = ask_where(world, name, &where);
 		if (!NT_SUCCESS(outcome->status) ||
 		    where == D3DKMT_ALLOCATIONRESIDENCYSTATUS_NOTRESIDENT)
 			return;
-		if (clock_now_ns() > end_ns)
-			break;
-		clock_sleep_until(clock_deadline(pause_ns));
+		world_sleep(world, NS_PER_S / LOOKS_PER_S);
 	}
 	outcome->is_wrong = true;
-	outcome_note(outcome, "it is still resident after 20 s");
+	outcome_note(outcome, "it is still resident after %d s", PATIENCE_S);
 }
 
 void memory_do_where(struct world *world, const struct script_statement *statement,
@@ -279,8 +280,25 @@ void memory_do_where(struct world *world, const struct script_statement *stateme
 
 /* ---- contents ---- */
 
-static bool lock_for(struct world *world, const struct script_statement *statement,
-		     struct outcome *outcome, unsigned char **bytes_out)
+void memory_do_lock(struct world *world, const struct script_statement *statement,
+		    struct outcome *outcome)
+{
+	unsigned char *bytes;
+
+	outcome->status = memory_lock(world, world_client_of(world, statement->name),
+				      world_thing(world, statement->name)->handle, &bytes);
+}
+
+void memory_do_unlock(struct world *world, const struct script_statement *statement,
+		      struct outcome *outcome)
+{
+	outcome->status = memory_unlock(world, world_client_of(world, statement->name),
+					world_thing(world, statement->name)->handle);
+}
+
+/* Locked, and nobody takes it away meanwhile. */
+static bool touch_begin(struct world *world, const struct script_statement *statement,
+			struct outcome *outcome, unsigned char **bytes_out)
 {
 	struct thing *client = world_client_of(world, statement->name);
 
@@ -288,29 +306,35 @@ static bool lock_for(struct world *world, const struct script_statement *stateme
 	if (NT_SUCCESS(outcome->status))
 		outcome->status = memory_lock(
 			world, client, world_thing(world, statement->name)->handle, bytes_out);
-	return NT_SUCCESS(outcome->status);
+	if (!NT_SUCCESS(outcome->status))
+		return false;
+	if (client_touch(client))
+		return true;
+	outcome_leave_out(outcome, "its client was killed");
+	return false;
 }
 
-static void unlock_for(struct world *world, const struct script_statement *statement,
-		       struct outcome *outcome)
+static void touch_end(struct world *world, const struct script_statement *statement,
+		      struct outcome *outcome)
 {
-	outcome->status = memory_unlock(world, world_client_of(world, statement->name),
-					world_thing(world, statement->name)->handle);
+	client_touch_end(world_client_of(world, statement->name));
+	memory_do_unlock(world, statement, outcome);
 }
 
 void memory_do_write(struct world *world, const struct script_statement *statement,
 		     struct outcome *outcome)
 {
+	struct thing *allocation = world_thing(world, statement->name);
 	unsigned char *bytes;
 
-	if (!lock_for(world, statement, outcome, &bytes))
+	if (!touch_begin(world, statement, outcome, &bytes))
 		return;
 	pattern_store(&statement->pattern, bytes, statement->at, statement->size_bytes);
+	touch_end(world, statement, outcome);
 	if (statement->size_bytes == world->script->names[statement->name].size_bytes) {
-		world_thing(world, statement->name)->is_unknown = false;
-		world_thing(world, statement->name)->writers = 0;
+		allocation->is_unknown = false;
+		allocation->writers = 0;
 	}
-	unlock_for(world, statement, outcome);
 }
 
 void memory_do_check(struct world *world, const struct script_statement *statement,
@@ -321,11 +345,11 @@ void memory_do_check(struct world *world, const struct script_statement *stateme
 	uint64_t place;
 
 	if (world_thing(world, statement->name)->is_unknown) {
-		outcome_leave_out(outcome, "what should have written to %s was left out",
+		outcome_leave_out(outcome, "what is in %s is not known: something was left out",
 				  world->script->names[statement->name].text);
 		return;
 	}
-	if (!lock_for(world, statement, outcome, &bytes))
+	if (!touch_begin(world, statement, outcome, &bytes))
 		return;
 	if (!pattern_compare(&statement->pattern, bytes, statement->at, statement->size_bytes,
 			     &place, &expected)) {
@@ -334,5 +358,5 @@ void memory_do_check(struct world *world, const struct script_statement *stateme
 			     world->script->names[statement->name].text, place, bytes[place],
 			     expected);
 	}
-	unlock_for(world, statement, outcome);
+	touch_end(world, statement, outcome);
 }

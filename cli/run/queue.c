@@ -24,71 +24,11 @@ NTSTATUS queue_create_fence(struct world *world, const struct thing *client, uin
 	return status;
 }
 
-enum { ALL_ACCESS = 0x001f0003 };
-
-struct fence_name {
-	WCHAR text[48];
-	UNICODE_STRING string;
-	OBJECT_ATTRIBUTES attributes;
-};
-
-/* Every run has its own, by the process that started the clients. */
-static OBJECT_ATTRIBUTES *name_of(uint32_t fence, struct fence_name *name)
-{
-	char text[ARRAY_SIZE(name->text)];
-	int length = snprintf(text, sizeof(text), "dxgk run %d %u", (int)getppid(), fence);
-
-	for (int i = 0; i < length; i++)
-		name->text[i] = (WCHAR)text[i];
-	name->string = (UNICODE_STRING){ .Length = (USHORT)((size_t)length * sizeof(WCHAR)),
-					 .MaximumLength = (USHORT)((size_t)length * sizeof(WCHAR)),
-					 .Buffer = name->text };
-	name->attributes = (OBJECT_ATTRIBUTES){ .Length = sizeof(name->attributes),
-						.ObjectName = &name->string };
-	return &name->attributes;
-}
-
-NTSTATUS queue_name_fence(struct world *world, uint32_t name, D3DKMT_HANDLE fence)
-{
-	struct fence_name told;
-	HANDLE handle = NULL;
-	NTSTATUS status = CALL(
-		world, D3DKMTShareObjects(1, &fence, name_of(name, &told), ALL_ACCESS, &handle));
-
-	if (NT_SUCCESS(status))
-		world_thing(world, name)->shared_as = (int)(intptr_t)handle;
-	return status;
-}
-
-void queue_forget_name(struct world *world, uint32_t name)
-{
-	struct thing *fence = world_thing(world, name);
-
-	if (fence->shared_as > 0)
-		close(fence->shared_as);
-	fence->shared_as = 0;
-}
-
-static NTSTATUS find_shared(struct world *world, uint32_t shared, HANDLE *handle_out)
-{
-	struct fence_name told;
-
-	if (!world->is_shared) {
-		D3DKMT_HANDLE fence = world_thing(world, shared)->handle;
-		return CALL(world, D3DKMTShareObjects(1, &fence, NULL, ALL_ACCESS, handle_out));
-	}
-	D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME args = { .dwDesiredAccess = ALL_ACCESS,
-						       .pObjAttrib = name_of(shared, &told) };
-	NTSTATUS status = CALL(world, D3DKMTOpenSyncObjectNtHandleFromName(&args));
-	*handle_out = args.hNtHandle;
-	return status;
-}
-
 NTSTATUS queue_open_fence(struct world *world, const struct thing *client, uint32_t shared,
 			  D3DKMT_HANDLE *fence_out)
 {
 	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 args = { .hDevice = client->handle };
-	NTSTATUS status = find_shared(world, shared, &args.hNtHandle);
+	NTSTATUS status = share_find(world, shared, &args.hNtHandle);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -96,6 +36,13 @@ NTSTATUS queue_open_fence(struct world *world, const struct thing *client, uint3
 	close((int)(intptr_t)args.hNtHandle);
 	*fence_out = args.hSyncObject;
 	return status;
+}
+
+NTSTATUS queue_destroy_fence(struct world *world, D3DKMT_HANDLE fence)
+{
+	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { fence };
+
+	return CALL(world, D3DKMTDestroySynchronizationObject(&args));
 }
 
 static D3DKMT_DEVICEEXECUTION_STATE state_of(struct world *world, const struct thing *client)
@@ -139,6 +86,17 @@ NTSTATUS queue_wait_paging(struct world *world, struct thing *client)
 			  : queue_wait_cpu(world, client, client->paging_fence, value);
 }
 
+static NTSTATUS wait_in_hw_queue(struct world *world, D3DKMT_HANDLE queue, D3DKMT_HANDLE fence,
+				 UINT64 value)
+{
+	D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE args = { .hHwQueue = queue,
+							  .ObjectCount = 1,
+							  .ObjectHandleArray = &fence,
+							  .FenceValueArray = &value };
+
+	return CALL(world, D3DKMTSubmitWaitForSyncObjectsToHwQueue(&args));
+}
+
 NTSTATUS queue_wait_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
 			UINT64 value)
 {
@@ -147,7 +105,21 @@ NTSTATUS queue_wait_gpu(struct world *world, const struct thing *context, D3DKMT
 							    .ObjectHandleArray = &fence,
 							    .MonitoredFenceValueArray = &value };
 
+	if (context->hw_context)
+		return wait_in_hw_queue(world, context->handle, fence, value);
 	return CALL(world, D3DKMTWaitForSynchronizationObjectFromGpu(&args));
+}
+
+static NTSTATUS signal_in_hw_queue(struct world *world, D3DKMT_HANDLE queue, D3DKMT_HANDLE fence,
+				   UINT64 value)
+{
+	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE args = { .BroadcastHwQueueCount = 1,
+							 .BroadcastHwQueueArray = &queue,
+							 .ObjectCount = 1,
+							 .ObjectHandleArray = &fence,
+							 .FenceValueArray = &value };
+
+	return CALL(world, D3DKMTSubmitSignalSyncObjectsToHwQueue(&args));
 }
 
 NTSTATUS queue_signal_gpu(struct world *world, const struct thing *context, D3DKMT_HANDLE fence,
@@ -158,6 +130,8 @@ NTSTATUS queue_signal_gpu(struct world *world, const struct thing *context, D3DK
 							   .ObjectHandleArray = &fence,
 							   .MonitoredFenceValueArray = &value };
 
+	if (context->hw_context)
+		return signal_in_hw_queue(world, context->handle, fence, value);
 	return CALL(world, D3DKMTSignalSynchronizationObjectFromGpu(&args));
 }
 
@@ -196,8 +170,9 @@ void queue_do_wait(struct world *world, const struct script_statement *statement
 		outcome->status = queue_wait_paging(world, client);
 		break;
 	case SCRIPT_CONTEXT:
+	case SCRIPT_HW_QUEUE:
 		outcome->status =
-			queue_wait_cpu(world, client, thing->ring.fence, thing->ring.submitted);
+			queue_wait_cpu(world, client, thing->ring.fence, thing->ring.signed_value);
 		break;
 	case SCRIPT_ALLOCATION:
 		memory_wait_gone(world, statement->name, outcome);
@@ -242,7 +217,9 @@ static void describe_address(struct world *world, uint32_t client, uint64_t addr
 	text[0] = '\0';
 	for (uint32_t i = 0; i < world->script->name_count; i++) {
 		uint64_t base = world->things[i].address;
-		if (world->is_shared && world->script->names[i].client != client)
+		uint32_t owner = world->script->names[i].client;
+		if (owner != client && (world->is_shared || world->things[owner].process !=
+								    world->things[client].process))
 			continue; /* an address of another process */
 		if (base == 0 || address < base ||
 		    address - base >= world->script->names[i].size_bytes)

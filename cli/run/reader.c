@@ -17,8 +17,11 @@
 
 static bool read_client(struct reader *reader, struct script_statement *statement)
 {
-	return reader_declare(reader, SCRIPT_CLIENT, &statement->name) &&
-	       reader_options(reader, OPTION_NO_TIMEOUT, &statement->options);
+	if (!reader_declare(reader, SCRIPT_CLIENT, &statement->name) ||
+	    !reader_options(reader, OPTION_NO_TIMEOUT | OPTION_APART, &statement->options))
+		return false;
+	reader->script->names[statement->name].is_apart = (statement->options & OPTION_APART) != 0;
+	return true;
 }
 
 /* NAME CLIENT; `by` is whose it will be. */
@@ -32,29 +35,62 @@ static bool declare_for_client(struct reader *reader, enum script_kind kind,
 	return true;
 }
 
-static bool read_context(struct reader *reader, struct script_statement *statement)
+/* node NUMBER */
+static bool read_node(struct reader *reader, struct script_statement *statement)
 {
 	enum { MOST_NODES = 64 };
-
-	if (!declare_for_client(reader, SCRIPT_CONTEXT, statement))
-		return false;
 	struct word word = words_peek(&reader->words);
+
 	if (!words_take(&reader->words, "node"))
 		return words_refuse(&reader->words, &word, "expected node");
-	return words_number(&reader->words, "a node", 0, MOST_NODES - 1, &statement->number) &&
-	       reader_options(reader, OPTION_STUBBORN, &statement->options);
+	return words_number(&reader->words, "a node", 0, MOST_NODES - 1, &statement->number);
+}
+
+static bool read_context(struct reader *reader, struct script_statement *statement)
+{
+	if (!declare_for_client(reader, SCRIPT_CONTEXT, statement) ||
+	    !read_node(reader, statement) ||
+	    !reader_options(reader, OPTION_STUBBORN | OPTION_LIST, &statement->options))
+		return false;
+	reader->script->names[statement->name].has_lists = (statement->options & OPTION_LIST) != 0;
+	return true;
+}
+
+static bool read_hw_queue(struct reader *reader, struct script_statement *statement)
+{
+	return declare_for_client(reader, SCRIPT_HW_QUEUE, statement) &&
+	       read_node(reader, statement);
+}
+
+/* NAME CLIENT SIZE */
+static bool read_sized(struct reader *reader, struct script_statement *statement, uint64_t most)
+{
+	if (!declare_for_client(reader, SCRIPT_ALLOCATION, statement) ||
+	    !words_number(&reader->words, "a size", 1, most, &statement->size_bytes))
+		return false;
+	reader->script->names[statement->name].size_bytes = statement->size_bytes;
+	return true;
 }
 
 static bool read_allocate(struct reader *reader, struct script_statement *statement)
 {
-	if (!declare_for_client(reader, SCRIPT_ALLOCATION, statement) ||
-	    !words_number(&reader->words, "a size", 1, UINT64_C(1) << 47, &statement->size_bytes))
+	if (!read_sized(reader, statement, UINT64_C(1) << 47) ||
+	    !reader_options(reader,
+			    OPTION_LOCAL | OPTION_SYSTEM | OPTION_HIDDEN | OPTION_CACHED |
+				    OPTION_CONTIGUOUS | OPTION_SHARED,
+			    &statement->options))
 		return false;
-	reader->script->names[statement->name].size_bytes = statement->size_bytes;
-	return reader_options(reader,
-			      OPTION_LOCAL | OPTION_SYSTEM | OPTION_HIDDEN | OPTION_CACHED |
-				      OPTION_CONTIGUOUS,
-			      &statement->options);
+	reader->script->names[statement->name].is_shared =
+		(statement->options & OPTION_SHARED) != 0;
+	return true;
+}
+
+static bool read_standard(struct reader *reader, struct script_statement *statement)
+{
+	if (!read_sized(reader, statement, UINT64_C(1) << 30))
+		return false;
+	reader->script->names[statement->name].is_standard = true;
+	return true;
 }
 
 static bool read_fence(struct reader *reader, struct script_statement *statement)
@@ -70,16 +106,30 @@ static bool read_fence(struct reader *reader, struct script_statement *statement
 	return true;
 }
 
-/* NAME CLIENT FENCE */
+/* NAME CLIENT FENCE or ALLOCATION; it is what that is. */
 static bool read_open(struct reader *reader, struct script_statement *statement)
 {
 	if (!declare_for_client(reader, SCRIPT_FENCE, statement))
 		return false;
 	struct word word = words_peek(&reader->words);
-	if (!reader_name(reader, SCRIPT_FENCE, &statement->place.name))
+	if (!reader_name(reader, SCRIPT_FENCE | SCRIPT_ALLOCATION, &statement->place.name))
 		return false;
-	return reader->script->names[statement->place.name].is_shared ||
-	       words_refuse(&reader->words, &word, "expected a fence that is made with shared");
+	const struct script_name *shared = &reader->script->names[statement->place.name];
+	reader->script->names[statement->name].kind = shared->kind;
+	reader->script->names[statement->name].size_bytes = shared->size_bytes;
+	return shared->is_shared ||
+	       words_refuse(&reader->words, &word, "expected %s that is made with shared",
+			    shared->kind == SCRIPT_FENCE ? "a fence" : "an allocation");
+}
+
+/* Also while other branches use it: that is what it is for. */
+static bool read_kill(struct reader *reader, struct script_statement *statement)
+{
+	struct word word = words_peek(&reader->words);
+
+	return reader_name(reader, SCRIPT_CLIENT, &statement->name) &&
+	       (reader->script->names[statement->name].is_apart ||
+		words_refuse(&reader->words, &word, "expected a client that is made with apart"));
 }
 
 static bool read_destroy(struct reader *reader, struct script_statement *statement)
@@ -186,9 +236,51 @@ static bool read_bytes(struct reader *reader, struct script_statement *statement
 
 /* ---- queues ---- */
 
+static bool is_reachable(struct reader *reader, const struct word *word, uint32_t queue,
+			 uint32_t name)
+{
+	if (name != SCRIPT_NO_NAME && reader->script->names[name].is_standard)
+		return words_refuse(
+			&reader->words, word,
+			"expected memory that is made with allocate, and %s is the client's",
+			reader->script->names[name].text);
+	return name == SCRIPT_NO_NAME || reader_are_together(reader, queue, name) ||
+	       words_refuse(&reader->words, word,
+			    "expected memory of its own process, and %s is in another one",
+			    reader->script->names[name].text);
+}
+
+/* Where there are lists, there are no addresses. */
+static bool is_listable(const struct script_command *command)
+{
+	bool has_place = command->opcode == OPCODE_FILL || command->opcode == OPCODE_COPY;
+
+	if (command->opcode == OPCODE_WRITE64 || command->opcode == OPCODE_FAULT)
+		return false;
+	return !has_place ||
+	       (command->to.name != SCRIPT_NO_NAME &&
+		(command->opcode == OPCODE_FILL || command->from.name != SCRIPT_NO_NAME));
+}
+
 static bool read_submit(struct reader *reader, struct script_statement *statement)
 {
-	return reader_context(reader, &statement->name) && reader_commands(reader, statement);
+	if (!reader_context(reader, &statement->name))
+		return false;
+	struct word word = words_peek(&reader->words);
+	if (!reader_commands(reader, statement))
+		return false;
+	for (uint32_t i = 0; i < statement->command_count; i++) {
+		const struct script_command *command = &statement->commands[i];
+		if (!is_reachable(reader, &word, statement->name, command->to.name) ||
+		    !is_reachable(reader, &word, statement->name, command->from.name))
+			return false;
+		if (reader->script->names[statement->name].has_lists && !is_listable(command))
+			return words_refuse(
+				&reader->words, &word,
+				"expected nop, fill, copy, busy or hang with "
+				"allocations, because the context has allocation lists");
+	}
+	return true;
 }
 
 static bool read_priority(struct reader *reader, struct script_statement *statement)
@@ -210,8 +302,14 @@ static bool read_fence_value(struct reader *reader, struct script_statement *sta
 {
 	if (!words_number(&reader->words, "a value", 0, UINT64_MAX, &statement->number))
 		return false;
-	return !words_take(&reader->words, "by") ||
-	       reader_name(reader, SCRIPT_CONTEXT, &statement->by);
+	if (!words_take(&reader->words, "by"))
+		return true;
+	struct word word = words_peek(&reader->words);
+	return reader_name(reader, SCRIPT_QUEUES, &statement->by) &&
+	       (reader_are_together(reader, statement->name, statement->by) ||
+		words_refuse(
+			&reader->words, &word,
+			"expected a context of the fence's process; open opens it for others"));
 }
 
 static bool read_signal(struct reader *reader, struct script_statement *statement)
@@ -224,13 +322,12 @@ static bool read_wait(struct reader *reader, struct script_statement *statement)
 {
 	struct words before = reader->words;
 
-	if (!reader_name(reader, SCRIPT_CLIENT | SCRIPT_CONTEXT | SCRIPT_ALLOCATION | SCRIPT_FENCE,
-			 &statement->name))
+	if (!reader_name(reader, SCRIPT_ANY, &statement->name))
 		return false;
 	enum script_kind kind = reader->script->names[statement->name].kind;
 	if (kind == SCRIPT_FENCE)
 		return read_fence_value(reader, statement);
-	if (kind != SCRIPT_CONTEXT)
+	if (!(kind & SCRIPT_QUEUES))
 		return true;
 	reader->words = before;
 	return reader_context(reader, &statement->name);
@@ -272,6 +369,11 @@ static bool read_state(struct reader *reader, struct script_statement *statement
 	statement->number = 1; /* the place counts */
 	return reader_place(reader, &statement->place) &&
 	       reader_options(reader, OPTION_READ | OPTION_WRITE, &statement->options);
+}
+
+static bool read_escape(struct reader *reader, struct script_statement *statement)
+{
+	return reader_name(reader, SCRIPT_CLIENT, &statement->name);
 }
 
 /* The whole line is what is said. */
@@ -363,10 +465,13 @@ static const struct {
 } verbs[] = {
 	{ "client", VERB_CLIENT, read_client, true },
 	{ "context", VERB_CONTEXT, read_context, true },
+	{ "hwqueue", VERB_HW_QUEUE, read_hw_queue, true },
 	{ "allocate", VERB_ALLOCATE, read_allocate, true },
+	{ "standard", VERB_STANDARD, read_standard, true },
 	{ "fence", VERB_FENCE, read_fence, true },
 	{ "open", VERB_OPEN, read_open, true },
 	{ "destroy", VERB_DESTROY, read_destroy, true },
+	{ "kill", VERB_KILL, read_kill, false },
 	{ "map", VERB_MAP, read_map, true },
 	{ "unmap", VERB_UNMAP, read_allocation, true },
 	{ "resident", VERB_RESIDENT, read_resident, true },
@@ -376,11 +481,27 @@ static const struct {
 	{ "where", VERB_WHERE, read_where, true },
 	{ "write", VERB_WRITE, read_bytes, true },
 	{ "check", VERB_CHECK, read_bytes, true },
+	{ "lock", VERB_LOCK, read_allocation, true },
+	{ "unlock", VERB_UNLOCK, read_allocation, true },
 	{ "submit", VERB_SUBMIT, read_submit, true },
 	{ "priority", VERB_PRIORITY, read_priority, true },
 	{ "signal", VERB_SIGNAL, read_signal, true },
 	{ "wait", VERB_WAIT, read_wait, true },
 	{ "state", VERB_STATE, read_state, true },
+	{ "escape", VERB_ESCAPE, read_escape, true },
+	{ "fuzz", VERB_FUZZ, reader_fuzz, false },
+	{ "budget", VERB_BUDGET, reader_budget, true },
+	{ "verifier", VERB_VERIFIER, reader_verifier, true },
+	{ "evict-all", VERB_EVICT_ALL, reader_no_word, true },
+	{ "defragment", VERB_DEFRAGMENT, reader_no_word, true },
+	{ "validate", VERB_VALIDATE, reader_alone, false },
+	{ "power", VERB_POWER, reader_power, true },
+	{ "restart", VERB_RESTART, reader_alone, true },
+	{ "remove", VERB_REMOVE, reader_remove, true },
+	{ "reset", VERB_RESET, reader_reset, true },
+	{ "reset-device", VERB_RESET_DEVICE, reader_no_word, true },
+	{ "collect", VERB_COLLECT, reader_no_word, true },
+	{ "sleep", VERB_SLEEP, reader_sleep, false },
 	{ "echo", VERB_ECHO, read_echo, false },
 	{ "repeat", VERB_REPEAT, read_repeat, false },
 	{ "parallel", VERB_PARALLEL, read_parallel, false },
@@ -419,7 +540,7 @@ static bool read_verb(struct reader *reader, struct script_statement *statement)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (!word_is(&word, verbs[i].word))
 			continue;
-		if (statement->has_expectation && !verbs[i].can_fail)
+		if ((statement->has_expectation || statement->is_tried) && !verbs[i].can_fail)
 			return words_refuse(&reader->words, &word,
 					    "expected a statement that calls the kernel");
 		statement->verb = verbs[i].verb;
@@ -465,7 +586,9 @@ static bool read_statement(struct reader *reader)
 	statement->text = copy_text(reader, words_rest(&whole));
 	if (!statement->text)
 		return false;
-	if (words_take(&reader->words, "expect") && !read_expectation(reader, statement))
+	statement->is_tried = words_take(&reader->words, "try");
+	if (!statement->is_tried && words_take(&reader->words, "expect") &&
+	    !read_expectation(reader, statement))
 		return false;
 	return read_verb(reader, statement);
 }

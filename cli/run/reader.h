@@ -31,11 +31,14 @@ MUST_CHECK bool reader_name(struct reader *reader, uint32_t kinds, uint32_t *nam
 MUST_CHECK bool reader_named(struct reader *reader, const struct word *word, uint32_t kinds,
 			     uint32_t *name_out);
 
-/* The same; submissions to a context come from one branch of a parallel block only. */
+/* The same for contexts and hardware queues; submissions to one come from one branch of a parallel block only. */
 MUST_CHECK bool reader_context(struct reader *reader, uint32_t *name_out);
 
 /* A name that ends here: no other branch may have it, or what it has, at the same time. */
 MUST_CHECK bool reader_ending(struct reader *reader, uint32_t *name_out);
+
+/* What one has the other can use: they are in one process. */
+bool reader_are_together(const struct reader *reader, uint32_t one, uint32_t other);
 
 /* A parallel block begins: nobody has used anything yet. */
 void reader_forget_branches(struct reader *reader);
@@ -53,6 +56,19 @@ bool reader_at_option(const struct reader *reader, uint32_t allowed);
 
 MUST_CHECK bool reader_adapter(struct reader *reader);
 MUST_CHECK bool reader_commands(struct reader *reader, struct script_statement *statement);
+
+/* ---- statements about the adapter (reader_controls.c) ---- */
+
+typedef bool reader_statement(struct reader *reader, struct script_statement *statement);
+reader_statement reader_power;
+reader_statement reader_remove;
+reader_statement reader_reset;
+reader_statement reader_alone;
+reader_statement reader_no_word;
+reader_statement reader_sleep;
+reader_statement reader_budget;
+reader_statement reader_verifier;
+reader_statement reader_fuzz;
 
 /* ---- memory ---- */
 

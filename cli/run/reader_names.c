@@ -33,11 +33,14 @@ static const struct {
 	{ "out", OPTION_OUT },
 	{ "read", OPTION_READ },
 	{ "write", OPTION_WRITE },
+	{ "apart", OPTION_APART },
+	{ "list", OPTION_LIST },
+	{ "surprise", OPTION_SURPRISE },
 };
 
 /* Of each of these a statement has one at most. */
 static const uint32_t option_groups[] = {
-	OPTION_LOCAL | OPTION_SYSTEM | OPTION_SHARED | OPTION_OUT,
+	OPTION_LOCAL | OPTION_SYSTEM,
 	OPTION_LOW | OPTION_NORMAL | OPTION_HIGH | OPTION_AUTO,
 	OPTION_KEPT | OPTION_DISCARDED,
 	OPTION_READ | OPTION_WRITE,
@@ -99,8 +102,13 @@ static void list_options(uint32_t allowed, char *text, size_t size_bytes)
 	}
 }
 
-static uint32_t group_of(uint32_t option)
+/* Where something is, is one place; what is shared may be anywhere. */
+static uint32_t group_of(uint32_t option, uint32_t allowed)
 {
+	const uint32_t places = OPTION_LOCAL | OPTION_SHARED | OPTION_OUT;
+
+	if ((allowed & OPTION_OUT) && (option & places))
+		return places;
 	for (size_t i = 0; i < ARRAY_SIZE(option_groups); i++) {
 		if (option_groups[i] & option)
 			return option_groups[i];
@@ -121,7 +129,7 @@ bool reader_options(struct reader *reader, uint32_t allowed, uint32_t *options_o
 		if (option == 0)
 			return words_refuse(&reader->words, &word,
 					    "expected %s, or the end of the line", choices);
-		if (*options_out & group_of(option))
+		if (*options_out & group_of(option, allowed))
 			return words_refuse(&reader->words, &word,
 					    "expected nothing more of its kind");
 		*options_out |= option;
@@ -169,6 +177,12 @@ static const char *kind_name(uint32_t kind)
 		return "an allocation";
 	case SCRIPT_FENCE:
 		return "a fence";
+	case SCRIPT_HW_QUEUE:
+		return "a hardware queue";
+	case SCRIPT_QUEUES:
+		return "a context";
+	case SCRIPT_FENCE | SCRIPT_ALLOCATION:
+		return "a fence or an allocation";
 	default:
 		return "a client, a context, an allocation or a fence";
 	}
@@ -281,7 +295,7 @@ bool reader_context(struct reader *reader, uint32_t *name_out)
 {
 	struct word word = words_peek(&reader->words);
 
-	if (!reader_name(reader, SCRIPT_CONTEXT, name_out))
+	if (!reader_name(reader, SCRIPT_QUEUES, name_out))
 		return false;
 	struct script_name *name = &reader->script->names[*name_out];
 	if (reader->branch == 0)
@@ -293,12 +307,20 @@ bool reader_context(struct reader *reader, uint32_t *name_out)
 	return true;
 }
 
+bool reader_are_together(const struct reader *reader, uint32_t one, uint32_t other)
+{
+	const struct script_name *names = reader->script->names;
+	uint32_t client = names[one].client;
+	uint32_t other_client = names[other].client;
+
+	return client == other_client || (!names[client].is_apart && !names[other_client].is_apart);
+}
+
 bool reader_ending(struct reader *reader, uint32_t *name_out)
 {
 	struct word word = words_peek(&reader->words);
 
-	if (!reader_name(reader, SCRIPT_CLIENT | SCRIPT_CONTEXT | SCRIPT_ALLOCATION | SCRIPT_FENCE,
-			 name_out))
+	if (!reader_name(reader, SCRIPT_ANY, name_out))
 		return false;
 	for (uint32_t i = 0; i < reader->script->name_count && reader->branch != 0; i++) {
 		struct script_name *name = &reader->script->names[i];

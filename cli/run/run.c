@@ -38,7 +38,7 @@ static bool run_elsewhere(struct run *run, const struct script_statement *statem
 
 static bool run_statement(struct run *run, const struct script_statement *statement)
 {
-	bool is_good = run->links && statement->verb != VERB_ECHO
+	bool is_good = run->links && statement->name != SCRIPT_NO_NAME
 			       ? run_elsewhere(run, statement)
 			       : statement_run(run->world, run->settings, statement);
 

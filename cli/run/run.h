@@ -97,12 +97,12 @@ bool statement_complain(const struct run_settings *settings,
 
 /* ---- what a failure means for those that follow (tolerate.c) ---- */
 
-/* Of a tolerant run, after each statement: what cannot be used any more is left out from now on. */
+/* After a statement that was left out or may fail: what cannot be used any more is left out from now on. */
 void tolerate(struct world *world, const struct script_statement *statement,
 	      const struct outcome *outcome);
 
-/* In a tolerant run it is left out: what it would do is not known, or would cost the device. */
+/* It is left out: what it would do would cost the device or, in a tolerant run, is not known. */
 MUST_CHECK bool tolerate_leaves_out(struct world *world, const struct script_statement *statement,
-				    struct outcome *outcome);
+				    bool is_tolerant, struct outcome *outcome);
 
 #endif

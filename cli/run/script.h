@@ -37,15 +37,21 @@ enum script_kind {
 	SCRIPT_CONTEXT = 2,
 	SCRIPT_ALLOCATION = 4,
 	SCRIPT_FENCE = 8,
+	SCRIPT_HW_QUEUE = 16,
 };
+#define SCRIPT_QUEUES (SCRIPT_CONTEXT | SCRIPT_HW_QUEUE)
+#define SCRIPT_ANY    (SCRIPT_CLIENT | SCRIPT_QUEUES | SCRIPT_ALLOCATION | SCRIPT_FENCE)
 
 struct script_name {
 	char text[SCRIPT_NAME_MAX + 1];
 	enum script_kind kind;
 	uint32_t client;     /* whose it is; a client is its own */
 	uint64_t size_bytes; /* of an allocation */
-	bool is_shared;      /* of a fence: others may open it */
-	uint32_t line;       /* where it is made */
+	bool is_shared;      /* of a fence or an allocation: others may open it */
+	bool is_apart;       /* of a client: its process is its own */
+	bool is_standard; /* of an allocation: memory of the client's own, which no command reaches */
+	bool has_lists;   /* of a context: it has allocation lists, and no addresses */
+	uint32_t line;    /* where it is made */
 	/*
 	 * For the reader: branches of the parallel block that is open, or 0. SCRIPT_SEVERAL is
 	 * more than one.
@@ -59,10 +65,13 @@ struct script_name {
 enum script_verb {
 	VERB_CLIENT,
 	VERB_CONTEXT,
+	VERB_HW_QUEUE,
 	VERB_ALLOCATE,
+	VERB_STANDARD,
 	VERB_FENCE,
 	VERB_OPEN,
 	VERB_DESTROY,
+	VERB_KILL,
 	VERB_MAP,
 	VERB_UNMAP,
 	VERB_RESIDENT,
@@ -72,11 +81,27 @@ enum script_verb {
 	VERB_WHERE,
 	VERB_WRITE,
 	VERB_CHECK,
+	VERB_LOCK,
+	VERB_UNLOCK,
 	VERB_SUBMIT,
 	VERB_PRIORITY,
 	VERB_SIGNAL,
 	VERB_WAIT,
 	VERB_STATE,
+	VERB_ESCAPE,
+	VERB_FUZZ,
+	VERB_BUDGET,
+	VERB_VERIFIER,
+	VERB_EVICT_ALL,
+	VERB_DEFRAGMENT,
+	VERB_VALIDATE,
+	VERB_POWER,
+	VERB_RESTART,
+	VERB_REMOVE,
+	VERB_RESET,
+	VERB_RESET_DEVICE,
+	VERB_COLLECT,
+	VERB_SLEEP,
 	VERB_ECHO,
 	VERB_REPEAT,
 	VERB_PARALLEL,
@@ -107,6 +132,20 @@ enum script_option {
 	OPTION_OUT = 1 << 18,
 	OPTION_READ = 1 << 19,
 	OPTION_WRITE = 1 << 20,
+	OPTION_APART = 1 << 21,
+	OPTION_LIST = 1 << 22,
+	OPTION_SURPRISE = 1 << 23,
+	OPTION_ON = 1 << 24,
+	OPTION_OFF = 1 << 25,
+};
+
+/* What of it `fuzz` changes. */
+enum script_fuzz {
+	FUZZ_ALLOCATION,
+	FUZZ_CONTEXT,
+	FUZZ_SUBMIT,
+	FUZZ_ESCAPE,
+	FUZZ_QUERY,
 };
 
 enum script_opcode {
@@ -145,6 +184,7 @@ struct script_statement {
 	uint32_t line;
 	char *text; /* as it was written, without blanks and comment */
 
+	bool is_tried; /* whatever comes of it is fine */
 	bool has_expectation;
 	NTSTATUS expected;
 	char rule[SCRIPT_RULE_MAX + 1]; /* empty: whichever */
@@ -152,7 +192,9 @@ struct script_statement {
 	uint32_t name;
 	uint32_t by;      /* SCRIPT_NO_NAME: the CPU */
 	uint32_t options; /* enum script_option */
-	uint64_t number;  /* a fence's value, an address, a node, how often */
+	uint64_t number;  /* a fence's value, an address, a node, how often, a seed, microseconds */
+	uint32_t
+		choice; /* enum script_fuzz; of an engine's reset 1; the D of a power state; a verifier option */
 	int32_t priority;
 	uint64_t at;
 	uint64_t size_bytes;

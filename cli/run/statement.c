@@ -16,18 +16,46 @@ static void do_destroy(struct world *world, const struct script_statement *state
 	outcome->status = world_destroy(world, statement->name);
 }
 
-static void (*const actions[])(struct world *world, const struct script_statement *statement,
-			       struct outcome *outcome) = {
-	[VERB_CLIENT] = world_do_create,      [VERB_CONTEXT] = world_do_create,
-	[VERB_ALLOCATE] = world_do_create,    [VERB_FENCE] = world_do_create,
-	[VERB_OPEN] = world_do_create,        [VERB_DESTROY] = do_destroy,
-	[VERB_MAP] = memory_do_map,           [VERB_UNMAP] = memory_do_unmap,
-	[VERB_RESIDENT] = memory_do_resident, [VERB_EVICT] = memory_do_evict,
-	[VERB_OFFER] = memory_do_offer,       [VERB_RECLAIM] = memory_do_reclaim,
-	[VERB_WHERE] = memory_do_where,       [VERB_WRITE] = memory_do_write,
-	[VERB_CHECK] = memory_do_check,       [VERB_SUBMIT] = submit_do,
-	[VERB_PRIORITY] = queue_do_priority,  [VERB_SIGNAL] = queue_do_signal,
-	[VERB_WAIT] = queue_do_wait,          [VERB_STATE] = queue_do_state,
+static statement_action *const actions[] = {
+	[VERB_CLIENT] = world_do_create,
+	[VERB_CONTEXT] = world_do_create,
+	[VERB_HW_QUEUE] = world_do_create,
+	[VERB_ALLOCATE] = world_do_create,
+	[VERB_STANDARD] = world_do_create,
+	[VERB_FENCE] = world_do_create,
+	[VERB_OPEN] = world_do_create,
+	[VERB_DESTROY] = do_destroy,
+	[VERB_KILL] = client_do_kill,
+	[VERB_MAP] = memory_do_map,
+	[VERB_UNMAP] = memory_do_unmap,
+	[VERB_RESIDENT] = memory_do_resident,
+	[VERB_EVICT] = memory_do_evict,
+	[VERB_OFFER] = memory_do_offer,
+	[VERB_RECLAIM] = memory_do_reclaim,
+	[VERB_WHERE] = memory_do_where,
+	[VERB_WRITE] = memory_do_write,
+	[VERB_CHECK] = memory_do_check,
+	[VERB_LOCK] = memory_do_lock,
+	[VERB_UNLOCK] = memory_do_unlock,
+	[VERB_SUBMIT] = submit_do,
+	[VERB_PRIORITY] = queue_do_priority,
+	[VERB_SIGNAL] = queue_do_signal,
+	[VERB_WAIT] = queue_do_wait,
+	[VERB_STATE] = queue_do_state,
+	[VERB_ESCAPE] = fuzz_do_escape,
+	[VERB_FUZZ] = fuzz_do,
+	[VERB_BUDGET] = control_do,
+	[VERB_VERIFIER] = control_do,
+	[VERB_EVICT_ALL] = control_do,
+	[VERB_DEFRAGMENT] = control_do,
+	[VERB_VALIDATE] = control_do,
+	[VERB_POWER] = control_do,
+	[VERB_RESTART] = control_do,
+	[VERB_REMOVE] = control_do,
+	[VERB_RESET] = control_do,
+	[VERB_RESET_DEVICE] = control_do,
+	[VERB_COLLECT] = control_do,
+	[VERB_SLEEP] = control_do,
 };
 
 /* ---- what is left out ---- */
@@ -51,14 +79,20 @@ static bool is_open_question(const struct script_statement *statement)
 	return statement->has_expectation || statement->verb == VERB_STATE;
 }
 
-static const char *client_name(const struct world *world, uint32_t name)
+static bool is_killed(struct world *world, uint32_t name)
 {
-	return world->script->names[world->script->names[name].client].text;
+	return name != SCRIPT_NO_NAME && world_client_of(world, name)->is_killed;
 }
 
-/* Something it needs was left out itself. */
-static bool leave_out(struct world *world, const struct script_statement *statement,
-		      struct outcome *outcome)
+static bool is_of_killed(struct world *world, const struct script_statement *statement)
+{
+	return statement->verb != VERB_CLIENT && statement->verb != VERB_KILL &&
+	       (is_killed(world, statement->name) || is_killed(world, statement->by));
+}
+
+/* Something that it names was left out itself. */
+static bool needs_left_out(struct world *world, const struct script_statement *statement,
+			   struct outcome *outcome)
 {
 	/* What is made here may be made again. */
 	if ((!statement_makes(statement) && is_left_out(world, statement->name, outcome)) ||
@@ -74,10 +108,21 @@ static bool leave_out(struct world *world, const struct script_statement *statem
 		    is_left_out(world, statement->commands[i].from.name, outcome))
 			return true;
 	}
-	if (world_client_of(world, statement->name)->has_gaps && is_open_question(statement))
-		outcome_leave_out(outcome, "work of %s was left out",
-				  client_name(world, statement->name));
-	return outcome->is_left_out;
+	return false;
+}
+
+static bool leave_out(struct world *world, const struct run_settings *settings,
+		      const struct script_statement *statement, struct outcome *outcome)
+{
+	if (is_of_killed(world, statement))
+		outcome_leave_out(outcome, "its client was killed");
+	else if (needs_left_out(world, statement, outcome))
+		return true;
+	else if (statement->name != SCRIPT_NO_NAME && is_open_question(statement) &&
+		 world_client_of(world, statement->name)->has_gaps)
+		outcome_leave_out(outcome, "work of its client was left out");
+	return outcome->is_left_out ||
+	       tolerate_leaves_out(world, statement, settings->is_tolerant, outcome);
 }
 
 /* ---- what is said ---- */
@@ -162,7 +207,7 @@ static void describe_loss(struct world *world, const struct script_statement *st
 	struct script_statement question = { .verb = VERB_STATE };
 
 	text[0] = '\0';
-	if (outcome->status != STATUS_DEVICE_REMOVED)
+	if (outcome->status != STATUS_DEVICE_REMOVED || statement->name == SCRIPT_NO_NAME)
 		return;
 	question.name = world->script->names[statement->name].client;
 	queue_do_state(world, &question, &state);
@@ -213,30 +258,68 @@ static bool judge(struct world *world, const struct run_settings *settings,
 	return true;
 }
 
-bool statement_run(struct world *world, const struct run_settings *settings,
-		   const struct script_statement *statement)
+/* Whose process makes the calls of a statement. */
+static uint32_t caller_of(const struct world *world, const struct script_statement *statement)
+{
+	bool is_about_process = statement->verb == VERB_CLIENT || statement->verb == VERB_KILL;
+
+	return statement->name == SCRIPT_NO_NAME || is_about_process
+		       ? SCRIPT_NO_NAME
+		       : world->script->names[statement->name].client;
+}
+
+/* What failed because of something that the script cannot know counts as left out. */
+static void excuse(struct world *world, const struct script_statement *statement,
+		   struct outcome *outcome)
+{
+	if (NT_SUCCESS(outcome->status) || statement->name == SCRIPT_NO_NAME ||
+	    outcome->is_left_out)
+		return;
+	if (is_of_killed(world, statement))
+		outcome_leave_out(outcome, "its client was killed");
+	else if (outcome->status == STATUS_DEVICE_REMOVED &&
+		 world_client_of(world, statement->name)->has_gaps)
+		outcome_leave_out(outcome, "its client is lost, and work of it was left out");
+}
+
+static bool carry_out(struct world *world, const struct run_settings *settings,
+		      const struct script_statement *statement)
 {
 	struct outcome outcome = { .status = STATUS_SUCCESS };
 	struct dxgk_refusal before;
-	uint64_t refusals_before;
+	uint64_t refusals_before = last_refusal(&before);
+	bool is_good = true;
+
+	if (!leave_out(world, settings, statement, &outcome))
+		actions[statement->verb](world, statement, &outcome);
+	excuse(world, statement, &outcome);
+	if (outcome.is_left_out)
+		tell_left_out(settings, statement, &outcome);
+	else if (!statement->is_tried || outcome.is_wrong)
+		is_good = judge(world, settings, statement, &outcome, refusals_before);
+	if (is_good && !outcome.is_left_out)
+		show(settings, statement, &outcome);
+	if (settings->is_tolerant || statement->is_tried || outcome.is_left_out)
+		tolerate(world, statement, &outcome);
+	return is_good || settings->is_tolerant;
+}
+
+bool statement_run(struct world *world, const struct run_settings *settings,
+		   const struct script_statement *statement)
+{
+	bool is_good;
 
 	atomic_fetch_add(&settings->counts->statements, 1);
 	if (statement->verb == VERB_ECHO) {
 		echo(settings, statement);
 		return true;
 	}
-	refusals_before = last_refusal(&before);
-	if (!leave_out(world, statement, &outcome) &&
-	    !(settings->is_tolerant && tolerate_leaves_out(world, statement, &outcome)))
-		actions[statement->verb](world, statement, &outcome);
-	bool is_good = true;
-	if (outcome.is_left_out)
-		tell_left_out(settings, statement, &outcome);
-	else
-		is_good = judge(world, settings, statement, &outcome, refusals_before);
-	if (is_good && !outcome.is_left_out)
-		show(settings, statement, &outcome);
-	if (settings->is_tolerant)
-		tolerate(world, statement, &outcome);
-	return is_good || settings->is_tolerant;
+	struct dxgk_test_process *before = client_enter(world, caller_of(world, statement));
+	is_good = carry_out(world, settings, statement);
+	client_leave(world, before);
+	/* A client that was destroyed leaves its process as well. */
+	if (statement->verb == VERB_DESTROY && !world_thing(world, statement->name)->is_there &&
+	    world->script->names[statement->name].kind == SCRIPT_CLIENT)
+		client_end_process(world, statement->name);
+	return is_good;
 }

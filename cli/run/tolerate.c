@@ -21,20 +21,15 @@ static uint64_t writer_bit(uint32_t client)
 	return UINT64_C(1) << client % WRITERS;
 }
 
-static void note_writes(struct world *world, const struct script_statement *statement,
-			bool has_happened)
+static void note_writes(struct world *world, const struct script_statement *statement)
 {
 	uint32_t client = world->script->names[statement->name].client;
 
 	for (uint32_t i = 0; i < statement->command_count; i++) {
 		uint32_t to = statement->commands[i].to.name;
 
-		if (to == SCRIPT_NO_NAME)
-			continue;
-		if (has_happened)
+		if (to != SCRIPT_NO_NAME)
 			atomic_fetch_or(&world_thing(world, to)->writers, writer_bit(client));
-		else
-			world_thing(world, to)->is_unknown = true;
 	}
 }
 
@@ -69,7 +64,7 @@ static bool is_out_of_reach(struct world *world, uint32_t name)
 }
 
 bool tolerate_leaves_out(struct world *world, const struct script_statement *statement,
-			 struct outcome *outcome)
+			 bool is_tolerant, struct outcome *outcome)
 {
 	const char *lost;
 
@@ -82,20 +77,15 @@ bool tolerate_leaves_out(struct world *world, const struct script_statement *sta
 				  "command %u leads to what could not be mapped or made "
 				  "resident",
 				  i + 1);
-		world_client_of(world, statement->name)->has_gaps = true;
 		return true;
 	}
-	if (statement->verb == VERB_CHECK && (lost = lost_writer(world, statement->name)) != NULL)
+	if (is_tolerant && statement->verb == VERB_CHECK &&
+	    (lost = lost_writer(world, statement->name)) != NULL)
 		outcome_leave_out(outcome, "%s has written to it and is lost", lost);
 	return outcome->is_left_out;
 }
 
 /* ---- after a statement ---- */
-
-static bool has_failed(const struct script_statement *statement, const struct outcome *outcome)
-{
-	return outcome->is_left_out || !NT_SUCCESS(outcome->status);
-}
 
 /* Whoever waits for that goes on; so does a run in which this fails, too, when its client is lost. */
 static void signal_anyway(struct world *world, const struct script_statement *statement)
@@ -110,20 +100,28 @@ static void signal_anyway(struct world *world, const struct script_statement *st
 		queue_do_signal(world, &by_cpu, &ignored);
 }
 
+static void note_failure(struct world *world, const struct script_statement *statement)
+{
+	if (statement->verb == VERB_SUBMIT)
+		submit_leave_gap(world, statement);
+	else if (statement->verb == VERB_WRITE)
+		world_thing(world, statement->name)->is_unknown = true;
+	else if (statement->verb == VERB_SIGNAL)
+		signal_anyway(world, statement);
+	else if (statement_makes(statement))
+		world_thing(world, statement->name)->is_left_out = true;
+}
+
 void tolerate(struct world *world, const struct script_statement *statement,
 	      const struct outcome *outcome)
 {
-	bool is_done = !has_failed(statement, outcome);
+	bool is_done = !outcome->is_left_out && NT_SUCCESS(outcome->status);
 
-	if (statement->verb == VERB_SUBMIT)
-		note_writes(world, statement, is_done);
-	else if (statement->verb == VERB_MAP || statement->verb == VERB_RESIDENT ||
-		 statement->verb == VERB_RECLAIM)
+	if (statement->verb == VERB_MAP || statement->verb == VERB_RESIDENT ||
+	    statement->verb == VERB_RECLAIM)
 		note_reach(world, statement, is_done);
-	else if (statement->verb == VERB_WRITE && !is_done)
-		world_thing(world, statement->name)->is_unknown = true;
-	else if (statement->verb == VERB_SIGNAL && !is_done)
-		signal_anyway(world, statement);
-	else if (statement_makes(statement) && !is_done)
-		world_thing(world, statement->name)->is_left_out = true;
+	else if (!is_done)
+		note_failure(world, statement);
+	else if (statement->verb == VERB_SUBMIT)
+		note_writes(world, statement);
 }

@@ -83,6 +83,21 @@ struct dxgk_test_inside dxgk_test_inside(void);
 int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise);
 
 /*
+ * What happens to an adapter as a whole. Each returns an NTSTATUS, refused as a call would be.
+ *
+ * power: DxgkDdiSetPowerState. For D3 (3) the hardware finishes what it has, and everything leaves segments that lose their
+ * content without power; what is queued meanwhile waits, and what is to be resident is pending, until D0 (0).
+ * restart: DxgkDdiStopDevice and StartDevice on the same AddDevice. Nobody has a device; what the driver says of itself is
+ * compared (DDI-ORDER-RESTART).
+ * reset_device: DxgkDdiResetDevice, as at a bug check: any IRQL, whatever is under way. collect_debug_info:
+ * DxgkDdiCollectDbgInfo, as before a reset.
+ */
+int dxgk_test_power(unsigned luid_low, int luid_high, unsigned state);
+int dxgk_test_restart_adapter(unsigned luid_low, int luid_high);
+int dxgk_test_reset_device(unsigned luid_low, int luid_high);
+int dxgk_test_collect_debug_info(unsigned luid_low, int luid_high);
+
+/*
  * Another client of the kernel, as another program would be: a process of its own, with its own
  * handles, memory and budget. The kernel runs already (a call was made). NULL when there is no memory.
  */
@@ -143,6 +158,8 @@ struct dxgk_test_process *dxgk_test_process_enter(struct dxgk_test_process *proc
  * threads that are still in it are refused afterwards.
  */
 void dxgk_test_process_end(struct dxgk_test_process *process);
+/* The same, and threads may still enter it, and be refused; until it is ended, too. */
+void dxgk_test_process_kill(struct dxgk_test_process *process);
 
 /*
  * A thread that takes part in a seeded run (DXGK_SEED). Join waits for it and frees it. Returns NULL

@@ -119,9 +119,9 @@ submit draw nop
     assert [line.split(':')[1] for line in lines] == ['10', '12', '13', '14', '15', '18'], lines
     assert 'submit draw copy picture to picture+32K size 4K: left out: the exerciser has nothing ' \
         'for command 1' in lines[0], lines
-    assert 'check picture 9: left out: what should have written to picture was left out' \
+    assert 'check picture 9: left out: what is in picture is not known' \
         in lines[1], lines
-    assert 'work of alice was left out' in lines[3], lines
+    assert 'work of its client was left out' in lines[3], lines
 
 
 def test_without_an_exerciser_the_rest_works(root):

@@ -248,7 +248,7 @@ TEST(statements, options_are_read_in_any_order_and_once)
 	refuse_one("allocate new alice 4K local system", 29, "nothing more of its kind");
 	refuse_one("allocate new alice 4K cached cached", 30, "nothing more of its kind");
 	refuse_one("allocate new alice 4K quickly", 23,
-		   "expected local, system, hidden, cached or contiguous");
+		   "expected local, system, hidden, cached, contiguous or shared");
 	refuse_one("client new stubborn", 12, "expected no-timeout");
 }
 
