@@ -11,5 +11,6 @@ int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_tour(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 
 #endif

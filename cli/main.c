@@ -18,6 +18,7 @@ static const struct {
 	{ "run", cmd_run, "carry out a scenario that a script describes" },
 	{ "tour", cmd_tour, "clients that want more memory than there is, watched" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
+	{ "verify", cmd_verify, "what is wrong with a driver" },
 };
 
 static void print_help(FILE *out)

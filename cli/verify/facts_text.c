@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts_text.c - facts (facts.h) as text, for people and between processes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/verify/escape.h"
+#include "cli/verify/facts.h"
+
+static const struct {
+	uint32_t ability;
+	const char *name;
+} ability_names[] = {
+	{ ABLE_ALLOCATE, "allocations" },
+	{ ABLE_GPUMMU, "GPU virtual addresses" },
+	{ ABLE_PHYSICAL, "physical" },
+	{ ABLE_COMMANDS, "commands" },
+	{ ABLE_HANG, "hang" },
+	{ ABLE_BUSY, "busy" },
+	{ ABLE_HW_QUEUES, "hw-queues" },
+	{ ABLE_ESCAPE, "escape" },
+	{ ABLE_SEVERAL_NODES, "several nodes" },
+};
+
+void facts_name_abilities(uint32_t abilities, char *text, size_t size_bytes)
+{
+	struct text names = text_begin(text, size_bytes);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ability_names); i++) {
+		if (abilities & ability_names[i].ability)
+			text_add(&names, "%s%s", names.used ? ", " : "", ability_names[i].name);
+	}
+}
+
+/* ---- as JSON and back ---- */
+
+void facts_write(FILE *out, const struct verify_facts *facts)
+{
+	fprintf(out, "{\"model\":");
+	json_put(out, facts->model);
+	fprintf(out,
+		",\"wddm\":%u,\"abilities\":%u,\"commandNodes\":\"%#" PRIx64 "\","
+		"\"localBytes\":%" PRIu64 ",\"nonLocalBytes\":%" PRIu64 ",\"nodes\":[",
+		facts->wddm, facts->abilities, facts->command_nodes, facts->local_bytes,
+		facts->non_local_bytes);
+	for (uint32_t i = 0; i < facts->node_count && i < VERIFY_NODES_MAX; i++) {
+		fputs(i ? "," : "", out);
+		json_put(out, facts->nodes[i].engine);
+	}
+	fprintf(out, "],\"segments\":[");
+	for (uint32_t i = 0; i < facts->segment_count && i < VERIFY_SEGMENTS_MAX; i++)
+		fprintf(out, "%s{\"aperture\":%s,\"bytes\":%" PRIu64 "}", i ? "," : "",
+			facts->segments[i].is_aperture ? "true" : "false",
+			facts->segments[i].size_bytes);
+	fprintf(out, "]}");
+}
+
+static uint64_t number_of(const struct json *object, const char *name)
+{
+	const struct json *member = json_member(object, name);
+
+	if (member && member->type == JSON_STRING)
+		return strtoull(member->string, NULL, 0);
+	return member && member->type == JSON_NUMBER && member->number >= 0
+		       ? (uint64_t)member->number
+		       : 0;
+}
+
+bool facts_read(const struct json *from, struct verify_facts *facts)
+{
+	const struct json *model = json_member(from, "model");
+	const struct json *nodes = json_member(from, "nodes");
+	const struct json *segments = json_member(from, "segments");
+
+	*facts = (struct verify_facts){ 0 };
+	if (!model || model->type != JSON_STRING || !nodes || nodes->type != JSON_ARRAY ||
+	    !segments || segments->type != JSON_ARRAY)
+		return false;
+	snprintf(facts->model, sizeof(facts->model), "%s", model->string);
+	facts->wddm = (uint32_t)number_of(from, "wddm");
+	facts->abilities = (uint32_t)number_of(from, "abilities");
+	facts->command_nodes = number_of(from, "commandNodes");
+	facts->local_bytes = number_of(from, "localBytes");
+	facts->non_local_bytes = number_of(from, "nonLocalBytes");
+	for (const struct json *node = nodes->first;
+	     node && node->type == JSON_STRING && facts->node_count < VERIFY_NODES_MAX;
+	     node = node->next)
+		snprintf(facts->nodes[facts->node_count++].engine, sizeof(facts->nodes[0].engine),
+			 "%s", node->string);
+	for (const struct json *segment = segments->first;
+	     segment && facts->segment_count < VERIFY_SEGMENTS_MAX; segment = segment->next) {
+		const struct json *aperture = json_member(segment, "aperture");
+		uint32_t at = facts->segment_count++;
+
+		facts->segments[at].is_aperture = aperture && aperture->boolean;
+		facts->segments[at].size_bytes = number_of(segment, "bytes");
+	}
+	return true;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay.c - dxgk verify replay: one finding once more.
+ *
+ * The run is the same when its trace is, byte for byte. Where the driver has changed since, it may be another one, and the
+ * finding may be gone: then the exit status is 0.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/verify/failing.h"
+#include "cli/verify/job.h"
+#include "cli/verify/report.h"
+#include "cli/verify/sanitize.h"
+#include "cli/verify/traces.h"
+
+struct replay {
+	const char *folder;
+	char *trace;      /* where the new one goes */
+	bool keeps_trace; /* somebody asked for it */
+};
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: dxgk verify replay [--trace FILE] DIR/failing/RULE-FINGERPRINT\n\n"
+	      "Does a run again that broke a rule: the same script, seed and plan. DXGK_LOG says\n"
+	      "more about it (opendxgk(7)).\n\n"
+	      "  --trace FILE  keeps the trace of it\n",
+	      out);
+}
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct replay *replay)
+{
+	static const struct option names[] = { { "trace", required_argument, NULL, 't' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
+	int option;
+
+	*replay = (struct replay){ 0 };
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		if (option == 'h')
+			return -1;
+		if (option != 't')
+			return VERIFY_EXIT_USAGE;
+		replay->trace = needed_text("%s", optarg);
+		replay->keeps_trace = true;
+	}
+	if (optind + 1 != argc) {
+		fputs("dxgk verify replay: expected one folder\n", stderr);
+		return VERIFY_EXIT_USAGE;
+	}
+	replay->folder = argv[optind];
+	if (!replay->trace)
+		replay->trace = needed_text("%s/.trace", replay->folder);
+	return 0;
+}
+
+/* A trace is written by a run that comes to its end. */
+static void compare_traces(const struct replay *replay, const struct job_result *result)
+{
+	char *before = needed_text("%s/trace.json", replay->folder);
+	char *difference = traces_compare(before, replay->trace);
+
+	if (access(before, R_OK) != 0 || !result->has_ended)
+		puts("trace: none to compare with, the run did not come to its end");
+	else if (difference)
+		printf("trace: not the same: %s\n", difference);
+	else
+		puts("trace: the same, byte for byte");
+	free(difference);
+	free(before);
+}
+
+static int exit_status_of(const struct finding *finding)
+{
+	if (finding->kind == FINDING_CRASH)
+		return VERIFY_EXIT_CRASH;
+	return finding->kind == FINDING_HANG ? VERIFY_EXIT_HANG : VERIFY_EXIT_BROKEN;
+}
+
+static int tell(const struct replay *replay, const struct failing *failing,
+		const struct subject *subject, struct job_result *result)
+{
+	const struct finding *again = findings_find(&result->findings, failing->finding->rule,
+						    failing->finding->fingerprint);
+
+	fputs(result->tail, stderr);
+	if (strcmp(failing->build, subject->build) != 0)
+		puts("the driver is another build than the one that was found to break the rule");
+	if (again)
+		printf("%s %s: again: %s\n", again->rule, again->fingerprint, again->sentence);
+	else
+		printf("%s %s: not seen\n", failing->finding->rule, failing->finding->fingerprint);
+	for (uint32_t i = 0; i < result->findings.count; i++) {
+		const struct finding *other = result->findings.items[i];
+
+		if (other != again)
+			printf("also %s %s: %s\n", other->rule, other->fingerprint,
+			       other->sentence);
+	}
+	compare_traces(replay, result);
+	return again ? exit_status_of(again) : VERIFY_EXIT_CLEAN;
+}
+
+static int run(const struct replay *replay, const struct failing *failing)
+{
+	struct subject subject;
+	struct job_result result;
+	int exit_status = VERIFY_EXIT_USAGE;
+
+	if (subject_init_again(&subject, failing->driver, failing->exerciser, failing->profile)) {
+		if (failing_run(failing, &subject, replay->trace, &result)) {
+			exit_status = tell(replay, failing, &subject, &result);
+			job_result_finish(&result);
+		} else {
+			fprintf(stderr, "dxgk verify: a run cannot be started: %s\n",
+				strerror(errno));
+		}
+	}
+	subject_finish(&subject);
+	return exit_status;
+}
+
+int verify_replay(int argc, char **argv, char **whole_argv)
+{
+	struct replay replay;
+	struct failing failing = { 0 };
+	int exit_status = parse(argc, argv, &replay);
+
+	if (exit_status < 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (exit_status == 0) {
+		exit_status = failing_load(&failing, replay.folder) &&
+					      sanitize_host(failing.sanitizers, whole_argv)
+				      ? run(&replay, &failing)
+				      : VERIFY_EXIT_USAGE;
+		if (!replay.keeps_trace)
+			unlink(replay.trace);
+	}
+	failing_finish(&failing);
+	free(replay.trace);
+	return exit_status;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit.c - see unit.h.
+ */
+#include <stdlib.h>
+
+#include "cli/verify/finding.h"
+#include "cli/verify/unit.h"
+
+enum { TWICE_OF = 100 };
+
+/* Those that are never drawn count when they are named. */
+uint32_t unit_choices(const struct verify_settings *settings, const struct verify_facts *facts,
+		      const struct workload *chosen[VERIFY_WORKLOADS_MOST])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < settings->workload_count; i++) {
+		if (workload_fits(settings->workloads[i], facts))
+			chosen[count++] = settings->workloads[i];
+	}
+	for (size_t i = 0; settings->workload_count == 0 && i < workload_count; i++) {
+		if (workloads[i]->weight > 0 && workload_fits(workloads[i], facts) &&
+		    count < VERIFY_WORKLOADS_MOST)
+			chosen[count++] = workloads[i];
+	}
+	return count;
+}
+
+static uint64_t weight_of(const struct workload *workload)
+{
+	return workload->weight > 0 ? workload->weight : 1;
+}
+
+static const struct workload *draw_workload(struct random *random,
+					    const struct workload *const chosen[], uint32_t count)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		total += weight_of(chosen[i]);
+	uint64_t at = random_below(random, total);
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		if (at < weight_of(chosen[i]))
+			return chosen[i];
+		at -= weight_of(chosen[i]);
+	}
+	return chosen[count - 1];
+}
+
+void unit_draw(const struct verify_settings *settings, const struct verify_facts *facts,
+	       uint64_t seed, struct unit *unit)
+{
+	const struct workload *chosen[VERIFY_WORKLOADS_MOST] = { 0 };
+	uint32_t count = unit_choices(settings, facts, chosen);
+	struct random random;
+
+	random_init(&random, seed);
+	*unit = (struct unit){ .seed = seed };
+	unit->workload = draw_workload(&random, chosen, count);
+	unit->is_run_twice = random_below(&random, TWICE_OF) == 0;
+	if (settings->plan_count > 0)
+		unit->plan = settings->plans[random_below(&random, settings->plan_count)];
+	else
+		plan_draw(&random, facts, &unit->plan);
+	unit->script = needed(workload_script(unit->workload, seed, facts));
+}
+
+void unit_finish(struct unit *unit)
+{
+	free(unit->script);
+	*unit = (struct unit){ 0 };
+}
