@@ -14,6 +14,7 @@
 
 enum { SEED = 100 };
 enum { AT_ONCE = 4, HELD = 8, MOST_BYTES = 256 * KIB };
+enum { DEVICES = 30000 };
 
 /* ---- one that is killed ---- */
 
@@ -278,6 +279,34 @@ TEST(death, of_clients_at_any_instant_leaves_nothing_and_disturbs_nobody)
 	neighbour_end(&neighbour);
 
 	expect_nothing_left(&house, &before);
+	house_close(&house);
+}
+
+/* ---- one that has very much ---- */
+
+CHILD(hoarder)
+{
+	D3DKMT_HANDLE adapter = child_open_adapter();
+	D3DKMT_HANDLE device;
+
+	for (unsigned i = 0; i < DEVICES; i++)
+		CHILD_EXPECT(try_create_device(adapter, &device) == STATUS_SUCCESS);
+	test_say(NEIGHBOUR_BEGUN, 0);
+	test_hear();
+	return 0;
+}
+
+TEST(death, of_a_client_with_very_many_devices_is_soon_over)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	struct lodger hoarder = lodger_start("hoarder");
+	lodger_hear(&hoarder, NEIGHBOUR_BEGUN);
+	lodger_kill(&hoarder);
+	uint64_t killed_ms = now_ms();
+	expect_valid(); /* waits for the end of who has hung up */
+	EXPECT(now_ms() < killed_ms + 10000);
 	house_close(&house);
 }
 

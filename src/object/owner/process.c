@@ -117,20 +117,41 @@ no_memory:
 	return status;
 }
 
-/* One that could still have work, with a reference. */
-static struct dxg_device *next_at_work(struct dxg_process *process)
+/*
+ * The first one, with a reference; it is the last one afterwards. So each has its turn once, and all of them
+ * are in the order that they were in when as many have had it as there are.
+ */
+static struct dxg_device *next_device(struct dxg_process *process)
 {
-	struct dxg_device *found = NULL;
-
 	lock_acquire(&process->lock);
-	list_each (struct dxg_device, device, &process->devices, process_link) {
-		if (!found && !atomic_load(&device->work.is_lost)) {
-			object_get(&device->object);
-			found = device;
-		}
+	struct dxg_device *device = list_pop(struct dxg_device, &process->devices, process_link);
+	if (device) {
+		list_push_back(&process->devices, &device->process_link);
+		object_get(&device->object);
 	}
 	lock_release(&process->lock);
-	return found;
+	return device;
+}
+
+static uint32_t count_devices(struct dxg_process *process)
+{
+	lock_acquire(&process->lock);
+	uint32_t count = list_length(&process->devices);
+	lock_release(&process->lock);
+	return count;
+}
+
+/* Was it still at work? */
+static bool cancel_next(struct dxg_process *process)
+{
+	struct dxg_device *device = next_device(process);
+
+	if (!device)
+		return false; /* they were destroyed meanwhile */
+	bool was_at_work = sched_owner_lose(&device->work);
+	vidmm_device_lose(&device->memory);
+	object_put(&device->object);
+	return was_at_work;
 }
 
 /*
@@ -139,12 +160,13 @@ static struct dxg_device *next_at_work(struct dxg_process *process)
  */
 static void cancel_work(struct dxg_process *process)
 {
-	struct dxg_device *device;
+	bool is_any = true;
 
-	while ((device = next_at_work(process)) != NULL) {
-		(void)sched_owner_lose(&device->work);
-		vidmm_device_lose(&device->memory);
-		object_put(&device->object);
+	/* Until a round finds nothing: a call may have been about to make one. */
+	while (is_any) {
+		is_any = false;
+		for (uint32_t left = count_devices(process); left > 0; left--)
+			is_any |= cancel_next(process);
 	}
 }
 
