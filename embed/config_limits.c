@@ -26,12 +26,13 @@ static NTSTATUS read_owner(struct json_document *document, const struct json *va
 			   struct quota_limits *limits)
 {
 	static const struct config_member members[] = {
-		{ "handles", read_limit },    { "allocations", read_limit },
-		{ "systemMiB", read_limit },  { "ntHandles", read_limit },
-		{ "names", read_limit },      { "events", read_limit },
-		{ "privateKiB", read_limit }, { "registrations", read_limit },
-		{ "queuedKiB", read_limit },  { "sessions", read_limit },
-		{ "threads", read_limit },    { "descriptors", read_limit },
+		{ "handles", read_limit },     { "allocations", read_limit },
+		{ "systemMiB", read_limit },   { "ntHandles", read_limit },
+		{ "names", read_limit },       { "events", read_limit },
+		{ "privateKiB", read_limit },  { "registrations", read_limit },
+		{ "queuedKiB", read_limit },   { "gpuRanges", read_limit },
+		{ "sessions", read_limit },    { "threads", read_limit },
+		{ "descriptors", read_limit },
 	};
 
 	_Static_assert(ARRAY_SIZE(members) == QUOTA_KINDS, "every kind has a name: quota_name()");

@@ -544,6 +544,7 @@ static NTSTATUS space_create(struct page_tables_config *config, struct pager *pa
 		mem_free(space);
 		return status;
 	}
+	range_pool_belong(&space->tables.space.pool, process->account.ledger);
 	lock_init(&space->root_lock, LOCK_RANK_VA_ROOT, "root of gpu addresses");
 	space_join(space);
 	*space_out = space;

@@ -49,6 +49,8 @@ static const struct {
 				  STATUS_INSUFFICIENT_RESOURCES, 4096, 16384 },
 	[QUOTA_QUEUED_BYTES] = { "queuedKiB", "bytes of queued work", KIB, STATUS_QUOTA_EXCEEDED,
 				 64 * MIB, 256 * MIB },
+	[QUOTA_GPU_RANGES] = { "gpuRanges", "ranges of GPU addresses", 1,
+			       STATUS_INSUFFICIENT_RESOURCES, 1000000, 4000000 },
 	[QUOTA_SESSIONS] = { "sessions", "sessions", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 512 },
 	[QUOTA_THREADS] = { "threads", "threads", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 1024 },
 	[QUOTA_DESCRIPTORS] = { "descriptors", "descriptors", 1, STATUS_INSUFFICIENT_RESOURCES,

@@ -32,6 +32,7 @@ enum quota_kind {
 	QUOTA_PRIVATE_BYTES,
 	QUOTA_REGISTRATIONS,
 	QUOTA_QUEUED_BYTES, /* of the kernel, for work that is queued and not over */
+	QUOTA_GPU_RANGES,   /* of GPU addresses */
 	/* A server's. */
 	QUOTA_SESSIONS,
 	QUOTA_THREADS,
@@ -116,6 +117,17 @@ static inline void quota_force(struct quota_ledger *ledger, enum quota_kind kind
 {
 	if (UNLIKELY(ledger))
 		quota_force_from(ledger, kind, amount);
+}
+
+/* Refused when so much more would be above it, and nothing is taken: for what is forced later. */
+MUST_CHECK static inline NTSTATUS quota_check(struct quota_ledger *ledger, enum quota_kind kind,
+					      uint64_t amount)
+{
+	NTSTATUS status = quota_take(ledger, kind, amount);
+
+	if (NT_SUCCESS(status) && UNLIKELY(ledger))
+		quota_give_to(ledger, kind, amount);
+	return status;
 }
 
 static inline void quota_give(struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount)

@@ -32,9 +32,17 @@ void range_pool_init(struct range_pool *pool)
 	list_init(&pool->chunks_with_room);
 }
 
+void range_pool_belong(struct range_pool *pool, struct quota_ledger *ledger)
+{
+	assert(!pool->ledger);
+	pool->ledger = ledger;
+	quota_force(ledger, QUOTA_GPU_RANGES, pool->chunk_count * CHUNK_RANGES);
+}
+
 void range_pool_finish(struct range_pool *pool)
 {
 	assert(pool->taken_count == 0);
+	quota_give(pool->ledger, QUOTA_GPU_RANGES, pool->chunk_count * CHUNK_RANGES);
 	list_drain (struct range_chunk, each, &pool->chunks_with_room, link)
 		mem_free(each);
 	pool->chunk_count = 0;
@@ -54,6 +62,7 @@ static struct range_chunk *chunk_create(struct range_pool *pool)
 	}
 	list_push_front(&pool->chunks_with_room, &chunk->link);
 	pool->chunk_count++;
+	quota_force(pool->ledger, QUOTA_GPU_RANGES, CHUNK_RANGES);
 	return chunk;
 }
 
@@ -88,5 +97,6 @@ void range_pool_give(struct range_pool *pool, struct gpuva_range *range)
 		list_remove(&chunk->link);
 		mem_free(chunk);
 		pool->chunk_count--;
+		quota_give(pool->ledger, QUOTA_GPU_RANGES, CHUNK_RANGES);
 	}
 }

@@ -344,6 +344,61 @@ TEST(queued_work, is_bounded_for_submissions)
 	expect_bounded(submit_nothing);
 }
 
+/* An end is never refused, and what is left of it counts: then no more can begin. */
+TEST(queued_work, is_bounded_for_fences_whose_handles_have_ended)
+{
+	enum { LIMIT = 64 * KIB };
+	struct stranger stranger;
+	struct client client = limited_open(&stranger, LIMITED({ "queuedKiB", LIMIT }));
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client.device };
+	struct row row = { 0 };
+	unsigned count = 0;
+
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	EXPECT_OK(queue_wait(&stranger.worker, new_fence(&client)));
+	add_write(&row, stranger.worker.data, 1);
+	worker_run(&stranger.worker, &row);
+	while (count < LIMIT / 64 && D3DKMTCreateSynchronizationObject2(&fence) == 0) {
+		D3DKMT_DESTROYSYNCHRONIZATIONOBJECT done = { fence.hSyncObject };
+
+		EXPECT_OK(D3DKMTDestroySynchronizationObject(&done));
+		count++;
+	}
+	EXPECT(count > 0 && count < LIMIT / 64);
+	EXPECT_TOO_MUCH(D3DKMTCreateSynchronizationObject2(&fence));
+	limited_end(&stranger);
+}
+
+/* ---- GPU addresses ---- */
+
+TEST(gpu_ranges, are_counted_and_come_back)
+{
+	enum { LIMIT = 600 };
+	struct stranger stranger;
+	struct client client = limited_open(&stranger, LIMITED({ "gpuRanges", LIMIT }));
+	uint64_t addresses[LIMIT];
+	uint64_t other;
+	unsigned count = 0;
+
+	while (count < LIMIT &&
+	       try_map(&client, stranger.worker.memory, PAGE, &addresses[count]) == 0)
+		count++;
+	EXPECT(count > 0 && count < LIMIT);
+	EXPECT_TOO_MANY(try_map(&client, stranger.worker.memory, PAGE, &other));
+	EXPECT(strstr(last_refusal().reason, "(limits.process.gpuRanges)") != NULL);
+	D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = { .hPagingQueue = client.queue, .Size = 65536 };
+	EXPECT_TOO_MANY(D3DKMTReserveGpuVirtualAddress(&reserve));
+	expect_valid();
+	for (unsigned i = 0; i < count; i++) {
+		D3DKMT_FREEGPUVIRTUALADDRESS done = { .hAdapter = client.adapter,
+						      .BaseAddress = addresses[i],
+						      .Size = PAGE };
+		EXPECT_OK(D3DKMTFreeGpuVirtualAddress(&done));
+	}
+	EXPECT_OK(try_map(&client, stranger.worker.memory, PAGE, &other));
+	limited_end(&stranger);
+}
+
 /* ---- of the profile ---- */
 
 CHILD(fills_the_quota_of_a_user)

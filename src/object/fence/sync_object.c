@@ -12,6 +12,9 @@
 #include "object/fence/sync_wait.h"
 #include "trace/trace.h"
 
+/* What is left of one whose handle has ended, for as long as it waits. */
+enum { ENDING_BYTES = 1024 };
+
 const char *sync_kind_name(enum sync_kind kind)
 {
 	static const char *const names[] = {
@@ -156,6 +159,7 @@ static NTSTATUS opening_init(struct dxg_sync_object *sync, struct dxg_process *p
 	atomic_init(&sync->was_watched, false);
 	list_init(&sync->waits);
 	sync->is_closed = false;
+	sync->is_charged = false;
 	return STATUS_SUCCESS;
 }
 
@@ -313,6 +317,8 @@ static NTSTATUS create_new(struct dxg_device *device, const struct sync_options 
 	NTSTATUS status = device_check_alive(device);
 
 	if (NT_SUCCESS(status))
+		status = quota_check(device->process->ledger, QUOTA_QUEUED_BYTES, ENDING_BYTES);
+	if (NT_SUCCESS(status))
 		status = body_create(device, options, &body);
 	if (!NT_SUCCESS(status)) {
 		struct event event = options->event;
@@ -451,6 +457,8 @@ NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_device *device
 
 	if (NT_SUCCESS(status) && device)
 		status = device_check_alive(device);
+	if (NT_SUCCESS(status))
+		status = quota_check(process->ledger, QUOTA_QUEUED_BYTES, ENDING_BYTES);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct dxg_sync_object *sync = mem_zalloc(sizeof(*sync));
@@ -509,6 +517,9 @@ static void give_back(void *subject)
 {
 	struct dxg_sync_object *sync = subject;
 
+	if (sync->is_charged)
+		quota_give(sync->process->ledger, QUOTA_QUEUED_BYTES, ENDING_BYTES);
+	sync->is_charged = false;
 	fence_watch_leave(sync);
 	fence_address_put(sync->address);
 	object_put(&sync->object);
@@ -537,6 +548,9 @@ static void close(struct dxg_sync_object *sync)
 		ending_run_now(&opening_ending, sync);
 		return;
 	}
+	/* An end cannot be refused; the next beginning is. */
+	quota_force(sync->process->ledger, QUOTA_QUEUED_BYTES, ENDING_BYTES);
+	sync->is_charged = true;
 	ending_init(&sync->ending, &opening_ending, sync);
 	ending_start(&sync->ending, sync->device, NULL, NULL);
 }

@@ -95,6 +95,7 @@ struct dxg_sync_object {
 	bool is_closed;
 
 	struct ending ending; /* of one whose handle ended while queued work may still write it */
+	bool is_charged;      /* … which counts as queued work */
 };
 
 /* What all openings share. */

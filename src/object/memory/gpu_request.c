@@ -3,6 +3,9 @@
 #include "base/refusal.h"
 #include "object/memory/gpu_request.h"
 
+/* A new one, and two for one that it is cut out of. */
+enum { RANGES_PER_REQUEST = 3 };
+
 static void operation_free(struct paging_operation *operation)
 {
 	mem_free(operation);
@@ -12,6 +15,12 @@ static void operation_done(void *context, NTSTATUS status)
 {
 	(void)status; /* after a reset it goes again; who lost the device by it knows already */
 	paging_operation_over(context);
+}
+
+NTSTATUS gpu_ranges_check(const struct dxg_device *device, uint32_t count)
+{
+	return quota_check(device->process->ledger, QUOTA_GPU_RANGES,
+			   (uint64_t)count * RANGES_PER_REQUEST);
 }
 
 static NTSTATUS operation_create(struct dxg_paging_queue *queue,
@@ -25,6 +34,9 @@ static NTSTATUS operation_create(struct dxg_paging_queue *queue,
 		return refuse(STATUS_NOT_SUPPORTED, RULE_VA_NO_TABLES, NULL,
 			      "adapter %u has no page tables of its own",
 			      queue->device->adapter->id);
+	status = gpu_ranges_check(queue->device, 1);
+	if (!NT_SUCCESS(status))
+		return status;
 	*operation_out = mem_zalloc(sizeof(**operation_out));
 	if (!*operation_out)
 		return refuse_no_memory("no memory for an operation of a paging queue");

@@ -16,6 +16,9 @@ struct gpu_answer {
 	uint64_t fence_value;
 };
 
+/* May the process have the ranges that so many requests can take? Refused. */
+MUST_CHECK NTSTATUS gpu_ranges_check(const struct dxg_device *device, uint32_t count);
+
 MUST_CHECK NTSTATUS gpu_reserve(struct dxg_paging_queue *queue,
 				const struct gpuva_reserve_request *request,
 				struct gpu_answer *answer_out);

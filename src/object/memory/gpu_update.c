@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/fence/fence_watch.h"
+#include "object/memory/gpu_request.h"
 #include "object/memory/gpu_update.h"
 #include "vidmm/keep.h"
 
@@ -126,8 +127,10 @@ NTSTATUS gpu_update_queue(struct dxg_context *context, struct dxg_sync_object *f
 {
 	struct dxg_device *device = context->device;
 	struct gpu_update *update;
-	NTSTATUS status = update_create(context, list, &update);
+	NTSTATUS status = gpu_ranges_check(device, list->count);
 
+	if (NT_SUCCESS(status))
+		status = update_create(context, list, &update);
 	if (!NT_SUCCESS(status))
 		return status;
 	update->body = fence->body;
