@@ -48,6 +48,15 @@ static const struct workload *draw_workload(struct random *random,
 	return chosen[count - 1];
 }
 
+/* Half of its runs have it: what is drawn for the others is as good. */
+static void plan_of_workload(const struct workload *workload, struct plan *plan_out)
+{
+	char problem[160];
+
+	if (!plan_read(workload->plan, plan_out, problem, sizeof(problem)))
+		*plan_out = (struct plan){ 0 };
+}
+
 void unit_draw(const struct verify_settings *settings, const struct verify_facts *facts,
 	       uint64_t seed, struct unit *unit)
 {
@@ -61,6 +70,8 @@ void unit_draw(const struct verify_settings *settings, const struct verify_facts
 	unit->is_run_twice = random_below(&random, TWICE_OF) == 0;
 	if (settings->plan_count > 0)
 		unit->plan = settings->plans[random_below(&random, settings->plan_count)];
+	else if (unit->workload->plan && random_below(&random, 2) == 0)
+		plan_of_workload(unit->workload, &unit->plan);
 	else
 		plan_draw(&random, facts, &unit->plan);
 	unit->script = needed(workload_script(unit->workload, seed, facts));

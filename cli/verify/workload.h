@@ -22,6 +22,7 @@ struct workload {
 	const char *name; /* "make-resident" */
 	const char *what; /* one line for people */
 	uint32_t needs;   /* enum verify_ability */
+	const char *plan; /* faults that belong to it; NULL: none do */
 	uint32_t weight;  /* how often it is drawn; 0: only when it is asked for */
 	void (*generate)(FILE *script, struct random *random, const struct verify_facts *facts);
 };

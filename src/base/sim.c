@@ -44,7 +44,7 @@ static struct {
 	uint64_t seed;
 	uint64_t now_ns;
 	uint64_t switches_left; /* at points where the thread could go on */
-	struct list threads; /* sim_thread.link, in order of registration */
+	struct list threads;    /* sim_thread.link, in order of registration */
 	struct sim_thread *holder;
 	uint32_t foreign_count;
 	uint32_t last_foreign;

@@ -207,11 +207,29 @@ static void request_if_due(const struct verify_call *call, uint64_t number)
 			verify_request_post(adapter, requests_at[i].request);
 		}
 	}
-	/* Every few calls, so that something is done in between. */
-	if (fault_planned(FAULT_EVICT_ALWAYS) && number % 16 == 0)
+}
+
+/* Once for each thing that a client does: paging makes calls of its own, and would go on for ever. */
+static void disturb(const struct verify_call *call)
+{
+	uint32_t adapter = call->adapter->miniport->adapter_id;
+
+	const DXGKARG_SUBMITCOMMANDVIRTUAL *submission =
+		call->ddi == DDI_SUBMIT_COMMAND_VIRTUAL ? call->arguments : NULL;
+
+	if (call->ddi != DDI_CREATE_ALLOCATION && call->ddi != DDI_RENDER &&
+	    call->ddi != DDI_SUBMIT_COMMAND_TO_HW_QUEUE && !submission)
+		return;
+	if (submission && submission->Flags.Paging)
+		return;
+	if (fault_planned(FAULT_EVICT_ALWAYS)) {
+		fault_note();
 		verify_request_post(adapter, VERIFY_REQUEST_EVICT);
-	if (fault_planned(FAULT_MOVE_ALWAYS) && number % 16 == 8)
+	}
+	if (fault_planned(FAULT_MOVE_ALWAYS)) {
+		fault_note();
 		verify_request_post(adapter, VERIFY_REQUEST_MOVE);
+	}
 }
 
 bool verify_makes_requests(void)
@@ -304,8 +322,10 @@ static void before(struct verify_call *call, void *state)
 
 	if (plan.count == 0)
 		return;
-	if (atomic_load(&faults->is_started))
+	if (atomic_load(&faults->is_started)) {
 		request_if_due(call, atomic_fetch_add(&faults->calls, 1) + 1);
+		disturb(call);
+	}
 	time_pass(call, faults);
 	if (call->ddi == DDI_START_DEVICE)
 		late_begin(call->adapter, faults);

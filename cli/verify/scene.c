@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/verify/scene.h"
+
+enum { PAGE = 4096 };
+
+void scene_begin(struct scene *scene, FILE *script, struct random *random,
+		 const struct verify_facts *facts)
+{
+	*scene = (struct scene){ .facts = facts, .random = random, .script = script };
+}
+
+void scene_line(struct scene *scene, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vfprintf(scene->script, format, arguments);
+	va_end(arguments);
+	(void)fputc('\n', scene->script);
+}
+
+/* ---- chance ---- */
+
+uint64_t scene_number(struct scene *scene, uint64_t least, uint64_t most)
+{
+	return least + random_below(scene->random, most - least + 1);
+}
+
+bool scene_chance(struct scene *scene, unsigned percent)
+{
+	return random_below(scene->random, 100) < percent;
+}
+
+uint64_t scene_size(struct scene *scene)
+{
+	uint64_t pages = scene_number(scene, 1, scene_chance(scene, 10) ? 256 : 16);
+
+	/* Not always whole pages: what is behind the end is nobody's. */
+	return pages * PAGE - (scene_chance(scene, 20) ? scene_number(scene, 1, 1023) * 4 : 0);
+}
+
+bool scene_can(const struct scene *scene, uint32_t abilities)
+{
+	return (scene->facts->abilities & abilities) == abilities;
+}
+
+/* ---- things ---- */
+
+unsigned scene_client(struct scene *scene, bool is_apart)
+{
+	if (scene->client_count == SCENE_CLIENTS)
+		return SCENE_CLIENTS - 1;
+	unsigned client = scene->client_count++;
+
+	scene->clients[client].is_there = true;
+	scene->clients[client].is_apart = is_apart;
+	scene_line(scene, "client c%u%s", client, is_apart ? " apart" : "");
+	return client;
+}
+
+/* One of those that take the exerciser's commands. */
+static unsigned any_node(struct scene *scene)
+{
+	uint64_t nodes = scene->facts->command_nodes;
+	unsigned chosen = 0;
+	unsigned seen = 0;
+
+	for (unsigned node = 0; node < scene->facts->node_count && node < 64; node++) {
+		if ((nodes >> node & 1) && random_below(scene->random, ++seen) == 0)
+			chosen = node;
+	}
+	return chosen;
+}
+
+unsigned scene_context(struct scene *scene, unsigned client)
+{
+	if (scene->context_count == SCENE_CONTEXTS)
+		return SCENE_CONTEXTS - 1;
+	unsigned context = scene->context_count++;
+
+	scene->contexts[context].is_there = true;
+	scene->contexts[context].client = client;
+	scene_line(scene, "context x%u c%u node %u%s", context, client, any_node(scene),
+		   scene_can(scene, ABLE_GPUMMU) ? "" : " list");
+	return context;
+}
+
+unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_bytes)
+{
+	if (scene->allocation_count == SCENE_ALLOCATIONS)
+		return SCENE_ALLOCATIONS - 1;
+	unsigned number = scene->allocation_count++;
+	struct scene_allocation *allocation = &scene->allocations[number];
+
+	*allocation = (struct scene_allocation){ .is_there = true,
+						 .client = client,
+						 .size_bytes = size_bytes };
+	scene_line(scene, "allocate a%u c%u %llu%s", number, client, (unsigned long long)size_bytes,
+		   scene_can(scene, ABLE_GPUMMU) ? "" : " contiguous");
+	if (scene_can(scene, ABLE_GPUMMU)) {
+		scene_line(scene, "map a%u", number);
+		scene_line(scene, "resident a%u", number);
+		allocation->is_resident = true;
+	}
+	allocation->value = (uint32_t)scene_number(scene, 1, UINT32_MAX);
+	scene_line(scene, "write a%u 0x%x", number, allocation->value);
+	allocation->is_known = true;
+	return number;
+}
+
+bool scene_any_allocation(struct scene *scene, unsigned client, unsigned *allocation_out)
+{
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < SCENE_ALLOCATIONS; i++) {
+		const struct scene_allocation *allocation = &scene->allocations[i];
+
+		if (allocation->is_there && !allocation->is_offered &&
+		    allocation->client == client && random_below(scene->random, ++seen) == 0)
+			*allocation_out = i;
+	}
+	return seen > 0;
+}
+
+bool scene_any_context(struct scene *scene, unsigned client, unsigned *context_out)
+{
+	unsigned seen = 0;
+
+	for (unsigned i = 0; i < SCENE_CONTEXTS; i++) {
+		if (scene->contexts[i].is_there && scene->contexts[i].client == client &&
+		    random_below(scene->random, ++seen) == 0)
+			*context_out = i;
+	}
+	return seen > 0;
+}
+
+/* ---- work ---- */
+
+void scene_fill(struct scene *scene, unsigned context, unsigned allocation)
+{
+	struct scene_allocation *to = &scene->allocations[allocation];
+
+	to->value = (uint32_t)scene_number(scene, 1, UINT32_MAX);
+	to->is_known = true;
+	if (scene_can(scene, ABLE_COMMANDS))
+		scene_line(scene, "submit x%u fill a%u 0x%x", context, allocation, to->value);
+	else
+		scene_line(scene, "write a%u 0x%x", allocation, to->value);
+}
+
+void scene_copy(struct scene *scene, unsigned context, unsigned to, unsigned from)
+{
+	struct scene_allocation *target = &scene->allocations[to];
+	const struct scene_allocation *source = &scene->allocations[from];
+
+	if (to == from || !source->is_known || source->size_bytes < target->size_bytes ||
+	    !scene_can(scene, ABLE_COMMANDS)) {
+		scene_fill(scene, context, to);
+		return;
+	}
+	scene_line(scene, "submit x%u copy a%u to a%u", context, from, to);
+	target->value = source->value;
+	target->is_known = true;
+}
+
+void scene_wait(struct scene *scene, unsigned context)
+{
+	scene_line(scene, "wait x%u", context);
+}
+
+void scene_wait_all(struct scene *scene)
+{
+	for (unsigned i = 0; i < SCENE_CONTEXTS; i++) {
+		if (scene->contexts[i].is_there)
+			scene_wait(scene, i);
+	}
+}
+
+void scene_check(struct scene *scene, unsigned allocation)
+{
+	const struct scene_allocation *one = &scene->allocations[allocation];
+
+	if (one->is_there && one->is_known && !one->is_offered)
+		scene_line(scene, "check a%u 0x%x", allocation, one->value);
+}
+
+void scene_check_all(struct scene *scene)
+{
+	for (unsigned i = 0; i < SCENE_ALLOCATIONS; i++)
+		scene_check(scene, i);
+}
+
+/* ---- ends ---- */
+
+void scene_destroy_allocation(struct scene *scene, unsigned allocation)
+{
+	scene_line(scene, "destroy a%u", allocation);
+	scene->allocations[allocation].is_there = false;
+}
+
+void scene_destroy_context(struct scene *scene, unsigned context)
+{
+	scene_line(scene, "destroy x%u", context);
+	scene->contexts[context].is_there = false;
+}
+
+static void forget_client(struct scene *scene, unsigned client)
+{
+	for (unsigned i = 0; i < SCENE_CONTEXTS; i++) {
+		if (scene->contexts[i].client == client)
+			scene->contexts[i].is_there = false;
+	}
+	for (unsigned i = 0; i < SCENE_ALLOCATIONS; i++) {
+		if (scene->allocations[i].client == client)
+			scene->allocations[i].is_there = false;
+	}
+	scene->clients[client].is_there = false;
+}
+
+void scene_destroy_client(struct scene *scene, unsigned client)
+{
+	scene_line(scene, "destroy c%u", client);
+	forget_client(scene, client);
+}
+
+void scene_kill(struct scene *scene, unsigned client)
+{
+	scene_line(scene, "kill c%u", client);
+	forget_client(scene, client);
+}
+
+void scene_lose_all(struct scene *scene)
+{
+	for (unsigned i = 0; i < SCENE_CLIENTS; i++) {
+		if (scene->clients[i].is_there)
+			scene_destroy_client(scene, i);
+	}
+}
