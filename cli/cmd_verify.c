@@ -105,6 +105,18 @@ static bool read_seeds(const char *text, struct verify_settings *settings)
 	       refuse("seeds", text, "A..B with A <= B < 2^53");
 }
 
+/* Also parts of one. */
+static bool read_minutes(const char *text, struct verify_settings *settings)
+{
+	char *end;
+	double minutes = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !(minutes > 0) || minutes > 1000000)
+		return refuse("minutes", text, "a number above 0, as 90 or 0.5");
+	settings->seconds = (uint64_t)(minutes * 60) + 1;
+	return true;
+}
+
 static bool read_shard(const char *text, struct verify_settings *settings)
 {
 	const char *slash = strchr(text, '/');
@@ -171,7 +183,7 @@ static bool read_option(int option, const char *text, struct verify_settings *se
 	case 'S':
 		return read_seeds(text, settings);
 	case 'm':
-		return read_small("minutes", text, 1000000, &settings->minutes);
+		return read_minutes(text, settings);
 	case 'j':
 		return read_small("jobs", text, JOBS_MOST, &settings->jobs);
 	case 'i':
@@ -278,7 +290,7 @@ static int parse(int argc, char **argv, struct verify_settings *settings)
 		fputs("dxgk verify: expected one DRIVER.so\n", stderr);
 		return VERIFY_EXIT_USAGE;
 	}
-	if (!has_seeds && settings->minutes == 0)
+	if (!has_seeds && settings->seconds == 0)
 		settings->last_seed = SEEDS_DEFAULT - 1;
 	return read_path(argv[optind], &settings->driver) ? -1 : VERIFY_EXIT_USAGE;
 }

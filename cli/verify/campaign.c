@@ -521,8 +521,7 @@ static void begin_counting(struct campaign *campaign)
 	campaign->seeds_total = campaign->seeds_done + missing;
 	campaign->next_seed = first;
 	campaign->started_ns = clock_now_ns();
-	campaign->deadline_ns = settings->minutes
-					? clock_deadline(settings->minutes * 60 * NS_PER_S)
+	campaign->deadline_ns = settings->seconds ? clock_deadline(settings->seconds * NS_PER_S)
 					: CLOCK_FOREVER;
 	campaign->slots = needed(calloc(settings->jobs, sizeof(*campaign->slots)));
 	progress_begin(&campaign->progress);

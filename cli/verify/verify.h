@@ -53,7 +53,7 @@ struct verify_settings {
 	char *command;   /* the line that was typed */
 	uint64_t first_seed;
 	uint64_t last_seed;
-	uint32_t minutes; /* 0: as long as it takes */
+	uint64_t seconds; /* 0: as long as it takes */
 	uint32_t jobs;
 	uint32_t shard;
 	uint32_t shard_count;
