@@ -193,15 +193,12 @@ static bool is_series_over(const struct slot *slot, const struct job_result *res
 /* What differs between two runs that have to be the same. */
 static void add_difference(struct campaign *campaign, struct slot *slot, struct job_result *result)
 {
-	char *difference = traces_compare(slot->traces[0], slot->traces[1]);
+	struct finding *finding = traces_difference(slot->traces[0], slot->traces[1],
+						    campaign->subject.driver_name);
 	bool is_news;
 
-	if (!difference)
+	if (!finding)
 		return;
-	struct finding *finding = finding_create(rule_id(RULE_NT_POOL_UNINIT), FINDING_RULE);
-	free(finding->sentence);
-	finding->sentence = difference;
-	finding_set_fingerprint(finding, campaign->subject.driver_name, "");
 	(void)findings_join(&result->findings, finding, &is_news);
 	if (result->verdict == JOB_OK)
 		result->verdict = JOB_BROKEN;

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/refusal.h"
 #include "cli/verify/escape.h"
 #include "cli/verify/failing.h"
 #include "cli/verify/job.h"
 #include "cli/verify/report.h"
+#include "cli/verify/traces.h"
 
 static const char *const file_names[] = { "script.dxgk",  "seed",         "plan",
 					  "profile.json", "finding.json", "trace.json" };
@@ -200,8 +202,8 @@ void failing_finish(struct failing *failing)
 
 /* ---- running ---- */
 
-bool failing_run(const struct failing *failing, const struct subject *subject, const char *trace,
-		 struct job_result *result)
+static bool run_once(const struct failing *failing, const struct subject *subject,
+		     const char *trace, bool is_again, struct job_result *result)
 {
 	const struct job_limits limits = { VERIFY_TIMEOUT_S, VERIFY_MEMORY_MIB };
 	const struct run_request request = {
@@ -213,9 +215,44 @@ bool failing_run(const struct failing *failing, const struct subject *subject, c
 		.trace = trace,
 		.seed = failing->seed,
 		.is_seeded = !(failing->sanitizers & SANITIZE_THREAD),
+		.is_again = is_again,
 	};
 
 	return job_run(&request, &limits, result);
+}
+
+/* What is only seen by comparing takes a second run. */
+static bool compare_runs(const struct failing *failing, const struct subject *subject,
+			 const char *trace, struct job_result *result)
+{
+	char *other_trace = needed_text("%s.again", trace);
+	struct job_result again;
+	bool is_run = run_once(failing, subject, other_trace, true, &again);
+
+	if (is_run) {
+		struct finding *finding =
+			traces_difference(trace, other_trace, subject->driver_name);
+		bool is_news;
+
+		if (finding)
+			(void)findings_join(&result->findings, finding, &is_news);
+		job_result_finish(&again);
+	}
+	unlink(other_trace);
+	free(other_trace);
+	return is_run;
+}
+
+bool failing_run(const struct failing *failing, const struct subject *subject, const char *trace,
+		 struct job_result *result)
+{
+	if (!run_once(failing, subject, trace, false, result))
+		return false;
+	if (!trace || strcmp(failing->finding->rule, rule_id(RULE_NT_POOL_UNINIT)) != 0 ||
+	    compare_runs(failing, subject, trace, result))
+		return true;
+	job_result_finish(result);
+	return false;
 }
 
 void failing_trace(const char *directory, struct finding *finding)

@@ -65,7 +65,8 @@ static int parse(int argc, char **argv, struct replay *replay)
 static void compare_traces(const struct replay *replay, const struct job_result *result)
 {
 	char *before = needed_text("%s/trace.json", replay->folder);
-	char *difference = traces_compare(before, replay->trace);
+	char entry[TRACES_ENTRY_BYTES];
+	char *difference = traces_compare(before, replay->trace, entry);
 
 	if (access(before, R_OK) != 0 || !result->has_ended)
 		puts("trace: none to compare with, the run did not come to its end");

@@ -54,6 +54,14 @@ enum {
 #define SMALL_MAX_BYTES                                                                            \
 	(MEM_KEEPS ? MEM_KNOWN_MAX_BYTES - sizeof(struct pool_block) - sizeof(uint64_t) : 0)
 
+/* Set before there is a driver. */
+static uint8_t pool_fresh_byte = POOL_FRESH_BYTE;
+
+void nt_pool_fill_with(uint8_t byte)
+{
+	pool_fresh_byte = byte;
+}
+
 /* ---- blocks ---- */
 
 const char *pool_tag_text(uint32_t tag, char text[5])
@@ -186,7 +194,7 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	char *payload = payload_of(block);
 	set_place(block, request->site, 0);
 	block->tag = request->tag;
-	memset(payload, request->is_zeroed ? 0 : POOL_FRESH_BYTE, request->size_bytes);
+	memset(payload, request->is_zeroed ? 0 : pool_fresh_byte, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	if (request->is_paged)
 		atomic_fetch_or_explicit(&block->state, STATE_PAGED, memory_order_relaxed);
@@ -204,7 +212,7 @@ SPECIALIZED void *small_begin(struct pool_block *block, const struct pool_reques
 	block->stack = stack;
 	block->tag = request->tag;
 	block->canary = CANARY;
-	fill(payload, request->is_zeroed ? 0 : POOL_FRESH_BYTE, request->size_bytes);
+	fill(payload, request->is_zeroed ? 0 : pool_fresh_byte, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	/* From now on it can be freed. */
 	atomic_store_explicit(

@@ -15,6 +15,7 @@ static const struct {
 	{ "stacks", NT_VERIFY_STACKS },
 	{ "answers", NT_VERIFY_ANSWERS },
 	{ "rules", NT_VERIFY_RULES },
+	{ "refill", NT_VERIFY_REFILL },
 	{ "all", NT_VERIFY_IRQL | NT_VERIFY_STACKS | NT_VERIFY_ANSWERS | NT_VERIFY_RULES },
 };
 
@@ -25,7 +26,7 @@ static unsigned checks_of(const char *word, size_t length)
 			return words[i].checks;
 	}
 	if (length != 0)
-		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, rules, all)",
+		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, rules, refill, all)",
 			 (int)length, word);
 	return 0;
 }

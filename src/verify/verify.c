@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "nt/pool.h"
 #include "nt/verify.h"
 #include "verify/adapters.h"
 #include "verify/faults.h"
@@ -174,6 +175,8 @@ void verify_start(void)
 		.release = release,
 	};
 
+	if (nt_verify_wants(NT_VERIFY_REFILL))
+		nt_pool_fill_with(POOL_OTHER_FRESH_BYTE);
 	if (!nt_verify_wants(NT_VERIFY_RULES))
 		return;
 	faults_start();

@@ -113,7 +113,7 @@ CASES = {
                             [r"touched paged pool at DISPATCH_LEVEL",
                              rf"dxgk:   at signal_paged_event {LINE}\n", DONE], []),
     "unknown check": (["nothing"], {"DXGK_VERIFY": "irq,stacks"}, 0,
-                      [r'DXGK_VERIFY: "irq" is not a check \(irql, stacks, answers, rules, all\)'], []),
+                      [r'DXGK_VERIFY: "irq" is not a check \(irql, stacks, answers, rules, refill, all\)'], []),
 
     "leak": (["leak", "leak"], {}, 0,
              [rf"The driver left 2 blocks of 80 bytes, tag 'Rude', the first allocated at allocate {LINE} "
