@@ -6,7 +6,13 @@
  * Names, field orders and values are those of the Windows driver reference. Every structure is the
  * newest one, whatever DXGKDDI_INTERFACE_VERSION a driver names: drivers are compiled from source
  * here, so an older driver sees members it never asks for, and the host alone has to look at the
- * version that was registered. A comment "// WDDM x.y" marks the first version that knows a member.
+ * version that was registered. A comment "WDDM x.y" marks the first version that knows a member.
+ *
+ * At members of arguments stands who writes them, as who is called sees it: "in" the caller, "out"
+ * the other side. Above an entry point stands the IRQL at which it is called, and who else is in the
+ * driver meanwhile: level 0, other processes; level 1, other processes and classes; level 2, nobody, and
+ * the hardware is idle; level 3, nothing is in its memory either. Above a callback stands the IRQL
+ * at which a driver may call it.
  *
  * No libc header is included, directly or through another header.
  */
@@ -135,13 +141,13 @@ typedef struct _DXGK_QUERYADAPTERINFOFLAGS {
 } DXGK_QUERYADAPTERINFOFLAGS;
 
 typedef struct _DXGKARG_QUERYADAPTERINFO {
-	DXGK_QUERYADAPTERINFOTYPE Type;
-	VOID *pInputData;
-	UINT InputDataSize;
-	VOID *pOutputData;
-	UINT OutputDataSize;
-	DXGK_QUERYADAPTERINFOFLAGS Flags; /* WDDM 2.4 */
-	HANDLE hKmdProcessHandle;         /* WDDM 2.4 */
+	DXGK_QUERYADAPTERINFOTYPE Type;   /* in */
+	VOID *pInputData;                 /* in */
+	UINT InputDataSize;               /* in */
+	VOID *pOutputData;                /* out */
+	UINT OutputDataSize;              /* in */
+	DXGK_QUERYADAPTERINFOFLAGS Flags; /* in; WDDM 2.4 */
+	HANDLE hKmdProcessHandle;         /* in; WDDM 2.4 */
 } DXGKARG_QUERYADAPTERINFO;
 typedef CONST DXGKARG_QUERYADAPTERINFO *IN_CONST_PDXGKARG_QUERYADAPTERINFO;
 
@@ -515,6 +521,7 @@ typedef struct _DXGK_PHYSICALADAPTERCAPS {
 	UINT VirtualCopyNodeIndex; /* WDDM 2.7 */
 } DXGK_PHYSICALADAPTERCAPS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYADAPTERINFO(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_QUERYADAPTERINFO pQueryAdapterInfo);
 typedef DXGKDDI_QUERYADAPTERINFO *PDXGKDDI_QUERYADAPTERINFO;
@@ -524,6 +531,7 @@ typedef DXGKDDI_QUERYADAPTERINFO *PDXGKDDI_QUERYADAPTERINFO;
 typedef DXGK_NODEMETADATA DXGKARG_GETNODEMETADATA;
 typedef DXGKARG_GETNODEMETADATA *OUT_PDXGKARG_GETNODEMETADATA;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_GETNODEMETADATA(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal,
 						  OUT_PDXGKARG_GETNODEMETADATA pGetNodeMetadata);
 typedef DXGKDDI_GETNODEMETADATA *PDXGKDDI_GETNODEMETADATA;
@@ -578,11 +586,11 @@ typedef struct _DXGK_SEGMENTDESCRIPTOR {
 } DXGK_SEGMENTDESCRIPTOR;
 
 typedef struct _DXGK_QUERYSEGMENTOUT {
-	UINT NbSegment;
-	DXGK_SEGMENTDESCRIPTOR *pSegmentDescriptor;
-	UINT PagingBufferSegmentId;
-	UINT PagingBufferSize;
-	UINT PagingBufferPrivateDataSize;
+	UINT NbSegment;                             /* in/out */
+	DXGK_SEGMENTDESCRIPTOR *pSegmentDescriptor; /* in; NULL: the number only */
+	UINT PagingBufferSegmentId;                 /* out */
+	UINT PagingBufferSize;                      /* out */
+	UINT PagingBufferPrivateDataSize;           /* out */
 } DXGK_QUERYSEGMENTOUT;
 
 typedef struct _DXGK_SEGMENTDESCRIPTOR3 {
@@ -598,11 +606,11 @@ typedef struct _DXGK_SEGMENTDESCRIPTOR3 {
 } DXGK_SEGMENTDESCRIPTOR3;
 
 typedef struct _DXGK_QUERYSEGMENTOUT3 {
-	UINT NbSegment;
-	DXGK_SEGMENTDESCRIPTOR3 *pSegmentDescriptor;
-	UINT PagingBufferSegmentId;
-	UINT PagingBufferSize;
-	UINT PagingBufferPrivateDataSize;
+	UINT NbSegment;                              /* in/out */
+	DXGK_SEGMENTDESCRIPTOR3 *pSegmentDescriptor; /* in; NULL: the number only */
+	UINT PagingBufferSegmentId;                  /* out */
+	UINT PagingBufferSize;                       /* out */
+	UINT PagingBufferPrivateDataSize;            /* out */
 } DXGK_QUERYSEGMENTOUT3;
 
 typedef struct _DXGK_QUERYSEGMENTIN4 {
@@ -635,12 +643,12 @@ typedef struct _DXGK_SEGMENTDESCRIPTOR4 {
 
 /* Step through pSegmentDescriptor by SegmentDescriptorStride, never by a sizeof. */
 typedef struct _DXGK_QUERYSEGMENTOUT4 {
-	UINT NbSegment;
-	BYTE *pSegmentDescriptor;
-	UINT PagingBufferSegmentId;
-	UINT PagingBufferSize;
-	UINT PagingBufferPrivateDataSize;
-	SIZE_T SegmentDescriptorStride;
+	UINT NbSegment;                   /* in/out */
+	BYTE *pSegmentDescriptor;         /* in; NULL: the number only */
+	UINT PagingBufferSegmentId;       /* out */
+	UINT PagingBufferSize;            /* out */
+	UINT PagingBufferPrivateDataSize; /* out */
+	SIZE_T SegmentDescriptorStride;   /* in */
 } DXGK_QUERYSEGMENTOUT4;
 
 typedef struct _DXGK_MEMORYRANGE {
@@ -659,27 +667,29 @@ typedef struct _DXGK_QUERYSEGMENTMEMORYSTATE {
 } DXGK_QUERYSEGMENTMEMORYSTATE;
 
 typedef struct _DXGKARG_MAPCPUHOSTAPERTURE {
-	HANDLE hAllocation;
-	WORD SegmentId;
-	WORD PhysicalAdapterIndex;
-	UINT64 NumberOfPages;
-	UINT32 *pCpuHostAperturePages;
-	UINT64 *pMemorySegmentPages;
+	HANDLE hAllocation;            /* in */
+	WORD SegmentId;                /* in */
+	WORD PhysicalAdapterIndex;     /* in */
+	UINT64 NumberOfPages;          /* in */
+	UINT32 *pCpuHostAperturePages; /* in */
+	UINT64 *pMemorySegmentPages;   /* in */
 } DXGKARG_MAPCPUHOSTAPERTURE;
 typedef CONST DXGKARG_MAPCPUHOSTAPERTURE *IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE;
 
 typedef struct _DXGKARG_UNMAPCPUHOSTAPERTURE {
-	UINT64 NumberOfPages;
-	UINT32 *pCpuHostAperturePages;
-	WORD SegmentId;
-	WORD PhysicalAdapterIndex;
+	UINT64 NumberOfPages;          /* in */
+	UINT32 *pCpuHostAperturePages; /* in */
+	WORD SegmentId;                /* in */
+	WORD PhysicalAdapterIndex;     /* in */
 } DXGKARG_UNMAPCPUHOSTAPERTURE;
 typedef CONST DXGKARG_UNMAPCPUHOSTAPERTURE *IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_MAPCPUHOSTAPERTURE(IN_CONST_HANDLE hAdapter,
 						     IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE pArgs);
 typedef DXGKDDI_MAPCPUHOSTAPERTURE *PDXGKDDI_MAPCPUHOSTAPERTURE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_UNMAPCPUHOSTAPERTURE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE pArgs);
 typedef DXGKDDI_UNMAPCPUHOSTAPERTURE *PDXGKDDI_UNMAPCPUHOSTAPERTURE;
@@ -695,31 +705,34 @@ typedef struct _DXGKARG_ACQUIRESWIZZLINGRANGE {
 typedef DXGKARG_ACQUIRESWIZZLINGRANGE *INOUT_PDXGKARG_ACQUIRESWIZZLINGRANGE;
 
 typedef struct _DXGKARG_RELEASESWIZZLINGRANGE {
-	HANDLE hAllocation;
-	UINT PrivateDriverData;
-	UINT RangeId;
+	HANDLE hAllocation;     /* in */
+	UINT PrivateDriverData; /* in */
+	UINT RangeId;           /* in */
 } DXGKARG_RELEASESWIZZLINGRANGE;
 typedef CONST DXGKARG_RELEASESWIZZLINGRANGE *IN_CONST_PDXGKARG_RELEASESWIZZLINGRANGE;
 
+/* PASSIVE_LEVEL, level 1, the class of swizzling ranges */
 typedef NTSTATUS APIENTRY DXGKDDI_ACQUIRESWIZZLINGRANGE(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_ACQUIRESWIZZLINGRANGE pAcquireSwizzlingRange);
 typedef DXGKDDI_ACQUIRESWIZZLINGRANGE *PDXGKDDI_ACQUIRESWIZZLINGRANGE;
 
+/* PASSIVE_LEVEL, level 1, the class of swizzling ranges */
 typedef NTSTATUS APIENTRY DXGKDDI_RELEASESWIZZLINGRANGE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_RELEASESWIZZLINGRANGE pReleaseSwizzlingRange);
 typedef DXGKDDI_RELEASESWIZZLINGRANGE *PDXGKDDI_RELEASESWIZZLINGRANGE;
 
 typedef struct _DXGKARG_SETVIDEOPROTECTEDREGION {
-	UINT PhysicalAdapterIndex;
-	UINT SegmentIndex;
-	UINT VprIndex;
-	SIZE_T CurrentStartOffset;
-	SIZE_T CurrentSize;
-	SIZE_T NewStartOffset;
-	SIZE_T NewSize;
+	UINT PhysicalAdapterIndex; /* in */
+	UINT SegmentIndex;         /* in */
+	UINT VprIndex;             /* in */
+	SIZE_T CurrentStartOffset; /* in */
+	SIZE_T CurrentSize;        /* in */
+	SIZE_T NewStartOffset;     /* in */
+	SIZE_T NewSize;            /* in */
 } DXGKARG_SETVIDEOPROTECTEDREGION;
 typedef CONST DXGKARG_SETVIDEOPROTECTEDREGION *IN_CONST_PDXGKARG_SETVIDEOPROTECTEDREGION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDEOPROTECTEDREGION(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETVIDEOPROTECTEDREGION pArgs);
 typedef DXGKDDI_SETVIDEOPROTECTEDREGION *PDXGKDDI_SETVIDEOPROTECTEDREGION;
@@ -756,10 +769,10 @@ typedef struct _DXGK_GPUMMUCAPS {
 		};
 		UINT Value;
 	};
-	DXGK_PAGETABLEUPDATEMODE PageTableUpdateMode;
-	UINT VirtualAddressBitCount;
-	UINT LeafPageTableSizeFor64KPagesInBytes;
-	UINT PageTableLevelCount;
+	DXGK_PAGETABLEUPDATEMODE PageTableUpdateMode; /* out */
+	UINT VirtualAddressBitCount;                  /* out */
+	UINT LeafPageTableSizeFor64KPagesInBytes;     /* out */
+	UINT PageTableLevelCount;                     /* out */
 	struct {
 		UINT SourcePageTableVaInTransfer : 1;
 		UINT Reserved : 31;
@@ -772,30 +785,32 @@ typedef struct _DXGK_QUERYPAGETABLELEVELDESCIN {
 } DXGK_QUERYPAGETABLELEVELDESCIN;
 
 typedef struct _DXGK_PAGE_TABLE_LEVEL_DESC {
-	UINT PageTableIndexBitCount;
-	UINT PageTableSegmentId;
-	UINT PagingProcessPageTableSegmentId;
-	UINT PageTableSizeInBytes;
-	UINT PageTableAlignmentInBytes;
+	UINT PageTableIndexBitCount;          /* out */
+	UINT PageTableSegmentId;              /* out */
+	UINT PagingProcessPageTableSegmentId; /* out */
+	UINT PageTableSizeInBytes;            /* out */
+	UINT PageTableAlignmentInBytes;       /* out */
 } DXGK_PAGE_TABLE_LEVEL_DESC;
 
 typedef struct _DXGKARG_GETROOTPAGETABLESIZE {
-	UINT NumberOfPte;
-	UINT PhysicalAdapterIndex;
+	UINT NumberOfPte;          /* in/out */
+	UINT PhysicalAdapterIndex; /* in */
 } DXGKARG_GETROOTPAGETABLESIZE;
 typedef DXGKARG_GETROOTPAGETABLESIZE *INOUT_PDXGKARG_GETROOTPAGETABLESIZE;
 
 typedef struct _DXGKARG_SETROOTPAGETABLE {
-	HANDLE hContext;
-	D3DGPU_PHYSICAL_ADDRESS Address;
-	UINT NumEntries;
+	HANDLE hContext;                 /* in */
+	D3DGPU_PHYSICAL_ADDRESS Address; /* in */
+	UINT NumEntries;                 /* in */
 } DXGKARG_SETROOTPAGETABLE;
 typedef CONST DXGKARG_SETROOTPAGETABLE *IN_CONST_PDXGKARG_SETROOTPAGETABLE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef SIZE_T APIENTRY DXGKDDI_GETROOTPAGETABLESIZE(IN_CONST_HANDLE hAdapter,
 						     INOUT_PDXGKARG_GETROOTPAGETABLESIZE pArgs);
 typedef DXGKDDI_GETROOTPAGETABLESIZE *PDXGKDDI_GETROOTPAGETABLESIZE;
 
+/* PASSIVE_LEVEL, level 1, the class of the memory manager */
 typedef VOID APIENTRY DXGKDDI_SETROOTPAGETABLE(IN_CONST_HANDLE hAdapter,
 					       IN_CONST_PDXGKARG_SETROOTPAGETABLE pSetPageTable);
 typedef DXGKDDI_SETROOTPAGETABLE *PDXGKDDI_SETROOTPAGETABLE;
@@ -817,21 +832,23 @@ typedef struct _DXGK_CREATEPROCESSFLAGS {
 } DXGK_CREATEPROCESSFLAGS;
 
 typedef struct _DXGKARG_CREATEPROCESS {
-	HANDLE hDxgkProcess;
-	HANDLE hKmdProcess;
-	DXGK_CREATEPROCESSFLAGS Flags;
-	UINT NumPasid;
-	ULONG *pPasid;
-	HANDLE hKmdVmWorkerProcess; /* WDDM 2.5 */
-	UINT ProcessNameLength;
-	WCHAR *pProcessName;
+	HANDLE hDxgkProcess;           /* in */
+	HANDLE hKmdProcess;            /* out */
+	DXGK_CREATEPROCESSFLAGS Flags; /* in */
+	UINT NumPasid;                 /* in */
+	ULONG *pPasid;                 /* in */
+	HANDLE hKmdVmWorkerProcess;    /* in; WDDM 2.5 */
+	UINT ProcessNameLength;        /* in */
+	WCHAR *pProcessName;           /* in */
 } DXGKARG_CREATEPROCESS;
 typedef DXGKARG_CREATEPROCESS *INOUT_PDXGKARG_CREATEPROCESS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEPROCESS(IN_CONST_HANDLE hAdapter,
 						INOUT_PDXGKARG_CREATEPROCESS pArgs);
 typedef DXGKDDI_CREATEPROCESS *PDXGKDDI_CREATEPROCESS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYPROCESS(IN_CONST_HANDLE hAdapter,
 						 IN_CONST_HANDLE hKmdProcess);
 typedef DXGKDDI_DESTROYPROCESS *PDXGKDDI_DESTROYPROCESS;
@@ -869,20 +886,22 @@ typedef struct _DXGK_DEVICEINFO {
 
 /* hDevice carries the host's handle in and the driver's handle out. */
 typedef struct _DXGKARG_CREATEDEVICE {
-	HANDLE hDevice;
+	HANDLE hDevice; /* in: the kernel's, out: the driver's */
 	union {
-		DXGK_CREATEDEVICEFLAGS Flags;
-		DXGK_DEVICEINFO *pInfo;
+		DXGK_CREATEDEVICEFLAGS Flags; /* in */
+		DXGK_DEVICEINFO *pInfo;       /* out */
 	};
-	ULONG Pasid; /* WDDM 2.0 */
-	HANDLE hKmdProcess;
+	ULONG Pasid;        /* in; WDDM 2.0 */
+	HANDLE hKmdProcess; /* in */
 } DXGKARG_CREATEDEVICE;
 typedef DXGKARG_CREATEDEVICE *INOUT_PDXGKARG_CREATEDEVICE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEDEVICE(IN_CONST_HANDLE hAdapter,
 					       INOUT_PDXGKARG_CREATEDEVICE pCreateDevice);
 typedef DXGKDDI_CREATEDEVICE *PDXGKDDI_CREATEDEVICE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYDEVICE(IN_CONST_HANDLE hDevice);
 typedef DXGKDDI_DESTROYDEVICE *PDXGKDDI_DESTROYDEVICE;
 
@@ -914,32 +933,34 @@ typedef struct _DXGK_CONTEXTINFO_CAPS {
 } DXGK_CONTEXTINFO_CAPS;
 
 typedef struct _DXGK_CONTEXTINFO {
-	UINT DmaBufferSize;
-	UINT DmaBufferSegmentSet;
-	UINT DmaBufferPrivateDataSize;
-	UINT AllocationListSize;
-	UINT PatchLocationListSize;
-	UINT Reserved;              /* WDDM 1.1 */
-	DXGK_CONTEXTINFO_CAPS Caps; /* WDDM 2.0 */
-	ULONG PagingCompanionNodeId;
+	UINT DmaBufferSize;            /* out */
+	UINT DmaBufferSegmentSet;      /* out */
+	UINT DmaBufferPrivateDataSize; /* out */
+	UINT AllocationListSize;       /* out */
+	UINT PatchLocationListSize;    /* out */
+	UINT Reserved;                 /* WDDM 1.1 */
+	DXGK_CONTEXTINFO_CAPS Caps;    /* out; WDDM 2.0 */
+	ULONG PagingCompanionNodeId;   /* out */
 } DXGK_CONTEXTINFO;
 
 /* hContext carries the host's handle in and the driver's handle out. */
 typedef struct _DXGKARG_CREATECONTEXT {
-	HANDLE hContext;
-	UINT NodeOrdinal;
-	UINT EngineAffinity;
-	DXGK_CREATECONTEXTFLAGS Flags;
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	DXGK_CONTEXTINFO ContextInfo;
+	HANDLE hContext;               /* in: the kernel's, out: the driver's */
+	UINT NodeOrdinal;              /* in */
+	UINT EngineAffinity;           /* in */
+	DXGK_CREATECONTEXTFLAGS Flags; /* in */
+	VOID *pPrivateDriverData;      /* in */
+	UINT PrivateDriverDataSize;    /* in */
+	DXGK_CONTEXTINFO ContextInfo;  /* out */
 } DXGKARG_CREATECONTEXT;
 typedef DXGKARG_CREATECONTEXT *INOUT_PDXGKARG_CREATECONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATECONTEXT(IN_CONST_HANDLE hDevice,
 						INOUT_PDXGKARG_CREATECONTEXT pCreateContext);
 typedef DXGKDDI_CREATECONTEXT *PDXGKDDI_CREATECONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYCONTEXT(IN_CONST_HANDLE hContext);
 typedef DXGKDDI_DESTROYCONTEXT *PDXGKDDI_DESTROYCONTEXT;
 
@@ -1092,28 +1113,28 @@ typedef struct _DXGK_ALLOCATIONUSAGEHINT {
 } DXGK_ALLOCATIONUSAGEHINT;
 
 typedef struct _DXGK_ALLOCATIONINFO {
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	UINT Alignment;
-	SIZE_T Size;
-	SIZE_T PitchAlignedSize;
-	DXGK_SEGMENTBANKPREFERENCE HintedBank;
-	DXGK_SEGMENTPREFERENCE PreferredSegment;
-	UINT SupportedReadSegmentSet;
-	UINT SupportedWriteSegmentSet;
-	UINT EvictionSegmentSet;
+	VOID *pPrivateDriverData;                /* in */
+	UINT PrivateDriverDataSize;              /* in */
+	UINT Alignment;                          /* out */
+	SIZE_T Size;                             /* out */
+	SIZE_T PitchAlignedSize;                 /* out */
+	DXGK_SEGMENTBANKPREFERENCE HintedBank;   /* out */
+	DXGK_SEGMENTPREFERENCE PreferredSegment; /* out */
+	UINT SupportedReadSegmentSet;            /* out */
+	UINT SupportedWriteSegmentSet;           /* out */
+	UINT EvictionSegmentSet;                 /* out */
 	union {
-		UINT MaximumRenamingListLength;
-		UINT PhysicalAdapterIndex; /* WDDM 2.0 */
+		UINT MaximumRenamingListLength; /* out */
+		UINT PhysicalAdapterIndex;      /* out; WDDM 2.0 */
 	};
-	HANDLE hAllocation;
+	HANDLE hAllocation; /* out */
 	union {
-		DXGK_ALLOCATIONINFOFLAGS Flags;
-		DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 FlagsWddm2;
+		DXGK_ALLOCATIONINFOFLAGS Flags;              /* out */
+		DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 FlagsWddm2; /* out */
 	};
-	DXGK_ALLOCATIONUSAGEHINT *pAllocationUsageHint;
-	UINT AllocationPriority;
-	DXGK_ALLOCATIONINFOFLAGS2 Flags2; /* WDDM 3.0, in what was padding before */
+	DXGK_ALLOCATIONUSAGEHINT *pAllocationUsageHint; /* out */
+	UINT AllocationPriority;                        /* out */
+	DXGK_ALLOCATIONINFOFLAGS2 Flags2; /* out; WDDM 3.0, in what was padding before */
 } DXGK_ALLOCATIONINFO;
 
 typedef struct _DXGK_CREATEALLOCATIONFLAGS {
@@ -1127,12 +1148,12 @@ typedef struct _DXGK_CREATEALLOCATIONFLAGS {
 } DXGK_CREATEALLOCATIONFLAGS;
 
 typedef struct _DXGKARG_CREATEALLOCATION {
-	CONST VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	UINT NumAllocations;
-	DXGK_ALLOCATIONINFO *pAllocationInfo;
-	HANDLE hResource;
-	DXGK_CREATEALLOCATIONFLAGS Flags;
+	CONST VOID *pPrivateDriverData;       /* in */
+	UINT PrivateDriverDataSize;           /* in */
+	UINT NumAllocations;                  /* in */
+	DXGK_ALLOCATIONINFO *pAllocationInfo; /* in/out */
+	HANDLE hResource;                     /* in/out */
+	DXGK_CREATEALLOCATIONFLAGS Flags;     /* in */
 } DXGKARG_CREATEALLOCATION;
 typedef DXGKARG_CREATEALLOCATION *INOUT_PDXGKARG_CREATEALLOCATION;
 
@@ -1147,10 +1168,10 @@ typedef struct _DXGK_DESTROYALLOCATIONFLAGS {
 } DXGK_DESTROYALLOCATIONFLAGS;
 
 typedef struct _DXGKARG_DESTROYALLOCATION {
-	UINT NumAllocations;
-	CONST HANDLE *pAllocationList;
-	HANDLE hResource;
-	DXGK_DESTROYALLOCATIONFLAGS Flags;
+	UINT NumAllocations;               /* in */
+	CONST HANDLE *pAllocationList;     /* in */
+	HANDLE hResource;                  /* in/out */
+	DXGK_DESTROYALLOCATIONFLAGS Flags; /* in */
 } DXGKARG_DESTROYALLOCATION;
 typedef CONST DXGKARG_DESTROYALLOCATION *IN_CONST_PDXGKARG_DESTROYALLOCATION;
 
@@ -1165,23 +1186,23 @@ typedef struct _DXGK_DESCRIBEALLOCATIONFLAGS {
 } DXGK_DESCRIBEALLOCATIONFLAGS;
 
 typedef struct _DXGKARG_DESCRIBEALLOCATION {
-	HANDLE hAllocation;
-	UINT Width;
-	UINT Height;
-	D3DDDIFORMAT Format;
-	D3DDDI_MULTISAMPLINGMETHOD MultisampleMethod;
-	D3DDDI_RATIONAL RefreshRate;
-	UINT PrivateDriverFormatAttribute;
-	DXGK_DESCRIBEALLOCATIONFLAGS Flags; /* WDDM 1.2 */
-	D3DDDI_ROTATION Rotation;
+	HANDLE hAllocation;                           /* in */
+	UINT Width;                                   /* out */
+	UINT Height;                                  /* out */
+	D3DDDIFORMAT Format;                          /* out */
+	D3DDDI_MULTISAMPLINGMETHOD MultisampleMethod; /* out */
+	D3DDDI_RATIONAL RefreshRate;                  /* out */
+	UINT PrivateDriverFormatAttribute;            /* out */
+	DXGK_DESCRIBEALLOCATIONFLAGS Flags;           /* in; WDDM 1.2 */
+	D3DDDI_ROTATION Rotation;                     /* out */
 } DXGKARG_DESCRIBEALLOCATION;
 typedef DXGKARG_DESCRIBEALLOCATION *INOUT_PDXGKARG_DESCRIBEALLOCATION;
 
 typedef struct _DXGK_OPENALLOCATIONINFO {
-	D3DKMT_HANDLE hAllocation;
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	HANDLE hDeviceSpecificAllocation;
+	D3DKMT_HANDLE hAllocation;        /* in */
+	VOID *pPrivateDriverData;         /* in; out with Flags.Create */
+	UINT PrivateDriverDataSize;       /* in */
+	HANDLE hDeviceSpecificAllocation; /* out */
 } DXGK_OPENALLOCATIONINFO;
 
 typedef struct _DXGK_OPENALLOCATIONFLAGS {
@@ -1196,45 +1217,45 @@ typedef struct _DXGK_OPENALLOCATIONFLAGS {
 } DXGK_OPENALLOCATIONFLAGS;
 
 typedef struct _DXGKARG_OPENALLOCATION {
-	UINT NumAllocations;
-	DXGK_OPENALLOCATIONINFO *pOpenAllocation;
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverSize;
-	DXGK_OPENALLOCATIONFLAGS Flags;
-	UINT SubresourceIndex; /* WDDM 1.2 */
-	SIZE_T SubresourceOffset;
-	UINT Pitch;
+	UINT NumAllocations;                      /* in */
+	DXGK_OPENALLOCATIONINFO *pOpenAllocation; /* in/out */
+	VOID *pPrivateDriverData;                 /* in */
+	UINT PrivateDriverSize;                   /* in */
+	DXGK_OPENALLOCATIONFLAGS Flags;           /* in */
+	UINT SubresourceIndex;                    /* in; WDDM 1.2 */
+	SIZE_T SubresourceOffset;                 /* out */
+	UINT Pitch;                               /* out */
 } DXGKARG_OPENALLOCATION;
 typedef CONST DXGKARG_OPENALLOCATION *IN_CONST_PDXGKARG_OPENALLOCATION;
 
 typedef struct _DXGKARG_CLOSEALLOCATION {
-	UINT NumAllocations;
-	CONST HANDLE *pOpenHandleList;
+	UINT NumAllocations;           /* in */
+	CONST HANDLE *pOpenHandleList; /* in */
 } DXGKARG_CLOSEALLOCATION;
 typedef CONST DXGKARG_CLOSEALLOCATION *IN_CONST_PDXGKARG_CLOSEALLOCATION;
 
 typedef struct _DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA {
-	D3DKMDT_STANDARDALLOCATION_TYPE StandardAllocationType;
+	D3DKMDT_STANDARDALLOCATION_TYPE StandardAllocationType; /* in */
 	union {
-		D3DKMDT_SHAREDPRIMARYSURFACEDATA *pCreateSharedPrimarySurfaceData;
-		D3DKMDT_SHADOWSURFACEDATA *pCreateShadowSurfaceData;
-		D3DKMDT_STAGINGSURFACEDATA *pCreateStagingSurfaceData;
-		D3DKMDT_GDISURFACEDATA *pCreateGdiSurfaceData;               /* WDDM 1.1 */
-		D3DKMDT_VIRTUALGPUSURFACEDATA *pCreateVirtualGpuSurfaceData; /* WDDM 2.1 */
+		D3DKMDT_SHAREDPRIMARYSURFACEDATA *pCreateSharedPrimarySurfaceData; /* in/out */
+		D3DKMDT_SHADOWSURFACEDATA *pCreateShadowSurfaceData;               /* in/out */
+		D3DKMDT_STAGINGSURFACEDATA *pCreateStagingSurfaceData;             /* in/out */
+		D3DKMDT_GDISURFACEDATA *pCreateGdiSurfaceData;               /* in/out; WDDM 1.1 */
+		D3DKMDT_VIRTUALGPUSURFACEDATA *pCreateVirtualGpuSurfaceData; /* in/out; WDDM 2.1 */
 	};
-	VOID *pAllocationPrivateDriverData;
-	UINT AllocationPrivateDriverDataSize;
-	VOID *pResourcePrivateDriverData;
-	UINT ResourcePrivateDriverDataSize;
-	UINT PhysicalAdapterIndex; /* WDDM 2.0 */
+	VOID *pAllocationPrivateDriverData;   /* out; NULL: sizes only */
+	UINT AllocationPrivateDriverDataSize; /* in/out */
+	VOID *pResourcePrivateDriverData;     /* out */
+	UINT ResourcePrivateDriverDataSize;   /* in/out */
+	UINT PhysicalAdapterIndex;            /* in; WDDM 2.0 */
 } DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA;
 typedef DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA;
 
 typedef struct _DXGKARG_VALIDATEUPDATEALLOCPROPERTY {
-	HANDLE hAllocation;
-	UINT SupportedSegmentSet;
-	D3DDDI_SEGMENTPREFERENCE PreferredSegment;
-	D3DDDI_UPDATEALLOCPROPERTY_FLAGS Flags;
+	HANDLE hAllocation;                        /* in */
+	UINT SupportedSegmentSet;                  /* in */
+	D3DDDI_SEGMENTPREFERENCE PreferredSegment; /* in */
+	D3DDDI_UPDATEALLOCPROPERTY_FLAGS Flags;    /* in */
 	union {
 		struct {
 			UINT SetAccessedPhysically : 1;
@@ -1242,47 +1263,55 @@ typedef struct _DXGKARG_VALIDATEUPDATEALLOCPROPERTY {
 			UINT SetPreferredSegment : 1;
 			UINT Reserved : 29;
 		};
-		UINT PropertyMaskValue;
+		UINT PropertyMaskValue; /* in */
 	};
 } DXGKARG_VALIDATEUPDATEALLOCPROPERTY;
 typedef CONST DXGKARG_VALIDATEUPDATEALLOCPROPERTY *IN_CONST_PDXGKARG_VALIDATEUPDATEALLOCPROPERTY;
 
 typedef struct _DXGKARG_SETALLOCATIONBACKINGSTORE {
-	HANDLE hDriverAllocation;
-	PVOID pBackingStore;
+	HANDLE hDriverAllocation; /* in */
+	PVOID pBackingStore;      /* in */
 } DXGKARG_SETALLOCATIONBACKINGSTORE;
 typedef CONST DXGKARG_SETALLOCATIONBACKINGSTORE *IN_CONST_PDXGKARG_SETALLOCATIONBACKINGSTORE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEALLOCATION(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation);
 typedef DXGKDDI_CREATEALLOCATION *PDXGKDDI_CREATEALLOCATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYALLOCATION(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation);
 typedef DXGKDDI_DESTROYALLOCATION *PDXGKDDI_DESTROYALLOCATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESCRIBEALLOCATION(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_DESCRIBEALLOCATION pDescribeAllocation);
 typedef DXGKDDI_DESCRIBEALLOCATION *PDXGKDDI_DESCRIBEALLOCATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_GETSTANDARDALLOCATIONDRIVERDATA(
 	IN_CONST_HANDLE hAdapter,
 	INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pGetStandardAllocationDriverData);
 typedef DXGKDDI_GETSTANDARDALLOCATIONDRIVERDATA *PDXGKDDI_GETSTANDARDALLOCATIONDRIVERDATA;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_OPENALLOCATIONINFO(
 	IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation);
 typedef DXGKDDI_OPENALLOCATIONINFO *PDXGKDDI_OPENALLOCATIONINFO;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CLOSEALLOCATION(
 	IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_CLOSEALLOCATION pCloseAllocation);
 typedef DXGKDDI_CLOSEALLOCATION *PDXGKDDI_CLOSEALLOCATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_VALIDATEUPDATEALLOCATIONPROPERTY(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_VALIDATEUPDATEALLOCPROPERTY pValidateUpdateAllocationProperty);
 typedef DXGKDDI_VALIDATEUPDATEALLOCATIONPROPERTY *PDXGKDDI_VALIDATEUPDATEALLOCATIONPROPERTY;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETALLOCATIONBACKINGSTORE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETALLOCATIONBACKINGSTORE pArgs);
 typedef DXGKDDI_SETALLOCATIONBACKINGSTORE *PDXGKDDI_SETALLOCATIONBACKINGSTORE;
@@ -1403,72 +1432,72 @@ typedef struct _DXGK_ADL {
 } DXGK_ADL, *PDXGK_ADL;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL {
-	HANDLE hAllocation;
-	UINT64 AllocationOffsetInBytes;
-	UINT64 TransferSizeInBytes;
-	D3DGPU_VIRTUAL_ADDRESS SourceVirtualAddress;
-	D3DGPU_VIRTUAL_ADDRESS DestinationVirtualAddress;
-	D3DGPU_VIRTUAL_ADDRESS SourcePageTable;
-	DXGK_MEMORY_TRANSFER_DIRECTION TransferDirection;
-	DXGK_TRANSFERVIRTUALFLAGS Flags;
-	D3DGPU_VIRTUAL_ADDRESS DestinationPageTable;
+	HANDLE hAllocation;                               /* in */
+	UINT64 AllocationOffsetInBytes;                   /* in */
+	UINT64 TransferSizeInBytes;                       /* in */
+	D3DGPU_VIRTUAL_ADDRESS SourceVirtualAddress;      /* in */
+	D3DGPU_VIRTUAL_ADDRESS DestinationVirtualAddress; /* in */
+	D3DGPU_VIRTUAL_ADDRESS SourcePageTable;           /* in */
+	DXGK_MEMORY_TRANSFER_DIRECTION TransferDirection; /* in */
+	DXGK_TRANSFERVIRTUALFLAGS Flags;                  /* in */
+	D3DGPU_VIRTUAL_ADDRESS DestinationPageTable;      /* in */
 } DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL {
-	HANDLE hAllocation;
-	UINT64 AllocationOffsetInBytes;
-	UINT64 FillSizeInBytes;
-	UINT FillPattern;
-	D3DGPU_VIRTUAL_ADDRESS DestinationVirtualAddress;
+	HANDLE hAllocation;                               /* in */
+	UINT64 AllocationOffsetInBytes;                   /* in */
+	UINT64 FillSizeInBytes;                           /* in */
+	UINT FillPattern;                                 /* in */
+	D3DGPU_VIRTUAL_ADDRESS DestinationVirtualAddress; /* in */
 } DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE {
-	UINT PageTableLevel;
-	HANDLE hAllocation;
-	DXGK_PAGETABLEUPDATEADDRESS PageTableAddress;
-	DXGK_PTE *pPageTableEntries;
-	UINT StartIndex;
-	UINT NumPageTableEntries;
+	UINT PageTableLevel;                          /* in */
+	HANDLE hAllocation;                           /* in */
+	DXGK_PAGETABLEUPDATEADDRESS PageTableAddress; /* in */
+	DXGK_PTE *pPageTableEntries;                  /* in */
+	UINT StartIndex;                              /* in */
+	UINT NumPageTableEntries;                     /* in */
 	UINT Reserved0;
-	DXGK_UPDATEPAGETABLEFLAGS Flags;
-	UINT64 DriverProtection;
-	UINT64 AllocationOffsetInBytes;
-	HANDLE hProcess;
-	DXGK_PAGETABLEUPDATEMODE UpdateMode;
-	DXGK_PTE *pPageTableEntries64KB;
-	D3DGPU_VIRTUAL_ADDRESS FirstPteVirtualAddress;
+	DXGK_UPDATEPAGETABLEFLAGS Flags;               /* in */
+	UINT64 DriverProtection;                       /* in */
+	UINT64 AllocationOffsetInBytes;                /* in */
+	HANDLE hProcess;                               /* in */
+	DXGK_PAGETABLEUPDATEMODE UpdateMode;           /* in */
+	DXGK_PTE *pPageTableEntries64KB;               /* in */
+	D3DGPU_VIRTUAL_ADDRESS FirstPteVirtualAddress; /* in */
 } DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_FLUSHTLB {
-	D3DGPU_PHYSICAL_ADDRESS RootPageTableAddress;
-	HANDLE hProcess;
-	D3DGPU_VIRTUAL_ADDRESS StartVirtualAddress;
-	D3DGPU_VIRTUAL_ADDRESS EndVirtualAddress;
+	D3DGPU_PHYSICAL_ADDRESS RootPageTableAddress; /* in */
+	HANDLE hProcess;                              /* in */
+	D3DGPU_VIRTUAL_ADDRESS StartVirtualAddress;   /* in */
+	D3DGPU_VIRTUAL_ADDRESS EndVirtualAddress;     /* in */
 } DXGK_BUILDPAGINGBUFFER_FLUSHTLB;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_COPY_RANGE {
-	UINT NumPageTableEntries;
-	D3DGPU_VIRTUAL_ADDRESS SrcPageTableAddress;
-	D3DGPU_VIRTUAL_ADDRESS DstPageTableAddress;
-	UINT SrcStartPteIndex;
-	UINT DstStartPteIndex;
+	UINT NumPageTableEntries;                   /* in */
+	D3DGPU_VIRTUAL_ADDRESS SrcPageTableAddress; /* in */
+	D3DGPU_VIRTUAL_ADDRESS DstPageTableAddress; /* in */
+	UINT SrcStartPteIndex;                      /* in */
+	UINT DstStartPteIndex;                      /* in */
 } DXGK_BUILDPAGINGBUFFER_COPY_RANGE;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES {
-	UINT NumRanges;
-	DXGK_BUILDPAGINGBUFFER_COPY_RANGE *pRanges;
+	UINT NumRanges;                             /* in */
+	DXGK_BUILDPAGINGBUFFER_COPY_RANGE *pRanges; /* in */
 } DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION {
-	D3DGPU_VIRTUAL_ADDRESS ContextAllocation;
-	UINT64 ContextAllocationSize;
-	PVOID pDriverPrivateData;
-	UINT DriverPrivateDataSize;
+	D3DGPU_VIRTUAL_ADDRESS ContextAllocation; /* in */
+	UINT64 ContextAllocationSize;             /* in */
+	PVOID pDriverPrivateData;                 /* in */
+	UINT DriverPrivateDataSize;               /* in */
 } DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY {
-	HANDLE hAllocation;
-	D3DGPU_PHYSICAL_ADDRESS PhysicalAddress;
+	HANDLE hAllocation;                      /* in */
+	D3DGPU_PHYSICAL_ADDRESS PhysicalAddress; /* in */
 	union {
 		UINT Resident : 1;
 		UINT Reserved : 31;
@@ -1476,17 +1505,17 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY {
 } DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY;
 
 typedef struct _DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE {
-	D3DGPU_VIRTUAL_ADDRESS MonitoredFenceGpuVa;
-	UINT64 MonitoredFenceValue;
+	D3DGPU_VIRTUAL_ADDRESS MonitoredFenceGpuVa; /* in */
+	UINT64 MonitoredFenceValue;                 /* in */
 } DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE;
 
 typedef struct _DXGKARG_BUILDPAGINGBUFFER {
-	VOID *pDmaBuffer;
-	UINT DmaSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	DXGK_BUILDPAGINGBUFFER_OPERATION Operation;
-	UINT MultipassOffset;
+	VOID *pDmaBuffer;                           /* in/out */
+	UINT DmaSize;                               /* in */
+	VOID *pDmaBufferPrivateData;                /* in/out */
+	UINT DmaBufferPrivateDataSize;              /* in */
+	DXGK_BUILDPAGINGBUFFER_OPERATION Operation; /* in */
+	UINT MultipassOffset;                       /* in/out */
 	union {
 		struct {
 			HANDLE hAllocation;
@@ -1583,15 +1612,15 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
 				PVOID VirtualAddress;
 				D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* WDDM 2.0 */
 			} Destination;
-		} InitContextResource;                                  /* WDDM 1.2 */
-		DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL TransferVirtual; /* WDDM 2.0 */
-		DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL FillVirtual;
-		DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE UpdatePageTable;
-		DXGK_BUILDPAGINGBUFFER_FLUSHTLB FlushTlb;
-		DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES CopyPageTableEntries;
-		DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION UpdateContextAllocation;
-		DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY NotifyResidency;
-		DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE SignalMonitoredFence; /* WDDM 2.2 */
+		} InitContextResource;                                            /* WDDM 1.2 */
+		DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL TransferVirtual;           /* in; WDDM 2.0 */
+		DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL FillVirtual;                   /* in */
+		DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE UpdatePageTable;           /* in */
+		DXGK_BUILDPAGINGBUFFER_FLUSHTLB FlushTlb;                         /* in */
+		DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES CopyPageTableEntries; /* in */
+		DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION UpdateContextAllocation; /* in */
+		DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY NotifyResidency;                 /* in */
+		DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE SignalMonitoredFence; /* in; WDDM 2.2 */
 		struct {
 			HANDLE hDevice;
 			HANDLE hAllocation;
@@ -1607,12 +1636,13 @@ typedef struct _DXGKARG_BUILDPAGINGBUFFER {
 			UINT Reserved[64];
 		} Reserved;
 	};
-	HANDLE hSystemContext;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* WDDM 2.0 */
-	UINT DmaBufferWriteOffset;
+	HANDLE hSystemContext;                             /* in */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* in; WDDM 2.0 */
+	UINT DmaBufferWriteOffset;                         /* in */
 } DXGKARG_BUILDPAGINGBUFFER;
 typedef DXGKARG_BUILDPAGINGBUFFER *IN_PDXGKARG_BUILDPAGINGBUFFER;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_BUILDPAGINGBUFFER(
 	IN_CONST_HANDLE hAdapter, IN_PDXGKARG_BUILDPAGINGBUFFER pBuildPagingBuffer);
 typedef DXGKDDI_BUILDPAGINGBUFFER *PDXGKDDI_BUILDPAGINGBUFFER;
@@ -1637,35 +1667,35 @@ typedef struct _DXGK_ALLOCATIONLIST {
  * the host can fill the structure member by member. A driver cannot tell the difference.
  */
 typedef struct _DXGKARG_RENDER {
-	CONST VOID *pCommand;
-	UINT CommandLength;
-	VOID *pDmaBuffer;
-	UINT DmaSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	DXGK_ALLOCATIONLIST *pAllocationList;
-	UINT AllocationListSize;
-	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListIn;
-	UINT PatchLocationListInSize;
-	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListOut;
-	UINT PatchLocationListOutSize;
-	UINT MultipassOffset;
-	UINT DmaBufferSegmentId;
-	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;
+	CONST VOID *pCommand;                            /* in, the client's memory */
+	UINT CommandLength;                              /* in */
+	VOID *pDmaBuffer;                                /* in/out */
+	UINT DmaSize;                                    /* in */
+	VOID *pDmaBufferPrivateData;                     /* in/out */
+	UINT DmaBufferPrivateDataSize;                   /* in */
+	DXGK_ALLOCATIONLIST *pAllocationList;            /* in */
+	UINT AllocationListSize;                         /* in */
+	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListIn;  /* in, the client's memory */
+	UINT PatchLocationListInSize;                    /* in */
+	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListOut; /* in/out */
+	UINT PatchLocationListOutSize;                   /* in */
+	UINT MultipassOffset;                            /* in/out */
+	UINT DmaBufferSegmentId;                         /* in */
+	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;       /* in */
 } DXGKARG_RENDER;
 typedef DXGKARG_RENDER *INOUT_PDXGKARG_RENDER;
 
 typedef struct _DXGKARG_RENDERGDI {
-	CONST VOID *pCommand;
-	UINT CommandLength;
-	VOID *pDmaBuffer;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress;
-	UINT DmaSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	DXGK_ALLOCATIONLIST *pAllocationList;
-	UINT AllocationListSize;
-	UINT MultipassOffset;
+	CONST VOID *pCommand;                              /* in */
+	UINT CommandLength;                                /* in */
+	VOID *pDmaBuffer;                                  /* in/out */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* in */
+	UINT DmaSize;                                      /* in */
+	VOID *pDmaBufferPrivateData;                       /* in/out */
+	UINT DmaBufferPrivateDataSize;                     /* in */
+	DXGK_ALLOCATIONLIST *pAllocationList;              /* in */
+	UINT AllocationListSize;                           /* in */
+	UINT MultipassOffset;                              /* in/out */
 } DXGKARG_RENDERGDI;
 typedef DXGKARG_RENDERGDI *INOUT_PDXGKARG_RENDERGDI;
 
@@ -1684,28 +1714,28 @@ typedef struct _DXGK_PATCHFLAGS {
 
 typedef struct _DXGKARG_PATCH {
 	union {
-		HANDLE hDevice;
-		HANDLE hContext;
+		HANDLE hDevice;  /* in */
+		HANDLE hContext; /* in */
 	};
-	UINT DmaBufferSegmentId;
-	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;
-	VOID *pDmaBuffer;
-	UINT DmaBufferSize;
-	UINT DmaBufferSubmissionStartOffset;
-	UINT DmaBufferSubmissionEndOffset;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	UINT DmaBufferPrivateDataSubmissionStartOffset;
-	UINT DmaBufferPrivateDataSubmissionEndOffset;
-	CONST DXGK_ALLOCATIONLIST *pAllocationList;
-	UINT AllocationListSize;
-	CONST D3DDDI_PATCHLOCATIONLIST *pPatchLocationList;
-	UINT PatchLocationListSize;
-	UINT PatchLocationListSubmissionStart;
-	UINT PatchLocationListSubmissionLength;
-	UINT SubmissionFenceId;
-	DXGK_PATCHFLAGS Flags;
-	UINT EngineOrdinal;
+	UINT DmaBufferSegmentId;                            /* in */
+	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;          /* in */
+	VOID *pDmaBuffer;                                   /* in; its contents out */
+	UINT DmaBufferSize;                                 /* in */
+	UINT DmaBufferSubmissionStartOffset;                /* in */
+	UINT DmaBufferSubmissionEndOffset;                  /* in */
+	VOID *pDmaBufferPrivateData;                        /* in; its contents in/out */
+	UINT DmaBufferPrivateDataSize;                      /* in */
+	UINT DmaBufferPrivateDataSubmissionStartOffset;     /* in */
+	UINT DmaBufferPrivateDataSubmissionEndOffset;       /* in */
+	CONST DXGK_ALLOCATIONLIST *pAllocationList;         /* in */
+	UINT AllocationListSize;                            /* in */
+	CONST D3DDDI_PATCHLOCATIONLIST *pPatchLocationList; /* in */
+	UINT PatchLocationListSize;                         /* in */
+	UINT PatchLocationListSubmissionStart;              /* in */
+	UINT PatchLocationListSubmissionLength;             /* in */
+	UINT SubmissionFenceId;                             /* in */
+	DXGK_PATCHFLAGS Flags;                              /* in */
+	UINT EngineOrdinal;                                 /* in */
 } DXGKARG_PATCH;
 typedef CONST DXGKARG_PATCH *IN_CONST_PDXGKARG_PATCH;
 
@@ -1729,41 +1759,41 @@ typedef struct _DXGK_SUBMITCOMMANDFLAGS {
 
 typedef struct _DXGKARG_SUBMITCOMMAND {
 	union {
-		HANDLE hDevice;
-		HANDLE hContext;
+		HANDLE hDevice;  /* in */
+		HANDLE hContext; /* in */
 	};
-	UINT DmaBufferSegmentId;
-	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;
-	UINT DmaBufferSize;
-	UINT DmaBufferSubmissionStartOffset;
-	UINT DmaBufferSubmissionEndOffset;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	UINT DmaBufferPrivateDataSubmissionStartOffset;
-	UINT DmaBufferPrivateDataSubmissionEndOffset;
-	UINT SubmissionFenceId;
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;
-	DXGK_SUBMITCOMMANDFLAGS Flags;
-	UINT EngineOrdinal;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress; /* WDDM 1.1 */
-	UINT NodeOrdinal;                               /* WDDM 1.2 */
+	UINT DmaBufferSegmentId;                        /* in */
+	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;      /* in */
+	UINT DmaBufferSize;                             /* in */
+	UINT DmaBufferSubmissionStartOffset;            /* in */
+	UINT DmaBufferSubmissionEndOffset;              /* in */
+	VOID *pDmaBufferPrivateData;                    /* in */
+	UINT DmaBufferPrivateDataSize;                  /* in */
+	UINT DmaBufferPrivateDataSubmissionStartOffset; /* in */
+	UINT DmaBufferPrivateDataSubmissionEndOffset;   /* in */
+	UINT SubmissionFenceId;                         /* in */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;   /* in */
+	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;          /* in */
+	DXGK_SUBMITCOMMANDFLAGS Flags;                  /* in */
+	UINT EngineOrdinal;                             /* in */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress; /* in; WDDM 1.1 */
+	UINT NodeOrdinal;                               /* in; WDDM 1.2 */
 } DXGKARG_SUBMITCOMMAND;
 typedef CONST DXGKARG_SUBMITCOMMAND *IN_CONST_PDXGKARG_SUBMITCOMMAND;
 
 typedef struct _DXGKARG_SUBMITCOMMANDVIRTUAL {
-	HANDLE hContext;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress;
-	UINT DmaBufferSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	UINT DmaBufferUmdPrivateDataSize;
-	UINT SubmissionFenceId;
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;
-	DXGK_SUBMITCOMMANDFLAGS Flags;
-	UINT EngineOrdinal;
-	UINT NodeOrdinal;
+	HANDLE hContext;                                /* in */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress; /* in */
+	UINT DmaBufferSize;                             /* in */
+	VOID *pDmaBufferPrivateData;                    /* in */
+	UINT DmaBufferPrivateDataSize;                  /* in */
+	UINT DmaBufferUmdPrivateDataSize;               /* in */
+	UINT SubmissionFenceId;                         /* in */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;   /* in */
+	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;          /* in */
+	DXGK_SUBMITCOMMANDFLAGS Flags;                  /* in */
+	UINT EngineOrdinal;                             /* in */
+	UINT NodeOrdinal;                               /* in */
 } DXGKARG_SUBMITCOMMANDVIRTUAL;
 typedef CONST DXGKARG_SUBMITCOMMANDVIRTUAL *IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL;
 
@@ -1778,36 +1808,36 @@ typedef struct _DXGK_VALIDATESUBMITCOMMANDFLAGS {
 } DXGK_VALIDATESUBMITCOMMANDFLAGS;
 
 typedef struct _DXGKARG_VALIDATESUBMITCOMMAND {
-	D3DGPU_VIRTUAL_ADDRESS Commands;
-	UINT CommandLength;
-	DXGK_VALIDATESUBMITCOMMANDFLAGS Flags;
-	UINT ContextCount;
-	HANDLE Context[D3DDDI_MAX_BROADCAST_CONTEXT];
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	UINT UmdPrivateDataSize;
-	UINT64 HwQueueProgressFenceId;
+	D3DGPU_VIRTUAL_ADDRESS Commands;              /* in */
+	UINT CommandLength;                           /* in */
+	DXGK_VALIDATESUBMITCOMMANDFLAGS Flags;        /* in */
+	UINT ContextCount;                            /* in */
+	HANDLE Context[D3DDDI_MAX_BROADCAST_CONTEXT]; /* in */
+	VOID *pPrivateDriverData;                     /* in/out */
+	UINT PrivateDriverDataSize;                   /* in */
+	UINT UmdPrivateDataSize;                      /* in */
+	UINT64 HwQueueProgressFenceId;                /* in */
 } DXGKARG_VALIDATESUBMITCOMMAND;
 typedef DXGKARG_VALIDATESUBMITCOMMAND *INOUT_PDXGKARG_VALIDATESUBMITCOMMAND;
 
 typedef struct _DXGKARG_CANCELCOMMAND {
-	HANDLE hContext;
-	VOID *pDmaBuffer;
-	UINT DmaBufferSize;
-	UINT DmaBufferSubmissionStartOffset;
-	UINT DmaBufferSubmissionEndOffset;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	UINT DmaBufferPrivateDataSubmissionStartOffset;
-	UINT DmaBufferPrivateDataSubmissionEndOffset;
-	CONST DXGK_ALLOCATIONLIST *pAllocationList;
-	UINT AllocationListSize;
-	CONST D3DDDI_PATCHLOCATIONLIST *pPatchLocationList;
-	UINT PatchLocationListSize;
-	UINT PatchLocationListSubmissionStart;
-	UINT PatchLocationListSubmissionLength;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress; /* WDDM 2.0 */
-	UINT DmaBufferUmdPrivateDataSize;
+	HANDLE hContext;                                    /* in */
+	VOID *pDmaBuffer;                                   /* in */
+	UINT DmaBufferSize;                                 /* in */
+	UINT DmaBufferSubmissionStartOffset;                /* in */
+	UINT DmaBufferSubmissionEndOffset;                  /* in */
+	VOID *pDmaBufferPrivateData;                        /* in */
+	UINT DmaBufferPrivateDataSize;                      /* in */
+	UINT DmaBufferPrivateDataSubmissionStartOffset;     /* in */
+	UINT DmaBufferPrivateDataSubmissionEndOffset;       /* in */
+	CONST DXGK_ALLOCATIONLIST *pAllocationList;         /* in */
+	UINT AllocationListSize;                            /* in */
+	CONST D3DDDI_PATCHLOCATIONLIST *pPatchLocationList; /* in */
+	UINT PatchLocationListSize;                         /* in */
+	UINT PatchLocationListSubmissionStart;              /* in */
+	UINT PatchLocationListSubmissionLength;             /* in */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress;     /* in; WDDM 2.0 */
+	UINT DmaBufferUmdPrivateDataSize;                   /* in */
 } DXGKARG_CANCELCOMMAND;
 typedef CONST DXGKARG_CANCELCOMMAND *IN_CONST_PDXGKARG_CANCELCOMMAND;
 
@@ -1821,17 +1851,17 @@ typedef struct _DXGK_PREEMPTCOMMANDFLAGS {
 } DXGK_PREEMPTCOMMANDFLAGS;
 
 typedef struct _DXGKARG_PREEMPTCOMMAND {
-	UINT PreemptionFenceId;
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
-	DXGK_PREEMPTCOMMANDFLAGS Flags;
+	UINT PreemptionFenceId;         /* in */
+	UINT NodeOrdinal;               /* in */
+	UINT EngineOrdinal;             /* in */
+	DXGK_PREEMPTCOMMANDFLAGS Flags; /* in */
 } DXGKARG_PREEMPTCOMMAND;
 typedef CONST DXGKARG_PREEMPTCOMMAND *IN_CONST_PDXGKARG_PREEMPTCOMMAND;
 
 typedef struct _DXGKARG_QUERYCURRENTFENCE {
-	UINT CurrentFence;
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
+	UINT CurrentFence;  /* out */
+	UINT NodeOrdinal;   /* in */
+	UINT EngineOrdinal; /* in */
 } DXGKARG_QUERYCURRENTFENCE;
 typedef DXGKARG_QUERYCURRENTFENCE *INOUT_PDXGKARG_QUERYCURRENTFENCE;
 
@@ -1842,58 +1872,69 @@ typedef enum _DXGK_KERNEL_SUBMISSION_TYPE {
 } DXGK_KERNEL_SUBMISSION_TYPE;
 
 typedef struct _DXGKARG_SIGNALMONITOREDFENCE {
-	DXGK_KERNEL_SUBMISSION_TYPE KernelSubmissionType;
-	VOID *pDmaBuffer;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress;
-	UINT DmaSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
-	UINT MultipassOffset;
-	D3DGPU_VIRTUAL_ADDRESS MonitoredFenceGpuVa;
-	UINT64 MonitoredFenceValue;
-	VOID *MonitoredFenceCpuVa;
-	HANDLE hHwQueue;
+	DXGK_KERNEL_SUBMISSION_TYPE KernelSubmissionType;  /* in */
+	VOID *pDmaBuffer;                                  /* in/out */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* in */
+	UINT DmaSize;                                      /* in */
+	VOID *pDmaBufferPrivateData;                       /* in/out */
+	UINT DmaBufferPrivateDataSize;                     /* in */
+	UINT MultipassOffset;                              /* in/out */
+	D3DGPU_VIRTUAL_ADDRESS MonitoredFenceGpuVa;        /* in */
+	UINT64 MonitoredFenceValue;                        /* in */
+	VOID *MonitoredFenceCpuVa;                         /* in */
+	HANDLE hHwQueue;                                   /* in */
 } DXGKARG_SIGNALMONITOREDFENCE;
 typedef DXGKARG_SIGNALMONITOREDFENCE *INOUT_PDXGKARG_SIGNALMONITOREDFENCE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RENDER(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pRender);
 typedef DXGKDDI_RENDER *PDXGKDDI_RENDER;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RENDERKM(IN_CONST_HANDLE hContext,
 					   INOUT_PDXGKARG_RENDER pRenderKmArgs);
 typedef DXGKDDI_RENDERKM *PDXGKDDI_RENDERKM;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RENDERGDI(IN_CONST_HANDLE hContext,
 					    INOUT_PDXGKARG_RENDERGDI pRenderGdi);
 typedef DXGKDDI_RENDERGDI *PDXGKDDI_RENDERGDI;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_PATCH(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH pPatch);
 typedef DXGKDDI_PATCH *PDXGKDDI_PATCH;
 
+/* DISPATCH_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_SUBMITCOMMAND(IN_CONST_HANDLE hAdapter,
 						IN_CONST_PDXGKARG_SUBMITCOMMAND pSubmitCommand);
 typedef DXGKDDI_SUBMITCOMMAND *PDXGKDDI_SUBMITCOMMAND;
 
+/* DISPATCH_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_SUBMITCOMMANDVIRTUAL(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL pSubmitCommand);
 typedef DXGKDDI_SUBMITCOMMANDVIRTUAL *PDXGKDDI_SUBMITCOMMANDVIRTUAL;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_VALIDATESUBMITCOMMAND(IN_CONST_HANDLE hContext,
 							INOUT_PDXGKARG_VALIDATESUBMITCOMMAND pArgs);
 typedef DXGKDDI_VALIDATESUBMITCOMMAND *PDXGKDDI_VALIDATESUBMITCOMMAND;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_CANCELCOMMAND(IN_CONST_HANDLE hAdapter,
 						IN_CONST_PDXGKARG_CANCELCOMMAND pCancelCommand);
 typedef DXGKDDI_CANCELCOMMAND *PDXGKDDI_CANCELCOMMAND;
 
+/* DISPATCH_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_PREEMPTCOMMAND(IN_CONST_HANDLE hAdapter,
 						 IN_CONST_PDXGKARG_PREEMPTCOMMAND pPreemptCommand);
 typedef DXGKDDI_PREEMPTCOMMAND *PDXGKDDI_PREEMPTCOMMAND;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYCURRENTFENCE(IN_CONST_HANDLE hAdapter,
 						    INOUT_PDXGKARG_QUERYCURRENTFENCE pCurrentFence);
 typedef DXGKDDI_QUERYCURRENTFENCE *PDXGKDDI_QUERYCURRENTFENCE;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_SIGNALMONITOREDFENCE(
 	IN_CONST_HANDLE hContext, INOUT_PDXGKARG_SIGNALMONITOREDFENCE pSignalMonitoredFence);
 typedef DXGKDDI_SIGNALMONITOREDFENCE *PDXGKDDI_SIGNALMONITOREDFENCE;
@@ -2047,45 +2088,45 @@ typedef struct _DXGK_HWCONTEXT_CAPS {
 } DXGK_HWCONTEXT_CAPS;
 
 typedef struct _DXGKARG_CREATEHWCONTEXT {
-	HANDLE hHwContext;
-	UINT NodeOrdinal;
-	UINT EngineAffinity;
-	D3DDDI_CREATEHWCONTEXTFLAGS Flags;
-	UINT PrivateDriverDataSize;
-	VOID *pPrivateDriverData;
-	DXGK_HWCONTEXT_CAPS ContextCaps;
+	HANDLE hHwContext;                 /* in: the kernel's, out: the driver's */
+	UINT NodeOrdinal;                  /* in */
+	UINT EngineAffinity;               /* in */
+	D3DDDI_CREATEHWCONTEXTFLAGS Flags; /* in */
+	UINT PrivateDriverDataSize;        /* in */
+	VOID *pPrivateDriverData;          /* in */
+	DXGK_HWCONTEXT_CAPS ContextCaps;   /* out */
 } DXGKARG_CREATEHWCONTEXT;
 typedef DXGKARG_CREATEHWCONTEXT *INOUT_PDXGKARG_CREATEHWCONTEXT;
 
 typedef struct _DXGKARG_CREATEHWQUEUE {
-	HANDLE hHwQueue;
-	D3DDDI_CREATEHWQUEUEFLAGS Flags;
-	UINT PrivateDriverDataSize;
-	VOID *pPrivateDriverData;
-	D3DKMT_HANDLE hHwQueueProgressFence;
-	VOID *HwQueueProgressFenceCPUVirtualAddress;
-	D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGPUVirtualAddress;
+	HANDLE hHwQueue;                                              /* out */
+	D3DDDI_CREATEHWQUEUEFLAGS Flags;                              /* in */
+	UINT PrivateDriverDataSize;                                   /* in */
+	VOID *pPrivateDriverData;                                     /* in */
+	D3DKMT_HANDLE hHwQueueProgressFence;                          /* in */
+	VOID *HwQueueProgressFenceCPUVirtualAddress;                  /* in */
+	D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGPUVirtualAddress; /* in */
 } DXGKARG_CREATEHWQUEUE;
 typedef DXGKARG_CREATEHWQUEUE *INOUT_PDXGKARG_CREATEHWQUEUE;
 
 typedef struct _DXGKARG_SUBMITCOMMANDTOHWQUEUE {
-	HANDLE hHwQueue;
-	UINT64 HwQueueProgressFenceId;
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress;
-	UINT DmaBufferSize;
-	UINT DmaBufferPrivateDataSize;
-	VOID *pDmaBufferPrivateData;
-	DXGK_SUBMITCOMMANDFLAGS Flags;
-	D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGpuVa; /* WDDM 2.4 */
-	VOID *HwQueueProgressFenceCpuVa;
+	HANDLE hHwQueue;                                  /* in */
+	UINT64 HwQueueProgressFenceId;                    /* in */
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferVirtualAddress;   /* in */
+	UINT DmaBufferSize;                               /* in */
+	UINT DmaBufferPrivateDataSize;                    /* in */
+	VOID *pDmaBufferPrivateData;                      /* in */
+	DXGK_SUBMITCOMMANDFLAGS Flags;                    /* in */
+	D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGpuVa; /* in; WDDM 2.4 */
+	VOID *HwQueueProgressFenceCpuVa;                  /* in */
 } DXGKARG_SUBMITCOMMANDTOHWQUEUE;
 typedef CONST DXGKARG_SUBMITCOMMANDTOHWQUEUE *IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE;
 
 typedef struct _DXGKARG_SWITCHTOHWCONTEXTLIST {
-	HANDLE hHwContextFirst;
-	HANDLE hHwContextSecond;
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
+	HANDLE hHwContextFirst;  /* in */
+	HANDLE hHwContextSecond; /* in */
+	UINT NodeOrdinal;        /* in */
+	UINT EngineOrdinal;      /* in */
 } DXGKARG_SWITCHTOHWCONTEXTLIST;
 typedef CONST DXGKARG_SWITCHTOHWCONTEXTLIST *IN_CONST_PDXGKARG_SWITCHTOHWCONTEXTLIST;
 
@@ -2101,21 +2142,21 @@ typedef struct _DXGK_UPDATEHWCONTEXTSTATE_FLAGS {
 } DXGK_UPDATEHWCONTEXTSTATE_FLAGS;
 
 typedef struct _DXGKARG_UPDATEHWCONTEXTSTATE {
-	HANDLE hHwContext;
-	UINT64 ContextSwitchFence;
-	UINT Priority;
-	DXGK_UPDATEHWCONTEXTSTATE_FLAGS Flags;
+	HANDLE hHwContext;                     /* in */
+	UINT64 ContextSwitchFence;             /* in */
+	UINT Priority;                         /* in */
+	DXGK_UPDATEHWCONTEXTSTATE_FLAGS Flags; /* in */
 } DXGKARG_UPDATEHWCONTEXTSTATE;
 typedef CONST DXGKARG_UPDATEHWCONTEXTSTATE *IN_CONST_PDXGKARG_UPDATEHWCONTEXTSTATE;
 
 typedef struct _DXGKARG_SUSPENDCONTEXT {
-	HANDLE hContext;
-	UINT64 contextSuspendFence;
+	HANDLE hContext;            /* in */
+	UINT64 contextSuspendFence; /* in */
 } DXGKARG_SUSPENDCONTEXT;
 typedef CONST DXGKARG_SUSPENDCONTEXT *IN_CONST_PDXGKARG_SUSPENDCONTEXT;
 
 typedef struct _DXGKARG_RESUMECONTEXT {
-	HANDLE hContext;
+	HANDLE hContext; /* in */
 } DXGKARG_RESUMECONTEXT;
 typedef CONST DXGKARG_RESUMECONTEXT *IN_CONST_PDXGKARG_RESUMECONTEXT;
 
@@ -2128,10 +2169,10 @@ typedef enum _DXGK_SCHEDULING_PRIORITY_BAND {
 } DXGK_SCHEDULING_PRIORITY_BAND;
 
 typedef struct _DXGKARG_SETUPPRIORITYBANDS {
-	UINT64 gracePeriodForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT];
-	UINT64 processQuantumForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT];
-	UINT64 processGracePeriodForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT];
-	UINT targetNormalBandPercentage;
+	UINT64 gracePeriodForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT];        /* in */
+	UINT64 processQuantumForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT];     /* in */
+	UINT64 processGracePeriodForBand[DXGK_SCHEDULING_PRIORITY_BAND_COUNT]; /* in */
+	UINT targetNormalBandPercentage;                                       /* in */
 } DXGKARG_SETUPPRIORITYBANDS;
 typedef CONST DXGKARG_SETUPPRIORITYBANDS *IN_CONST_PDXGKARG_SETUPPRIORITYBANDS;
 
@@ -2191,62 +2232,75 @@ typedef struct _DXGK_SCHEDULING_LOG_BUFFER {
 } DXGK_SCHEDULING_LOG_BUFFER;
 
 typedef struct _DXGKARG_SETSCHEDULINGLOGBUFFER {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
-	UINT NumberOfEntries;
-	DXGK_SCHEDULING_LOG_BUFFER *LogBufferCpuVa;
-	D3DGPU_VIRTUAL_ADDRESS LogBufferGpuVa;
-	UINT InterruptEntry;
+	UINT NodeOrdinal;                           /* in */
+	UINT EngineOrdinal;                         /* in */
+	UINT NumberOfEntries;                       /* in */
+	DXGK_SCHEDULING_LOG_BUFFER *LogBufferCpuVa; /* in */
+	D3DGPU_VIRTUAL_ADDRESS LogBufferGpuVa;      /* in */
+	UINT InterruptEntry;                        /* in */
 } DXGKARG_SETSCHEDULINGLOGBUFFER;
 typedef CONST DXGKARG_SETSCHEDULINGLOGBUFFER *IN_CONST_PDXGKARG_SETSCHEDULINGLOGBUFFER;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEHWCONTEXT(IN_CONST_HANDLE hDevice,
 						  INOUT_PDXGKARG_CREATEHWCONTEXT pCreateHwContext);
 typedef DXGKDDI_CREATEHWCONTEXT *PDXGKDDI_CREATEHWCONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYHWCONTEXT(IN_CONST_HANDLE hHwContext);
 typedef DXGKDDI_DESTROYHWCONTEXT *PDXGKDDI_DESTROYHWCONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEHWQUEUE(IN_CONST_HANDLE hHwContext,
 						INOUT_PDXGKARG_CREATEHWQUEUE pCreateHwQueue);
 typedef DXGKDDI_CREATEHWQUEUE *PDXGKDDI_CREATEHWQUEUE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYHWQUEUE(IN_CONST_HANDLE hHwQueue);
 typedef DXGKDDI_DESTROYHWQUEUE *PDXGKDDI_DESTROYHWQUEUE;
 
+/* PASSIVE_LEVEL or DISPATCH_LEVEL, level 0, one thread per queue */
 typedef NTSTATUS APIENTRY DXGKDDI_SUBMITCOMMANDTOHWQUEUE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE pSubmitCommandToHwQueue);
 typedef DXGKDDI_SUBMITCOMMANDTOHWQUEUE *PDXGKDDI_SUBMITCOMMANDTOHWQUEUE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SWITCHTOHWCONTEXTLIST(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SWITCHTOHWCONTEXTLIST pHwContextList);
 typedef DXGKDDI_SWITCHTOHWCONTEXTLIST *PDXGKDDI_SWITCHTOHWCONTEXTLIST;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_UPDATEHWCONTEXTSTATE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_UPDATEHWCONTEXTSTATE pUpdateHwContextState);
 typedef DXGKDDI_UPDATEHWCONTEXTSTATE *PDXGKDDI_UPDATEHWCONTEXTSTATE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SUSPENDCONTEXT(IN_CONST_HANDLE hAdapter,
 						 IN_CONST_PDXGKARG_SUSPENDCONTEXT pSuspendContext);
 typedef DXGKDDI_SUSPENDCONTEXT *PDXGKDDI_SUSPENDCONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESUMECONTEXT(IN_CONST_HANDLE hAdapter,
 						IN_CONST_PDXGKARG_RESUMECONTEXT pResumeContext);
 typedef DXGKDDI_RESUMECONTEXT *PDXGKDDI_RESUMECONTEXT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETUPPRIORITYBANDS(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETUPPRIORITYBANDS pSetupPriorityBands);
 typedef DXGKDDI_SETUPPRIORITYBANDS *PDXGKDDI_SETUPPRIORITYBANDS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETCONTEXTSCHEDULINGPROPERTIES(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETCONTEXTSCHEDULINGPROPERTIES pSetContextSchedulingProperties);
 typedef DXGKDDI_SETCONTEXTSCHEDULINGPROPERTIES *PDXGKDDI_SETCONTEXTSCHEDULINGPROPERTIES;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETSCHEDULINGLOGBUFFER(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETSCHEDULINGLOGBUFFER pSetSchedulingLogBuffer);
 typedef DXGKDDI_SETSCHEDULINGLOGBUFFER *PDXGKDDI_SETSCHEDULINGLOGBUFFER;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_NOTIFYFOCUSPRESENT(IN_CONST_HANDLE hAdapter);
 typedef DXGKDDI_NOTIFYFOCUSPRESENT *PDXGKDDI_NOTIFYFOCUSPRESENT;
 
@@ -2323,8 +2377,8 @@ typedef struct _DXGKARG_DESTROYDOORBELL {
 typedef DXGKARG_DESTROYDOORBELL *INOUT_PDXGKARG_DESTROYDOORBELL;
 
 typedef struct _DXGKARG_NOTIFYWORKSUBMISSION {
-	HANDLE hHwQueue;
-	DXGKARG_NOTIFYWORKSUBMISSION_FLAGS Flags;
+	HANDLE hHwQueue;                          /* in */
+	DXGKARG_NOTIFYWORKSUBMISSION_FLAGS Flags; /* in */
 } DXGKARG_NOTIFYWORKSUBMISSION;
 typedef CONST DXGKARG_NOTIFYWORKSUBMISSION *IN_CONST_PDXGKARG_NOTIFYWORKSUBMISSION;
 
@@ -2338,33 +2392,40 @@ typedef struct _DXGK_CREATECPUEVENTFLAGS {
 } DXGK_CREATECPUEVENTFLAGS;
 
 typedef struct _DXGKARG_CREATECPUEVENT {
-	HANDLE hKmdDevice;
-	HANDLE hDxgCpuEvent;
-	DXGK_CREATECPUEVENTFLAGS Flags;
-	HANDLE hKmdCpuEvent;
+	HANDLE hKmdDevice;              /* in */
+	HANDLE hDxgCpuEvent;            /* in */
+	DXGK_CREATECPUEVENTFLAGS Flags; /* in */
+	HANDLE hKmdCpuEvent;            /* out */
 } DXGKARG_CREATECPUEVENT;
 typedef DXGKARG_CREATECPUEVENT *INOUT_PDXGKARG_CREATECPUEVENT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEDOORBELL(INOUT_PDXGKARG_CREATEDOORBELL pArgs);
 typedef DXGKDDI_CREATEDOORBELL *PDXGKDDI_CREATEDOORBELL;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CONNECTDOORBELL(INOUT_PDXGKARG_CONNECTDOORBELL pArgs);
 typedef DXGKDDI_CONNECTDOORBELL *PDXGKDDI_CONNECTDOORBELL;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DISCONNECTDOORBELL(INOUT_PDXGKARG_DISCONNECTDOORBELL pArgs);
 typedef DXGKDDI_DISCONNECTDOORBELL *PDXGKDDI_DISCONNECTDOORBELL;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYDOORBELL(INOUT_PDXGKARG_DESTROYDOORBELL pArgs);
 typedef DXGKDDI_DESTROYDOORBELL *PDXGKDDI_DESTROYDOORBELL;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY
 DXGKDDI_NOTIFYWORKSUBMISSION(IN_CONST_PDXGKARG_NOTIFYWORKSUBMISSION pArgs);
 typedef DXGKDDI_NOTIFYWORKSUBMISSION *PDXGKDDI_NOTIFYWORKSUBMISSION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATECPUEVENT(IN_CONST_HANDLE hAdapter,
 						 INOUT_PDXGKARG_CREATECPUEVENT pArgs);
 typedef DXGKDDI_CREATECPUEVENT *PDXGKDDI_CREATECPUEVENT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYCPUEVENT(IN_CONST_HANDLE hAdapter,
 						  IN_CONST_HANDLE hKmdCpuEvent);
 typedef DXGKDDI_DESTROYCPUEVENT *PDXGKDDI_DESTROYCPUEVENT;
@@ -2372,9 +2433,9 @@ typedef DXGKDDI_DESTROYCPUEVENT *PDXGKDDI_DESTROYCPUEVENT;
 /* ---- timeout, reset and debugging ---- */
 
 typedef struct _DXGKARG_QUERYDEPENDENTENGINEGROUP {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
-	ULONGLONG DependentNodeOrdinalMask;
+	UINT NodeOrdinal;                   /* in */
+	UINT EngineOrdinal;                 /* in */
+	ULONGLONG DependentNodeOrdinalMask; /* out */
 } DXGKARG_QUERYDEPENDENTENGINEGROUP;
 typedef DXGKARG_QUERYDEPENDENTENGINEGROUP *INOUT_PDXGKARG_QUERYDEPENDENTENGINEGROUP;
 
@@ -2392,28 +2453,28 @@ typedef struct _DXGK_ENGINESTATUS {
 } DXGK_ENGINESTATUS;
 
 typedef struct _DXGKARG_QUERYENGINESTATUS {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
-	DXGK_ENGINESTATUS EngineStatus;
+	UINT NodeOrdinal;               /* in */
+	UINT EngineOrdinal;             /* in */
+	DXGK_ENGINESTATUS EngineStatus; /* out */
 } DXGKARG_QUERYENGINESTATUS;
 typedef DXGKARG_QUERYENGINESTATUS *INOUT_PDXGKARG_QUERYENGINESTATUS;
 
 typedef struct _DXGKARG_RESETENGINE {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
-	UINT LastAbortedFenceId;
+	UINT NodeOrdinal;        /* in */
+	UINT EngineOrdinal;      /* in */
+	UINT LastAbortedFenceId; /* out */
 } DXGKARG_RESETENGINE;
 typedef DXGKARG_RESETENGINE *INOUT_PDXGKARG_RESETENGINE;
 
 typedef struct _DXGKARG_RESETHWENGINE {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
+	UINT NodeOrdinal;   /* in */
+	UINT EngineOrdinal; /* in */
 } DXGKARG_RESETHWENGINE;
 typedef DXGKARG_RESETHWENGINE *INOUT_PDXGKARG_RESETHWENGINE;
 
 typedef struct _DXGKARG_RESUMEHWENGINE {
-	UINT NodeOrdinal;
-	UINT EngineOrdinal;
+	UINT NodeOrdinal;   /* in */
+	UINT EngineOrdinal; /* in */
 } DXGKARG_RESUMEHWENGINE;
 typedef DXGKARG_RESUMEHWENGINE *INOUT_PDXGKARG_RESUMEHWENGINE;
 
@@ -2432,40 +2493,48 @@ typedef struct _DXGKARG_COLLECTDBGINFO_EXT {
 } DXGKARG_COLLECTDBGINFO_EXT;
 
 typedef struct _DXGKARG_COLLECTDBGINFO {
-	UINT Reason;
-	VOID *pBuffer;
-	SIZE_T BufferSize;
-	DXGKARG_COLLECTDBGINFO_EXT *pExtension;
+	UINT Reason;                            /* in */
+	VOID *pBuffer;                          /* out */
+	SIZE_T BufferSize;                      /* in */
+	DXGKARG_COLLECTDBGINFO_EXT *pExtension; /* out */
 } DXGKARG_COLLECTDBGINFO;
 typedef CONST DXGKARG_COLLECTDBGINFO *IN_CONST_PDXGKARG_COLLECTDBGINFO;
 
+/* PASSIVE_LEVEL, level 3 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESETFROMTIMEOUT(IN_CONST_HANDLE hAdapter);
 typedef DXGKDDI_RESETFROMTIMEOUT *PDXGKDDI_RESETFROMTIMEOUT;
 
+/* PASSIVE_LEVEL, level 3 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESTARTFROMTIMEOUT(IN_CONST_HANDLE hAdapter);
 typedef DXGKDDI_RESTARTFROMTIMEOUT *PDXGKDDI_RESTARTFROMTIMEOUT;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYDEPENDENTENGINEGROUP(
 	IN_CONST_HANDLE hAdapter,
 	INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP pQueryDependentEngineGroup);
 typedef DXGKDDI_QUERYDEPENDENTENGINEGROUP *PDXGKDDI_QUERYDEPENDENTENGINEGROUP;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYENGINESTATUS(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_QUERYENGINESTATUS pQueryEngineStatus);
 typedef DXGKDDI_QUERYENGINESTATUS *PDXGKDDI_QUERYENGINESTATUS;
 
+/* PASSIVE_LEVEL, level 1, the class of the scheduler */
 typedef NTSTATUS APIENTRY DXGKDDI_RESETENGINE(IN_CONST_HANDLE hAdapter,
 					      INOUT_PDXGKARG_RESETENGINE pResetEngine);
 typedef DXGKDDI_RESETENGINE *PDXGKDDI_RESETENGINE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESETHWENGINE(IN_CONST_HANDLE hAdapter,
 						INOUT_PDXGKARG_RESETHWENGINE pResetHwEngine);
 typedef DXGKDDI_RESETHWENGINE *PDXGKDDI_RESETHWENGINE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESUMEHWENGINE(IN_CONST_HANDLE hAdapter,
 						 INOUT_PDXGKARG_RESUMEHWENGINE pResumeHwEngine);
 typedef DXGKDDI_RESUMEHWENGINE *PDXGKDDI_RESUMEHWENGINE;
 
+/* any IRQL, PASSIVE_LEVEL for a timeout; level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_COLLECTDBGINFO(IN_CONST_HANDLE hAdapter,
 						 IN_CONST_PDXGKARG_COLLECTDBGINFO pCollectDbgInfo);
 typedef DXGKDDI_COLLECTDBGINFO *PDXGKDDI_COLLECTDBGINFO;
@@ -2473,15 +2542,16 @@ typedef DXGKDDI_COLLECTDBGINFO *PDXGKDDI_COLLECTDBGINFO;
 /* ---- escape ---- */
 
 typedef struct _DXGKARG_ESCAPE {
-	HANDLE hDevice;
-	D3DDDI_ESCAPEFLAGS Flags;
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
-	HANDLE hContext;
-	HANDLE hKmdProcessHandle; /* WDDM 2.4 */
+	HANDLE hDevice;             /* in */
+	D3DDDI_ESCAPEFLAGS Flags;   /* in */
+	VOID *pPrivateDriverData;   /* in/out */
+	UINT PrivateDriverDataSize; /* in */
+	HANDLE hContext;            /* in */
+	HANDLE hKmdProcessHandle;   /* in; WDDM 2.4 */
 } DXGKARG_ESCAPE;
 typedef CONST DXGKARG_ESCAPE *IN_CONST_PDXGKARG_ESCAPE;
 
+/* PASSIVE_LEVEL, level 0; 2 with HardwareAccess */
 typedef NTSTATUS APIENTRY DXGKDDI_ESCAPE(IN_CONST_HANDLE hAdapter,
 					 IN_CONST_PDXGKARG_ESCAPE pEscape);
 typedef DXGKDDI_ESCAPE *PDXGKDDI_ESCAPE;
@@ -2559,7 +2629,7 @@ typedef struct _DXGK_POWER_RUNTIME_COMPONENT {
 } DXGK_POWER_RUNTIME_COMPONENT;
 
 typedef struct _DXGKARG_SETSTABLEPOWERSTATE {
-	BOOL Enabled;
+	BOOL Enabled; /* in */
 } DXGKARG_SETSTABLEPOWERSTATE;
 typedef CONST DXGKARG_SETSTABLEPOWERSTATE *IN_CONST_PDXGKARG_SETSTABLEPOWERSTATE;
 
@@ -2575,9 +2645,9 @@ typedef struct _DXGK_TRACKEDWORKLOAD_STATE_FLAGS {
 } DXGK_TRACKEDWORKLOAD_STATE_FLAGS;
 
 typedef struct _DXGKARG_SETTRACKEDWORKLOADPOWERLEVEL {
-	UINT PowerLevel;
-	UINT EffectivePowerLevel;
-	DXGK_TRACKEDWORKLOAD_STATE_FLAGS Flags;
+	UINT PowerLevel;                        /* in */
+	UINT EffectivePowerLevel;               /* out */
+	DXGK_TRACKEDWORKLOAD_STATE_FLAGS Flags; /* in */
 } DXGKARG_SETTRACKEDWORKLOADPOWERLEVEL;
 typedef DXGKARG_SETTRACKEDWORKLOADPOWERLEVEL *INOUT_PDXGKARG_SETTRACKEDWORKLOADPOWERLEVEL;
 
@@ -2593,12 +2663,15 @@ DEFINE_GUID(GUID_DXGKDDI_POWER_MANAGEMENT_STOPPED, 0x5c3d7b54, 0x8f1e, 0x4a6b, 0
 	    0xe4, 0x07, 0xa8, 0x6c, 0x11);
 
 /* These four names have no underscore after DXGKDDI. */
+/* DISPATCH_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDISETPOWERCOMPONENTFSTATE(IN_CONST_HANDLE DriverContext,
 							 UINT ComponentIndex, UINT FState);
 typedef DXGKDDISETPOWERCOMPONENTFSTATE *PDXGKDDISETPOWERCOMPONENTFSTATE;
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDISETPOWERPSTATE(IN_CONST_HANDLE DriverContext, UINT ComponentIndex,
 						UINT PState);
 typedef DXGKDDISETPOWERPSTATE *PDXGKDDISETPOWERPSTATE;
+/* DISPATCH_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDIPOWERRUNTIMECONTROLREQUEST(IN_CONST_HANDLE DriverContext,
 							    IN_LPCGUID PowerControlCode,
 							    PVOID InBuffer, SIZE_T InBufferSize,
@@ -2608,16 +2681,19 @@ typedef DXGKDDIPOWERRUNTIMECONTROLREQUEST *PDXGKDDIPOWERRUNTIMECONTROLREQUEST;
 /* Both spellings are in use. */
 typedef DXGKDDIPOWERRUNTIMECONTROLREQUEST DXGKDDI_POWERRUNTIMECONTROLREQUEST;
 typedef DXGKDDIPOWERRUNTIMECONTROLREQUEST *PDXGKDDI_POWERRUNTIMECONTROLREQUEST;
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDIPOWERRUNTIMESETDEVICEHANDLE(IN_CONST_HANDLE DriverContext,
 							     PVOID PoFxDeviceHandle);
 typedef DXGKDDIPOWERRUNTIMESETDEVICEHANDLE *PDXGKDDIPOWERRUNTIMESETDEVICEHANDLE;
 typedef DXGKDDIPOWERRUNTIMESETDEVICEHANDLE DXGKDDI_POWERRUNTIMESETDEVICEHANDLE;
 typedef DXGKDDIPOWERRUNTIMESETDEVICEHANDLE *PDXGKDDI_POWERRUNTIMESETDEVICEHANDLE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef VOID APIENTRY DXGKDDI_SETSTABLEPOWERSTATE(IN_CONST_HANDLE hAdapter,
 						  IN_CONST_PDXGKARG_SETSTABLEPOWERSTATE pArgs);
 typedef DXGKDDI_SETSTABLEPOWERSTATE *PDXGKDDI_SETSTABLEPOWERSTATE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETTRACKEDWORKLOADPOWERLEVEL(
 	IN_CONST_HANDLE hContext,
 	INOUT_PDXGKARG_SETTRACKEDWORKLOADPOWERLEVEL pTrackedWorkloadPowerLevel);
@@ -2626,6 +2702,7 @@ typedef DXGKDDI_SETTRACKEDWORKLOADPOWERLEVEL *PDXGKDDI_SETTRACKEDWORKLOADPOWERLE
 typedef DXGK_GPUCLOCKDATA DXGKARG_CALIBRATEGPUCLOCK;
 typedef DXGKARG_CALIBRATEGPUCLOCK *OUT_PDXGKARG_CALIBRATEGPUCLOCK;
 
+/* DISPATCH_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY
 DXGKDDI_CALIBRATEGPUCLOCK(IN_CONST_HANDLE hAdapter, UINT32 NodeOrdinal, UINT32 EngineOrdinal,
 			  OUT_PDXGKARG_CALIBRATEGPUCLOCK pClockCalibration);
@@ -2663,6 +2740,7 @@ typedef struct _DXGKARG_FORMATHISTORYBUFFER {
 typedef DXGKARG_FORMATHISTORYBUFFER *IN_PDXGKARG_FORMATHISTORYBUFFER;
 typedef DXGKARG_FORMATHISTORYBUFFER *INOUT_PDXGKARG_FORMATHISTORYBUFFER;
 
+/* DISPATCH_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_FORMATHISTORYBUFFER(IN_CONST_HANDLE hContext,
 						      IN_PDXGKARG_FORMATHISTORYBUFFER pFormatData);
 typedef DXGKDDI_FORMATHISTORYBUFFER *PDXGKDDI_FORMATHISTORYBUFFER;
@@ -2679,9 +2757,9 @@ typedef struct _DXGK_VIRTUALMACHINEDATAFLAGS {
 } DXGK_VIRTUALMACHINEDATAFLAGS;
 
 typedef struct _DXGKARG_SETVIRTUALMACHINEDATA {
-	HANDLE hKmdVmWorkerProcess;
-	CONST GUID *pVmGuid;
-	DXGK_VIRTUALMACHINEDATAFLAGS Flags;
+	HANDLE hKmdVmWorkerProcess;         /* in */
+	CONST GUID *pVmGuid;                /* in */
+	DXGK_VIRTUALMACHINEDATAFLAGS Flags; /* in */
 } DXGKARG_SETVIRTUALMACHINEDATA;
 typedef CONST DXGKARG_SETVIRTUALMACHINEDATA *IN_CONST_PDXGKARG_SETVIRTUALMACHINEDATA;
 
@@ -2716,34 +2794,39 @@ typedef struct _DXGK_RESTOREMEMORYFORHOTUPDATEFLAGS {
 } DXGK_RESTOREMEMORYFORHOTUPDATEFLAGS;
 
 typedef struct _DXGKARG_SAVEMEMORYFORHOTUPDATE {
-	DXGK_SAVEMEMORYFORHOTUPDATEFLAGS Flags;
+	DXGK_SAVEMEMORYFORHOTUPDATEFLAGS Flags; /* in */
 } DXGKARG_SAVEMEMORYFORHOTUPDATE;
 typedef CONST DXGKARG_SAVEMEMORYFORHOTUPDATE *IN_CONST_PDXGKARG_SAVEMEMORYFORHOTUPDATE;
 
 typedef struct _DXGKARG_RESTOREMEMORYFORHOTUPDATE {
-	DXGK_RESTOREMEMORYFORHOTUPDATEFLAGS Flags;
-	PMDL pDataMdl;
-	UINT MetaDataSize;
-	VOID *pMetaData;
+	DXGK_RESTOREMEMORYFORHOTUPDATEFLAGS Flags; /* in */
+	PMDL pDataMdl;                             /* in */
+	UINT MetaDataSize;                         /* in */
+	VOID *pMetaData;                           /* in */
 } DXGKARG_RESTOREMEMORYFORHOTUPDATE;
 typedef CONST DXGKARG_RESTOREMEMORYFORHOTUPDATE *IN_CONST_PDXGKARG_RESTOREMEMORYFORHOTUPDATE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIRTUALMACHINEDATA(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETVIRTUALMACHINEDATA Args);
 typedef DXGKDDI_SETVIRTUALMACHINEDATA *PDXGKDDI_SETVIRTUALMACHINEDATA;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_BEGINEXCLUSIVEACCESS(
 	IN_CONST_HANDLE hAdapter, IN_PDXGKARG_BEGINEXCLUSIVEACCESS pBeginExclusiveAccess);
 typedef DXGKDDI_BEGINEXCLUSIVEACCESS *PDXGKDDI_BEGINEXCLUSIVEACCESS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_ENDEXCLUSIVEACCESS(
 	IN_CONST_HANDLE hAdapter, IN_PDXGKARG_ENDEXCLUSIVEACCESS pEndExclusiveAccess);
 typedef DXGKDDI_ENDEXCLUSIVEACCESS *PDXGKDDI_ENDEXCLUSIVEACCESS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SAVEMEMORYFORHOTUPDATE(
 	IN_CONST_HANDLE hContext, IN_CONST_PDXGKARG_SAVEMEMORYFORHOTUPDATE pArgs);
 typedef DXGKDDI_SAVEMEMORYFORHOTUPDATE *PDXGKDDI_SAVEMEMORYFORHOTUPDATE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RESTOREMEMORYFORHOTUPDATE(
 	IN_CONST_HANDLE hContext, IN_CONST_PDXGKARG_RESTOREMEMORYFORHOTUPDATE pArgs);
 typedef DXGKDDI_RESTOREMEMORYFORHOTUPDATE *PDXGKDDI_RESTOREMEMORYFORHOTUPDATE;
@@ -2816,40 +2899,42 @@ typedef struct _DXGK_PRESENTFLAGS {
 } DXGK_PRESENTFLAGS;
 
 typedef struct _DXGKARG_PRESENT {
-	VOID *pDmaBuffer;
-	UINT DmaSize;
-	VOID *pDmaBufferPrivateData;
-	UINT DmaBufferPrivateDataSize;
+	VOID *pDmaBuffer;              /* in/out */
+	UINT DmaSize;                  /* in */
+	VOID *pDmaBufferPrivateData;   /* in/out */
+	UINT DmaBufferPrivateDataSize; /* in */
 	union {
-		DXGK_ALLOCATIONLIST *pAllocationList;
-		DXGK_PRESENTALLOCATIONINFO *pAllocationInfo;                      /* WDDM 2.0 */
-		DXGK_PRESENTMULTIPLANEOVERLAYINFO *pPresentMultiPlaneOverlayInfo; /* WDDM 1.2 */
+		DXGK_ALLOCATIONLIST *pAllocationList;                             /* in */
+		DXGK_PRESENTALLOCATIONINFO *pAllocationInfo;                      /* in; WDDM 2.0 */
+		DXGK_PRESENTMULTIPLANEOVERLAYINFO *pPresentMultiPlaneOverlayInfo; /* in; WDDM 1.2 */
 	};
-	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListOut;
-	UINT PatchLocationListOutSize;
-	UINT MultipassOffset;
-	UINT Color;
-	RECT DstRect;
-	RECT SrcRect;
-	UINT SubRectCnt;
-	CONST RECT *pDstSubRects;
-	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;
-	DXGK_PRESENTFLAGS Flags;
-	UINT DmaBufferSegmentId;
-	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;
+	D3DDDI_PATCHLOCATIONLIST *pPatchLocationListOut;   /* in/out */
+	UINT PatchLocationListOutSize;                     /* in */
+	UINT MultipassOffset;                              /* in/out */
+	UINT Color;                                        /* in */
+	RECT DstRect;                                      /* in */
+	RECT SrcRect;                                      /* in */
+	UINT SubRectCnt;                                   /* in */
+	CONST RECT *pDstSubRects;                          /* in */
+	D3DDDI_FLIPINTERVAL_TYPE FlipInterval;             /* in */
+	DXGK_PRESENTFLAGS Flags;                           /* in */
+	UINT DmaBufferSegmentId;                           /* in */
+	PHYSICAL_ADDRESS DmaBufferPhysicalAddress;         /* in */
 	UINT Reserved;                                     /* WDDM 1.3 */
-	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* WDDM 2.0 */
-	UINT NumSrcAllocations;
-	UINT NumDstAllocations;
-	UINT PrivateDriverDataSize;
-	PVOID pPrivateDriverData;
+	D3DGPU_VIRTUAL_ADDRESS DmaBufferGpuVirtualAddress; /* in; WDDM 2.0 */
+	UINT NumSrcAllocations;                            /* in */
+	UINT NumDstAllocations;                            /* in */
+	UINT PrivateDriverDataSize;                        /* in */
+	PVOID pPrivateDriverData;                          /* in */
 } DXGKARG_PRESENT;
 typedef DXGKARG_PRESENT *INOUT_PDXGKARG_PRESENT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_PRESENT(IN_CONST_HANDLE hContext,
 					  INOUT_PDXGKARG_PRESENT pPresent);
 typedef DXGKDDI_PRESENT *PDXGKDDI_PRESENT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_PRESENTTOHWQUEUE(IN_CONST_HANDLE hHwQueue,
 						   INOUT_PDXGKARG_PRESENT pPresent);
 typedef DXGKDDI_PRESENTTOHWQUEUE *PDXGKDDI_PRESENTTOHWQUEUE;
@@ -2878,16 +2963,16 @@ typedef struct _D3DKMT_PRESENT_DISPLAY_ONLY_FLAGS {
 } D3DKMT_PRESENT_DISPLAY_ONLY_FLAGS;
 
 typedef struct _DXGKARG_PRESENT_DISPLAYONLY {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	VOID *pSource;
-	ULONG BytesPerPixel;
-	LONG Pitch;
-	D3DKMT_PRESENT_DISPLAY_ONLY_FLAGS Flags;
-	ULONG NumMoves;
-	D3DKMT_MOVE_RECT *pMoves;
-	ULONG NumDirtyRects;
-	RECT *pDirtyRect;
-	DXGKCB_PRESENT_DISPLAYONLY_PROGRESS pfnPresentDisplayOnlyProgress;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;                      /* in */
+	VOID *pSource;                                                     /* in */
+	ULONG BytesPerPixel;                                               /* in */
+	LONG Pitch;                                                        /* in */
+	D3DKMT_PRESENT_DISPLAY_ONLY_FLAGS Flags;                           /* in */
+	ULONG NumMoves;                                                    /* in */
+	D3DKMT_MOVE_RECT *pMoves;                                          /* in */
+	ULONG NumDirtyRects;                                               /* in */
+	RECT *pDirtyRect;                                                  /* in */
+	DXGKCB_PRESENT_DISPLAYONLY_PROGRESS pfnPresentDisplayOnlyProgress; /* in */
 } DXGKARG_PRESENT_DISPLAYONLY;
 typedef CONST DXGKARG_PRESENT_DISPLAYONLY *IN_CONST_PDXGKARG_PRESENT_DISPLAYONLY;
 
@@ -2909,22 +2994,22 @@ typedef struct _DXGK_SETPOINTERPOSITIONFLAGS {
 } DXGK_SETPOINTERPOSITIONFLAGS;
 
 typedef struct _DXGKARG_SETPOINTERPOSITION {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	INT X;
-	INT Y;
-	DXGK_SETPOINTERPOSITIONFLAGS Flags;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	INT X;                                        /* in */
+	INT Y;                                        /* in */
+	DXGK_SETPOINTERPOSITIONFLAGS Flags;           /* in */
 } DXGKARG_SETPOINTERPOSITION;
 typedef CONST DXGKARG_SETPOINTERPOSITION *IN_CONST_PDXGKARG_SETPOINTERPOSITION;
 
 typedef struct _DXGKARG_SETPOINTERSHAPE {
-	DXGK_POINTERFLAGS Flags;
-	UINT Width;
-	UINT Height;
-	UINT Pitch;
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	CONST VOID *pPixels;
-	UINT XHot;
-	UINT YHot;
+	DXGK_POINTERFLAGS Flags;                      /* in */
+	UINT Width;                                   /* in */
+	UINT Height;                                  /* in */
+	UINT Pitch;                                   /* in */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	CONST VOID *pPixels;                          /* in */
+	UINT XHot;                                    /* in */
+	UINT YHot;                                    /* in */
 } DXGKARG_SETPOINTERSHAPE;
 typedef CONST DXGKARG_SETPOINTERSHAPE *IN_CONST_PDXGKARG_SETPOINTERSHAPE;
 
@@ -2941,58 +3026,66 @@ typedef struct _DXGK_OVERLAYINFO {
 } DXGK_OVERLAYINFO;
 
 typedef struct _DXGKARG_CREATEOVERLAY {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	DXGK_OVERLAYINFO OverlayInfo;
-	HANDLE hOverlay;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	DXGK_OVERLAYINFO OverlayInfo;                 /* in */
+	HANDLE hOverlay;                              /* out */
 } DXGKARG_CREATEOVERLAY;
 typedef DXGKARG_CREATEOVERLAY *INOUT_PDXGKARG_CREATEOVERLAY;
 
 typedef struct _DXGKARG_UPDATEOVERLAY {
-	DXGK_OVERLAYINFO OverlayInfo;
+	DXGK_OVERLAYINFO OverlayInfo; /* in */
 } DXGKARG_UPDATEOVERLAY;
 typedef CONST DXGKARG_UPDATEOVERLAY *IN_CONST_PDXGKARG_UPDATEOVERLAY;
 
 typedef struct _DXGKARG_FLIPOVERLAY {
-	HANDLE hSource;
-	PHYSICAL_ADDRESS SrcPhysicalAddress;
-	UINT SrcSegmentId;
-	VOID *pPrivateDriverData;
-	UINT PrivateDriverDataSize;
+	HANDLE hSource;                      /* in */
+	PHYSICAL_ADDRESS SrcPhysicalAddress; /* in */
+	UINT SrcSegmentId;                   /* in */
+	VOID *pPrivateDriverData;            /* in */
+	UINT PrivateDriverDataSize;          /* in */
 } DXGKARG_FLIPOVERLAY;
 typedef CONST DXGKARG_FLIPOVERLAY *IN_CONST_PDXGKARG_FLIPOVERLAY;
 
 typedef struct _DXGKARG_STOPCAPTURE {
-	HANDLE hAllocation;
+	HANDLE hAllocation; /* in */
 } DXGKARG_STOPCAPTURE;
 typedef CONST DXGKARG_STOPCAPTURE *IN_CONST_PDXGKARG_STOPCAPTURE;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETPALETTE(IN_CONST_HANDLE hAdapter,
 					     IN_CONST_PDXGKARG_SETPALETTE pSetPalette);
 typedef DXGKDDI_SETPALETTE *PDXGKDDI_SETPALETTE;
 
+/* PASSIVE_LEVEL, level 1, the class of the pointer */
 typedef NTSTATUS APIENTRY DXGKDDI_SETPOINTERPOSITION(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETPOINTERPOSITION pSetPointerPosition);
 typedef DXGKDDI_SETPOINTERPOSITION *PDXGKDDI_SETPOINTERPOSITION;
 
+/* PASSIVE_LEVEL, level 1, the class of the pointer */
 typedef NTSTATUS APIENTRY DXGKDDI_SETPOINTERSHAPE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETPOINTERSHAPE pSetPointerShape);
 typedef DXGKDDI_SETPOINTERSHAPE *PDXGKDDI_SETPOINTERSHAPE;
 
+/* PASSIVE_LEVEL, level 1, the class of overlays */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEOVERLAY(IN_CONST_HANDLE hAdapter,
 						INOUT_PDXGKARG_CREATEOVERLAY pCreateOverlay);
 typedef DXGKDDI_CREATEOVERLAY *PDXGKDDI_CREATEOVERLAY;
 
+/* PASSIVE_LEVEL, level 1, the class of overlays */
 typedef NTSTATUS APIENTRY DXGKDDI_UPDATEOVERLAY(IN_CONST_HANDLE hOverlay,
 						IN_CONST_PDXGKARG_UPDATEOVERLAY pUpdateOverlay);
 typedef DXGKDDI_UPDATEOVERLAY *PDXGKDDI_UPDATEOVERLAY;
 
+/* PASSIVE_LEVEL, level 1, the class of overlays */
 typedef NTSTATUS APIENTRY DXGKDDI_FLIPOVERLAY(IN_CONST_HANDLE hOverlay,
 					      IN_CONST_PDXGKARG_FLIPOVERLAY pFlipOverlay);
 typedef DXGKDDI_FLIPOVERLAY *PDXGKDDI_FLIPOVERLAY;
 
+/* PASSIVE_LEVEL, level 1, the class of overlays */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYOVERLAY(IN_CONST_HANDLE hOverlay);
 typedef DXGKDDI_DESTROYOVERLAY *PDXGKDDI_DESTROYOVERLAY;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_STOPCAPTURE(IN_CONST_HANDLE hAdapter,
 					      IN_CONST_PDXGKARG_STOPCAPTURE pStopCapture);
 typedef DXGKDDI_STOPCAPTURE *PDXGKDDI_STOPCAPTURE;
@@ -3311,8 +3404,8 @@ typedef struct _DXGK_MONITOR_INTERFACE_V2 {
 /* ---- VidPN: what the host asks of the driver ---- */
 
 typedef struct _DXGKARG_ISSUPPORTEDVIDPN {
-	D3DKMDT_HVIDPN hDesiredVidPn;
-	BOOLEAN IsVidPnSupported;
+	D3DKMDT_HVIDPN hDesiredVidPn; /* in */
+	BOOLEAN IsVidPnSupported;     /* out */
 } DXGKARG_ISSUPPORTEDVIDPN;
 typedef DXGKARG_ISSUPPORTEDVIDPN *INOUT_PDXGKARG_ISSUPPORTEDVIDPN;
 
@@ -3372,23 +3465,23 @@ typedef struct _DXGK_SETVIDPNSOURCEADDRESS_FLAGS {
 } DXGK_SETVIDPNSOURCEADDRESS_FLAGS;
 
 typedef struct _DXGKARG_SETVIDPNSOURCEADDRESS {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT PrimarySegment;
-	PHYSICAL_ADDRESS PrimaryAddress;
-	HANDLE hAllocation;
-	UINT ContextCount;
-	HANDLE Context[1 + D3DDDI_MAX_BROADCAST_CONTEXT];
-	DXGK_SETVIDPNSOURCEADDRESS_FLAGS Flags;
-	UINT Duration;                                              /* WDDM 1.3 */
-	DXGK_PRIMARYDATA PrimaryData[D3DDDI_MAX_BROADCAST_CONTEXT]; /* WDDM 2.0 */
-	UINT DriverPrivateDataSize;
-	PVOID pDriverPrivateData;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;               /* in */
+	UINT PrimarySegment;                                        /* in */
+	PHYSICAL_ADDRESS PrimaryAddress;                            /* in */
+	HANDLE hAllocation;                                         /* in */
+	UINT ContextCount;                                          /* in */
+	HANDLE Context[1 + D3DDDI_MAX_BROADCAST_CONTEXT];           /* in */
+	DXGK_SETVIDPNSOURCEADDRESS_FLAGS Flags;                     /* in */
+	UINT Duration;                                              /* in; WDDM 1.3 */
+	DXGK_PRIMARYDATA PrimaryData[D3DDDI_MAX_BROADCAST_CONTEXT]; /* in; WDDM 2.0 */
+	UINT DriverPrivateDataSize;                                 /* in */
+	PVOID pDriverPrivateData;                                   /* in */
 } DXGKARG_SETVIDPNSOURCEADDRESS;
 typedef CONST DXGKARG_SETVIDPNSOURCEADDRESS *IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESS;
 
 typedef struct _DXGKARG_SETVIDPNSOURCEVISIBILITY {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	BOOLEAN Visible;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	BOOLEAN Visible;                              /* in */
 } DXGKARG_SETVIDPNSOURCEVISIBILITY;
 typedef CONST DXGKARG_SETVIDPNSOURCEVISIBILITY *IN_CONST_PDXGKARG_SETVIDPNSOURCEVISIBILITY;
 
@@ -3437,17 +3530,17 @@ typedef struct _DXGKARG_RECOMMENDVIDPNTOPOLOGY {
 typedef CONST DXGKARG_RECOMMENDVIDPNTOPOLOGY *CONST IN_CONST_PDXGKARG_RECOMMENDVIDPNTOPOLOGY_CONST;
 
 typedef struct _DXGKARG_GETSCANLINE {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
-	BOOLEAN InVerticalBlank;
-	UINT ScanLine;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId; /* in */
+	BOOLEAN InVerticalBlank;                      /* out */
+	UINT ScanLine;                                /* out */
 } DXGKARG_GETSCANLINE;
 typedef DXGKARG_GETSCANLINE *INOUT_PDXGKARG_GETSCANLINE;
 
 typedef struct _DXGKARG_QUERYVIDPNHWCAPABILITY {
-	D3DKMDT_HVIDPN hFunctionalVidPn;
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID SourceId;
-	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
-	D3DKMDT_VIDPN_HW_CAPABILITY VidPnHWCaps;
+	D3DKMDT_HVIDPN hFunctionalVidPn;         /* in */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID SourceId; /* in */
+	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId; /* in */
+	D3DKMDT_VIDPN_HW_CAPABILITY VidPnHWCaps; /* out */
 } DXGKARG_QUERYVIDPNHWCAPABILITY;
 typedef DXGKARG_QUERYVIDPNHWCAPABILITY *INOUT_PDXGKARG_QUERYVIDPNHWCAPABILITY;
 
@@ -3459,56 +3552,68 @@ typedef struct _DXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT {
 typedef CONST DXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT
 	*IN_CONST_PDXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_ISSUPPORTEDVIDPN(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_ISSUPPORTEDVIDPN pIsSupportedVidPn);
 typedef DXGKDDI_ISSUPPORTEDVIDPN *PDXGKDDI_ISSUPPORTEDVIDPN;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RECOMMENDFUNCTIONALVIDPN(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_RECOMMENDFUNCTIONALVIDPN_CONST pRecommendFunctionalVidPn);
 typedef DXGKDDI_RECOMMENDFUNCTIONALVIDPN *PDXGKDDI_RECOMMENDFUNCTIONALVIDPN;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_ENUMVIDPNCOFUNCMODALITY(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_ENUMVIDPNCOFUNCMODALITY_CONST pEnumCofuncModality);
 typedef DXGKDDI_ENUMVIDPNCOFUNCMODALITY *PDXGKDDI_ENUMVIDPNCOFUNCMODALITY;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDPNSOURCEADDRESS(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESS pSetVidPnSourceAddress);
 typedef DXGKDDI_SETVIDPNSOURCEADDRESS *PDXGKDDI_SETVIDPNSOURCEADDRESS;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDPNSOURCEVISIBILITY(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETVIDPNSOURCEVISIBILITY pSetVidPnSourceVisibility);
 typedef DXGKDDI_SETVIDPNSOURCEVISIBILITY *PDXGKDDI_SETVIDPNSOURCEVISIBILITY;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_COMMITVIDPN(IN_CONST_HANDLE hAdapter,
 					      IN_CONST_PDXGKARG_COMMITVIDPN_CONST pCommitVidPn);
 typedef DXGKDDI_COMMITVIDPN *PDXGKDDI_COMMITVIDPN;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_UPDATEACTIVEVIDPNPRESENTPATH(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_UPDATEACTIVEVIDPNPRESENTPATH_CONST pUpdateActiveVidPnPresentPath);
 typedef DXGKDDI_UPDATEACTIVEVIDPNPRESENTPATH *PDXGKDDI_UPDATEACTIVEVIDPNPRESENTPATH;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY
 DXGKDDI_RECOMMENDMONITORMODES(IN_CONST_HANDLE hAdapter,
 			      IN_CONST_PDXGKARG_RECOMMENDMONITORMODES_CONST pRecommendMonitorModes);
 typedef DXGKDDI_RECOMMENDMONITORMODES *PDXGKDDI_RECOMMENDMONITORMODES;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_RECOMMENDVIDPNTOPOLOGY(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_RECOMMENDVIDPNTOPOLOGY_CONST pRecommendVidPnTopology);
 typedef DXGKDDI_RECOMMENDVIDPNTOPOLOGY *PDXGKDDI_RECOMMENDVIDPNTOPOLOGY;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_GETSCANLINE(IN_CONST_HANDLE hAdapter,
 					      INOUT_PDXGKARG_GETSCANLINE pGetScanLine);
 typedef DXGKDDI_GETSCANLINE *PDXGKDDI_GETSCANLINE;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYVIDPNHWCAPABILITY(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_QUERYVIDPNHWCAPABILITY pVidPnHWCaps);
 typedef DXGKDDI_QUERYVIDPNHWCAPABILITY *PDXGKDDI_QUERYVIDPNHWCAPABILITY;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETDISPLAYPRIVATEDRIVERFORMAT(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT pSetDisplayPrivateDriverFormat);
@@ -3715,15 +3820,15 @@ typedef DXGKARG_SETTIMINGSFROMVIDPN *PDXGKARG_SETTIMINGSFROMVIDPN;
 typedef DXGKARG_SETTIMINGSFROMVIDPN *IN_OUT_PDXGKARG_SETTIMINGSFROMVIDPN;
 
 typedef struct _DXGKARG_SETTARGETGAMMA {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
-	D3DKMDT_GAMMA_RAMP GammaRamp;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId; /* in */
+	D3DKMDT_GAMMA_RAMP GammaRamp;            /* in */
 } DXGKARG_SETTARGETGAMMA;
 typedef DXGKARG_SETTARGETGAMMA *PDXGKARG_SETTARGETGAMMA;
 typedef CONST DXGKARG_SETTARGETGAMMA *IN_CONST_PDXGKARG_SETTARGETGAMMA;
 
 typedef struct _DXGKARG_SETTARGETCONTENTTYPE {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
-	D3DKMDT_VIDPN_PRESENT_PATH_CONTENT ContentType;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;        /* in */
+	D3DKMDT_VIDPN_PRESENT_PATH_CONTENT ContentType; /* in */
 } DXGKARG_SETTARGETCONTENTTYPE;
 typedef DXGKARG_SETTARGETCONTENTTYPE *PDXGKARG_SETTARGETCONTENTTYPE;
 typedef CONST DXGKARG_SETTARGETCONTENTTYPE *IN_CONST_PDXGKARG_SETTARGETCONTENTTYPE;
@@ -3770,9 +3875,9 @@ typedef union _DXGK_MODE_BEHAVIOR_FLAGS {
 } DXGK_MODE_BEHAVIOR_FLAGS;
 
 typedef struct _DXGKARG_CONTROLMODEBEHAVIOR {
-	DXGK_MODE_BEHAVIOR_FLAGS Request;
-	DXGK_MODE_BEHAVIOR_FLAGS Satisfied;
-	DXGK_MODE_BEHAVIOR_FLAGS NotSatisfied;
+	DXGK_MODE_BEHAVIOR_FLAGS Request;      /* in */
+	DXGK_MODE_BEHAVIOR_FLAGS Satisfied;    /* out */
+	DXGK_MODE_BEHAVIOR_FLAGS NotSatisfied; /* out */
 } DXGKARG_CONTROLMODEBEHAVIOR;
 typedef DXGKARG_CONTROLMODEBEHAVIOR *PDXGKARG_CONTROLMODEBEHAVIOR;
 typedef DXGKARG_CONTROLMODEBEHAVIOR *INOUT_PDXGKARG_CONTROLMODEBEHAVIOR;
@@ -3971,51 +4076,63 @@ typedef struct _DXGK_QUERYDISPLAYIDOUT {
 	BYTE *pDescriptor;
 } DXGK_QUERYDISPLAYIDOUT;
 
+/* PASSIVE_LEVEL, level 1, the class of child devices */
 typedef NTSTATUS APIENTRY DXGKDDI_QUERYCONNECTIONCHANGE(
 	IN_CONST_HANDLE hAdapter, PDXGKARG_QUERYCONNECTIONCHANGE pQueryConnectionChange);
 typedef DXGKDDI_QUERYCONNECTIONCHANGE *PDXGKDDI_QUERYCONNECTIONCHANGE;
 
+/* PASSIVE_LEVEL, level 1, the class of child devices */
 typedef NTSTATUS APIENTRY DXGKDDI_DISPLAYDETECTCONTROL(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_DISPLAYDETECTCONTROL pDisplayDetectControl);
 typedef DXGKDDI_DISPLAYDETECTCONTROL *PDXGKDDI_DISPLAYDETECTCONTROL;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETTIMINGSFROMVIDPN(IN_CONST_HANDLE hAdapter,
 						      PDXGKARG_SETTIMINGSFROMVIDPN pSetTimings);
 typedef DXGKDDI_SETTIMINGSFROMVIDPN *PDXGKDDI_SETTIMINGSFROMVIDPN;
 
+/* PASSIVE_LEVEL, level 1, the class of the display */
 typedef NTSTATUS APIENTRY DXGKDDI_SETTARGETGAMMA(IN_CONST_HANDLE hAdapter,
 						 IN_CONST_PDXGKARG_SETTARGETGAMMA pSetTargetGamma);
 typedef DXGKDDI_SETTARGETGAMMA *PDXGKDDI_SETTARGETGAMMA;
 
+/* PASSIVE_LEVEL, level 1, the class of the display */
 typedef NTSTATUS APIENTRY DXGKDDI_SETTARGETCONTENTTYPE(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETTARGETCONTENTTYPE pSetTargetContentType);
 typedef DXGKDDI_SETTARGETCONTENTTYPE *PDXGKDDI_SETTARGETCONTENTTYPE;
 
+/* PASSIVE_LEVEL, level 1, the class of the display */
 typedef NTSTATUS APIENTRY DXGKDDI_SETTARGETANALOGCOPYPROTECTION(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETTARGETANALOGCOPYPROTECTION pSetTargetAnalogCopyProtection);
 typedef DXGKDDI_SETTARGETANALOGCOPYPROTECTION *PDXGKDDI_SETTARGETANALOGCOPYPROTECTION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CONTROLMODEBEHAVIOR(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CONTROLMODEBEHAVIOR pControlModeBehavior);
 typedef DXGKDDI_CONTROLMODEBEHAVIOR *PDXGKDDI_CONTROLMODEBEHAVIOR;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_UPDATEMONITORLINKINFO(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_UPDATEMONITORLINKINFO pUpdateMonitorLinkInfo);
 typedef DXGKDDI_UPDATEMONITORLINKINFO *PDXGKDDI_UPDATEMONITORLINKINFO;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEPERIODICFRAMENOTIFICATION(
 	INOUT_PDXGKARG_CREATEPERIODICFRAMENOTIFICATION pCreatePeriodicFrameNotification);
 typedef DXGKDDI_CREATEPERIODICFRAMENOTIFICATION *PDXGKDDI_CREATEPERIODICFRAMENOTIFICATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYPERIODICFRAMENOTIFICATION(
 	IN_CONST_PDXGKARG_DESTROYPERIODICFRAMENOTIFICATION pDestroyPeriodicFrameNotification);
 typedef DXGKDDI_DESTROYPERIODICFRAMENOTIFICATION *PDXGKDDI_DESTROYPERIODICFRAMENOTIFICATION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CREATEPROTECTEDSESSION(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CREATEPROTECTEDSESSION pCreateProtectedSession);
 typedef DXGKDDI_CREATEPROTECTEDSESSION *PDXGKDDI_CREATEPROTECTEDSESSION;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_DESTROYPROTECTEDSESSION(IN_CONST_HANDLE hAdapter,
 							  IN_CONST_HANDLE hProtectedSession);
 typedef DXGKDDI_DESTROYPROTECTEDSESSION *PDXGKDDI_DESTROYPROTECTEDSESSION;
@@ -4351,10 +4468,10 @@ typedef CONST DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3
 	*IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3;
 
 typedef struct _DXGKARG_POSTMULTIPLANEOVERLAYPRESENT {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
-	UINT PhysicalAdapterMask;
-	DWORD LayerIndex;
-	ULONGLONG PresentID;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId; /* in */
+	UINT PhysicalAdapterMask;                     /* in */
+	DWORD LayerIndex;                             /* in */
+	ULONGLONG PresentID;                          /* in */
 } DXGKARG_POSTMULTIPLANEOVERLAYPRESENT;
 typedef DXGKARG_POSTMULTIPLANEOVERLAYPRESENT *PDXGKARG_POSTMULTIPLANEOVERLAYPRESENT;
 typedef CONST DXGKARG_POSTMULTIPLANEOVERLAYPRESENT *IN_CONST_PDXGKARG_POSTMULTIPLANEOVERLAYPRESENT;
@@ -4401,46 +4518,55 @@ typedef DXGKARG_GETPOSTCOMPOSITIONCAPS *PDXGKARG_GETPOSTCOMPOSITIONCAPS;
 typedef DXGKARG_GETPOSTCOMPOSITIONCAPS *INOUT_PDXGKARG_GETPOSTCOMPOSITIONCAPS;
 typedef DXGKARG_GETPOSTCOMPOSITIONCAPS *IN_OUT_PDXGKARG_GETPOSTCOMPOSITIONCAPS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT(
 	IN_CONST_HANDLE hAdapter,
 	INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT pCheckMultiPlaneOverlaySupport);
 typedef DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT *PDXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT2(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2 pData);
 typedef DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT2 *PDXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT2;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT3(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3 pCheckSupport);
 typedef DXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT3 *PDXGKDDI_CHECKMULTIPLANEOVERLAYSUPPORT3;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY pSetVidPnSourceAddress);
 typedef DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY
 	*PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2 pData);
 typedef DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2
 	*PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3(
 	IN_CONST_HANDLE hAdapter,
 	PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3 pSetVidPnSourceAddress);
 typedef DXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3
 	*PDXGKDDI_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_POSTMULTIPLANEOVERLAYPRESENT(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_POSTMULTIPLANEOVERLAYPRESENT pPostPresent);
 typedef DXGKDDI_POSTMULTIPLANEOVERLAYPRESENT *PDXGKDDI_POSTMULTIPLANEOVERLAYPRESENT;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY
 DXGKDDI_GETMULTIPLANEOVERLAYCAPS(IN_CONST_HANDLE hAdapter,
 				 INOUT_PDXGKARG_GETMULTIPLANEOVERLAYCAPS pGetMultiPlaneOverlayCaps);
 typedef DXGKDDI_GETMULTIPLANEOVERLAYCAPS *PDXGKDDI_GETMULTIPLANEOVERLAYCAPS;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_GETPOSTCOMPOSITIONCAPS(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_GETPOSTCOMPOSITIONCAPS pGetPostCompositionCaps);
 typedef DXGKDDI_GETPOSTCOMPOSITIONCAPS *PDXGKDDI_GETPOSTCOMPOSITIONCAPS;
@@ -4453,10 +4579,10 @@ typedef struct _DXGK_FLIPQUEUE_LOG_ENTRY {
 } DXGK_FLIPQUEUE_LOG_ENTRY;
 
 typedef struct _DXGKARG_SETFLIPQUEUELOGBUFFER {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT LayerIndex;
-	UINT NumberOfEntries;
-	DXGK_FLIPQUEUE_LOG_ENTRY *LogBufferAddress;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT LayerIndex;                              /* in */
+	UINT NumberOfEntries;                         /* in */
+	DXGK_FLIPQUEUE_LOG_ENTRY *LogBufferAddress;   /* in */
 } DXGKARG_SETFLIPQUEUELOGBUFFER;
 typedef DXGKARG_SETFLIPQUEUELOGBUFFER *PDXGKARG_SETFLIPQUEUELOGBUFFER;
 typedef CONST DXGKARG_SETFLIPQUEUELOGBUFFER *IN_CONST_PDXGKARG_SETFLIPQUEUELOGBUFFER;
@@ -4493,29 +4619,34 @@ typedef DXGKARG_CANCELFLIPS *PDXGKARG_CANCELFLIPS;
 typedef DXGKARG_CANCELFLIPS *INOUT_PDXGKARG_CANCELFLIPS;
 
 typedef struct _DXGKARG_SETINTERRUPTTARGETPRESENTID {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT LayerIndex;
-	ULONGLONG InterruptTargetPresentId;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT LayerIndex;                              /* in */
+	ULONGLONG InterruptTargetPresentId;           /* in */
 } DXGKARG_SETINTERRUPTTARGETPRESENTID;
 typedef DXGKARG_SETINTERRUPTTARGETPRESENTID *PDXGKARG_SETINTERRUPTTARGETPRESENTID;
 typedef CONST DXGKARG_SETINTERRUPTTARGETPRESENTID *IN_CONST_PDXGKARG_SETINTERRUPTTARGETPRESENTID;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_SETFLIPQUEUELOGBUFFER(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETFLIPQUEUELOGBUFFER pSetFlipQueueLogBuffer);
 typedef DXGKDDI_SETFLIPQUEUELOGBUFFER *PDXGKDDI_SETFLIPQUEUELOGBUFFER;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_UPDATEFLIPQUEUELOG(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_UPDATEFLIPQUEUELOG pUpdateFlipQueueLog);
 typedef DXGKDDI_UPDATEFLIPQUEUELOG *PDXGKDDI_UPDATEFLIPQUEUELOG;
 
+/* PASSIVE_LEVEL, level 0 */
 typedef NTSTATUS APIENTRY DXGKDDI_CANCELQUEUEDFLIPS(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_CANCELQUEUEDFLIPS pCancelQueuedFlips);
 typedef DXGKDDI_CANCELQUEUEDFLIPS *PDXGKDDI_CANCELQUEUEDFLIPS;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_CANCELFLIPS(IN_CONST_HANDLE hAdapter,
 					      INOUT_PDXGKARG_CANCELFLIPS pCancelFlips);
 typedef DXGKDDI_CANCELFLIPS *PDXGKDDI_CANCELFLIPS;
 
+/* interrupt level, at any moment */
 typedef NTSTATUS APIENTRY DXGKDDI_SETINTERRUPTTARGETPRESENTID(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARG_SETINTERRUPTTARGETPRESENTID pSetInterruptTargetPresentId);
@@ -4568,24 +4699,27 @@ typedef struct _DXGKARG_CONTROLINTERRUPT2 {
 typedef CONST DXGKARG_CONTROLINTERRUPT2 IN_CONST_DXGKARG_CONTROLINTERRUPT2;
 
 typedef struct _DXGKARG_CONTROLINTERRUPT3 {
-	DXGK_INTERRUPT_TYPE InterruptType;
+	DXGK_INTERRUPT_TYPE InterruptType; /* in */
 	union {
-		DXGK_INTERRUPT_STATE InterruptState;
-		DXGK_CRTC_VSYNC_STATE CrtcVsyncState; /* DXGK_INTERRUPT_CRTC_VSYNC */
+		DXGK_INTERRUPT_STATE InterruptState;  /* in */
+		DXGK_CRTC_VSYNC_STATE CrtcVsyncState; /* in; DXGK_INTERRUPT_CRTC_VSYNC */
 	};
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
 } DXGKARG_CONTROLINTERRUPT3;
 typedef CONST DXGKARG_CONTROLINTERRUPT3 *IN_CONST_PDXGKARG_CONTROLINTERRUPT3;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_CONTROLINTERRUPT(IN_CONST_HANDLE hAdapter,
 						   IN_CONST_DXGK_INTERRUPT_TYPE InterruptType,
 						   IN_BOOLEAN EnableInterrupt);
 typedef DXGKDDI_CONTROLINTERRUPT *PDXGKDDI_CONTROLINTERRUPT;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_CONTROLINTERRUPT2(
 	IN_CONST_HANDLE hAdapter, IN_CONST_DXGKARG_CONTROLINTERRUPT2 InterruptControl);
 typedef DXGKDDI_CONTROLINTERRUPT2 *PDXGKDDI_CONTROLINTERRUPT2;
 
+/* PASSIVE_LEVEL, level 2 */
 typedef NTSTATUS APIENTRY DXGKDDI_CONTROLINTERRUPT3(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_CONTROLINTERRUPT3 InterruptControl);
 typedef DXGKDDI_CONTROLINTERRUPT3 *PDXGKDDI_CONTROLINTERRUPT3;
@@ -4630,7 +4764,7 @@ typedef struct _DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS {
 } DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS;
 
 typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
-	DXGK_INTERRUPT_TYPE InterruptType;
+	DXGK_INTERRUPT_TYPE InterruptType; /* in */
 	union {
 		struct {
 			UINT SubmissionFenceId;
@@ -4663,7 +4797,7 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
 			UINT MultiPlaneOverlayVsyncInfoCount;
 			DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO *pMultiPlaneOverlayVsyncInfo;
 		} CrtcVsyncWithMultiPlaneOverlay;
-		DXGKARGCB_PRESENT_DISPLAYONLY_PROGRESS DisplayOnlyPresentProgress;
+		DXGKARGCB_PRESENT_DISPLAYONLY_PROGRESS DisplayOnlyPresentProgress; /* in */
 		struct {
 			D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
 			DXGK_MIRACAST_CHUNK_INFO ChunkInfo;
@@ -4758,13 +4892,15 @@ typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
 			UINT Reserved[16];
 		} Reserved;
 	};
-	DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS Flags;
+	DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS Flags; /* in */
 } DXGKARGCB_NOTIFY_INTERRUPT_DATA;
 typedef DXGKARGCB_NOTIFY_INTERRUPT_DATA *PDXGKARGCB_NOTIFY_INTERRUPT_DATA;
 typedef CONST DXGKARGCB_NOTIFY_INTERRUPT_DATA *IN_CONST_PDXGKARGCB_NOTIFY_INTERRUPT_DATA;
 
+/* interrupt level */
 typedef VOID(APIENTRY *DXGKCB_NOTIFY_INTERRUPT)(IN_CONST_HANDLE hAdapter,
 						IN_CONST_PDXGKARGCB_NOTIFY_INTERRUPT_DATA pData);
+/* DISPATCH_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_NOTIFY_DPC)(IN_CONST_HANDLE hAdapter);
 
 /* ---- callbacks: handles ---- */
@@ -4785,9 +4921,9 @@ typedef struct _DXGKCB_GETHANDLEDATAFLAGS {
 } DXGKCB_GETHANDLEDATAFLAGS;
 
 typedef struct _DXGKARGCB_GETHANDLEDATA {
-	D3DKMT_HANDLE hObject;
-	DXGK_HANDLE_TYPE Type;
-	DXGKCB_GETHANDLEDATAFLAGS Flags;
+	D3DKMT_HANDLE hObject;           /* in */
+	DXGK_HANDLE_TYPE Type;           /* in */
+	DXGKCB_GETHANDLEDATAFLAGS Flags; /* in */
 } DXGKARGCB_GETHANDLEDATA;
 typedef CONST DXGKARGCB_GETHANDLEDATA *IN_CONST_PDXGKARGCB_GETHANDLEDATA;
 
@@ -4800,30 +4936,38 @@ typedef struct _DXGKARGCB_RELEASEHANDLEDATA {
 typedef CONST DXGKARGCB_RELEASEHANDLEDATA IN_CONST_DXGKARGCB_RELEASEHANDLEDATA;
 
 typedef struct _DXGKARGCB_ENUMHANDLECHILDREN {
-	D3DKMT_HANDLE hObject;
-	UINT Index;
+	D3DKMT_HANDLE hObject; /* in */
+	UINT Index;            /* in */
 } DXGKARGCB_ENUMHANDLECHILDREN;
 typedef CONST DXGKARGCB_ENUMHANDLECHILDREN *IN_CONST_PDXGKARGCB_ENUMHANDLECHILDREN;
 
 typedef struct _DXGKARGCB_GETCAPTUREADDRESS {
-	D3DKMT_HANDLE hAllocation;
-	UINT SegmentId;
-	PHYSICAL_ADDRESS PhysicalAddress;
+	D3DKMT_HANDLE hAllocation;        /* in */
+	UINT SegmentId;                   /* out */
+	PHYSICAL_ADDRESS PhysicalAddress; /* out */
 } DXGKARGCB_GETCAPTUREADDRESS;
 typedef DXGKARGCB_GETCAPTUREADDRESS *INOUT_PDXGKARGCB_GETCAPTUREADDRESS;
 
+/* below DISPATCH_LEVEL */
 typedef VOID *(APIENTRY *DXGKCB_GETHANDLEDATA)(IN_CONST_PDXGKARGCB_GETHANDLEDATA pData);
+/* below DISPATCH_LEVEL */
 typedef D3DKMT_HANDLE(APIENTRY *DXGKCB_GETHANDLEPARENT)(D3DKMT_HANDLE hAllocation);
+/* PASSIVE_LEVEL */
 typedef D3DKMT_HANDLE(APIENTRY *DXGKCB_ENUMHANDLECHILDREN)(
 	IN_CONST_PDXGKARGCB_ENUMHANDLECHILDREN pData);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_GETCAPTUREADDRESS)(INOUT_PDXGKARGCB_GETCAPTUREADDRESS pData);
+/* at most APC_LEVEL */
 typedef VOID *(APIENTRY *DXGKCB_ACQUIREHANDLEDATA)(IN_CONST_PDXGKARGCB_GETHANDLEDATA pData,
 						   DXGKARG_RELEASE_HANDLE *pReleaseHandle);
+/* at most APC_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_RELEASEHANDLEDATA)(IN_CONST_DXGKARGCB_RELEASEHANDLEDATA Data);
 
+/* at most APC_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_QUERYVIDPNINTERFACE)(
 	CONST D3DKMDT_HVIDPN hVidPn, CONST DXGK_VIDPN_INTERFACE_VERSION VidPnInterfaceVersion,
 	CONST DXGK_VIDPN_INTERFACE **ppVidPnInterface);
+/* at most APC_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_QUERYMONITORINTERFACE)(
 	IN_CONST_HANDLE hAdapter, CONST DXGK_MONITOR_INTERFACE_VERSION MonitorInterfaceVersion,
 	CONST DXGK_MONITOR_INTERFACE **ppMonitorInterface);
@@ -4842,66 +4986,71 @@ typedef struct _DXGK_CREATECONTEXTALLOCATIONFLAGS {
 } DXGK_CREATECONTEXTALLOCATIONFLAGS;
 
 typedef struct _DXGKARGCB_CREATECONTEXTALLOCATION {
-	DXGK_CREATECONTEXTALLOCATIONFLAGS ContextAllocationFlags;
-	HANDLE hAdapter;
-	HANDLE hDevice;
-	HANDLE hContext;
-	HANDLE hDriverAllocation;
-	SIZE_T Size;
-	UINT Alignment;
-	UINT SupportedSegmentSet;
-	UINT EvictionSegmentSet;
-	DXGK_SEGMENTPREFERENCE PreferredSegment;
-	DXGK_SEGMENTBANKPREFERENCE HintedBank;
-	DXGK_ALLOCATIONINFOFLAGS Flags;
-	HANDLE hAllocation;
-	UINT PhysicalAdapterIndex; /* WDDM 2.0 */
+	DXGK_CREATECONTEXTALLOCATIONFLAGS ContextAllocationFlags; /* in */
+	HANDLE hAdapter;                                          /* in */
+	HANDLE hDevice;                                           /* in */
+	HANDLE hContext;                                          /* in */
+	HANDLE hDriverAllocation;                                 /* in */
+	SIZE_T Size;                                              /* in */
+	UINT Alignment;                                           /* in */
+	UINT SupportedSegmentSet;                                 /* in */
+	UINT EvictionSegmentSet;                                  /* in */
+	DXGK_SEGMENTPREFERENCE PreferredSegment;                  /* in */
+	DXGK_SEGMENTBANKPREFERENCE HintedBank;                    /* in */
+	DXGK_ALLOCATIONINFOFLAGS Flags;                           /* in */
+	HANDLE hAllocation;                                       /* out */
+	UINT PhysicalAdapterIndex;                                /* in; WDDM 2.0 */
 } DXGKARGCB_CREATECONTEXTALLOCATION;
 typedef DXGKARGCB_CREATECONTEXTALLOCATION *INOUT_PDXGKARGCB_CREATECONTEXTALLOCATION;
 
 typedef struct _DXGKARGCB_MAPCONTEXTALLOCATION {
-	D3DGPU_VIRTUAL_ADDRESS BaseAddress;
-	D3DGPU_VIRTUAL_ADDRESS MinimumAddress;
-	D3DGPU_VIRTUAL_ADDRESS MaximumAddress;
-	HANDLE hAllocation;
-	D3DGPU_SIZE_T OffsetInPages;
-	D3DGPU_SIZE_T SizeInPages;
-	D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
-	UINT64 DriverProtection;
+	D3DGPU_VIRTUAL_ADDRESS BaseAddress;                 /* in */
+	D3DGPU_VIRTUAL_ADDRESS MinimumAddress;              /* in */
+	D3DGPU_VIRTUAL_ADDRESS MaximumAddress;              /* in */
+	HANDLE hAllocation;                                 /* in */
+	D3DGPU_SIZE_T OffsetInPages;                        /* in */
+	D3DGPU_SIZE_T SizeInPages;                          /* in */
+	D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection; /* in */
+	UINT64 DriverProtection;                            /* in */
 } DXGKARGCB_MAPCONTEXTALLOCATION;
 typedef CONST DXGKARGCB_MAPCONTEXTALLOCATION *IN_CONST_PDXGKARGCB_MAPCONTEXTALLOCATION;
 
 typedef struct _DXGKARGCB_UPDATECONTEXTALLOCATION {
-	HANDLE hAllocation;
-	PVOID pPrivateDriverData;
-	UINT PrivateDriverDataSize;
+	HANDLE hAllocation;         /* in */
+	PVOID pPrivateDriverData;   /* in */
+	UINT PrivateDriverDataSize; /* in */
 } DXGKARGCB_UPDATECONTEXTALLOCATION;
 typedef CONST DXGKARGCB_UPDATECONTEXTALLOCATION *IN_CONST_PDXGKARGCB_UPDATECONTEXTALLOCATION;
 
 typedef struct _DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE {
-	HANDLE hDxgkProcess;
-	UINT64 SizeInBytes;
-	UINT Alignment;
-	UINT64 StartVirtualAddress;
-	UINT64 BaseAddress;
+	HANDLE hDxgkProcess;        /* in */
+	UINT64 SizeInBytes;         /* in */
+	UINT Alignment;             /* in */
+	UINT64 StartVirtualAddress; /* out */
+	UINT64 BaseAddress;         /* in */
 	union {
 		struct {
 			UINT AllowUserModeMapping : 1;
 			UINT Reserved : 31;
 		};
-		UINT Flags;
+		UINT Flags; /* in */
 	};
 } DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE;
 typedef DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *INOUT_PDXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE;
 
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_CREATECONTEXTALLOCATION)(
 	INOUT_PDXGKARGCB_CREATECONTEXTALLOCATION pContextAllocation);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_DESTROYCONTEXTALLOCATION)(IN_CONST_HANDLE hAdapter,
 							    IN_CONST_HANDLE hAllocation);
+/* PASSIVE_LEVEL */
 typedef D3DGPU_VIRTUAL_ADDRESS(APIENTRY *DXGKCB_MAPCONTEXTALLOCATION)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_MAPCONTEXTALLOCATION pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_UPDATECONTEXTALLOCATION)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_UPDATECONTEXTALLOCATION pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_RESERVEGPUVIRTUALADDRESSRANGE)(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE pArgs);
 
@@ -4910,14 +5059,18 @@ typedef NTSTATUS(APIENTRY *DXGKCB_RESERVEGPUVIRTUALADDRESSRANGE)(
 typedef VOID(APIENTRY *DXGKCB_SETPOWERCOMPONENTACTIVE)(IN_CONST_HANDLE hAdapter,
 						       UINT ComponentIndex);
 typedef VOID(APIENTRY *DXGKCB_SETPOWERCOMPONENTIDLE)(IN_CONST_HANDLE hAdapter, UINT ComponentIndex);
+/* at most DISPATCH_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_SETPOWERCOMPONENTLATENCY)(IN_CONST_HANDLE hAdapter,
 							UINT ComponentIndex, ULONGLONG Latency);
+/* at most DISPATCH_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_SETPOWERCOMPONENTRESIDENCY)(IN_CONST_HANDLE hAdapter,
 							  UINT ComponentIndex, ULONGLONG Residency);
+/* at most DISPATCH_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_COMPLETEFSTATETRANSITION)(IN_CONST_HANDLE hAdapter,
 							UINT ComponentIndex);
 typedef VOID(APIENTRY *DXGKCB_COMPLETEPSTATETRANSITION)(IN_CONST_HANDLE hAdapter,
 							UINT ComponentIndex, UINT CompletedPState);
+/* at most DISPATCH_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_POWERRUNTIMECONTROLREQUEST)(IN_CONST_HANDLE hAdapter,
 							      LPCGUID PowerControlCode,
 							      PVOID InBuffer, SIZE_T InBufferSize,
@@ -4936,14 +5089,14 @@ typedef enum _DXGK_PROTECTED_SESSION_STATUS {
 } DXGK_PROTECTED_SESSION_STATUS;
 
 typedef struct _DXGKARGCB_PROTECTEDSESSIONSTATUS {
-	HANDLE hProtectedSession;
-	DXGK_PROTECTED_SESSION_STATUS Status;
+	HANDLE hProtectedSession;             /* in */
+	DXGK_PROTECTED_SESSION_STATUS Status; /* in */
 } DXGKARGCB_PROTECTEDSESSIONSTATUS;
 typedef CONST DXGKARGCB_PROTECTEDSESSIONSTATUS *IN_CONST_PDXGKARGCB_PROTECTEDSESSIONSTATUS;
 
 typedef struct _DXGKARGCB_NOTIFYCURSORSUPPORTCHANGE {
-	HANDLE DeviceHandle;
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
+	HANDLE DeviceHandle;                          /* in */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
 } DXGKARGCB_NOTIFYCURSORSUPPORTCHANGE;
 typedef CONST DXGKARGCB_NOTIFYCURSORSUPPORTCHANGE *IN_CONST_PDXGKARGCB_NOTIFYCURSORSUPPORTCHANGE;
 
@@ -4972,21 +5125,21 @@ typedef struct _DXGK_INVALIDATEHWCONTEXTFLAGS {
 } DXGK_INVALIDATEHWCONTEXTFLAGS;
 
 typedef struct _DXGKARGCB_INVALIDATEHWCONTEXT {
-	HANDLE hAdapter;
-	HANDLE hHwContext;
-	DXGK_INVALIDATEHWCONTEXTFLAGS Flags;
+	HANDLE hAdapter;                     /* in */
+	HANDLE hHwContext;                   /* in */
+	DXGK_INVALIDATEHWCONTEXTFLAGS Flags; /* in */
 } DXGKARGCB_INVALIDATEHWCONTEXT;
 typedef CONST DXGKARGCB_INVALIDATEHWCONTEXT *IN_CONST_PDXGKARGCB_INVALIDATEHWCONTEXT;
 
 typedef struct _DXGKARGCB_SIGNALEVENT {
-	HANDLE hDxgkProcess;
-	HANDLE hEvent;
+	HANDLE hDxgkProcess; /* in */
+	HANDLE hEvent;       /* in */
 	union {
 		struct {
 			UINT CpuEventObject : 1; /* WDDM 3.0 */
 			UINT Reserved : 31;
 		};
-		UINT Flags;
+		UINT Flags; /* in */
 	};
 } DXGKARGCB_SIGNALEVENT;
 typedef CONST DXGKARGCB_SIGNALEVENT *IN_CONST_PDXGKARGCB_SIGNALEVENT;
@@ -5005,17 +5158,17 @@ typedef enum _DXGK_FEATURE_ID {
 } DXGK_FEATURE_ID;
 
 typedef struct _DXGKARGCB_ISFEATUREENABLED {
-	HANDLE DeviceHandle;
-	DXGK_FEATURE_ID FeatureId;
-	BOOLEAN Enabled;
+	HANDLE DeviceHandle;       /* in */
+	DXGK_FEATURE_ID FeatureId; /* in */
+	BOOLEAN Enabled;           /* out */
 } DXGKARGCB_ISFEATUREENABLED;
 typedef DXGKARGCB_ISFEATUREENABLED *INOUT_PDXGKARGCB_ISFEATUREENABLED;
 
 typedef struct _DXGKARGCB_QUERYFEATURESUPPORT {
-	HANDLE DeviceHandle;
-	DXGK_FEATURE_ID FeatureId;
-	UINT DriverSupportState;
-	BOOLEAN Enabled;
+	HANDLE DeviceHandle;       /* in */
+	DXGK_FEATURE_ID FeatureId; /* in */
+	UINT DriverSupportState;   /* in */
+	BOOLEAN Enabled;           /* out */
 } DXGKARGCB_QUERYFEATURESUPPORT;
 typedef DXGKARGCB_QUERYFEATURESUPPORT *INOUT_PDXGKARGCB_QUERYFEATURESUPPORT;
 
@@ -5030,16 +5183,19 @@ typedef struct _DXGKARGCB_DISCONNECTDOORBELL_FLAGS {
 
 /* DisconnectReason is a D3DDDI_DOORBELLSTATUS. */
 typedef struct _DXGKARGCB_DISCONNECTDOORBELL {
-	HANDLE hHwQueue;
-	HANDLE hDoorbell;
-	DXGKARGCB_DISCONNECTDOORBELL_FLAGS Flags;
-	UINT DisconnectReason;
+	HANDLE hHwQueue;                          /* in */
+	HANDLE hDoorbell;                         /* in */
+	DXGKARGCB_DISCONNECTDOORBELL_FLAGS Flags; /* in */
+	UINT DisconnectReason;                    /* in */
 } DXGKARGCB_DISCONNECTDOORBELL;
 typedef CONST DXGKARGCB_DISCONNECTDOORBELL *IN_CONST_PDXGKARGCB_DISCONNECTDOORBELL;
 
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_INVALIDATEHWCONTEXT)(
 	IN_CONST_PDXGKARGCB_INVALIDATEHWCONTEXT pArgs);
+/* at most DISPATCH_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_SIGNALEVENT)(IN_CONST_PDXGKARGCB_SIGNALEVENT pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_ISFEATUREENABLED)(INOUT_PDXGKARGCB_ISFEATUREENABLED pArgs);
 typedef NTSTATUS(APIENTRY *DXGKCB_QUERYFEATURESUPPORT)(INOUT_PDXGKARGCB_QUERYFEATURESUPPORT pArgs);
 typedef NTSTATUS(APIENTRY *DXGKCB_DISCONNECTDOORBELL)(IN_CONST_PDXGKARGCB_DISCONNECTDOORBELL pArgs);
@@ -5053,35 +5209,35 @@ typedef enum _DXGK_MEMORY_CACHING_TYPE {
 } DXGK_MEMORY_CACHING_TYPE;
 
 typedef struct _DXGKARGCB_ALLOCATECONTIGUOUSMEMORY {
-	SIZE_T NumberOfBytes;
-	PHYSICAL_ADDRESS LowestAcceptableAddress;
-	PHYSICAL_ADDRESS HighestAcceptableAddress;
-	PHYSICAL_ADDRESS BoundaryAddressMultiple;
-	DXGK_MEMORY_CACHING_TYPE CacheType;
-	HANDLE hMemoryHandle;
-	PVOID pMemory;
+	SIZE_T NumberOfBytes;                      /* in */
+	PHYSICAL_ADDRESS LowestAcceptableAddress;  /* in */
+	PHYSICAL_ADDRESS HighestAcceptableAddress; /* in */
+	PHYSICAL_ADDRESS BoundaryAddressMultiple;  /* in */
+	DXGK_MEMORY_CACHING_TYPE CacheType;        /* in */
+	HANDLE hMemoryHandle;                      /* out */
+	PVOID pMemory;                             /* out */
 } DXGKARGCB_ALLOCATECONTIGUOUSMEMORY;
 typedef DXGKARGCB_ALLOCATECONTIGUOUSMEMORY *INOUT_PDXGKARGCB_ALLOCATECONTIGUOUSMEMORY;
 
 typedef struct _DXGKARGCB_FREECONTIGUOUSMEMORY {
-	HANDLE hMemoryHandle;
+	HANDLE hMemoryHandle; /* in */
 } DXGKARGCB_FREECONTIGUOUSMEMORY;
 typedef CONST DXGKARGCB_FREECONTIGUOUSMEMORY *IN_CONST_PDXGKARGCB_FREECONTIGUOUSMEMORY;
 
 typedef struct _DXGKARGCB_ALLOCATEPAGESFORMDL {
-	PHYSICAL_ADDRESS LowAddress;
-	PHYSICAL_ADDRESS HighAddress;
-	PHYSICAL_ADDRESS SkipBytes;
-	SIZE_T TotalBytes;
-	DXGK_MEMORY_CACHING_TYPE CacheType;
-	ULONG Flags;
-	HANDLE hMemoryHandle;
-	PMDL pMdl;
+	PHYSICAL_ADDRESS LowAddress;        /* in */
+	PHYSICAL_ADDRESS HighAddress;       /* in */
+	PHYSICAL_ADDRESS SkipBytes;         /* in */
+	SIZE_T TotalBytes;                  /* in */
+	DXGK_MEMORY_CACHING_TYPE CacheType; /* in */
+	ULONG Flags;                        /* in */
+	HANDLE hMemoryHandle;               /* out */
+	PMDL pMdl;                          /* out */
 } DXGKARGCB_ALLOCATEPAGESFORMDL;
 typedef DXGKARGCB_ALLOCATEPAGESFORMDL *INOUT_PDXGKARGCB_ALLOCATEPAGESFORMDL;
 
 typedef struct _DXGKARGCB_FREEPAGESFROMMDL {
-	HANDLE hMemoryHandle;
+	HANDLE hMemoryHandle; /* in */
 } DXGKARGCB_FREEPAGESFROMMDL;
 typedef CONST DXGKARGCB_FREEPAGESFROMMDL *IN_CONST_PDXGKARGCB_FREEPAGESFROMMDL;
 
@@ -5107,32 +5263,32 @@ typedef struct _DXGKARGCB_PINFRAMEBUFFERFORSAVE2 {
 typedef DXGKARGCB_PINFRAMEBUFFERFORSAVE2 *INOUT_PDXGKARGCB_PINFRAMEBUFFERFORSAVE2;
 
 typedef struct _DXGKARGCB_UNPINFRAMEBUFFERFORSAVE {
-	UINT PhysicalAdapterIndex;
+	UINT PhysicalAdapterIndex; /* in */
 } DXGKARGCB_UNPINFRAMEBUFFERFORSAVE;
 typedef CONST DXGKARGCB_UNPINFRAMEBUFFERFORSAVE *IN_CONST_PDXGKARGCB_UNPINFRAMEBUFFERFORSAVE;
 
 typedef struct _DXGKARGCB_MAPFRAMEBUFFERPOINTER {
-	UINT PhysicalAdapterIndex;
-	SIZE_T Size;
-	SIZE_T Offset;
-	PVOID pBaseAddress;
+	UINT PhysicalAdapterIndex; /* in */
+	SIZE_T Size;               /* in */
+	SIZE_T Offset;             /* in */
+	PVOID pBaseAddress;        /* out */
 } DXGKARGCB_MAPFRAMEBUFFERPOINTER;
 typedef DXGKARGCB_MAPFRAMEBUFFERPOINTER *INOUT_PDXGKARGCB_MAPFRAMEBUFFERPOINTER;
 
 typedef struct _DXGKARGCB_UNMAPFRAMEBUFFERPOINTER {
-	UINT PhysicalAdapterIndex;
-	PVOID pBaseAddress;
+	UINT PhysicalAdapterIndex; /* in */
+	PVOID pBaseAddress;        /* in */
 } DXGKARGCB_UNMAPFRAMEBUFFERPOINTER;
 typedef CONST DXGKARGCB_UNMAPFRAMEBUFFERPOINTER *IN_CONST_PDXGKARGCB_UNMAPFRAMEBUFFERPOINTER;
 
 typedef struct _DXGKARGCB_MAPMDLTOIOMMU {
-	PMDL pMdl;
-	HANDLE hMemoryHandle;
+	PMDL pMdl;            /* in */
+	HANDLE hMemoryHandle; /* out */
 } DXGKARGCB_MAPMDLTOIOMMU;
 typedef DXGKARGCB_MAPMDLTOIOMMU *INOUT_PDXGKARGCB_MAPMDLTOIOMMU;
 
 typedef struct _DXGKARGCB_UNMAPMDLFROMIOMMU {
-	HANDLE hMemoryHandle;
+	HANDLE hMemoryHandle; /* in */
 } DXGKARGCB_UNMAPMDLFROMIOMMU;
 typedef CONST DXGKARGCB_UNMAPMDLFROMIOMMU *IN_CONST_PDXGKARGCB_UNMAPMDLFROMIOMMU;
 
@@ -5141,13 +5297,13 @@ typedef struct _DXGK_KSR_MEMORY_RANGE {
 } DXGK_KSR_MEMORY_RANGE, *PDXGK_KSR_MEMORY_RANGE;
 
 typedef struct _DXGKARGCB_SAVEMEMORYFORHOTUPDATE {
-	UINT NumDataMemoryRanges;
-	DXGK_KSR_MEMORY_RANGE *pDataMemoryRanges;
-	PMDL pDataMdl;
-	UINT DataSize;
-	VOID *pData;
-	UINT MetaDataSize;
-	VOID *pMetaData;
+	UINT NumDataMemoryRanges;                 /* in */
+	DXGK_KSR_MEMORY_RANGE *pDataMemoryRanges; /* in */
+	PMDL pDataMdl;                            /* in */
+	UINT DataSize;                            /* in */
+	VOID *pData;                              /* in */
+	UINT MetaDataSize;                        /* in */
+	VOID *pMetaData;                          /* in */
 } DXGKARGCB_SAVEMEMORYFORHOTUPDATE;
 typedef CONST DXGKARGCB_SAVEMEMORYFORHOTUPDATE *IN_CONST_PDXGKARGCB_SAVEMEMORYFORHOTUPDATE;
 
@@ -5164,11 +5320,11 @@ typedef enum _DXGK_ACCESS_MODE {
 } DXGK_ACCESS_MODE;
 
 typedef struct _DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT {
-	HANDLE hAdapter;
-	SIZE_T Size;
-	PVOID Context;
-	DXGK_PHYSICAL_MEMORY_TYPE Type;
-	DXGK_MEMORY_CACHING_TYPE CacheType;
+	HANDLE hAdapter;                    /* in */
+	SIZE_T Size;                        /* in */
+	PVOID Context;                      /* in */
+	DXGK_PHYSICAL_MEMORY_TYPE Type;     /* in */
+	DXGK_MEMORY_CACHING_TYPE CacheType; /* in */
 	union {
 		struct {
 			PHYSICAL_ADDRESS LowAddress;
@@ -5191,8 +5347,8 @@ typedef struct _DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT {
 			PHYSICAL_ADDRESS BaseAddress;
 		} IOSpace;
 	};
-	HANDLE hPhysicalMemoryObject;
-	HANDLE hAdapterMemoryObject;
+	HANDLE hPhysicalMemoryObject; /* out */
+	HANDLE hAdapterMemoryObject;  /* out */
 } DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT;
 typedef DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT *INOUT_PDXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT;
 
@@ -5204,9 +5360,9 @@ typedef CONST DXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT
 	*IN_CONST_PDXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT;
 
 typedef struct _DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT {
-	HANDLE hPhysicalMemoryObject;
-	HANDLE hAdapter;
-	HANDLE hAdapterMemoryObject;
+	HANDLE hPhysicalMemoryObject; /* in */
+	HANDLE hAdapter;              /* in */
+	HANDLE hAdapterMemoryObject;  /* out */
 } DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT;
 typedef DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT *INOUT_PDXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT;
 
@@ -5217,18 +5373,18 @@ typedef CONST DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT
 	*IN_CONST_PDXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT;
 
 typedef struct _DXGKARGCB_MAP_PHYSICAL_MEMORY {
-	HANDLE hPhysicalMemoryObject;
-	DXGK_ACCESS_MODE AccessMode;
-	SIZE_T Offset;
-	SIZE_T Size;
-	PVOID pMappedAddress;
+	HANDLE hPhysicalMemoryObject; /* in */
+	DXGK_ACCESS_MODE AccessMode;  /* in */
+	SIZE_T Offset;                /* in */
+	SIZE_T Size;                  /* in */
+	PVOID pMappedAddress;         /* out */
 } DXGKARGCB_MAP_PHYSICAL_MEMORY;
 typedef DXGKARGCB_MAP_PHYSICAL_MEMORY *INOUT_PDXGKARGCB_MAP_PHYSICAL_MEMORY;
 
 typedef struct _DXGKARGCB_UNMAP_PHYSICAL_MEMORY {
-	HANDLE hPhysicalMemoryObject;
-	PVOID pBaseAddress;
-	SIZE_T Size;
+	HANDLE hPhysicalMemoryObject; /* in */
+	PVOID pBaseAddress;           /* in */
+	SIZE_T Size;                  /* in */
 } DXGKARGCB_UNMAP_PHYSICAL_MEMORY;
 typedef CONST DXGKARGCB_UNMAP_PHYSICAL_MEMORY *IN_CONST_PDXGKARGCB_UNMAP_PHYSICAL_MEMORY;
 
@@ -5249,24 +5405,29 @@ typedef struct _DXGKARGCB_ALLOCATE_ADL {
 typedef DXGKARGCB_ALLOCATE_ADL *INOUT_PDXGKARGCB_ALLOCATE_ADL;
 
 typedef struct _DXGKARGCB_FREE_ADL {
-	HANDLE hAdapterMemoryObject;
-	DXGK_ADL *pAdl;
+	HANDLE hAdapterMemoryObject; /* in */
+	DXGK_ADL *pAdl;              /* in */
 } DXGKARGCB_FREE_ADL;
 typedef CONST DXGKARGCB_FREE_ADL *IN_CONST_PDXGKARGCB_FREE_ADL;
 
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_ALLOCATECONTIGUOUSMEMORY)(
 	IN_CONST_HANDLE hAdapter,
 	INOUT_PDXGKARGCB_ALLOCATECONTIGUOUSMEMORY pAllocateContiguousMemory);
 typedef VOID(APIENTRY *DXGKCB_FREECONTIGUOUSMEMORY)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_FREECONTIGUOUSMEMORY pFreeContiguousMemory);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_ALLOCATEPAGESFORMDL)(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARGCB_ALLOCATEPAGESFORMDL pAllocatePagesForMdl);
 typedef VOID(APIENTRY *DXGKCB_FREEPAGESFROMMDL)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_FREEPAGESFROMMDL pFreePagesFromMdl);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_PINFRAMEBUFFERFORSAVE)(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARGCB_PINFRAMEBUFFERFORSAVE pPinFrameBufferForSave);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_PINFRAMEBUFFERFORSAVE2)(
 	IN_CONST_HANDLE hAdapter, INOUT_PDXGKARGCB_PINFRAMEBUFFERFORSAVE2 pPinFrameBufferForSave2);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_UNPINFRAMEBUFFERFORSAVE)(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARGCB_UNPINFRAMEBUFFERFORSAVE pUnpinFrameBufferForSave);
@@ -5275,23 +5436,33 @@ typedef NTSTATUS(APIENTRY *DXGKCB_MAPFRAMEBUFFERPOINTER)(
 typedef NTSTATUS(APIENTRY *DXGKCB_UNMAPFRAMEBUFFERPOINTER)(
 	IN_CONST_HANDLE hAdapter,
 	IN_CONST_PDXGKARGCB_UNMAPFRAMEBUFFERPOINTER pUnmapFrameBufferPointer);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_MAPMDLTOIOMMU)(IN_CONST_HANDLE hAdapter,
 						 INOUT_PDXGKARGCB_MAPMDLTOIOMMU pMapMdlToIoMmu);
+/* PASSIVE_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_UNMAPMDLFROMIOMMU)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_UNMAPMDLFROMIOMMU pUnmapMdlFromIoMmu);
 typedef NTSTATUS(APIENTRY *DXGKCB_SAVEMEMORYFORHOTUPDATE)(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARGCB_SAVEMEMORYFORHOTUPDATE pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_CREATEPHYSICALMEMORYOBJECT)(
 	INOUT_PDXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT pArgs);
+/* PASSIVE_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_DESTROYPHYSICALMEMORYOBJECT)(
 	IN_CONST_PDXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_OPENPHYSICALMEMORYOBJECT)(
 	INOUT_PDXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT pArgs);
+/* PASSIVE_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_CLOSEPHYSICALMEMORYOBJECT)(
 	IN_CONST_PDXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_MAPPHYSICALMEMORY)(INOUT_PDXGKARGCB_MAP_PHYSICAL_MEMORY pArgs);
+/* PASSIVE_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_UNMAPPHYSICALMEMORY)(IN_CONST_PDXGKARGCB_UNMAP_PHYSICAL_MEMORY pArgs);
+/* PASSIVE_LEVEL */
 typedef NTSTATUS(APIENTRY *DXGKCB_ALLOCATEADL)(INOUT_PDXGKARGCB_ALLOCATE_ADL pArgs);
+/* PASSIVE_LEVEL */
 typedef VOID(APIENTRY *DXGKCB_FREEADL)(IN_CONST_PDXGKARGCB_FREE_ADL pArgs);
 
 #ifdef __cplusplus
