@@ -27,6 +27,7 @@ ROOT = HERE.parents[1]
 DRIVERS = {'example': ROOT / 'examples/miniport', 'soft': ROOT / 'drivers/soft'}
 SOURCES = {'example': ['driver.c', 'gpu.c']}
 GOAL = 95
+WRONG_USAGE, NOT_STARTED = 2, 3     # exit codes
 
 # What `make test` tries: one or two of each group.
 SOME = ['stop-keeps-memory', 'answer-past-its-buffer', 'close-frees-nothing', 'submission-fails', 'waits-at-dispatch-level',
@@ -268,12 +269,16 @@ class Verifier:
                 break
             report = image.parent / f'report{first}'
             try:
-                subprocess.run(self.command(bug, image, report, first, first + count - 1, left),
-                               capture_output=True, timeout=left + 20)
+                done = subprocess.run(self.command(bug, image, report, first, first + count - 1, left),
+                                      capture_output=True, text=True, timeout=left + 20)
             except subprocess.TimeoutExpired:
                 missing = 'not at all: the verification did not end'
                 break
+            if done.returncode == WRONG_USAGE:
+                raise Mistake(done.stderr)
             missing = judge(bug, *read_findings(report), texts)
+            if done.returncode == NOT_STARTED:
+                break
             first, count = first + count, count * 4
         return time.monotonic() - start, missing
 
