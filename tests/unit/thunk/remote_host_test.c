@@ -430,7 +430,7 @@ TEST(file, of_the_next_server_is_waited_for_though_one_of_its_number_had_gone)
 static void await_end(void)
 {
 	lock_acquire(&remote.lock);
-	while (remote.has_link_thread)
+	while (!atomic_load(&remote.is_over) || remote.is_changing)
 		notice_wait_relock(&remote.changed, &remote.lock);
 	lock_release(&remote.lock);
 }
