@@ -376,13 +376,34 @@ NTSTATUS ddi_leave_quietly(struct ddi_crossing *crossing, NTSTATUS status)
 	return judge_class(crossing, status);
 }
 
+/* Some have a rule of their own: there is a page that says what becomes of their failure. */
+static enum rule rule_of_success(enum ddi ddi)
+{
+	static const struct {
+		enum ddi ddi;
+		enum rule rule;
+	} rules[] = {
+		{ DDI_QUERY_ENGINE_STATUS, RULE_DDI_STATUS_QUERYENGINE },
+		{ DDI_SUBMIT_COMMAND, RULE_DDI_STATUS_SUBMIT },
+		{ DDI_PATCH, RULE_DDI_STATUS_PATCH },
+		{ DDI_CANCEL_COMMAND, RULE_DDI_STATUS_CANCEL },
+		{ DDI_UNMAP_CPU_HOST_APERTURE, RULE_DDI_STATUS_HOSTAPERTURE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].ddi == ddi)
+			return rules[i].rule;
+	}
+	return RULE_DDI_MUST_SUCCEED;
+}
+
 static NTSTATUS judge(const struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const struct ddi_info *info = &ddi_infos[crossing->ddi];
 
 	if (info->result == DDI_RESULT_MUST_SUCCEED) {
 		if (status != STATUS_SUCCESS)
-			nt_report(RULE_DDI_MUST_SUCCEED,
+			nt_report(rule_of_success(crossing->ddi),
 				  "%s returned %s, and nothing can be done%s", info->name,
 				  status_name(status), ddi_said().text);
 		return status;

@@ -157,5 +157,10 @@ NTSTATUS miniport_submit_to_hw_queue(struct miniport *miniport,
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_SUBMIT_COMMAND_TO_HW_QUEUE);
 	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiSubmitCommandToHwQueue(miniport->context, &args);
-	return ddi_leave(&crossing, status);
+	bool is_clients_fault = status == STATUS_INVALID_PARAMETER && submission->private_bytes > 0;
+	status = ddi_leave(&crossing, status);
+	if (status != STATUS_SUCCESS && !is_clients_fault)
+		nt_report(RULE_DDI_STATUS_SUBMIT, "DxgkDdiSubmitCommandToHwQueue returned %s%s",
+			  status_name(status), ddi_said().text);
+	return status;
 }

@@ -213,8 +213,8 @@ static void judge_fault(const struct miniport *miniport, uint32_t flags,
 	fault->needs_engine_reset = flags & DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
 	fault->needs_adapter_reset = flags & DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED;
 	if (flags & DXGK_PAGE_FAULT_FATAL_HARDWARE_ERROR) {
-		nt_report(RULE_DDI_INTERRUPT, "DxgkCbNotifyInterrupt was told of a fatal hardware "
-					      "error: the adapter is reset");
+		nt_report(RULE_DDI_FAULT_FATAL, "DxgkCbNotifyInterrupt was told of a fatal "
+						"hardware error: the adapter is reset");
 		fault->needs_adapter_reset = true;
 	}
 	if (fault->is_fence_valid || fault->needs_engine_reset || fault->needs_adapter_reset)
@@ -278,7 +278,7 @@ static struct interrupt_record queue_fault_of(const struct miniport *miniport,
 	return record;
 }
 
-static const char *why_meaningless(DXGK_INTERRUPT_TYPE type)
+static bool is_of_display(DXGK_INTERRUPT_TYPE type)
 {
 	switch ((int)type) {
 	case DXGK_INTERRUPT_CRTC_VSYNC:
@@ -289,7 +289,17 @@ static const char *why_meaningless(DXGK_INTERRUPT_TYPE type)
 	case DXGK_INTERRUPT_CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY3:
 	case DXGK_INTERRUPT_MICACAST_CHUNK_PROCESSING_COMPLETE:
 	case DXGK_INTERRUPT_PERIODIC_MONITORED_FENCE_SIGNALED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const char *why_meaningless(DXGK_INTERRUPT_TYPE type)
+{
+	if (is_of_display(type))
 		return "there is no display";
+	switch ((int)type) {
 	case DXGK_INTERRUPT_HWCONTEXTLIST_SWITCH_COMPLETED:
 	case DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT:
 		return "the hardware was not asked to schedule";
@@ -386,7 +396,8 @@ void interrupt_notify(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUP
 	uint32_t engine;
 
 	if (!record_from(miniport, data, &record, &engine)) {
-		nt_report(RULE_DDI_INTERRUPT,
+		nt_report(is_of_display(data->InterruptType) ? RULE_DDI_INTERRUPT_RENDER_ONLY
+							     : RULE_DDI_INTERRUPT,
 			  "DxgkCbNotifyInterrupt was given InterruptType %d, and %s",
 			  (int)data->InterruptType, why_meaningless(data->InterruptType));
 		return;

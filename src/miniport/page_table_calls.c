@@ -69,7 +69,14 @@ NTSTATUS miniport_map_host_aperture(struct miniport *miniport, void *driver_allo
 	ddi_enter(&crossing, miniport, &miniport->system_client, DDI_MAP_CPU_HOST_APERTURE);
 	ddi_note(&crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiMapCpuHostAperture(miniport->context, &args);
-	return ddi_leave(&crossing, status);
+	status = ddi_leave(&crossing, status);
+	if (status != STATUS_SUCCESS)
+		nt_report(
+			RULE_DDI_STATUS_HOSTAPERTURE,
+			"DxgkDdiMapCpuHostAperture returned %s%s: what is in GPU memory cannot be "
+			"seen",
+			status_name(status), ddi_said().text);
+	return status;
 }
 
 void miniport_unmap_host_aperture(struct miniport *miniport, uint32_t segment, uint64_t page_count,

@@ -98,10 +98,10 @@ static NTSTATUS render_judge(NTSTATUS status, bool has_moved)
 		return refuse(status, RULE_DDI_STATUS, render_entry, "returned %s%s",
 			      status_name(status), ddi_said().text);
 	default:
-		nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "%s returned %s%s", render_entry,
+		nt_report(RULE_DDI_STATUS_RENDER, "%s returned %s%s", render_entry,
 			  status_name(status), ddi_said().text);
-		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED,
-			      render_entry, "returned %s%s", status_name(status), ddi_said().text);
+		return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_RENDER, render_entry,
+			      "returned %s%s", status_name(status), ddi_said().text);
 	}
 }
 

@@ -110,9 +110,9 @@ static NTSTATUS submit_virtual(struct miniport *miniport,
 	if (status == STATUS_INVALID_PARAMETER)
 		return refuse(status, RULE_DDI_STATUS, "DxgkDdiSubmitCommandVirtual",
 			      "found the private data malformed%s", ddi_said().text);
-	nt_report(RULE_DDI_STATUS_UNDOCUMENTED, "DxgkDdiSubmitCommandVirtual returned %s%s",
+	nt_report(RULE_DDI_STATUS_SUBMIT, "DxgkDdiSubmitCommandVirtual returned %s%s",
 		  status_name(status), ddi_said().text);
-	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_UNDOCUMENTED,
+	return refuse(STATUS_DRIVER_INTERNAL_ERROR, RULE_DDI_STATUS_SUBMIT,
 		      "DxgkDdiSubmitCommandVirtual", "returned %s%s", status_name(status),
 		      ddi_said().text);
 }

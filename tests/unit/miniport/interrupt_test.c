@@ -177,6 +177,8 @@ TEST(fault, what_a_page_fault_asks_for)
 		EXPECT_EQ(fault->needs_engine_reset, cases[i].needs_engine_reset);
 		EXPECT_EQ(fault->needs_adapter_reset, cases[i].needs_adapter_reset);
 		EXPECT_EQ(host_reports.count, cases[i].reports);
+		if (cases[i].flags & DXGK_PAGE_FAULT_FATAL_HARDWARE_ERROR)
+			EXPECT_EQ(host_reports.rule, RULE_DDI_FAULT_FATAL);
 		host_finish_reported(&host);
 	}
 }
@@ -272,7 +274,9 @@ TEST(news, that_makes_no_sense_here_is_reported_with_the_reason)
 		begin(&host);
 		interrupt(&host, (struct recorder_escape){ .type = cases[i].type });
 		EXPECT_EQ(host.event_count, 0);
-		EXPECT_EQ(host_reports.rule, RULE_DDI_INTERRUPT);
+		EXPECT_EQ(host_reports.rule, strstr(cases[i].why, "display")
+						     ? RULE_DDI_INTERRUPT_RENDER_ONLY
+						     : RULE_DDI_INTERRUPT);
 		EXPECT_CONTAINS(host_reports.sentence, cases[i].why);
 		host_finish_reported(&host);
 	}

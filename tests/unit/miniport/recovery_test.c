@@ -108,7 +108,7 @@ TEST(engine, responsive_or_not)
 	host_finish_reported(&host);
 	begin(&host, TEXT("Fail", "QueryEngineStatus"));
 	EXPECT(!miniport_node_is_responsive(host.miniport, 1));
-	EXPECT_EQ(host_reports.rule, RULE_DDI_MUST_SUCCEED);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_QUERYENGINE);
 	host_finish_reported(&host);
 }
 

@@ -189,8 +189,8 @@ TEST(render, documented_failures_reach_the_caller_and_others_do_not)
 	}
 	begin(&scene, TEXT("Fail", "Render"), NUMBER("FailStatus", STATUS_ACCESS_DENIED));
 	EXPECT_EQ(render(&scene), STATUS_DRIVER_INTERNAL_ERROR);
-	host_expect_refusal("DDI-STATUS-UNDOCUMENTED");
-	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_UNDOCUMENTED);
+	host_expect_refusal("DDI-STATUS-RENDER");
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_RENDER);
 	end(&scene);
 }
 
@@ -322,7 +322,7 @@ TEST(patch, it_must_succeed)
 	struct miniport_submission submission = submission_of(&scene);
 	struct miniport_patch patch = patch_of(&scene, &submission);
 	EXPECT_EQ(miniport_patch(scene.host.miniport, &patch), STATUS_DRIVER_INTERNAL_ERROR);
-	EXPECT_EQ(host_reports.rule, RULE_DDI_MUST_SUCCEED);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_PATCH);
 	end(&scene);
 }
 

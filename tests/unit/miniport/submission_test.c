@@ -153,7 +153,7 @@ TEST(physical, it_must_succeed)
 	EXPECT_EQ(
 		miniport_submit(host.miniport, false, &(struct miniport_submission){ .fence = 1 }),
 		STATUS_DRIVER_INTERNAL_ERROR);
-	EXPECT_EQ(host_reports.rule, RULE_DDI_MUST_SUCCEED);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_SUBMIT);
 	host_finish_reported(&host);
 }
 
@@ -237,10 +237,9 @@ static void expect_virtual_status(NTSTATUS said, NTSTATUS expected, const char *
 TEST(virtual, malformed_private_data_is_the_clients_fault_and_all_else_the_drivers)
 {
 	expect_virtual_status(STATUS_INVALID_PARAMETER, STATUS_INVALID_PARAMETER, "DDI-STATUS", 0);
-	expect_virtual_status(STATUS_NO_MEMORY, STATUS_DRIVER_INTERNAL_ERROR,
-			      "DDI-STATUS-UNDOCUMENTED", 1);
-	expect_virtual_status(STATUS_PENDING, STATUS_DRIVER_INTERNAL_ERROR,
-			      "DDI-STATUS-UNDOCUMENTED", 1);
+	expect_virtual_status(STATUS_NO_MEMORY, STATUS_DRIVER_INTERNAL_ERROR, "DDI-STATUS-SUBMIT",
+			      1);
+	expect_virtual_status(STATUS_PENDING, STATUS_DRIVER_INTERNAL_ERROR, "DDI-STATUS-SUBMIT", 1);
 }
 
 /* ---- by hand ---- */
