@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
+#include "embed/embed.h"
+#include "embed/guest.h"
 #include "nt/fault.h"
 #include "nt/report.h"
 #include "verify/start.h"
@@ -98,4 +100,54 @@ EXPORTED void dxgk_test_report_content(const char *sentence)
 	thread_enter_kernel();
 	nt_report_from(RULE_DDI_CONTENT, 0, &nowhere, "%s", sentence);
 	thread_leave_kernel();
+}
+
+/* ---- what packets write ---- */
+
+/* The kernel's pointer is what the driver was told it by, and is never followed. */
+static const void *queue_of(struct dxg_process *process, uint32_t handle)
+{
+	const struct object_class *found;
+	struct object *object;
+
+	if (!process ||
+	    handle_find(&process->handles, handle, NULL, &object, &found) != HANDLE_FOUND)
+		return NULL;
+	const void *kernel = object;
+	object_put(object);
+	return kernel;
+}
+
+static const void *queue_here(uint32_t handle)
+{
+	struct guest *guest = guest_current();
+	void *kernel;
+	void *process;
+
+	if (guest) {
+		const void *queue = queue_of(guest_go_in(guest), handle);
+
+		guest_come_out(guest);
+		return queue;
+	}
+	embed_look_inside(&kernel, &process);
+	return queue_of(process, handle);
+}
+
+EXPORTED int dxgk_test_expect(const struct dxgk_test_expectation *expectation)
+{
+	const void *kernel = queue_here(expectation->queue);
+
+	return kernel && verify_expect(&(struct verify_expected){
+				 .kernel = kernel,
+				 .commands = expectation->commands,
+				 .place = expectation->place,
+				 .size_bytes = expectation->size_bytes,
+				 .value = expectation->value,
+			 });
+}
+
+EXPORTED void dxgk_test_expect_nothing(const volatile void *place)
+{
+	verify_expect_nothing(place);
 }

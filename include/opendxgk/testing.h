@@ -60,6 +60,23 @@ int dxgk_test_fault_fired(void);
 void dxgk_test_report_content(const char *sentence);
 
 /*
+ * When a driver reports the end of the packet with the commands at this GPU address, each 32 bits at `place` have to hold
+ * `value` at that very moment; else it is reported (DDI-FENCE-NO-EARLY, or DDI-PREEMPT-RESUBMIT when the packet was
+ * preempted before). `queue` is the handle of a context with virtual addressing, or of a hardware queue, of the process
+ * that this thread's calls are of. Once; before the submission; `place` stays until then, or until it is taken back.
+ * Needs DXGK_VERIFY=rules. 0: there is no such queue, or too much is expected.
+ */
+struct dxgk_test_expectation {
+	unsigned queue;
+	unsigned value;
+	unsigned long long commands;
+	const volatile void *place;
+	unsigned long long size_bytes;
+};
+int dxgk_test_expect(const struct dxgk_test_expectation *expectation);
+void dxgk_test_expect_nothing(const volatile void *place);
+
+/*
  * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it
  * all fits together, else 0 and what does not, in `problem`. No call of another thread is waiting
  * for something (a keyed mutex): it would be waited for.

@@ -185,6 +185,16 @@ void mem_free(void *memory)
 	free(memory);
 }
 
+void *mem_zalloc_aside(size_t size_bytes)
+{
+	return zeroed(size_bytes ? size_bytes : 1);
+}
+
+void mem_free_aside(void *memory)
+{
+	free(memory);
+}
+
 /* ---- stocks ---- */
 
 _Static_assert(MEM_KNOWN_MAX_BYTES == (SLAB_SIZES - 1) * SLAB_STEP, "the largest block");

@@ -27,6 +27,13 @@ MUST_CHECK char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
 void mem_free(void *memory);
 
 /*
+ * For who only watches, and must leave no trace in what is watched: not counted, and never failing on demand. Zeroed;
+ * NULL when there is none. Given back to mem_free_aside(), which accepts NULL.
+ */
+MUST_CHECK void *mem_zalloc_aside(size_t size_bytes);
+void mem_free_aside(void *memory);
+
+/*
  * Are blocks kept at hand? Not where a sanitizer watches, which knows what was freed only if it is.
  */
 #ifndef MEM_KEEPS

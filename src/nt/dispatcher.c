@@ -28,6 +28,7 @@
 #include "nt/dispatcher_parts.h"
 #include "nt/held.h"
 #include "nt/irql.h"
+#include "nt/lock_graph.h"
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/threads.h"
@@ -350,6 +351,16 @@ static NTSTATUS note_mutexes(NTSTATUS status, ULONG count, DISPATCHER_HEADER *co
 	return status;
 }
 
+/* Who waits without an end for mutexes takes them in some order. */
+static void note_wanted(ULONG count, DISPATCHER_HEADER *const *objects,
+			const LARGE_INTEGER *timeout, const void *site)
+{
+	for (ULONG i = 0; UNLIKELY(nt_lock_graph_is_on) && !timeout && i < count; i++) {
+		if (objects[i]->Type == NT_MUTANT)
+			nt_lock_graph_wants(objects[i], false, site);
+	}
+}
+
 NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR_MODE WaitMode,
 			       BOOLEAN Alertable, PLARGE_INTEGER Timeout)
 {
@@ -357,6 +368,7 @@ NTSTATUS KeWaitForSingleObject(PVOID Object, KWAIT_REASON WaitReason, KPROCESSOR
 
 	if (!is_given(Object, "Object", __func__))
 		return STATUS_INVALID_PARAMETER;
+	note_wanted(1, &object, Timeout, CALLER);
 	NTSTATUS status =
 		wait_for(1, &object, WaitAny, Timeout, nt_thread_current()->wait_blocks, __func__);
 	return note_mutexes(status, 1, &object, WaitAny, CALLER);
@@ -383,6 +395,7 @@ NTSTATUS KeWaitForMultipleObjects(ULONG Count, PVOID Object[], WAIT_TYPE WaitTyp
 			return STATUS_INVALID_PARAMETER;
 	}
 	DISPATCHER_HEADER *const *objects = (DISPATCHER_HEADER *const *)Object;
+	note_wanted(Count, objects, Timeout, CALLER);
 	NTSTATUS status = wait_for(Count, objects, WaitType, Timeout, blocks, __func__);
 	return note_mutexes(status, Count, objects, WaitType, CALLER);
 }
@@ -510,6 +523,7 @@ LONG KeReadStateSemaphore(PRKSEMAPHORE Semaphore)
 
 VOID KeInitializeMutex(PRKMUTEX Mutex, ULONG Level)
 {
+	nt_lock_graph_forget(Mutex, Mutex + 1);
 	memset(Mutex, 0, sizeof(*Mutex));
 	nt_dispatcher_header_init(&Mutex->Header, NT_MUTANT, 1);
 	InitializeListHead(&Mutex->MutantListEntry);

@@ -77,6 +77,18 @@ static const char *const kind_names[] = {
 	[NT_HELD_MUTEX] = "mutex",
 };
 
+bool nt_held_last(struct nt_held_lock *held_out)
+{
+	for (uint8_t i = known_count(); i-- > 0;) {
+		if (!nt_held_locks.locks[i])
+			continue;
+		*held_out = (struct nt_held_lock){ kind_names[nt_held_locks.kinds[i]],
+						   nt_held_locks.locks[i], nt_held_locks.sites[i] };
+		return true;
+	}
+	return false;
+}
+
 /* Freed with what it was part of: then there is nothing left to release. */
 static bool is_freed(const void *lock)
 {

@@ -8,6 +8,7 @@
 #ifndef NT_HELD_H
 #define NT_HELD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -64,6 +65,14 @@ static inline void nt_held_drop(enum nt_held_kind kind, const void *lock)
 
 /* A mutex is taken once however often it is acquired. */
 void nt_held_add_mutex(void *mutex, const void *site);
+
+/* The last lock, not region, that the thread took and holds. False: none that is known. */
+struct nt_held_lock {
+	const char *kind; /* "fast mutex" */
+	const void *lock;
+	const void *site;
+};
+bool nt_held_last(struct nt_held_lock *held_out);
 
 /* A thread ends: what is told of mutexes and regions then is told by another rule. */
 void nt_held_forget_ownership(void);

@@ -16,8 +16,10 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "nt/forbidden.h"
 #include "nt/held.h"
 #include "nt/irql.h"
+#include "nt/lock_graph.h"
 #include "nt/report.h"
 
 _Thread_local union nt_level nt_level;
@@ -59,6 +61,7 @@ RARE void nt_irql_report_high(uint8_t highest, const char *routine)
 
 void nt_irql_require_waitable(const char *routine)
 {
+	nt_forbidden_check(routine);
 	if (UNLIKELY(nt_level.irql >= DISPATCH_LEVEL))
 		nt_report(RULE_NT_IRQL_WAIT,
 			  "%s waits at %s; a thread may only wait below "
@@ -152,6 +155,7 @@ static bool spin_is_mine(struct spin_lock *lock)
 
 static void spin_acquire(struct spin_lock *lock, const char *routine, const void *site)
 {
+	nt_lock_graph_wants(lock, false, site);
 	thread_point();
 	if (!spin_take(lock)) {
 		if (spin_is_mine(lock)) {
@@ -213,6 +217,7 @@ VOID KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
 {
 	struct spin_lock *lock = spin_lock_of(SpinLock);
 
+	nt_lock_graph_forget(lock, lock + 1);
 	atomic_init(&lock->word, SPIN_FREE);
 	atomic_init(&lock->owner, 0);
 }
@@ -389,6 +394,7 @@ KIRQL ExAcquireSpinLockExclusive(PEX_SPIN_LOCK SpinLock)
 {
 	KIRQL before = raise_to_dispatch(__func__);
 
+	nt_lock_graph_wants(rw_word(SpinLock), false, CALLER);
 	nt_rw_acquire_exclusive(rw_word(SpinLock));
 	nt_held_add(NT_HELD_SPIN_EXCLUSIVE, rw_word(SpinLock), CALLER);
 	return before;
@@ -407,6 +413,7 @@ KIRQL ExAcquireSpinLockShared(PEX_SPIN_LOCK SpinLock)
 {
 	KIRQL before = raise_to_dispatch(__func__);
 
+	nt_lock_graph_wants(rw_word(SpinLock), true, CALLER);
 	nt_rw_acquire_shared(rw_word(SpinLock));
 	nt_held_add(NT_HELD_SPIN_SHARED, rw_word(SpinLock), CALLER);
 	return before;

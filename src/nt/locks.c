@@ -24,8 +24,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
+#include "nt/forbidden.h"
 #include "nt/held.h"
 #include "nt/irql.h"
+#include "nt/lock_graph.h"
 #include "nt/report.h"
 #include "nt/threads.h"
 
@@ -33,6 +35,7 @@
 
 VOID ExInitializeFastMutex(PFAST_MUTEX FastMutex)
 {
+	nt_lock_graph_forget(FastMutex, FastMutex + 1);
 	memset(FastMutex, 0, sizeof(*FastMutex));
 	FastMutex->Count = 1;
 	KeInitializeEvent(&FastMutex->Event, SynchronizationEvent, FALSE);
@@ -53,11 +56,14 @@ static void fast_mutex_acquire(PFAST_MUTEX mutex, const char *routine, const voi
 {
 	if (nt_irql_current() > APC_LEVEL)
 		nt_irql_require_waitable(routine);
+	else
+		nt_forbidden_check(routine);
 	if (fast_mutex_owner(mutex) == nt_thread_current()) {
 		nt_report(RULE_NT_LOCK_RECURSION,
 			  "%s waits for a fast mutex that its own thread holds", routine);
 		return;
 	}
+	nt_lock_graph_wants(mutex, false, site);
 	thread_point();
 	if (InterlockedDecrement(&mutex->Count) != 0) {
 		__atomic_fetch_add(&mutex->Contention, 1, __ATOMIC_RELAXED);
@@ -141,6 +147,7 @@ static _Atomic uint32_t *resource_turn(PERESOURCE resource)
 
 NTSTATUS ExInitializeResourceLite(PERESOURCE Resource)
 {
+	nt_lock_graph_forget(Resource, Resource + 1);
 	memset(Resource, 0, sizeof(*Resource));
 	InitializeListHead(&Resource->SystemResourcesList);
 	return STATUS_SUCCESS;
@@ -206,6 +213,7 @@ static POWNER_ENTRY owner_add_locked(PERESOURCE resource)
 
 static void resource_check_caller(const char *routine)
 {
+	nt_forbidden_check(routine);
 	nt_irql_require(APC_LEVEL, routine);
 	if (!KeAreApcsDisabled() && nt_irql_current() < APC_LEVEL)
 		nt_report(RULE_NT_REGION, "%s was called outside of a critical region", routine);
@@ -238,6 +246,8 @@ static BOOLEAN resource_acquire_exclusive(PERESOURCE Resource, bool Wait, const 
 	bool is_shared_by_me = false;
 
 	resource_check_caller("ExAcquireResourceExclusiveLite");
+	if (Wait)
+		nt_lock_graph_wants(Resource, false, site);
 	lock_acquire(&nt_dispatcher_lock);
 	for (;;) {
 		POWNER_ENTRY owner = owner_find_locked(Resource, thread);
@@ -302,6 +312,8 @@ static BOOLEAN resource_acquire_shared(PERESOURCE resource, bool waits, enum sha
 	ERESOURCE_THREAD thread = ExGetCurrentResourceThread();
 
 	resource_check_caller(routine);
+	if (waits)
+		nt_lock_graph_wants(resource, true, site);
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_mine = resource_share_locked(resource, thread, manners);
 	while (!is_mine && waits) {
@@ -433,12 +445,15 @@ static _Atomic uint32_t *push_word(PEX_PUSH_LOCK lock)
 
 VOID ExInitializePushLock(PEX_PUSH_LOCK PushLock)
 {
+	nt_lock_graph_forget(PushLock, PushLock + 1);
 	*PushLock = 0;
 }
 
 VOID ExAcquirePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
 	nt_irql_require(APC_LEVEL, "ExAcquirePushLockExclusive");
+	nt_forbidden_check("ExAcquirePushLockExclusive");
+	nt_lock_graph_wants(PushLock, false, CALLER);
 	nt_rw_acquire_exclusive(push_word(PushLock));
 	nt_held_add(NT_HELD_PUSH_EXCLUSIVE, PushLock, CALLER);
 }
@@ -454,6 +469,8 @@ VOID ExReleasePushLockExclusiveEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 VOID ExAcquirePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
 {
 	nt_irql_require(APC_LEVEL, "ExAcquirePushLockShared");
+	nt_forbidden_check("ExAcquirePushLockShared");
+	nt_lock_graph_wants(PushLock, true, CALLER);
 	nt_rw_acquire_shared(push_word(PushLock));
 	nt_held_add(NT_HELD_PUSH_SHARED, PushLock, CALLER);
 }

@@ -410,6 +410,7 @@ static PMDL pages_for_mdl(uint64_t low, uint64_t high, uint64_t skip, SIZE_T siz
 	    !driver_memory_add(mdl, false, mdl_pfns(mdl), got, site)) {
 		machine_free_pages(got, mdl_pfns(mdl));
 		ExFreePoolWithTag(mdl, MDL_TAG);
+		nt_pool_refused(count * PAGE_SIZE, site);
 		return NULL;
 	}
 	memset(mdl, 0, sizeof(*mdl));

@@ -17,8 +17,10 @@
 #include <ddk/wdm.h>
 
 #include "nt/driver_memory.h"
+#include "nt/forbidden.h"
 #include "nt/irql.h"
 #include "nt/memory_faults.h"
+#include "nt/pool.h"
 #include "nt/report.h"
 #include "nt/unicode.h"
 
@@ -28,14 +30,18 @@ static PVOID contiguous_alloc(SIZE_T size_bytes, LONGLONG lowest, LONGLONG highe
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, "MmAllocateContiguousMemory");
+	nt_forbidden_check("MmAllocateContiguousMemory");
 	if (nt_memory_fails() ||
 	    !NT_SUCCESS(machine_alloc_contiguous(size_bytes, 0, (uint64_t)lowest, (uint64_t)highest,
-						 (uint64_t)boundary, &address)))
+						 (uint64_t)boundary, &address))) {
+		nt_pool_refused(size_bytes, site);
 		return NULL;
+	}
 	PVOID pointer = machine_to_pointer(address);
 	uint64_t pfn = address >> PAGE_SHIFT;
 	if (!driver_memory_add(pointer, true, &pfn, BYTES_TO_PAGES(size_bytes), site)) {
 		(void)!machine_free_contiguous(address);
+		nt_pool_refused(size_bytes, site);
 		return NULL;
 	}
 	return pointer;

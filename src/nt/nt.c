@@ -9,6 +9,7 @@
 #include "nt/dispatcher.h"
 #include "nt/driver_memory.h"
 #include "nt/fault.h"
+#include "nt/lock_graph.h"
 #include "nt/nt.h"
 #include "nt/paged_guard.h"
 
@@ -30,6 +31,7 @@ void nt_stop(void)
 	nt_timers_stop(); /* first: timers queue DPCs */
 	nt_dpc_stop();
 	nt_threads_reap();
+	nt_lock_graph_stop();
 	nt_faults_stop();
 	nt_handle_finish();
 	nt_registry_finish();
@@ -53,6 +55,8 @@ bool nt_driver_unloaded(const void *begin, const void *end)
 		nt_driver_memory_report_left(begin, end);
 		nt_pool_report_leaks(begin, end);
 	}
+	if (running == 0)
+		nt_lock_graph_forget(begin, end);
 	if (running == 0)
 		nt_module_remove(begin);
 	nt_report_summarize();

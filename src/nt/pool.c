@@ -34,7 +34,9 @@
 #include "base/mem.h"
 #include "base/mem_kept.h"
 #include "nt/dispatcher.h"
+#include "nt/forbidden.h"
 #include "nt/irql.h"
+#include "nt/lock_graph.h"
 #include "nt/memory_faults.h"
 #include "nt/paged_guard.h"
 #include "nt/pool.h"
@@ -60,6 +62,20 @@ static uint8_t pool_fresh_byte = POOL_FRESH_BYTE;
 void nt_pool_fill_with(uint8_t byte)
 {
 	pool_fresh_byte = byte;
+}
+
+/* Set before there is a driver, if at all. */
+static const struct nt_pool_watch *pool_watch;
+
+void nt_pool_watch_with(const struct nt_pool_watch *watch)
+{
+	pool_watch = watch;
+}
+
+void nt_pool_refused(size_t size_bytes, const void *site)
+{
+	if (pool_watch)
+		pool_watch->refused(size_bytes, site);
 }
 
 /* ---- blocks ---- */
@@ -227,6 +243,7 @@ RARE static void request_judge(const struct pool_request *request, const char *r
 {
 	char text[5];
 
+	nt_forbidden_check(routine);
 	if (request->is_paged && nt_irql_current() > APC_LEVEL)
 		nt_report(RULE_NT_IRQL_PAGED, "%s allocates paged pool at %s", routine,
 			  nt_irql_name(nt_irql_current()));
@@ -266,6 +283,12 @@ RARE static void *allocate_other(struct pool_request request, const char *routin
 {
 	request_judge(&request, routine);
 	void *memory = nt_memory_fails() ? NULL : allocate_somewhere(request);
+	if (UNLIKELY(pool_watch != NULL)) {
+		if (memory)
+			pool_watch->allocated(memory, request.size_bytes, request.site);
+		else
+			nt_pool_refused(request.size_bytes, request.site);
+	}
 	if (!memory && request.raises)
 		ExRaiseStatus(STATUS_INSUFFICIENT_RESOURCES);
 	return memory;
@@ -278,7 +301,7 @@ SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *
 
 	if (LIKELY(nt_irql_current() <= APC_LEVEL && request->tag != 0 &&
 		   request->size_bytes - 1 < SMALL_MAX_BYTES && !request->is_executable &&
-		   !pool_stack_is_due() && request->alignment <= POOL_ALIGNMENT))
+		   !pool_stack_is_due() && request->alignment <= POOL_ALIGNMENT && !pool_watch))
 		block = mem_take_kept(MEM_SHELF_KNOWN +
 				      mem_size_index(small_bytes(request->size_bytes)));
 	if (UNLIKELY(!block))
@@ -288,7 +311,7 @@ SPECIALIZED void *pool_allocate(const struct pool_request *request, const char *
 }
 
 /* The small block whose payload that would be; NULL when there is none. */
-static struct pool_block *small_at(void *payload)
+static struct pool_block *small_at(const void *payload)
 {
 	/* A number first: it may be any pointer, NULL too. */
 	uintptr_t address = (uintptr_t)payload - sizeof(struct pool_block);
@@ -372,7 +395,7 @@ SPECIALIZED bool is_in_order(const struct pool_block *block, const char *payload
 {
 	return nt_irql_current() <= APC_LEVEL && (tag == 0 || tag == block->tag) &&
 	       canary_is_whole(payload - sizeof(uint64_t)) &&
-	       canary_is_whole(payload + size_bytes) &&
+	       canary_is_whole(payload + size_bytes) && !pool_watch &&
 	       atomic_load_explicit(&nt_dispatcher_queued, memory_order_relaxed) == 0;
 }
 
@@ -389,6 +412,7 @@ static void block_judge(struct pool_block *block, char *payload, size_t size_byt
 		report_tag(block, tag, routine);
 	if (UNLIKELY(!is_whole_before || !is_whole_after))
 		report_overrun(block, is_whole_before, routine);
+	nt_lock_graph_forget(payload, payload + size_bytes);
 	if (UNLIKELY(nt_dispatcher_forget_memory(payload, payload + size_bytes)))
 		report_in_use(block, routine);
 }
@@ -407,15 +431,21 @@ RARE static void small_end_judged(struct pool_block *block, uint32_t state, uint
 				  const void *site, const char *routine)
 {
 	nt_irql_require(DISPATCH_LEVEL, routine);
+	if (pool_watch)
+		pool_watch->freed(block + 1, small_size(block), site);
 	block_judge(block, (char *)(block + 1), small_size(block), state & STATE_PAGED, tag,
 		    routine);
 	small_end(block, site);
 }
 
-static void apart_retire(struct pool_block *block, uint32_t tag, const char *routine)
+static void apart_retire(struct pool_block *block, uint32_t tag, const void *site,
+			 const char *routine)
 {
 	const struct pool_apart *apart = (struct pool_apart *)block;
 	bool is_paged = atomic_load_explicit(&block->state, memory_order_relaxed) & STATE_PAGED;
+
+	if (pool_watch)
+		pool_watch->freed(payload_of(block), size_of(block), site);
 
 	if (apart->is_guarded)
 		nt_paged_guard_open(apart->mapped, apart->mapped_bytes);
@@ -430,7 +460,7 @@ RARE static void free_apart(void *payload, uint32_t tag, const void *site, const
 
 	nt_irql_require(DISPATCH_LEVEL, routine);
 	if (block)
-		apart_retire(block, tag, routine);
+		apart_retire(block, tag, site, routine);
 	else
 		report_bad_free(routine, payload);
 }
@@ -593,6 +623,15 @@ VOID ExFreePool2(PVOID P, ULONG Tag, PCPOOL_EXTENDED_PARAMETER ExtendedParameter
 
 /* ---- the host's side ---- */
 
+bool nt_pool_is_live(const void *payload)
+{
+	const struct pool_block *small = small_at(payload);
+
+	if (small)
+		return atomic_load_explicit(&small->state, memory_order_acquire) & STATE_LIVE;
+	return payload && pool_table_has(payload);
+}
+
 static void add_small(void *context, void *memory)
 {
 	const struct pool_block *block = memory;
@@ -733,7 +772,7 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 		struct pool_block *block = left.first;
 		left.first = block->next;
 		if (is_apart(block))
-			apart_retire(block, 0, "The unload");
+			apart_retire(block, 0, site_of(block), "The unload");
 		else
 			small_end_judged(block, 0, 0, site_of(block), "The unload");
 		total++;

@@ -5,6 +5,7 @@
 #ifndef NT_POOL_H
 #define NT_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,23 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end);
 void *nt_pool_allocate(int type, size_t size_bytes, uint32_t tag, const void *site,
 		       const char *routine);
 void nt_pool_free(void *payload, uint32_t tag, const void *site, const char *routine);
+
+/* A block begins at that address, which may be any, and was not freed. */
+bool nt_pool_is_live(const void *payload);
+
+/*
+ * Told of every block that a driver takes, gives back, or does not get, on the thread that asks and before a block
+ * that is given back is touched. NULL: nobody. For a verifier; before the first driver is loaded.
+ */
+struct nt_pool_watch {
+	void (*allocated)(void *payload, size_t size_bytes, const void *site);
+	void (*refused)(size_t size_bytes, const void *site);
+	void (*freed)(void *payload, size_t size_bytes, const void *site);
+};
+void nt_pool_watch_with(const struct nt_pool_watch *watch);
+
+/* For routines that hand out other memory, and had none. */
+void nt_pool_refused(size_t size_bytes, const void *site);
 
 /* For routines that allocate for a driver: the block counts as allocated at `site`. */
 void *nt_pool_alloc_at(const void *site, size_t size_bytes, uint32_t tag);

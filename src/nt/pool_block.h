@@ -115,6 +115,9 @@ struct pool_block *pool_table_take(const void *payload, const void *site);
 /* One of the last that were freed; zeroes when it is not. */
 struct freed_block pool_table_find_freed(const void *payload);
 
+/* A block of the table begins there. */
+bool pool_table_has(const void *payload);
+
 struct nt_pool_usage pool_table_usage(void);
 
 /* Takes all that were allocated in [begin, end) and puts them in front of *first. */

@@ -137,6 +137,16 @@ struct freed_block pool_table_find_freed(const void *payload)
 	return found;
 }
 
+bool pool_table_has(const void *payload)
+{
+	lock_acquire(&pool_lock);
+	struct pool_block *block = *bucket_of(payload);
+	while (block && payload_of(block) != payload)
+		block = block->next;
+	lock_release(&pool_lock);
+	return block != NULL;
+}
+
 struct nt_pool_usage pool_table_usage(void)
 {
 	lock_acquire(&pool_lock);

@@ -42,6 +42,7 @@ static void (*report_listener)(void *context, const struct nt_report_news *news)
 static void *report_listener_context;
 
 _Thread_local const void *nt_routine_left;
+_Thread_local uint64_t nt_reports_here;
 
 /* Guarded by report_lock. */
 static struct lock report_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt report");
@@ -274,6 +275,7 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	nt_report_explain_values(sentence, sizeof(sentence));
 	atomic_fetch_add_explicit(&counts[rule], 1, memory_order_relaxed);
+	nt_reports_here++;
 	if (given) {
 		stack = *given;
 		memcpy(walk.frames, stack.frames, sizeof(stack.frames));

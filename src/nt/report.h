@@ -64,6 +64,9 @@ extern _Thread_local const void *nt_routine_left __attribute__((visibility("hidd
  */
 void nt_report_explain_values(char *sentence, size_t size_bytes);
 
+/* How many reports the calling thread has made, in all. */
+extern _Thread_local uint64_t nt_reports_here __attribute__((visibility("hidden")));
+
 /* How often the rule was broken since the process began, or since nt_report_reset(). */
 uint64_t nt_report_count(enum rule rule);
 /* The same by its id; 0 for one that there is not. */

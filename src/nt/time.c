@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/irql.h"
+#include "nt/stall.h"
 
 enum { NS_PER_UNIT = 100, UNITS_PER_TICK = 156250, UNITS_PER_SECOND = 10000000 };
 
@@ -86,9 +87,12 @@ ULONG ExSetTimerResolution(ULONG DesiredTime, BOOLEAN SetResolution)
 	return UNITS_PER_TICK;
 }
 
+_Thread_local uint64_t nt_stalled_ns;
+
 /* Allowed at any level: a stall is no wait. */
 VOID KeStallExecutionProcessor(ULONG MicroSeconds)
 {
+	nt_stalled_ns += MicroSeconds * NS_PER_US;
 	clock_sleep_until(clock_deadline(MicroSeconds * NS_PER_US));
 }
 

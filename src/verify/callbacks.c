@@ -5,6 +5,8 @@
  *
  * The kernel's are the same for every adapter, so they are kept once; the first interface that is made has them.
  */
+#include "nt/visit.h"
+#include "verify/callbacks.h"
 #include "verify/verify.h"
 
 static DXGKRNL_INTERFACE kernel;
@@ -102,16 +104,39 @@ static NTSTATUS APIENTRY callback_WriteDeviceSpace(HANDLE handle, ULONG type, PV
 	return status;
 }
 
+/* What a driver wants done at the level of the interrupt, and who asks the watches about it. */
+struct synchronized {
+	PKSYNCHRONIZE_ROUTINE routine;
+	PVOID context;
+	struct verify_callback *callback;
+};
+
+static BOOLEAN NTAPI run_synchronized(PVOID context)
+{
+	struct synchronized *synchronized = context;
+	struct nt_visit visit;
+
+	verify_routine_begin(synchronized->callback);
+	nt_visit_begin(&visit, "the routine given to DxgkCbSynchronizeExecution",
+		       (const void *)synchronized->routine);
+	BOOLEAN result = synchronized->routine(synchronized->context);
+	nt_visit_end(&visit);
+	verify_routine_end(synchronized->callback);
+	return result;
+}
+
 static NTSTATUS APIENTRY callback_SynchronizeExecution(HANDLE handle, PKSYNCHRONIZE_ROUTINE routine,
 						       PVOID context, ULONG message,
 						       PBOOLEAN result_out)
 {
 	struct verify_callback callback = { .numbers = { message } };
+	struct synchronized synchronized = { routine, context, &callback };
 	NTSTATUS status;
 
 	if (verify_callback_begin(&callback, VERIFY_CB_SynchronizeExecution, handle, context))
-		status = kernel.DxgkCbSynchronizeExecution(handle, routine, context, message,
-							   result_out);
+		status =
+			kernel.DxgkCbSynchronizeExecution(handle, routine ? run_synchronized : NULL,
+							  &synchronized, message, result_out);
 	else
 		status = callback.status;
 	verify_callback_end(&callback, status, 0);
@@ -252,4 +277,9 @@ void verify_callbacks_replace(DXGKRNL_INTERFACE *interface)
 	}
 #include "verify/callbacks.def"
 #undef VERIFY_CALLBACK
+}
+
+const DXGKRNL_INTERFACE *verify_kernel_callbacks(void)
+{
+	return &kernel;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Drivers that are loaded from now on are verified, if DXGK_VERIFY asks for it. */
 void verify_start(void);
@@ -23,5 +24,20 @@ bool verify_makes_requests(void);
  */
 enum { VERIFY_HISTORY_TEXT = 256, VERIFY_HISTORY_CALLS = 32 };
 size_t verify_history(char (*lines)[VERIFY_HISTORY_TEXT], size_t count);
+
+/*
+ * When the driver reports the end of the packet with these commands, each 32 bits at `place` hold `value`; else it broke
+ * a rule (watch_markers.c). Once. Before the submission; the memory stays until then, or until nothing is expected there.
+ * False: as many are expected as can be.
+ */
+struct verify_expected {
+	const void *kernel; /* the kernel's context or hardware queue, as the driver was told it */
+	uint64_t commands;  /* their GPU address */
+	const volatile void *place;
+	uint64_t size_bytes;
+	uint32_t value;
+};
+bool verify_expect(const struct verify_expected *expected);
+void verify_expect_nothing(const volatile void *place);
 
 #endif

@@ -8,10 +8,12 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "nt/lock_graph.h"
 #include "nt/pool.h"
 #include "nt/verify.h"
 #include "verify/adapters.h"
 #include "verify/faults.h"
+#include "verify/pool_events.h"
 #include "verify/start.h"
 #include "verify/verify.h"
 
@@ -100,18 +102,34 @@ void verify_callback_end(struct verify_callback *callback, NTSTATUS status, uint
 	}
 }
 
+void verify_routine_begin(struct verify_callback *callback)
+{
+	for (unsigned i = 0; callback->adapter && i < VERIFY_WATCH_COUNT; i++) {
+		if (watches[i]->routine_before)
+			watches[i]->routine_before(callback, callback->adapter->states[i]);
+	}
+}
+
+void verify_routine_end(struct verify_callback *callback)
+{
+	for (unsigned i = VERIFY_WATCH_COUNT; callback->adapter && i-- > 0;) {
+		if (watches[i]->routine_after)
+			watches[i]->routine_after(callback, callback->adapter->states[i]);
+	}
+}
+
 /* ---- adapters ---- */
 
 static void adapter_destroy(struct verify_adapter *adapter)
 {
 	for (unsigned i = 0; i < VERIFY_WATCH_COUNT; i++)
-		mem_free(adapter->states[i]);
-	mem_free(adapter);
+		mem_free_aside(adapter->states[i]);
+	mem_free_aside(adapter);
 }
 
 static struct verify_adapter *adapter_create(struct miniport *miniport)
 {
-	struct verify_adapter *adapter = mem_zalloc(sizeof(*adapter));
+	struct verify_adapter *adapter = mem_zalloc_aside(sizeof(*adapter));
 
 	if (!adapter)
 		return NULL;
@@ -119,7 +137,7 @@ static struct verify_adapter *adapter_create(struct miniport *miniport)
 	for (unsigned i = 0; i < VERIFY_WATCH_COUNT; i++) {
 		if (watches[i]->state_bytes == 0)
 			continue;
-		adapter->states[i] = mem_zalloc(watches[i]->state_bytes);
+		adapter->states[i] = mem_zalloc_aside(watches[i]->state_bytes);
 		if (!adapter->states[i]) {
 			adapter_destroy(adapter);
 			return NULL;
@@ -181,4 +199,7 @@ void verify_start(void)
 		return;
 	faults_start();
 	miniport_verify_with(&verifier);
+	pool_events_start();
+	if (!NT_SUCCESS(nt_lock_graph_start()))
+		log_warn("There is no memory to look at the order of locks");
 }

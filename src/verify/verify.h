@@ -51,6 +51,7 @@ struct verify_call {
 	const void *routine; /* the driver's */
 	struct verify_call
 		*outer; /* the call on this thread that led to a callback, which led here */
+	uint64_t kept[VERIFY_WATCH_COUNT]; /* of each watch, from before it to after it */
 
 	struct user_memory *lent; /* of a Render whose command buffer is not the client's */
 
@@ -73,6 +74,8 @@ struct verify_callback {
 	/* Set before: the kernel is told once more. Of DxgkCbNotifyInterrupt alone. */
 	bool is_repeated;
 
+	uint64_t kept[VERIFY_WATCH_COUNT];
+
 	/* After it. */
 	NTSTATUS status;
 	uint64_t result;
@@ -87,6 +90,9 @@ struct verify_watching {
 	void (*after)(struct verify_call *call, void *state);
 	void (*callback_before)(struct verify_callback *callback, void *state);
 	void (*callback_after)(struct verify_callback *callback, void *state);
+	/* Around the routine that DxgkCbSynchronizeExecution was given: at the level of the interrupt. */
+	void (*routine_before)(struct verify_callback *callback, void *state);
+	void (*routine_after)(struct verify_callback *callback, void *state);
 };
 
 #define WATCH(name) extern const struct verify_watching verify_watch_##name;
@@ -111,6 +117,13 @@ void verify_call_end(struct verify_call *call, NTSTATUS status, uint64_t result)
 bool verify_callback_begin(struct verify_callback *callback, enum verify_callback_id id,
 			   const void *handle, void *arguments);
 void verify_callback_end(struct verify_callback *callback, NTSTATUS status, uint64_t result);
+void verify_routine_begin(struct verify_callback *callback);
+void verify_routine_end(struct verify_callback *callback);
+
+static inline bool verify_is_lack_of_memory(NTSTATUS status)
+{
+	return status == STATUS_NO_MEMORY || status == STATUS_INSUFFICIENT_RESOURCES;
+}
 
 /* The call of an entry point that the thread is in; NULL: none. */
 struct verify_call *verify_call_innermost(void);

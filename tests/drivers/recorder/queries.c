@@ -57,8 +57,6 @@ static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
 	DXGK_DRIVERCAPS *caps = query->pOutputData;
 	BOOLEAN is_virtual = is_gpu_mmu() && version() >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
 
-	if (query->OutputDataSize < sizeof(*caps))
-		return STATUS_BUFFER_TOO_SMALL;
 	caps->HighestAcceptableAddress.QuadPart = -1;
 	caps->WDDMVersion = (DXGK_WDDMVERSION)setting("WDDMVersion", default_wddm_version());
 	caps->SchedulingCaps.Value = setting("SchedulingCaps", 0x15);
@@ -111,8 +109,6 @@ static NTSTATUS query_segments_4(const DXGKARG_QUERYADAPTERINFO *query)
 	DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
 	ULONG count = setting("NbSegment", 2);
 
-	if (query->OutputDataSize < sizeof(*out))
-		return STATUS_BUFFER_TOO_SMALL;
 	if (!out->pSegmentDescriptor) {
 		if (out->NbSegment != 0)
 			complain("a first pass that has segments already");
@@ -284,6 +280,35 @@ static NTSTATUS query_umd_private(const DXGKARG_QUERYADAPTERINFO *query)
 	return STATUS_SUCCESS;
 }
 
+/* What is documented has its documented size; 0: what the question asks for. */
+static ULONG least_bytes(DXGK_QUERYADAPTERINFOTYPE type)
+{
+	switch ((int)type) {
+	case DXGKQAITYPE_DRIVERCAPS:
+		return sizeof(DXGK_DRIVERCAPS);
+	case DXGKQAITYPE_QUERYSEGMENT:
+		return sizeof(DXGK_QUERYSEGMENTOUT);
+	case DXGKQAITYPE_QUERYSEGMENT3:
+		return sizeof(DXGK_QUERYSEGMENTOUT3);
+	case DXGKQAITYPE_QUERYSEGMENT4:
+		return sizeof(DXGK_QUERYSEGMENTOUT4);
+	case DXGKQAITYPE_GPUMMUCAPS:
+		return sizeof(DXGK_GPUMMUCAPS);
+	case DXGKQAITYPE_PAGETABLELEVELDESC:
+		return sizeof(DXGK_PAGE_TABLE_LEVEL_DESC);
+	case DXGKQAITYPE_PHYSICALADAPTERCAPS:
+		return sizeof(DXGK_PHYSICALADAPTERCAPS);
+	case DXGKQAITYPE_NUMPOWERCOMPONENTS:
+		return sizeof(UINT);
+	case DXGKQAITYPE_POWERCOMPONENTINFO:
+		return sizeof(DXGK_POWER_RUNTIME_COMPONENT);
+	case DXGKQAITYPE_HISTORYBUFFERPRECISION:
+		return sizeof(DXGKARG_HISTORYBUFFERPRECISION);
+	default:
+		return 0;
+	}
+}
+
 static NTSTATUS APIENTRY query_adapter_info(const HANDLE context,
 					    const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -298,6 +323,8 @@ static NTSTATUS APIENTRY query_adapter_info(const HANDLE context,
 	note(line, NULL, 0, NULL, 0);
 	if (status != STATUS_SUCCESS)
 		return status;
+	if (query->OutputDataSize < least_bytes(query->Type))
+		return STATUS_BUFFER_TOO_SMALL;
 	overrun(name, query->pOutputData, query->OutputDataSize);
 	switch ((int)query->Type) {
 	case DXGKQAITYPE_UMDRIVERPRIVATE:
