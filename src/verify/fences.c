@@ -108,7 +108,8 @@ void fence_node_ask(struct fence_node *node, uint32_t preemption_fence, uint64_t
 bool fence_node_preempt(struct fence_node *node, uint32_t last_completed)
 {
 	bool is_known = last_completed == 0 || node->is_overrun || node->reported == 0 ||
-			!fence_is_after(last_completed, node->reported);
+			!fence_is_after(last_completed, node->reported) ||
+			(node->taken != 0 && !fence_is_after(last_completed, node->taken));
 	uint32_t index = find(node, last_completed);
 
 	if (index < FENCE_PACKETS) {
@@ -128,6 +129,7 @@ bool fence_node_preempt(struct fence_node *node, uint32_t last_completed)
 
 void fence_node_reset(struct fence_node *node)
 {
+	node->taken = node->submitted;
 	node->count = 0;
 	node->is_overrun = false;
 	node->preemption.is_pending = false;

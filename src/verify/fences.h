@@ -26,6 +26,7 @@ struct fence_node {
 	bool is_overrun; /* there were more than fit: nothing is judged until a reset or the start */
 	uint32_t submitted; /* the last; 0: none */
 	uint32_t reported;  /* the last that was said to be over; 0: none */
+	uint32_t taken;     /* the last that a reset took, which is over as well; 0: none */
 
 	struct {
 		bool is_pending;
@@ -40,6 +41,7 @@ struct fence_node {
 	/* A completion that was kept from the kernel. */
 	bool is_swallowed;
 	uint32_t swallowed;
+	uint64_t swallowed_ns;
 };
 
 /* Ids wrap; the distance is far less than half of them. */
