@@ -129,10 +129,16 @@ NTSTATUS paging_operation_init(struct paging_operation *operation, struct dxg_pa
 		return status;
 	*operation = (struct paging_operation){ .free = free, .queue = queue };
 	list_init(&operation->link);
+	/* Whoever ends the queue waits for this one, or has begun to before. */
 	lock_acquire(&queue->lock);
-	queue->held++;
+	bool is_ending = atomic_load(&queue->is_ending);
+	queue->held += !is_ending;
 	lock_release(&queue->lock);
-	return STATUS_SUCCESS;
+	if (!is_ending)
+		return STATUS_SUCCESS;
+	quota_give(queue->device->process->ledger, QUOTA_QUEUED_BYTES, OPERATION_BYTES);
+	return invalid(RULE_API_HANDLE, "hPagingQueue", "0x%08x was destroyed during the call",
+		       queue->object.handle);
 }
 
 /* Nobody touches the queue behind the last one, who is told under the lock. */

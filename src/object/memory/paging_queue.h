@@ -80,7 +80,10 @@ struct paging_operation {
 	bool is_over;
 };
 
-/* Before anything can end it. Refused when so much is queued that one more is above the quota. */
+/*
+ * Before anything can end it. Refused when so much is queued that one more is above the quota, and where the queue is being
+ * destroyed.
+ */
 MUST_CHECK NTSTATUS paging_operation_init(struct paging_operation *operation,
 					  struct dxg_paging_queue *queue,
 					  void (*free)(struct paging_operation *operation));
