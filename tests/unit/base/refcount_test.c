@@ -115,4 +115,19 @@ TEST(refcount, threads_agree_on_who_was_last)
 	EXPECT(refcount_put(&shared.refs));
 }
 
+/* Whoever has two gives both back at once, and is last when nobody has one beside him. */
+TEST(refcount, two_that_are_given_back_at_once_are_two)
+{
+	for (uint32_t others = 0; others < 3; others++) {
+		struct refcount refs;
+
+		refcount_init(&refs);
+		for (uint32_t i = 0; i < others + 1; i++)
+			refcount_get(&refs);
+		EXPECT_EQ(refcount_put_both(&refs), others == 0);
+		for (uint32_t i = 0; i < others; i++)
+			EXPECT_EQ(refcount_put(&refs), i + 1 == others);
+	}
+}
+
 TEST_MAIN("base/refcount")

@@ -17,7 +17,7 @@
 
 #include "base/refusal.h"
 #include "unit/base/child.h"
-#include "unit/thunk/played_host.h"
+#include "support/host.h"
 #include "wire/message.h"
 #include "wire/request.h"
 #include "wire/travel.h"

@@ -7,7 +7,7 @@
 
 #include "thunk/remote.h"
 #include "unit/base/child.h"
-#include "unit/thunk/played_host.h"
+#include "support/host.h"
 
 enum { PAGE = 4096, PAGES = 8, UNTOUCHED = 0x5a };
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * played_host.h - what the client's side takes of the host, and when it gets none.
+ * host.h - what the sources under test take of the host, and when they get none.
  *
  *	host_refuse(HOST_MAP, 2)        the second mapping from now on is refused, once
  *	host_refuse_all(HOST_MAP)       … and all of them
  *	host_may()                      nothing is refused any more; returns whether something was
  *
- * The sources under test call thunk_malloc() for malloc(), and so on (meson.build).
+ * A program says which functions they are: compiled with -Dmmap=host_mmap, its sources call host_mmap(),
+ * which is here (meson.build of tests/unit/base and tests/unit/thunk). The test itself calls the host's.
  */
-#ifndef TESTS_UNIT_THUNK_PLAYED_HOST_H
-#define TESTS_UNIT_THUNK_PLAYED_HOST_H
+#ifndef TESTS_SUPPORT_HOST_H
+#define TESTS_SUPPORT_HOST_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,32 +27,6 @@
 #include "base/own_fd.h"
 #include "base/thread.h"
 
-#undef malloc
-#undef calloc
-#undef mmap
-#undef mremap
-#undef mprotect
-#undef memfd_create
-#undef ftruncate
-#undef pwrite
-#undef fopen
-#undef own_fd_copy
-#undef own_fd_keep
-#undef thread_create
-void *malloc(size_t size_bytes);
-void *calloc(size_t count, size_t size_bytes);
-void *mmap(void *at, size_t size_bytes, int rights, int flags, int file, off_t offset);
-void *mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ...);
-int mprotect(void *at, size_t size_bytes, int rights);
-int memfd_create(const char *name, unsigned flags);
-int ftruncate(int file, off_t size_bytes);
-ssize_t pwrite(int file, const void *bytes, size_t size_bytes, off_t offset);
-FILE *fopen(const char *path, const char *mode);
-int own_fd_copy(int fd);
-bool own_fd_keep(int made, struct own_fd *fd_out);
-NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
-		       struct thread **thread_out);
-
 enum host_thing {
 	HOST_MEMORY,  /* malloc, calloc */
 	HOST_MAP,     /* mmap */
@@ -59,6 +35,8 @@ enum host_thing {
 	HOST_PROTECT, /* mprotect */
 	HOST_FILE,    /* memfd_create */
 	HOST_RESIZE,  /* ftruncate */
+	HOST_SEAL,    /* fcntl */
+	HOST_ADVISE,  /* madvise: pages that are punched out */
 	HOST_WRITE,   /* pwrite */
 	HOST_OPEN,    /* fopen */
 	HOST_NUMBER,  /* own_fd_keep, own_fd_copy: numbers for descriptors */
@@ -105,24 +83,34 @@ static inline bool host_gives(enum host_thing thing)
 	return false;
 }
 
-void *thunk_malloc(size_t size_bytes);
-void *thunk_malloc(size_t size_bytes)
+/* ---- those that the program names ---- */
+
+#ifdef malloc
+#undef malloc
+void *malloc(size_t size_bytes);
+void *host_malloc(size_t size_bytes)
 {
 	if (host.at_memory)
 		host.at_memory();
 	return host_gives(HOST_MEMORY) ? malloc(size_bytes) : NULL;
 }
+#endif
 
-void *thunk_calloc(size_t count, size_t size_bytes);
-void *thunk_calloc(size_t count, size_t size_bytes)
+#ifdef calloc
+#undef calloc
+void *calloc(size_t count, size_t size_bytes);
+void *host_calloc(size_t count, size_t size_bytes)
 {
 	if (host.at_memory)
 		host.at_memory();
 	return host_gives(HOST_MEMORY) ? calloc(count, size_bytes) : NULL;
 }
+#endif
 
-void *thunk_mmap(void *at, size_t size_bytes, int rights, int flags, int file, off_t offset);
-void *thunk_mmap(void *at, size_t size_bytes, int rights, int flags, int file, off_t offset)
+#ifdef mmap
+#undef mmap
+void *mmap(void *at, size_t size_bytes, int rights, int flags, int file, off_t offset);
+void *host_mmap(void *at, size_t size_bytes, int rights, int flags, int file, off_t offset)
 {
 	uint64_t most_bytes = atomic_load(&host.most_bytes);
 
@@ -132,9 +120,12 @@ void *thunk_mmap(void *at, size_t size_bytes, int rights, int flags, int file, o
 	}
 	return mmap(at, size_bytes, rights, flags, file, offset);
 }
+#endif
 
-void *thunk_mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ...);
-void *thunk_mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ...)
+#ifdef mremap
+#undef mremap
+void *mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ...);
+void *host_mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ...)
 {
 	void *at = NULL;
 	va_list more;
@@ -148,59 +139,112 @@ void *thunk_mremap(void *from, size_t old_bytes, size_t new_bytes, int flags, ..
 	}
 	return mremap(from, old_bytes, new_bytes, flags, at);
 }
+#endif
 
-int thunk_mprotect(void *at, size_t size_bytes, int rights);
-int thunk_mprotect(void *at, size_t size_bytes, int rights)
+#ifdef mprotect
+#undef mprotect
+int mprotect(void *at, size_t size_bytes, int rights);
+int host_mprotect(void *at, size_t size_bytes, int rights)
 {
 	return host_gives(HOST_PROTECT) ? mprotect(at, size_bytes, rights) : -1;
 }
+#endif
 
-int thunk_memfd_create(const char *name, unsigned flags);
-int thunk_memfd_create(const char *name, unsigned flags)
+#ifdef memfd_create
+#undef memfd_create
+int memfd_create(const char *name, unsigned flags);
+int host_memfd_create(const char *name, unsigned flags)
 {
 	return host_gives(HOST_FILE) ? memfd_create(name, flags) : -1;
 }
+#endif
 
-int thunk_ftruncate(int file, off_t size_bytes);
-int thunk_ftruncate(int file, off_t size_bytes)
+#ifdef ftruncate
+#undef ftruncate
+int ftruncate(int file, off_t size_bytes);
+int host_ftruncate(int file, off_t size_bytes)
 {
 	return host_gives(HOST_RESIZE) ? ftruncate(file, size_bytes) : -1;
 }
+#endif
 
-ssize_t thunk_pwrite(int file, const void *bytes, size_t size_bytes, off_t offset);
-ssize_t thunk_pwrite(int file, const void *bytes, size_t size_bytes, off_t offset)
+#ifdef fcntl
+#undef fcntl
+int fcntl(int file, int what, ...);
+int host_fcntl(int file, int what, ...)
+{
+	va_list more;
+
+	va_start(more, what);
+	int value = va_arg(more, int);
+	va_end(more);
+	return host_gives(HOST_SEAL) ? fcntl(file, what, value) : -1;
+}
+#endif
+
+#ifdef madvise
+#undef madvise
+int madvise(void *at, size_t size_bytes, int advice);
+int host_madvise(void *at, size_t size_bytes, int advice)
+{
+	return host_gives(HOST_ADVISE) ? madvise(at, size_bytes, advice) : -1;
+}
+#endif
+
+#ifdef pwrite
+#undef pwrite
+ssize_t pwrite(int file, const void *bytes, size_t size_bytes, off_t offset);
+ssize_t host_pwrite(int file, const void *bytes, size_t size_bytes, off_t offset)
 {
 	return host_gives(HOST_WRITE) ? pwrite(file, bytes, size_bytes, offset) : -1;
 }
+#endif
 
-FILE *thunk_fopen(const char *path, const char *mode);
-FILE *thunk_fopen(const char *path, const char *mode)
+#ifdef fopen
+#undef fopen
+FILE *fopen(const char *path, const char *mode);
+FILE *host_fopen(const char *path, const char *mode)
 {
 	if (host.maps)
 		return fmemopen((void *)(uintptr_t)host.maps, strlen(host.maps), "r");
 	return host_gives(HOST_OPEN) ? fopen(path, mode) : NULL;
 }
+#endif
 
-int thunk_own_fd_copy(int fd)
+#ifdef own_fd_copy
+#undef own_fd_copy
+int own_fd_copy(int fd);
+int host_own_fd_copy(int fd)
 {
 	return host_gives(HOST_NUMBER) ? own_fd_copy(fd) : -1;
 }
+#endif
 
-bool thunk_own_fd_keep(int made, struct own_fd *fd_out)
+#ifdef own_fd_keep
+#undef own_fd_keep
+bool own_fd_keep(int made, struct own_fd *fd_out);
+bool host_own_fd_keep(int made, struct own_fd *fd_out)
 {
 	if (host_gives(HOST_NUMBER))
 		return own_fd_keep(made, fd_out);
-	close(made);
+	if (made >= 0)
+		close(made);
 	*fd_out = (struct own_fd)OWN_FD_NONE;
 	errno = EMFILE;
 	return false;
 }
+#endif
 
-NTSTATUS thunk_thread_create(const char *name, void (*run)(void *argument), void *argument,
-			     struct thread **thread_out)
+#ifdef thread_create
+#undef thread_create
+NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
+		       struct thread **thread_out);
+NTSTATUS host_thread_create(const char *name, void (*run)(void *argument), void *argument,
+			    struct thread **thread_out)
 {
 	return host_gives(HOST_THREAD) ? thread_create(name, run, argument, thread_out)
 				       : STATUS_NO_MEMORY;
 }
+#endif
 
 #endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quota_test.c - what a process may have, and all processes of a user together (quota.h): taken whole or refused by
+ * name, and given back to both. What each call takes of it is in tests/api/quota_test.c.
+ */
+#include "support/test.h"
+
+#include "base/mem.h"
+#include "base/quota.h"
+#include "base/refusal.h"
+#include "base/thread.h"
+
+enum { PROCESS_MOST = 8000, USER_MOST = 10240, ALICE = 1, BOB = 2, THREADS = 4, ROUNDS = 20000 };
+
+static struct quota_book book;
+
+static void begin(void)
+{
+	quota_book_init(&book);
+	book.process.most[QUOTA_EVENTS] = PROCESS_MOST;
+	book.user.most[QUOTA_EVENTS] = USER_MOST;
+}
+
+static struct quota_ledger *open_one(uint32_t pid, uint32_t user)
+{
+	struct quota_ledger *ledger;
+
+	EXPECT_EQ(quota_open(&book, pid, user, NULL, &ledger), STATUS_SUCCESS);
+	EXPECT(ledger != NULL);
+	return ledger;
+}
+
+static void finish(void)
+{
+	EXPECT(quota_book_validate(&book) == NULL);
+	quota_book_finish(&book);
+}
+
+/* The words name the limit that it is over. */
+static void expect_refused(struct quota_ledger *ledger, uint64_t amount, const char *words)
+{
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+	uint64_t used = quota_used(ledger, QUOTA_EVENTS);
+	uint64_t of_user = quota_used(ledger->above, QUOTA_EVENTS);
+
+	EXPECT_EQ(quota_take(ledger, QUOTA_EVENTS, amount), STATUS_INSUFFICIENT_RESOURCES);
+	EXPECT(refusal_last(&why));
+	EXPECT_STR(why.rule, "SYS-QUOTA");
+	EXPECT_CONTAINS(why.reason, words);
+	EXPECT_EQ(quota_used(ledger, QUOTA_EVENTS), used);
+	EXPECT_EQ(quota_used(ledger->above, QUOTA_EVENTS), of_user);
+	EXPECT(quota_book_validate(&book) == NULL);
+}
+
+TEST(quota, of_a_process_is_taken_whole_or_refused)
+{
+	begin();
+	struct quota_ledger *one = open_one(1, ALICE);
+
+	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	expect_refused(one, 1, "8000");
+	quota_give(one, QUOTA_EVENTS, 10);
+	expect_refused(one, 11, "8000");
+	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, 10), STATUS_SUCCESS);
+	/* What has no limit has none. */
+	EXPECT_EQ(quota_take(one, QUOTA_HANDLES, UINT32_MAX), STATUS_SUCCESS);
+	quota_give(one, QUOTA_HANDLES, UINT32_MAX);
+	quota_give(one, QUOTA_EVENTS, PROCESS_MOST);
+	quota_put(one);
+	finish();
+}
+
+TEST(quota, of_a_user_is_shared_by_its_processes_and_by_nobody_else)
+{
+	begin();
+	struct quota_ledger *one = open_one(1, ALICE);
+	struct quota_ledger *two = open_one(2, ALICE);
+	struct quota_ledger *other = open_one(3, BOB);
+
+	EXPECT(one->above == two->above && other->above != one->above);
+	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	expect_refused(two, USER_MOST - PROCESS_MOST + 1, "10240");
+	EXPECT_EQ(quota_take(other, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	/* What one gives back the other can have: of what it drew ahead it keeps a little. */
+	quota_give(one, QUOTA_EVENTS, PROCESS_MOST);
+	EXPECT_EQ(quota_take(two, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	quota_give(two, QUOTA_EVENTS, PROCESS_MOST);
+	quota_give(other, QUOTA_EVENTS, PROCESS_MOST);
+	quota_put(other);
+	quota_put(one);
+	quota_put(two);
+	finish();
+}
+
+TEST(quota, is_above_its_limit_with_what_cannot_be_refused)
+{
+	begin();
+	struct quota_ledger *one = open_one(1, ALICE);
+	struct quota_ledger *two = open_one(2, ALICE);
+
+	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	quota_force(two, QUOTA_EVENTS, USER_MOST);
+	EXPECT_EQ(quota_used(two, QUOTA_EVENTS), USER_MOST);
+	EXPECT(quota_used(two->above, QUOTA_EVENTS) >= PROCESS_MOST + USER_MOST);
+	EXPECT(quota_book_validate(&book) == NULL);
+	expect_refused(two, 1, "8000");
+	quota_give(two, QUOTA_EVENTS, USER_MOST);
+	quota_give(one, QUOTA_EVENTS, PROCESS_MOST);
+	quota_put(one);
+	quota_put(two);
+	finish();
+}
+
+TEST(quota, of_nobody_is_none)
+{
+	struct quota_book none = { 0 };
+	struct quota_ledger *ledger;
+
+	quota_book_finish(&none); /* one that never began */
+	quota_book_init(&none);
+	EXPECT_EQ(quota_open(&none, 1, ALICE, NULL, &ledger), STATUS_SUCCESS);
+	EXPECT(ledger == NULL);
+	EXPECT_EQ(quota_take(ledger, QUOTA_EVENTS, UINT64_MAX), STATUS_SUCCESS);
+	quota_force(ledger, QUOTA_EVENTS, UINT64_MAX);
+	quota_give(ledger, QUOTA_EVENTS, UINT64_MAX);
+	quota_put(ledger);
+	quota_book_finish(&none);
+}
+
+TEST(quota, without_memory_is_refused_and_nothing_is_left)
+{
+	uint64_t nth = 0;
+	bool was_lacking;
+
+	begin();
+	struct mem_usage before = mem_usage();
+	do {
+		struct quota_ledger *ledger;
+
+		mem_fail_nth(++nth);
+		NTSTATUS status = quota_open(&book, 1, ALICE, NULL, &ledger);
+		was_lacking = mem_fail_stop();
+		EXPECT_EQ(status, was_lacking ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+		EXPECT_EQ(ledger != NULL, !was_lacking);
+		quota_put(ledger);
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+	} while (was_lacking);
+	EXPECT(nth > 2);
+	finish();
+}
+
+/* ---- what is wrong is found ---- */
+
+TEST(quota, that_is_not_what_its_processes_drew_is_found)
+{
+	begin();
+	struct quota_ledger *one = open_one(1, ALICE);
+
+	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, 5), STATUS_SUCCESS);
+	atomic_fetch_add(&one->above->used[QUOTA_EVENTS], 1);
+	EXPECT_CONTAINS(quota_book_validate(&book), "not what its processes drew");
+	atomic_fetch_sub(&one->above->used[QUOTA_EVENTS], 1);
+	atomic_fetch_add(&one->used[QUOTA_EVENTS], PROCESS_MOST);
+	EXPECT_CONTAINS(quota_book_validate(&book), "more than it drew");
+	atomic_fetch_sub(&one->used[QUOTA_EVENTS], PROCESS_MOST);
+	quota_give(one, QUOTA_EVENTS, 5);
+	quota_put(one);
+	finish();
+}
+
+/* ---- threads ---- */
+
+static void take_and_give(void *argument)
+{
+	struct quota_ledger *ledger = argument;
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t amount = 1 + i % 97;
+
+		if (quota_take(ledger, QUOTA_EVENTS, amount) == STATUS_SUCCESS)
+			quota_give(ledger, QUOTA_EVENTS, amount);
+	}
+}
+
+TEST(quota, is_right_after_threads_have_taken_and_given)
+{
+	struct thread *threads[THREADS];
+	struct quota_ledger *ledgers[2];
+
+	begin();
+	for (uint32_t i = 0; i < 2; i++)
+		ledgers[i] = open_one(i, ALICE);
+	for (int i = 0; i < THREADS; i++)
+		EXPECT(NT_SUCCESS(
+			thread_create("quota", take_and_give, ledgers[i % 2], &threads[i])));
+	for (int i = 0; i < THREADS; i++)
+		thread_join(threads[i]);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(quota_used(ledgers[i], QUOTA_EVENTS), 0);
+		EXPECT(quota_book_validate(&book) == NULL);
+		quota_put(ledgers[i]);
+	}
+	finish();
+}
+
+TEST_MAIN("base/quota")
