@@ -292,6 +292,11 @@ void sim_start(uint64_t seed)
 	sim_on = true;
 }
 
+void sim_abandon(void)
+{
+	sim_on = false;
+}
+
 __attribute__((constructor)) static void sim_start_from_environment(void)
 {
 	const char *text = getenv("DXGK_SEED");

@@ -44,6 +44,9 @@ static inline bool sim_is_on(void)
 /* Turns the simulation on by hand, for tests; call before any thread is made. */
 void sim_start(uint64_t seed);
 
+/* For good: the process is a copy with one thread, and everything goes as it does without a seed. */
+void sim_abandon(void);
+
 uint64_t sim_now_ns(void);
 uint64_t sim_peek_ns(void);
 void sim_jump(uint64_t ns);

@@ -401,6 +401,11 @@ void thread_on_fork(void (*in_child)(void))
 	pthread_atfork(NULL, NULL, in_child);
 }
 
+void thread_be_alone(void)
+{
+	sim_abandon();
+}
+
 bool thread_is_simulated(void)
 {
 	return sim_is_on();

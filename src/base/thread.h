@@ -116,6 +116,12 @@ static inline void thread_relax(void)
 /* Does one seed say who runs (DXGK_SEED)? Then nobody may wait for the world outside. */
 bool thread_is_simulated(void);
 
+/*
+ * In a copy of a process that crashed, made without a word to anybody: only this thread is left, so a seed has nobody else
+ * to give the turn to.
+ */
+void thread_be_alone(void);
+
 /* A place where a simulated run may change threads. Nothing in a real one. */
 void thread_point(void);
 

@@ -22,6 +22,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "nt/fault.h"
 #include "nt/paged_guard.h"
 #include "nt/pool.h"
@@ -193,6 +194,7 @@ NORETURN static void child_begin(const ucontext_t *context)
 		sigaction(fault_signals[i], &action, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	thread_be_alone();
 	nt_stack_take_fault(&child_frames, &fault);
 	getcontext(&child_context);
 	child_context.uc_stack.ss_sp = child_stack;
