@@ -25,6 +25,7 @@
  * Locks: none for small blocks; whoever changes the state of one from live to freed has freed it.
  * The table has its own (pool_table.c). Reports come after it is released.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -696,6 +697,23 @@ static bool is_leak_of(const struct leaks *leaks, const struct pool_block *block
 	return site >= leaks->begin && site < leaks->end;
 }
 
+/*
+ * Which of two blocks of a tag is told of does not depend on where they are, because that is another place in each run: one
+ * with a stack, then by the code that allocated it.
+ */
+static bool is_told_before(const void *site, const struct nt_stack *stack, const struct leak *leak)
+{
+	if (!stack || leak->stack.count == 0)
+		return stack ? true : leak->stack.count == 0 && site < leak->site;
+	if (site != leak->site)
+		return site < leak->site;
+	for (uint32_t i = 0; i < stack->count && i < leak->stack.count; i++) {
+		if (stack->frames[i] != leak->stack.frames[i])
+			return stack->frames[i] < leak->stack.frames[i];
+	}
+	return stack->count < leak->stack.count;
+}
+
 static void leaks_count(struct leaks *leaks, const struct pool_block *block,
 			const struct nt_stack *stack)
 {
@@ -712,10 +730,19 @@ static void leaks_count(struct leaks *leaks, const struct pool_block *block,
 	}
 	leak->blocks++;
 	leak->bytes += size_of(block);
-	if (stack && leak->stack.count == 0) {
+	if (is_told_before(site_of(block), stack, leak)) {
 		leak->site = site_of(block);
-		leak->stack = *stack;
+		if (stack)
+			leak->stack = *stack;
 	}
+}
+
+static int compare_tags(const void *one, const void *other)
+{
+	uint32_t a = ((const struct leak *)one)->tag;
+	uint32_t b = ((const struct leak *)other)->tag;
+
+	return a < b ? -1 : a > b;
 }
 
 static void leaks_take_small(void *context, void *memory)
@@ -766,6 +793,7 @@ uint64_t nt_pool_report_leaks(const void *begin, const void *end)
 		block->next = left.first;
 		left.first = block;
 	}
+	qsort(left.tags, left.tag_count, sizeof(left.tags[0]), compare_tags);
 	for (unsigned i = 0; i < left.tag_count; i++)
 		leak_report(&left.tags[i]);
 	while (left.first) {

@@ -26,7 +26,8 @@ static unsigned checks_of(const char *word, size_t length)
 			return words[i].checks;
 	}
 	if (length != 0)
-		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, rules, refill, all)",
+		log_warn("DXGK_VERIFY: \"%.*s\" is not a check (irql, stacks, answers, rules, "
+			 "refill, all)",
 			 (int)length, word);
 	return 0;
 }
