@@ -193,8 +193,8 @@ static bool is_series_over(const struct slot *slot, const struct job_result *res
 /* What differs between two runs that have to be the same. */
 static void add_difference(struct campaign *campaign, struct slot *slot, struct job_result *result)
 {
-	struct finding *finding = traces_difference(slot->traces[0], slot->traces[1],
-						    campaign->subject.driver_name);
+	struct finding *finding =
+		traces_difference(slot->traces[0], slot->traces[1], campaign->subject.driver_name);
 	bool is_news;
 
 	if (!finding)
@@ -518,8 +518,8 @@ static void begin_counting(struct campaign *campaign)
 	campaign->seeds_total = campaign->seeds_done + missing;
 	campaign->next_seed = first;
 	campaign->started_ns = clock_now_ns();
-	campaign->deadline_ns = settings->seconds ? clock_deadline(settings->seconds * NS_PER_S)
-					: CLOCK_FOREVER;
+	campaign->deadline_ns =
+		settings->seconds ? clock_deadline(settings->seconds * NS_PER_S) : CLOCK_FOREVER;
 	campaign->slots = needed(calloc(settings->jobs, sizeof(*campaign->slots)));
 	progress_begin(&campaign->progress);
 }
@@ -610,7 +610,9 @@ int verify_campaign(const struct verify_settings *settings)
 	    open_results(&campaign))
 		exit_status = run_campaign(&campaign);
 	finish(&campaign);
-	if (stop_signal != 0)
+	if (stop_signal != 0) {
+		fflush(NULL);
 		raise(stop_signal);
+	}
 	return exit_status;
 }

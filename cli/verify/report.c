@@ -78,32 +78,44 @@ char *report_folder_of(const struct finding *finding)
 	return needed_text("failing/%s-%s", finding->rule, finding->fingerprint);
 }
 
-/* In place, by its words alone: what a driver was built from need not be here. */
+static bool is_up(const char *word, size_t length)
+{
+	return length == 2 && strncmp(word, "..", 2) == 0;
+}
+
+/* Where the last word of a path begins. */
+static size_t last_word(const char *path, size_t length)
+{
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	return length;
+}
+
+/* In place, by its words alone: what a driver was built from need not be here. It never gets longer. */
 static void normalize(char *path)
 {
-	char *from = path;
-	char *to = path;
 	bool is_absolute = *path == '/';
+	size_t root = is_absolute ? 1 : 0;
+	size_t used = root;
 
-	while (*from) {
+	for (const char *from = path + root; *from;) {
 		size_t length = strcspn(from, "/");
+		size_t last = last_word(path, used);
+		bool is_back =
+			is_up(from, length) && used > root && !is_up(path + last, used - last);
 
-		if (length == 2 && strncmp(from, "..", 2) == 0 && to > path + is_absolute &&
-		    strncmp(to - (to - path >= 3 ? 3 : to - path), "../", 3) != 0) {
-			to--; /* the slash, then the folder in front of it */
-			while (to > path + is_absolute && to[-1] != '/')
-				to--;
-		} else if (length > 0 && !(length == 1 && *from == '.')) {
-			memmove(to, from, length);
-			to += length;
-			if (from[length] == '/')
-				*to++ = '/';
-		} else if (length == 0 && to == path && is_absolute) {
-			*to++ = '/';
+		if (is_back) {
+			used = last > root ? last - 1 : root;
+		} else if (length > 0 && !(length == 1 && *from == '.') &&
+			   !(is_absolute && is_up(from, length))) {
+			if (used > root)
+				path[used++] = '/';
+			memmove(path + used, from, length);
+			used += length;
 		}
 		from += length + (from[length] == '/');
 	}
-	*to = '\0';
+	path[used] = '\0';
 }
 
 char *report_source_path(const char *path)

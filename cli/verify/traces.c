@@ -71,8 +71,7 @@ static void find_entry(const char *trace, size_t at, char entry[TRACES_ENTRY_BYT
 {
 	struct visits *visits = needed(calloc(THREADS_MOST, sizeof(*visits)));
 	const char *event = trace + at;
-	const char *thread =
-		value_in(event, event + strcspn(event, "\n"), "\"tid\":");
+	const char *thread = value_in(event, event + strcspn(event, "\n"), "\"tid\":");
 	unsigned long number = thread ? strtoul(thread, NULL, 10) : 0;
 
 	for (const char *line = trace; line < event; line += strcspn(line, "\n") + 1)

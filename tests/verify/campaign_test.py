@@ -1,0 +1,472 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""campaign_test.py - dxgk verify: what it ends with, what it writes, and that it does not matter how the work was divided.
+
+usage: campaign_test.py dxgk opendxgk-cc example-driver example-exerciser project tools [sanitized]
+
+Drivers with a mistake are copies of the example driver with one edit. `sanitized`: this dxgk is built with a sanitizer, which
+tells of crashes in its own way.
+"""
+
+import atexit
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+DXGK, CC, EXAMPLE, EXERCISER = map(os.path.abspath, sys.argv[1:5])
+PROJECT = pathlib.Path(sys.argv[5])
+sys.path[:0] = [sys.argv[6], os.path.dirname(os.path.abspath(__file__))]
+IS_SANITIZED = 'sanitized' in sys.argv[7:]
+import reports  # noqa: E402
+import tap  # noqa: E402
+
+WORK = pathlib.Path(tempfile.mkdtemp(prefix='dxgk-campaign-'))
+atexit.register(shutil.rmtree, WORK, True)
+
+CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(IN_CONST_HANDLE hAdapter, ' \
+                'INOUT_PDXGKARG_CREATEDEVICE args)\n{\n'
+ALLOCATION = 'static NTSTATUS allocation_create(HANDLE hAdapter, DXGK_ALLOCATIONINFO *info)\n{\n'
+DESTROY = '	ExFreePoolWithTag(handle, TAG);\n'
+EDITS = {
+    'crash': (ALLOCATION, ALLOCATION + '	*(volatile int *)8 = 1; /* here */\n'),
+    'hang': (ALLOCATION, ALLOCATION + '	for (volatile int i = 0; i < 2; i = 0) { /* here */ }\n'),
+    'leak': (DESTROY, '	static LONG calls;\n	if (InterlockedIncrement(&calls) % 3 != 0)\n	' + DESTROY),
+    'large': (CREATE_DEVICE, CREATE_DEVICE + '	for (int i = 0; i < 64; i++)\n'
+                                             '		RtlFillMemory(ExAllocatePool2(POOL_FLAG_PAGED, 16 << 20, TAG), 16 << 20, 1);\n'),
+    'exit': (ALLOCATION, ALLOCATION + '	__asm__ volatile("syscall" : : "a"(231), "D"(0));\n'),
+    'unsteady': (CREATE_DEVICE, CREATE_DEVICE + '''	UCHAR *fresh = ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_UNINITIALIZED, 64, TAG);
+	if (fresh && fresh[3] & 0x80)
+		KeDelayExecutionThread(KernelMode, FALSE, &(LARGE_INTEGER){ .QuadPart = -1000 });
+	if (fresh)
+		ExFreePoolWithTag(fresh, TAG);
+'''),
+    'no-start': ('static NTSTATUS APIENTRY add_device(', 'static NTSTATUS APIENTRY add_nothing(void);\n'
+                                                        'static NTSTATUS APIENTRY add_device('),
+}
+BUILT = {}
+
+
+def built(name, folder='drivers'):
+    """The driver with that mistake; `folder` below the working folder."""
+    if (name, folder) in BUILT:
+        return BUILT[name, folder]
+    place = WORK / folder / name
+    place.mkdir(parents=True)
+    for path in (PROJECT / 'examples/miniport').glob('*.[ch]'):
+        shutil.copy(path, place)
+    source = (place / 'driver.c').read_text(encoding='utf-8')
+    old, new = EDITS[name]
+    assert source.count(old) >= 1, f'{name}: the example driver has changed'
+    source = source.replace(old, new, 1)
+    if name == 'no-start':
+        source = re.sub(r'(add_device\([^{]*\{)', r'\1\n\treturn STATUS_NOT_SUPPORTED;', source, count=1)
+    (place / 'driver.c').write_text(source, encoding='utf-8')
+    image = place / f'{name}.so'
+    # A cache of objects would give one with the paths of another copy.
+    subprocess.run([CC, '-shared', '-Wno-everything', 'driver.c', 'gpu.c', '-o', image], cwd=place, check=True, timeout=120,
+                   env={**os.environ, 'CCACHE_DISABLE': '1'})
+    BUILT[name, folder] = image
+    return image
+
+
+def line_of(name, text='/* here */'):
+    lines = (built(name).parent / 'driver.c').read_text(encoding='utf-8').splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def verify(*arguments, cwd=None, **more):
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith('DXGK_') or name == 'DXGK_DRIVER_PATH'}
+    return subprocess.run([DXGK, 'verify', *map(str, arguments)], env=environment, capture_output=True, text=True,
+                          check=False, timeout=200, cwd=cwd, **more)
+
+
+def campaign(driver, report, *arguments, seeds='0..9', status=0, **more):
+    done = verify(driver, '--exerciser', EXERCISER, '--seeds', seeds, '--report', report, *arguments, **more)
+    assert done.returncode == status, (done.returncode, done.stdout[-3000:], done.stderr[-3000:])
+    return done
+
+
+def results(report):
+    return reports.read_results(os.path.join(report, 'results.jsonl'))
+
+
+def rules_of(report):
+    return {rule for rule, _ in results(report)[2]}
+
+
+def runs_of(report):
+    """What was done, without what depends on the machine; a run that is there twice counts once."""
+    return {(run['seed'], run['workload'], run['plan']): (run['result'], str(run.get('findings')))
+            for run in results(report)[1] if run['result'] != 'broken' or not run.get('last')}
+
+
+# ---- what it ends with ----
+
+def test_a_driver_that_keeps_the_rules_is_clean_and_every_report_says_so(root):
+    report = os.path.join(root, 'r')
+    done = campaign(EXAMPLE, report, seeds='0..39')
+    assert 'nothing found' in done.stdout and '40 seeds' in done.stdout, done.stdout
+    campaign_line, runs, findings, ends = results(report)
+    assert findings == {} and {run['seed'] for run in runs} == set(range(40)), runs
+    assert campaign_line['facts']['model'] == 'gpummu' and ends[-1]['complete'], campaign_line
+    cases = [case for suite in reports.read_junit(os.path.join(report, 'junit.xml')).values() for case in suite]
+    assert len(cases) == 40 and all(case[2][0] in ('ok', 'skipped') for case in cases), cases
+    sarif = reports.read_sarif(os.path.join(report, 'report.sarif'))
+    assert sarif['results'] == [] and sarif['invocations'][0]['exitCode'] == 0
+    with open(os.path.join(report, 'cursor'), encoding='utf-8') as file:
+        assert json.load(file)['complete'] is True
+
+
+def test_a_crash_is_named_with_its_line_in_every_report(root):
+    if IS_SANITIZED:
+        raise tap.Skip('the sanitizer of this program tells of crashes')
+    report, driver = os.path.join(root, 'r'), built('crash')
+    done = campaign(driver, report, '--plan', 'none', status=4, cwd=driver.parent)
+    line = line_of('crash')
+    assert f'at      allocation_create (driver.c:{line})' in done.stdout, done.stdout
+    assert re.search(r'^DDI-CRASH: error: SIGSEGV in DxgkDdiCreateAllocation', done.stdout, re.M), done.stdout
+    for part in ('rule    A driver does not fault', 'source  bug checks', 'last calls of the driver:',
+                 'DxgkDdiCreateAllocation(', ' times in ', 'replay  dxgk verify replay '):
+        assert part in done.stdout, (part, done.stdout)
+    assert len(results(report)[2]) == 1, results(report)[2].keys()
+    (key, finding), = results(report)[2].items()
+    assert finding['kind'] == 'crash' and finding['entry'] == 'DxgkDdiCreateAllocation', finding
+    run = reports.read_sarif(os.path.join(report, 'report.sarif'))
+    result, = run['results']
+    place = result['locations'][0]
+    assert place['physicalLocation'] == {'artifactLocation': {'uri': 'driver.c', 'uriBaseId': 'SRCROOT'},
+                                         'region': {'startLine': line}}, place
+    assert place['logicalLocations'][0]['name'] == 'allocation_create'
+    assert result['partialFingerprints']['dxgkRuleFrame/v1'] == key[1]
+    steps = result['codeFlows'][0]['threadFlows'][0]['locations']
+    assert any('DxgkDdiCreateAllocation(' in step['location']['message']['text'] for step in steps), steps
+    assert run['invocations'][0]['toolExecutionNotifications'][0]['descriptor']['id'] == 'DDI-CRASH'
+    cases = [case for suite in reports.read_junit(os.path.join(report, 'junit.xml')).values() for case in suite]
+    kinds = {case[2][:2] for case in cases}
+    assert kinds == {('error', 'DDI-CRASH')}, kinds
+    assert cases[0][1]['plan'] == 'none' and cases[0][1]['seed'] == '0', cases[0]
+
+
+def test_tap_has_a_test_for_each_seed_and_says_what_is_wrong(root):
+    report, driver = os.path.join(root, 'r'), built('leak')
+    done = campaign(driver, report, '--plan', 'none', '--tap', status=1, cwd=driver.parent)
+    tests = reports.read_tap(done.stdout)
+    assert len(tests) == 10, tests
+    bad = [test for test in tests if not test[0]]
+    assert bad and bad[0][4]['rule'] == 'NT-POOL-LEAK' and bad[0][4]['severity'] == 'error', bad
+    assert bad[0][4]['at']['file'] == 'driver.c' and bad[0][4]['at']['line'] > 0, bad[0]
+    assert 'NT-POOL-LEAK: error:' in done.stderr, done.stderr
+
+
+def test_a_driver_that_never_returns_is_a_hang_with_its_line(root):
+    report, driver = os.path.join(root, 'r'), built('hang')
+    done = campaign(driver, report, '--plan', 'none', '--timeout', '2', '--workload', 'W20', seeds='1', status=5,
+                    cwd=driver.parent)
+    assert 'DDI-HANG: error: The run did not end' in done.stdout, done.stdout
+    if not IS_SANITIZED:
+        assert f'at      allocation_create (driver.c:{line_of("hang")})' in done.stdout, done.stdout
+
+
+def test_memory_without_end_and_a_process_that_goes_away_cost_one_run(root):
+    report = os.path.join(root, 'r')
+    done = campaign(built('large'), report, '--plan', 'none', '--memory', '600' if not IS_SANITIZED else '900', seeds='1',
+                    status=5)
+    assert 'of memory, and was ended' in done.stdout, done.stdout
+    done = campaign(built('exit'), report, '--plan', 'none', seeds='1..3', status=4)
+    assert 'exited with status 0 before the run was over' in done.stdout, done.stdout
+    assert len(results(report)[1]) >= 3
+
+
+def test_warnings_count_when_they_are_to(root):
+    report = os.path.join(root, 'r')
+    done = campaign(built('unsteady'), report, '--plan', 'none', seeds='0..1')
+    assert 'NT-POOL-UNINIT: warning: Two runs of one seed' in done.stdout, done.stdout
+    assert 'in      DxgkDdiCreateDevice' in done.stdout, done.stdout
+    campaign(built('unsteady'), report, '--plan', 'none', '--strict', seeds='0..1', status=6)
+    folder, = pathlib.Path(report, 'failing').iterdir()
+    again = verify('replay', folder)
+    assert again.returncode == 1 and 'again: Two runs of one seed' in again.stdout, again
+
+
+def test_a_driver_that_does_not_start_says_why(root):
+    report = os.path.join(root, 'r')
+    done = campaign(built('no-start'), report, '--tap', status=3)
+    assert 'DxgkDdiAddDevice returned STATUS_NOT_SUPPORTED' in done.stderr, done
+    assert reports.read_tap(done.stdout)[0] == 'bail', done.stdout
+    assert reports.read_sarif(os.path.join(report, 'report.sarif'))['invocations'][0]['executionSuccessful'] is False
+    done = verify(os.path.join(root, 'nothing.so'))
+    assert done.returncode == 2 and 'nothing.so: No such file' in done.stderr, done
+    done = verify(PROJECT / 'README.md', '--report', report)
+    assert done.returncode == 3 and 'is not an ELF file' in done.stdout, done
+
+
+def test_where_nothing_fits_everything_is_skipped(root):
+    done = verify(EXAMPLE, '--seeds', '0..9', '--workload', 'W10', '--report', os.path.join(root, 'r'))
+    assert done.returncode == 77, done
+
+
+def test_wrong_usage_is_said_and_ends_with_2(root):
+    for arguments, said in (
+            ([], 'expected one DRIVER.so'), (['a', 'b'], 'expected one'),
+            (['--seeds', '9..3', 'x'], '--seeds: "9..3": expected A..B'),
+            (['--seeds', str(1 << 60), 'x'], '--seeds'), (['--shard', '3/3', 'x'], '--shard: "3/3": expected I/N'),
+            (['--jobs', '0', 'x'], '--jobs'), (['--minutes', '-1', 'x'], '--minutes'),
+            (['--plan', 'sunshine', 'x'], '"sunshine" is no fault'),
+            (['--plan', 'memory-nth; reset-at', 'x'], 'without its number'),
+            (['--plan', 'late-dpc', 'x'], 'late-dpc'), (['--workload', 'W99', 'x'], '--workload'),
+            (['--sanitize', 'address,thread', 'x'], 'thread goes with no other'),
+            (['--sanitize', 'memory', 'x'], 'none of address'), (['merge'], 'expected folders'), (['replay'], 'one folder'),
+            (['replay', os.path.join(root, 'none')], 'script.dxgk'), (['merge', root], 'results.jsonl')):
+        done = verify(*arguments)
+        assert done.returncode == 2 and said in done.stderr, (arguments, done)
+
+
+def test_help_and_rules_are_there(root):
+    done = verify('--help')
+    assert done.returncode == 0 and 'W10 make-resident' in done.stdout and 'memory-nth [N]' in done.stdout, done.stdout
+    done = verify('--rules')
+    assert done.returncode == 0 and re.search(r'^DDI-CRASH\n  level   error\n  rule    A driver does not', done.stdout, re.M)
+    checked, unchecked = re.search(r'^(\d+) rules are checked, (\d+) are not$', done.stdout, re.M).groups()
+    assert int(checked) > 90 and int(unchecked) <= 10, done.stdout[-200:]
+
+
+# ---- again ----
+
+def test_replay_is_the_same_run_byte_for_byte(root):
+    report, driver = os.path.join(root, 'r'), built('leak')
+    campaign(driver, report, seeds='0..19', status=1)
+    folders = sorted(pathlib.Path(report, 'failing').iterdir())
+    assert folders
+    for folder in folders:
+        assert {path.name for path in folder.iterdir()} == {'script.dxgk', 'seed', 'plan', 'profile.json', 'finding.json',
+                                                            'trace.json'}, folder
+        kept = os.path.join(root, 'trace.json')
+        done = verify('replay', '--trace', kept, folder)
+        assert done.returncode == 1 and 'again: The driver left' in done.stdout, done
+        assert 'trace: the same, byte for byte' in done.stdout, done
+        assert pathlib.Path(kept).read_bytes() == (folder / 'trace.json').read_bytes()
+    (folders[0] / 'seed').write_text('many\n')
+    assert verify('replay', folders[0]).returncode == 2
+
+
+def test_a_finding_that_is_gone_is_not_seen_any_more(root):
+    report = os.path.join(root, 'r')
+    driver = pathlib.Path(root, 'driver.so')
+    shutil.copy(built('leak'), driver)
+    campaign(driver, report, '--plan', 'none', status=1)
+    shutil.copy(EXAMPLE, driver)
+    folder = sorted(pathlib.Path(report, 'failing').iterdir())[0]
+    done = verify('replay', folder)
+    assert done.returncode == 0 and 'not seen' in done.stdout and 'another build' in done.stdout, done
+
+
+def test_a_script_of_a_failure_runs_by_itself(root):
+    report = os.path.join(root, 'r')
+    campaign(built('leak'), report, '--plan', 'none', status=1)
+    folder = sorted(pathlib.Path(report, 'failing').iterdir())[0]
+    done = subprocess.run([DXGK, 'run', '--driver', built('leak'), '--exerciser', EXERCISER, '--seed',
+                           (folder / 'seed').read_text().strip(), folder / 'script.dxgk'],
+                          capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0 and 'NT-POOL-LEAK' in done.stderr, done
+
+
+# ---- plans ----
+
+def test_a_series_ends_when_a_run_had_no_failure_left(root):
+    report = os.path.join(root, 'r')
+    campaign(EXAMPLE, report, '--plan', 'memory-nth', seeds='1')
+    plans = [run['plan'] for run in results(report)[1]]
+    assert plans == [f'memory-nth {n}' for n in range(1, len(plans) + 1)] and len(plans) > 5, plans
+    assert [run.get('last', False) for run in results(report)[1]] == [False] * (len(plans) - 1) + [True]
+    campaign(EXAMPLE, report, '--plan', f'memory-nth {len(plans) - 1}; late-dpc 3ms', seeds='1')
+    assert [run['plan'] for run in results(report)[1]] == [f'memory-nth {len(plans) - 1}; late-dpc 3ms']
+
+
+def test_every_plan_of_several_has_seeds(root):
+    report = os.path.join(root, 'r')
+    campaign(EXAMPLE, report, '--plan', 'small-tables', '--plan', 'none', '--plan', 'preempt-always', seeds='0..29')
+    assert {run['plan'] for run in results(report)[1]} == {'small-tables', '', 'preempt-always'}
+
+
+# ---- known findings ----
+
+def baseline(root, entries):
+    path = os.path.join(root, 'baseline.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'known': entries}, file)
+    return path
+
+
+def test_known_findings_are_shown_and_do_not_fail_until_their_day(root):
+    report, driver = os.path.join(root, 'r'), built('leak')
+    campaign(driver, report, '--plan', 'none', status=1)
+    known = [{'rule': rule, 'fingerprint': fingerprint, 'reason': 'ticket 7 # <&>', 'until': '2999-12-31'}
+             for rule, fingerprint in results(report)[2]]
+    path = baseline(root, known)
+    done = campaign(driver, report, '--plan', 'none', '--tap', '--baseline', path)
+    assert 'ticket 7 # <&>' in done.stderr and 'NT-POOL-LEAK' in done.stderr, done.stderr
+    todo = [test for test in reports.read_tap(done.stdout) if not test[0]]
+    assert todo and all(test[2] and test[3].startswith('known: ticket 7') for test in todo), todo
+    for result in reports.read_sarif(os.path.join(report, 'report.sarif'))['results']:
+        assert result['suppressions'][0]['justification'] == 'ticket 7 # <&>', result
+    reports.read_junit(os.path.join(report, 'junit.xml'))
+    for entry in known:
+        entry['until'] = '2001-02-03'
+    done = campaign(driver, report, '--plan', 'none', '--baseline', baseline(root, known), status=1)
+    assert 'expired' in done.stdout, done.stdout
+    path = baseline(root, [{'rule': 'DDI-CRASH', 'fingerprint': '0' * 16, 'reason': 'gone'}])
+    done = campaign(EXAMPLE, report, '--plan', 'none', '--baseline', path, seeds='1')
+    assert 'is in the baseline and was not seen' in done.stdout, done.stdout
+    for wrong, said in (([{'rule': 'A', 'fingerprint': 'b'}], 'reason'),
+                        ([{'rule': 'A', 'fingerprint': 'b', 'reason': 'c', 'until': 'soon'}], 'a day as')):
+        done = verify(EXAMPLE, '--baseline', baseline(root, wrong), '--report', report)
+        assert done.returncode == 2 and said in done.stderr and 'baseline.json:1:' in done.stderr, done
+
+
+# ---- divided work ----
+
+def test_shards_do_the_same_whatever_their_number_is(root):
+    driver = built('leak')
+    whole = os.path.join(root, 'whole')
+    campaign(driver, whole, '--jobs', '3', seeds='0..29', status=1)
+    for count in (2, 3):
+        parts = []
+        for shard in range(count):
+            parts.append(os.path.join(root, f'{count}-{shard}'))
+            campaign(driver, parts[-1], '--shard', f'{shard}/{count}', seeds='0..29', status=1)
+            assert {run['seed'] % count for run in results(parts[-1])[1]} == {shard}
+        union = {}
+        for part in parts:
+            union.update(runs_of(part))
+        assert union == runs_of(whole)
+        joined = os.path.join(root, f'joined{count}')
+        done = verify('merge', '--report', joined, *parts, parts[0])
+        assert done.returncode == 1 and '30 seeds' in done.stdout, done
+        same_findings(joined, whole)
+        done = verify('merge', *parts[1:])
+        assert 'seeds are missing' in done.stdout, done
+
+
+def same_findings(one, other):
+    """With the same examples, counts and folders."""
+    def of(report):
+        run = reports.read_sarif(os.path.join(report, 'report.sarif'))
+        reports.read_junit(os.path.join(report, 'junit.xml'))
+        return {result['partialFingerprints']['dxgkRuleFrame/v1']:
+                (result['ruleId'], result['occurrenceCount'], result['properties']) for result in run['results']}
+    assert of(one) == of(other), (of(one), of(other))
+    for report in (one, other):
+        folders = sorted(path.name for path in pathlib.Path(report, 'failing').iterdir())
+        assert folders == sorted(f'{rule}-{mark}' for mark, (rule, _, _) in of(one).items()), folders
+        for folder in pathlib.Path(report, 'failing').iterdir():
+            assert (folder / 'script.dxgk').read_text() == (pathlib.Path(one, 'failing') / folder.name / 'script.dxgk').read_text()
+
+
+def test_parts_of_different_drivers_are_not_joined(root):
+    one, other = os.path.join(root, 'one'), os.path.join(root, 'other')
+    campaign(EXAMPLE, one, '--plan', 'none', seeds='1')
+    campaign(built('unsteady'), other, '--plan', 'none', seeds='1')
+    done = verify('merge', one, other)
+    assert done.returncode == 2 and 'another driver' in done.stderr, done
+
+
+def test_a_campaign_that_ran_out_of_time_goes_on_where_it_was(root):
+    report, whole = os.path.join(root, 'r'), os.path.join(root, 'whole')
+    driver = built('leak')
+    campaign(driver, whole, seeds='0..59', status=1)
+    rounds = 0
+    while rounds < 40:
+        rounds += 1
+        done = verify(driver, '--exerciser', EXERCISER, '--seeds', '0..59', '--minutes', '0.001', '--report', report,
+                      '--timeout', '20')
+        with open(os.path.join(report, 'cursor'), encoding='utf-8') as file:
+            cursor = json.load(file)
+        assert cursor['missing'] == 60 - len({run['seed'] for run in results(report)[1] if run.get('last')}), cursor
+        if cursor['complete']:
+            break
+        assert f"{cursor['missing']} seeds are missing, from {cursor['next']} on" in done.stdout, (cursor, done.stdout)
+    assert cursor['complete'], cursor
+    assert runs_of(report) == runs_of(whole)
+    same_findings(report, whole)
+
+
+def test_a_campaign_that_was_killed_goes_on_where_it_was(root):
+    report = os.path.join(root, 'r')
+    command = [DXGK, 'verify', EXAMPLE, '--exerciser', EXERCISER, '--seeds', '0..99', '--report', report, '--plan', 'none']
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    path = pathlib.Path(report, 'results.jsonl')
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not path.exists() or path.read_text().count('"last":true') < 5):
+        time.sleep(0.02)
+    running.kill()
+    running.wait()
+    done_before = path.read_text().count('"last":true')
+    with open(path, 'a', encoding='utf-8') as file:
+        file.write('{"type":"run","seed":')          # cut off in the middle of a line
+    done = campaign(EXAMPLE, report, '--plan', 'none', seeds='0..99')
+    assert 'going on after' in done.stderr and done_before >= 5, done
+    runs = results(report)[1]
+    assert sorted(run['seed'] for run in runs if run.get('last')) == list(range(100))
+    campaign(EXAMPLE, report, '--plan', 'none', seeds='0..99')       # it was complete: anew
+    assert len(results(report)[1]) <= 103
+
+
+def test_a_signal_ends_it_with_its_reports(root):
+    report = os.path.join(root, 'r')
+    command = [DXGK, 'verify', built('leak'), '--exerciser', EXERCISER, '--minutes', '5', '--report', report, '--plan', 'none']
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    path = pathlib.Path(report, 'results.jsonl')
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not path.exists() or path.read_text().count('"last":true') < 5):
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGTERM, running.returncode
+    assert 'NT-POOL-LEAK' in said and 'seeds are missing' in said, said
+    assert reports.read_sarif(os.path.join(report, 'report.sarif'))['results']
+
+
+# ---- texts of anybody's ----
+
+def test_names_that_need_escaping_are_in_all_reports(root):
+    driver = built('leak', 'a "b" <c> & \'d\' #e')
+    report = os.path.join(root, 'r "1" <&>')
+    done = campaign(driver, report, '--plan', 'none', '--tap', seeds='0..4', status=1)
+    reports.read_tap(done.stdout)
+    reports.read_junit(os.path.join(report, 'junit.xml'))
+    run = reports.read_sarif(os.path.join(report, 'report.sarif'))
+    uri = run['results'][0]['locations'][0]['physicalLocation']['artifactLocation']['uri']
+    assert '%22b%22%20%3Cc%3E' in uri, uri
+    assert results(report)[0]['driver'] == str(driver)
+
+
+def test_the_environment_of_the_caller_does_not_matter(root):
+    report = os.path.join(root, 'r')
+    done = subprocess.run([DXGK, 'verify', EXAMPLE, '--exerciser', EXERCISER, '--seeds', '1..3', '--report', report],
+                          env={**os.environ, 'DXGK_SEED': '5', 'DXGK_FAULT': 'remove-at 1', 'DXGK_PROFILE': '/nowhere',
+                               'DXGK_TRACE': os.path.join(root, 't'), 'DXGK_SOCKET': '/nowhere'},
+                          capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0 and not os.path.exists(os.path.join(root, 't')), done
+
+
+def test_a_profile_gives_the_driver_its_registry(root):
+    profile = os.path.join(root, 'profile.json')
+    with open(profile, 'w', encoding='utf-8') as file:
+        json.dump({'adapters': [{'driver': 'other', 'name': 'x "y"', 'registry': {'TdrDelay': 3, 'Deep': {'A': 1}}}]}, file)
+    report = os.path.join(root, 'r')
+    campaign(EXAMPLE, report, '--profile', profile, '--plan', 'preempt-always', seeds='1..2')
+    with open(profile, 'w', encoding='utf-8') as file:
+        file.write('{"adapters": []}')
+    done = verify(EXAMPLE, '--profile', profile, '--report', report)
+    assert done.returncode == 2 and 'it has no adapter' in done.stderr, done
+
+
+tap.run_tests(globals())
