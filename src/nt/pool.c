@@ -396,7 +396,7 @@ SPECIALIZED bool is_in_order(const struct pool_block *block, const char *payload
 {
 	return nt_irql_current() <= APC_LEVEL && (tag == 0 || tag == block->tag) &&
 	       canary_is_whole(payload - sizeof(uint64_t)) &&
-	       canary_is_whole(payload + size_bytes) && !pool_watch &&
+	       canary_is_whole(payload + size_bytes) && !pool_watch && !nt_lock_graph_is_on &&
 	       atomic_load_explicit(&nt_dispatcher_queued, memory_order_relaxed) == 0;
 }
 

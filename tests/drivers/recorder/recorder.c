@@ -18,6 +18,7 @@
  *   Says                 1: and prints why, in its last line; 2: without ending it
  *   Missing              the entry point that is left NULL: "AddDevice"
  *   Overrun              the query or entry point that writes OverrunBytes (3) behind its buffer
+ *   KeepContext          1: RemoveDevice leaves the context to Unload
  *   Whole                1: no other is; what the driver knows nothing about is not supported
  *
  * How it works (crank.c, work.c, recovery.c):
@@ -53,6 +54,7 @@
 /* One adapter per image: the statics of a driver are its own. */
 static ULONG adapter_count;
 static PVOID volatile leaked;
+static PVOID kept_context;
 static WCHAR registry_path_buffer[256];
 UNICODE_STRING registry_path;
 
@@ -124,13 +126,18 @@ static NTSTATUS APIENTRY remove_device(const PVOID context)
 	crank_destroy(adapter);
 	hw_crank_destroy(adapter);
 	adapter->magic = MAGIC_GONE;
-	ExFreePoolWithTag(adapter, RECORDER_TAG);
+	if (setting("KeepContext", 0))
+		kept_context = adapter;
+	else
+		ExFreePoolWithTag(adapter, RECORDER_TAG);
 	return step("RemoveDevice");
 }
 
 static VOID APIENTRY unload(void)
 {
 	note("Unload", NULL, 0, NULL, 0);
+	if (kept_context)
+		ExFreePoolWithTag(kept_context, RECORDER_TAG);
 	if (setting("LeakPool", 0))
 		leaked = ExAllocatePoolWithTag(NonPagedPoolNx, 100, RECORDER_TAG);
 }

@@ -390,7 +390,7 @@ TEST(host_aperture, every_field_arrives)
 	host_finish_reported(&host);
 }
 
-TEST(host_aperture, a_driver_may_fail_to_map_or_have_no_window)
+TEST(host_aperture, that_cannot_be_mapped_is_reported_and_none_is_refused)
 {
 	struct host host;
 	uint32_t window = 0;
@@ -400,6 +400,11 @@ TEST(host_aperture, a_driver_may_fail_to_map_or_have_no_window)
 	EXPECT_EQ(miniport_map_host_aperture(host.miniport, NULL, 1, 1, &window, &page),
 		  STATUS_NO_MEMORY);
 	host_expect_refusal("DDI-STATUS");
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_HOSTAPERTURE);
+	host_finish_reported(&host);
+	begin(&host, TEXT("Fail", "UnmapCpuHostAperture"));
+	miniport_unmap_host_aperture(host.miniport, 1, 1, &window);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_HOSTAPERTURE);
 	host_finish_reported(&host);
 	begin(&host, TEXT("Missing", "MapCpuHostAperture"));
 	EXPECT_EQ(miniport_map_host_aperture(host.miniport, NULL, 1, 1, &window, &page),

@@ -358,6 +358,17 @@ TEST(cancel, every_field_arrives)
 	end(&scene);
 }
 
+TEST(cancel, it_must_succeed)
+{
+	struct scene scene;
+
+	begin(&scene, NUMBER("SchedulingCaps", 0x15), TEXT("Fail", "CancelCommand"));
+	struct miniport_submission submission = submission_of(&scene);
+	miniport_cancel(scene.host.miniport, &submission, NULL);
+	EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_CANCEL);
+	end(&scene);
+}
+
 TEST(cancel, who_does_not_want_to_know_is_not_told)
 {
 	struct scene scene;

@@ -404,6 +404,65 @@ TEST(hw_queue, every_field_arrives)
 	host_finish(&host);
 }
 
+/* Of the driver it is known only that it refused: the private data is what may be malformed. */
+TEST(hw_queue, that_refuses_is_reported_unless_the_client_gave_data)
+{
+	static const struct {
+		NTSTATUS status;
+		uint32_t private_bytes;
+		unsigned reports;
+	} cases[] = {
+		{ STATUS_INVALID_PARAMETER, 8, 0 },
+		{ STATUS_INVALID_PARAMETER, 0, 1 },
+		{ STATUS_INSUFFICIENT_RESOURCES, 8, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct host host;
+		struct host_context context;
+		void *hw_context;
+		void *queue;
+		uint64_t fence = 0;
+
+		host_init(&host);
+		EXPECT_EQ(host_start(&host, NUMBER("HwQueues", 1),
+				     NUMBER("HwSubmitStatus", cases[i].status)),
+			  STATUS_SUCCESS);
+		host_context_create(&host, &context, 0, true);
+		EXPECT_EQ(miniport_create_hw_context(
+				  host.miniport, host.client,
+				  &(struct miniport_context_desc){ .kernel_handle = &hw_context,
+								   .driver_device = context.device,
+								   .engine_mask = 1 },
+				  &hw_context),
+			  STATUS_SUCCESS);
+		EXPECT_EQ(miniport_create_hw_queue(
+				  host.miniport, host.client,
+				  &(struct miniport_hw_queue_desc){ .kernel_handle = &queue,
+								    .driver_context = hw_context,
+								    .is_hw_context = true,
+								    .fence_pointer = &fence },
+				  &queue),
+			  STATUS_SUCCESS);
+		host_listen();
+		EXPECT_EQ((uint32_t)miniport_submit_to_hw_queue(
+				  host.miniport,
+				  &(struct miniport_hw_submission){
+					  .driver_queue = queue,
+					  .fence_pointer = &fence,
+					  .private_data = private_data,
+					  .private_bytes = cases[i].private_bytes }),
+			  (uint32_t)cases[i].status);
+		EXPECT_EQ(host_reports.count, cases[i].reports);
+		if (cases[i].reports)
+			EXPECT_EQ(host_reports.rule, RULE_DDI_STATUS_SUBMIT);
+		miniport_destroy_hw_queue(host.miniport, host.client, queue);
+		miniport_destroy_hw_context(host.miniport, host.client, hw_context);
+		host_context_destroy(&host, &context);
+		host_finish_reported(&host);
+	}
+}
+
 TEST(hw_queue, a_driver_without_them_says_so)
 {
 	struct host host;

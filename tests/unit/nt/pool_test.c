@@ -438,4 +438,62 @@ TEST(pool, a_secure_pool_is_refused_unless_it_is_optional)
 	nt_test_finish();
 }
 
+/* ---- who watches ---- */
+
+static struct {
+	unsigned allocated;
+	unsigned refused;
+	unsigned freed;
+	const void *last;
+	bool was_whole; /* when it was told */
+} told;
+
+static void on_allocated(void *payload, size_t size_bytes, const void *site)
+{
+	EXPECT(size_bytes != 0 && site);
+	told.allocated++;
+	told.last = payload;
+}
+
+static void on_refused(size_t size_bytes, const void *site)
+{
+	EXPECT(size_bytes != 0 && site);
+	told.refused++;
+}
+
+static void on_freed(void *payload, size_t size_bytes, const void *site)
+{
+	EXPECT(size_bytes != 0 && site);
+	told.freed++;
+	told.last = payload;
+	told.was_whole = *(const uint8_t *)payload == 0x5a;
+}
+
+TEST(watch, is_told_of_every_block)
+{
+	static const struct nt_pool_watch watch = { on_allocated, on_refused, on_freed };
+	static const size_t sizes[] = { 24, 3 * PAGE_SIZE };
+
+	nt_test_begin();
+	nt_pool_watch_with(&watch);
+	for (size_t i = 0; i < 2; i++) {
+		memset(&told, 0, sizeof(told));
+		uint8_t *block = ExAllocatePoolWithTag(NonPagedPoolNx, sizes[i], TAG);
+		EXPECT(block && told.allocated == 1 && told.last == block);
+		EXPECT(nt_pool_is_live(block) && !nt_pool_is_live(block + 16));
+		*block = 0x5a;
+		ExFreePoolWithTag(block, TAG);
+		EXPECT(told.freed == 1 && told.last == block && told.was_whole);
+		EXPECT(!nt_pool_is_live(block));
+	}
+	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolNx, ~(SIZE_T)0 / 4, TAG));
+	EXPECT_EQ(told.refused, 1);
+	nt_pool_watch_with(NULL);
+	memset(&told, 0, sizeof(told));
+	ExFreePoolWithTag(ExAllocatePoolWithTag(NonPagedPoolNx, 24, TAG), TAG);
+	EXPECT_EQ(told.allocated + told.freed, 0);
+	EXPECT(!nt_pool_is_live(NULL) && !nt_pool_is_live(&told));
+	nt_test_finish();
+}
+
 TEST_MAIN("nt/pool")
