@@ -483,9 +483,13 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 		status = request_start_unlock(manager, request);
 		if (NT_SUCCESS(status))
 			return status;
-		*bytes_to_trim_out = list_bytes(bindings, count);
 		lock_acquire(&manager->lock);
 		list_take_off_locked(bindings, count);
+		/* Of a device that was lost meanwhile no trimming would help. */
+		if (device->is_lost)
+			status = STATUS_DEVICE_REMOVED;
+		else
+			*bytes_to_trim_out = list_bytes(bindings, count);
 	}
 	decide_unlock(manager);
 	mem_free(request->wants);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meanwhile_test.c - a call is stopped at each of its lock points while another thread destroys what it is about
- * (dxgk_test_park()); then it goes on. It succeeds or is refused by name; of two that destroy one succeeds;
- * nothing is left, and the books are right.
+ * meanwhile_test.c - a call is stopped at each of its lock points while another thread destroys what it is about, or
+ * the adapter is removed (dxgk_test_park()); then it goes on. It succeeds or is refused by name; of two that destroy
+ * one succeeds; nothing is left, and the books are right.
  */
 #include "api/residency.h"
 
@@ -11,6 +11,7 @@ enum { POINTS_MOST = 2000, RESERVED_BYTES = 0x10000 };
 /* What the two threads have to do with. */
 struct stage {
 	D3DKMT_HANDLE adapter;
+	LUID luid;
 	D3DKMT_HANDLE device;
 	D3DKMT_HANDLE context;
 	D3DKMT_HANDLE hw_context;
@@ -57,14 +58,14 @@ static NTSTATUS create_hw_queue(struct stage *stage)
 	return status;
 }
 
-static void stage_open(struct stage *stage)
+static void stage_open(struct stage *stage, D3DKMT_ADAPTERINFO adapter)
 {
 	D3DKMT_CREATEHWCONTEXT hw_context = { 0 };
 	D3DKMT_CREATEKEYEDMUTEX mutex = { .InitialValue = 0 };
 	struct client client;
 
-	begin_anew();
-	client_open(&client, open_first_adapter());
+	client_open(&client, adapter.hAdapter);
+	stage->luid = adapter.AdapterLuid;
 	stage->adapter = client.adapter;
 	stage->device = client.device;
 	stage->paging_queue = client.queue;
@@ -197,7 +198,7 @@ static VOID APIENTRY on_trim(D3DKMT_TRIMNOTIFICATION *told)
 
 static NTSTATUS register_for_trims(struct stage *stage)
 {
-	D3DKMT_REGISTERTRIMNOTIFICATION args = { .AdapterLuid = first_adapter().AdapterLuid,
+	D3DKMT_REGISTERTRIMNOTIFICATION args = { .AdapterLuid = stage->luid,
 						 .hDevice = stage->device,
 						 .Callback = on_trim };
 
@@ -354,6 +355,16 @@ static void run_call(void *argument)
 	caller->has_parked = dxgk_test_park_end();
 }
 
+/* Returns when it is stopped there, or over. */
+static struct dxgk_test_thread *call_parked(struct caller *caller, unsigned point)
+{
+	dxgk_test_park("caller", point);
+	struct dxgk_test_thread *thread = dxgk_test_thread_create_named("caller", run_call, caller);
+	EXPECT(thread);
+	dxgk_test_park_await();
+	return thread;
+}
+
 static void expect_answered(const struct caller *caller, unsigned point)
 {
 	const struct dxgk_refusal *why = &caller->why;
@@ -375,12 +386,9 @@ static bool plays_at(const struct deed *deed, unsigned point, unsigned *refused)
 	struct stage stage = { 0 };
 	struct caller caller = { .stage = &stage, .deed = deed };
 
-	stage_open(&stage);
-	dxgk_test_park("caller", point);
-	struct dxgk_test_thread *thread =
-		dxgk_test_thread_create_named("caller", run_call, &caller);
-	EXPECT(thread);
-	dxgk_test_park_await();
+	begin_anew();
+	stage_open(&stage, first_adapter());
+	struct dxgk_test_thread *thread = call_parked(&caller, point);
 	NTSTATUS status = deed->destroy(&stage);
 	dxgk_test_thread_join(thread);
 	expect_answered(&caller, point);
@@ -405,6 +413,82 @@ TEST(meanwhile, what_a_call_is_about_may_be_destroyed_at_any_point)
 		EXPECT(point > 1 && point < POINTS_MOST);
 		EXPECT(refused > 0);
 	}
+}
+
+/* ---- removal ---- */
+
+/* None comes back, so that each point takes an adapter, and each call a kernel. */
+enum { REMOVABLE = 16, REFUSED = 7, NOT_REFUSED };
+
+static bool is_told_of_loss(const struct caller *caller)
+{
+	return caller->status == STATUS_SUCCESS ||
+	       (caller->status == STATUS_DEVICE_REMOVED && caller->why.status == caller->status &&
+		caller->why.rule[0] != '\0');
+}
+
+CHILD(removal)
+{
+	const struct deed *deed = &deeds[atoi(getenv("MEANWHILE_DEED"))];
+	D3DKMT_ADAPTERINFO infos[34];
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+	unsigned refused = 0;
+
+	CHILD_EXPECT(D3DKMTEnumAdapters2(&all) == STATUS_SUCCESS);
+	CHILD_EXPECT(all.NumAdapters == REMOVABLE);
+	for (unsigned i = 0; i < REMOVABLE; i++) {
+		struct stage stage = { 0 };
+		struct caller caller = { .stage = &stage, .deed = deed };
+
+		stage_open(&stage, infos[i]);
+		struct dxgk_test_thread *thread = call_parked(&caller, i + 1);
+		CHILD_EXPECT(dxgk_test_remove_adapter(infos[i].AdapterLuid.LowPart,
+						      infos[i].AdapterLuid.HighPart, i % 2));
+		dxgk_test_thread_join(thread);
+		if (!is_told_of_loss(&caller))
+			fprintf(stderr, "%s, point %u: 0x%08x %s: %s\n", deed->name, i + 1,
+				(unsigned)caller.status, caller.why.rule, caller.why.reason);
+		CHILD_EXPECT(is_told_of_loss(&caller));
+		refused += caller.status != STATUS_SUCCESS;
+		expect_valid();
+		if (!caller.has_parked)
+			break;
+	}
+	return refused > 0 ? REFUSED : NOT_REFUSED;
+}
+
+static const char *removable_profile(void)
+{
+	static char text[REMOVABLE * 128];
+	size_t used = 0;
+
+	used += (size_t)snprintf(text, sizeof(text), "{\"adapters\": [");
+	for (unsigned i = 0; i < REMOVABLE; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used,
+			"%s{\"driver\": \"soft\", \"registry\": "
+			"{\"LocalMemoryMiB\": 4, \"ApertureMiB\": 8, \"HwQueues\": 1}}",
+			i > 0 ? ", " : "");
+	snprintf(text + used, sizeof(text) - used, "]}");
+	return text;
+}
+
+/* What only gives back, or looks, is refused nothing. */
+TEST(meanwhile, the_adapter_may_be_removed_at_any_point_of_a_call)
+{
+	SKIP_UNLESS(is_seeded(), "threads are parked in simulated runs only");
+	unsigned refused = 0;
+
+	for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
+		char which[32];
+
+		snprintf(which, sizeof(which), "MEANWHILE_DEED=%zu", i);
+		const struct child_result *result = run_child(
+			"removal", profile_setting(removable_profile()), which, "DXGK_SEED=1");
+		EXPECT_CHILD(result, result->exit_status == REFUSED ? REFUSED : NOT_REFUSED);
+		refused += result->exit_status == REFUSED;
+	}
+	EXPECT(refused >= 12);
 }
 
 API_TEST_MAIN("api/meanwhile")
