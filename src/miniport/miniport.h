@@ -166,6 +166,8 @@ struct miniport_info {
 	uint32_t paging_buffer_segment_id;
 	uint32_t paging_buffer_size_bytes;
 	uint32_t paging_buffer_private_bytes;
+	/* Nobody's, behind each buffer that the driver writes commands into; 0 unless it is verified. */
+	uint32_t buffer_guard_bytes;
 
 	uint32_t node_count;
 	uint32_t paging_node;

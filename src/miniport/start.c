@@ -358,8 +358,10 @@ static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_con
 		goto delete_registry;
 	}
 	status = entry_run(miniport);
-	if (NT_SUCCESS(status) && miniport_verifier)
+	if (NT_SUCCESS(status) && miniport_verifier) {
 		status = miniport_verifier->adopt(miniport);
+		info->buffer_guard_bytes = PAGE_SIZE;
+	}
 	if (!NT_SUCCESS(status))
 		goto destroy_driver_object;
 	return STATUS_SUCCESS;

@@ -29,6 +29,7 @@
 #include "nt/report.h"
 #include "nt/seh.h"
 #include "nt/symbols.h"
+#include "nt/trap.h"
 #include "nt/user_watch.h"
 #include "nt/visit.h"
 
@@ -306,7 +307,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	if (is_own(number, info)) {
 		struct nt_fault fault = fault_of(context);
 
-		if (number == SIGSEGV && (nt_paged_guard_fault(info->si_addr, &fault) ||
+		if (number == SIGSEGV && (nt_trap_fault(info->si_addr, is_write(context), &fault) ||
+					  nt_paged_guard_fault(info->si_addr, &fault) ||
 					  nt_user_watch_fault(info->si_addr, context)))
 			return;
 		if (number != SIGABRT)

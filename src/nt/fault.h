@@ -2,7 +2,7 @@
 /*
  * fault.h - faults of the processor, and abort(), on threads that may be in a driver.
  *
- * In order: memory that is out of reach on purpose (paged_guard.h), a __try of the driver (seh.h),
+ * In order: memory that is out of reach on purpose (trap.h, paged_guard.h), a __try of the driver (seh.h),
  * a driver that crashed, whoever handled the signal before. A crash is told with the entry point,
  * its arguments and the driver's lines, and then the process ends by the signal as it would have.
  * A thread that is in no driver is none of our business.

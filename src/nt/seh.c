@@ -69,6 +69,7 @@ static _Thread_local struct {
 	POPENDXGK_SEH_FRAME unfinished;
 	EXCEPTION_RECORD current;
 	EXCEPTION_POINTERS pointers;
+	uint64_t faults_caught;
 } self;
 
 /* ---- frames ---- */
@@ -208,9 +209,15 @@ void nt_seh_take_fault(int number, const siginfo_t *info, const ucontext_t *cont
 	if (!self.active)
 		return;
 	fault_describe(&record, number, info, context);
+	self.faults_caught++;
 	/* The handler does not return, so the mask is put back by hand. */
 	sigprocmask(SIG_SETMASK, &context->uc_sigmask, NULL);
 	raise_record(&record);
+}
+
+uint64_t nt_seh_faults_caught(void)
+{
+	return self.faults_caught;
 }
 
 /* ---- what the macros of excpt.h call ---- */

@@ -20,4 +20,7 @@ uint32_t nt_seh_forget_frames(void);
 /* In a signal handler: raises if a __try of this thread is there to catch it; returns otherwise. */
 void nt_seh_take_fault(int number, const siginfo_t *info, const ucontext_t *context);
 
+/* How many of those this thread has caught. */
+uint64_t nt_seh_faults_caught(void);
+
 #endif

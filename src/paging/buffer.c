@@ -23,9 +23,9 @@ static const uint64_t highest_address = UINT64_C(0xFFFFFFFF);
 static NTSTATUS memory_init(const struct pager *pager, struct miniport_paging_buffer *memory)
 {
 	uint64_t address;
-	NTSTATUS status =
-		machine_alloc_contiguous(pages_of(pager->config.buffer_bytes) << MACHINE_PAGE_SHIFT,
-					 0, 0, highest_address, 0, &address);
+	uint64_t size_bytes = pages_of(pager->config.buffer_bytes) << MACHINE_PAGE_SHIFT;
+	NTSTATUS status = machine_alloc_contiguous(size_bytes + pager->config.buffer_guard_bytes, 0,
+						   0, highest_address, 0, &address);
 
 	if (!NT_SUCCESS(status))
 		return status;

@@ -80,7 +80,8 @@ static inline struct miniport_place pager_table_place(const struct pager_table *
 }
 
 struct pager_config {
-	uint32_t buffer_bytes; /* as the driver reported */
+	uint32_t buffer_bytes;       /* as the driver reported */
+	uint32_t buffer_guard_bytes; /* behind each: whole pages that nobody uses */
 	uint32_t buffer_private_bytes;
 	uint32_t buffer_count; /* 0: a sensible number */
 	uint32_t node;

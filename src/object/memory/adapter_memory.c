@@ -185,6 +185,7 @@ static NTSTATUS start_pager(struct dxg_adapter *adapter)
 	const struct miniport_info *info = adapter->info;
 	const struct pager_config config = {
 		.buffer_bytes = info->paging_buffer_size_bytes,
+		.buffer_guard_bytes = info->buffer_guard_bytes,
 		.buffer_private_bytes = info->paging_buffer_private_bytes,
 		.node = info->paging_node,
 		.gpu_mmu = info->supports_gpu_mmu ? &info->gpu_mmu : NULL,

@@ -163,6 +163,9 @@ static NTSTATUS no_memory(uint32_t size_bytes)
 static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, uint32_t patch_room)
 {
 	uint64_t whole_bytes = buffer_whole_bytes(size_bytes);
+	const struct dma_pool_options *options = &buffer->pool->options;
+	/* What is placed is an allocation of exactly its size. */
+	uint64_t guard_bytes = options->segments == 0 ? options->guard_bytes : 0;
 	NTSTATUS status;
 
 	if (patch_room > 0) {
@@ -173,8 +176,8 @@ static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, u
 	status = account_take(buffer_account(buffer), whole_bytes);
 	if (!NT_SUCCESS(status))
 		return status;
-	if (!NT_SUCCESS(machine_alloc_contiguous(whole_bytes, 0, 0,
-						 buffer->pool->options.highest_address, 0,
+	if (!NT_SUCCESS(machine_alloc_contiguous(whole_bytes + guard_bytes, 0, 0,
+						 options->highest_address, 0,
 						 &buffer->physical_address))) {
 		account_give(buffer_account(buffer), whole_bytes);
 		return no_memory(size_bytes);
@@ -182,7 +185,7 @@ static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, u
 	buffer->memory = machine_to_pointer(buffer->physical_address);
 	buffer->size_bytes = size_bytes;
 	buffer->patch_room = patch_room;
-	if (buffer->pool->options.segments == 0)
+	if (options->segments == 0)
 		return STATUS_SUCCESS;
 	/* The allocation counts it from here on. */
 	status = buffer_place(buffer, whole_bytes);

@@ -24,7 +24,8 @@
 struct dma_pool_options {
 	uint32_t private_bytes;
 	uint64_t highest_address;
-	uint32_t segments; /* apertures, bit n-1 is segment n; 0: system memory as it is */
+	uint32_t segments;    /* apertures, bit n-1 is segment n; 0: system memory as it is */
+	uint32_t guard_bytes; /* whole pages that nobody uses, behind those in system memory */
 	struct vidmm_device *device;
 };
 

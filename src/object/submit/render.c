@@ -166,6 +166,7 @@ static void pool_init(struct render_stream *stream, const struct miniport_contex
 		.private_bytes = info->dma_private_bytes,
 		.highest_address = device->adapter->info->highest_acceptable_address,
 		.segments = info->dma_buffer_segment_set,
+		.guard_bytes = device->adapter->info->buffer_guard_bytes,
 		.device = &device->memory,
 	};
 
