@@ -42,6 +42,8 @@ struct shadow_table_change {
 	uint32_t end;
 	bool is_alone; /* in its packet on this table */
 	bool is_mixed; /* with copies into it */
+	uint32_t
+		turns; /* how often the hardware was given it: above 1, some of it may be done before the last */
 };
 
 /* As DxgkDdiBuildPagingBuffer is told it. `shadow->lock` is held. NULL: no memory. */

@@ -359,7 +359,7 @@ static void check_update(const struct shadow *shadow, const struct shadow_table_
 	check_outside(shadow, change, before, after, possible_sizes(bytes, entries));
 	if (!change->is_alone)
 		return;
-	if (is_another)
+	if (is_another && change->turns == 1)
 		check_inside(shadow, change, before, after);
 	check_repeat(shadow, change, after);
 }
@@ -460,6 +460,7 @@ void tables_going(struct shadow *shadow, struct list *operations)
 		if (!change || change->table == 0)
 			continue;
 		/* It was on its way before, and was preempted. */
+		change->turns++;
 		free(change->before);
 		change->before = NULL;
 		merge(operations, each);
