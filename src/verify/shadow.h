@@ -122,6 +122,8 @@ struct shadow_buffer {
 	uint64_t physical_address;
 	uint64_t gpu_address;
 	struct list operations;
+	bool is_going; /* a thread looks at the operations without the lock */
+	bool is_lost;  /* … and frees them then */
 };
 
 /* With the hardware. */

@@ -216,21 +216,31 @@ void shadow_submitting(struct shadow *shadow, const struct shadow_submission *su
 		.table_changes = table_changes,
 		.buffer = buffer,
 	};
+	if (buffer)
+		buffer->is_going = true;
+	lock_release(&shadow->lock);
+	/* It is not with the hardware yet, and nobody else knows of it. */
+	if (packet->is_clients && packet->was_alone)
+		packet->bystanders = bystanders_look(shadow, submission);
+	lock_acquire(&shadow->lock);
 	list_push_back(&shadow->nodes[submission->node], &packet->link);
 	shadow->in_flight++;
 	shadow->clients_in_flight += packet->is_clients;
 	shadow->submissions++;
 	shadow->client_submissions += packet->is_clients;
-	bool is_looked_at = packet->is_clients && packet->was_alone;
 	lock_release(&shadow->lock);
-	/* It is not with the hardware yet. */
-	if (is_looked_at)
-		packet->bystanders = bystanders_look(shadow, submission);
 	if (!buffer)
 		return;
 	/* Nobody builds into a buffer that is on its way. */
 	paging_going(shadow, &buffer->operations);
 	tables_going(shadow, &buffer->operations);
+	/* A reset or a removal may have come meanwhile. */
+	lock_acquire(&shadow->lock);
+	if (buffer->is_lost)
+		operations_free(&buffer->operations);
+	buffer->is_going = false;
+	buffer->is_lost = false;
+	lock_release(&shadow->lock);
 }
 
 static struct shadow_packet *packet_of_locked(struct shadow *shadow, uint32_t node, uint32_t fence)
@@ -329,8 +339,11 @@ void shadow_all_lost(struct shadow *shadow)
 	for (uint32_t node = 0; node < MINIPORT_MAX_NODES; node++)
 		shadow_dropped(shadow, node);
 	lock_acquire(&shadow->lock);
-	for (uint32_t i = 0; i < shadow->buffer_count; i++)
-		operations_free(&shadow->buffers[i].operations);
+	for (uint32_t i = 0; i < shadow->buffer_count; i++) {
+		shadow->buffers[i].is_lost = shadow->buffers[i].is_going;
+		if (!shadow->buffers[i].is_going)
+			operations_free(&shadow->buffers[i].operations);
+	}
 	map_clear(&shadow->aperture);
 	map_clear(&shadow->owners);
 	building_end(shadow);
