@@ -130,6 +130,7 @@ bool fence_node_preempt(struct fence_node *node, uint32_t last_completed)
 void fence_node_reset(struct fence_node *node)
 {
 	node->taken = node->submitted;
+	node->is_swallowed = false;
 	node->count = 0;
 	node->is_overrun = false;
 	node->preemption.is_pending = false;

@@ -41,7 +41,6 @@ struct fence_node {
 	/* A completion that was kept from the kernel. */
 	bool is_swallowed;
 	uint32_t swallowed;
-	uint64_t swallowed_ns;
 };
 
 /* Ids wrap; the distance is far less than half of them. */

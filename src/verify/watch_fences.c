@@ -260,7 +260,6 @@ static void callback_after(struct verify_callback *callback, void *state)
 	lock_acquire(&fences->lock);
 	node->is_swallowed = true;
 	node->swallowed = data->DmaCompleted.SubmissionFenceId;
-	node->swallowed_ns = clock_peek_ns();
 	lock_release(&fences->lock);
 }
 
@@ -335,27 +334,6 @@ static void before_preemption(struct fences *fences, const DXGKARG_PREEMPTCOMMAN
 	lock_release(&fences->lock);
 }
 
-/*
- * It was said that it is done, and somebody kept that from the kernel: no reason for a reset. One that comes sooner than a
- * timeout has another: it was forced, or work faulted. Of the whole adapter's nobody knows which node it is for.
- */
-static void judge_reset(struct fences *fences, uint32_t number)
-{
-	struct fence_node *node = &fences->nodes[number];
-
-	lock_acquire(&fences->lock);
-	bool is_needless = node->is_swallowed && !fence_node_is_busy(node) &&
-			   clock_peek_ns() - node->swallowed_ns > fences->preemption_limit_ns;
-	uint32_t swallowed = node->swallowed;
-	node->is_swallowed = false;
-	lock_release(&fences->lock);
-	if (is_needless)
-		nt_report(RULE_DDI_INTERRUPT_LOST,
-			  "Node %u is reset because one interrupt, for fence %u, was lost: "
-			  "DxgkDdiQueryCurrentFence is missing or did not tell",
-			  number, swallowed);
-}
-
 static void reset(struct fences *fences, uint32_t number)
 {
 	struct fence_node *node = &fences->nodes[number];
@@ -426,11 +404,6 @@ static void before(struct verify_call *call, void *state)
 	case DDI_QUERY_CURRENT_FENCE:
 		call->kept[VERIFY_WATCH_fences] = reported_of(
 			fences, ((const DXGKARG_QUERYCURRENTFENCE *)call->arguments)->NodeOrdinal);
-		break;
-	case DDI_RESET_ENGINE:
-		if (node_of(fences, ((const DXGKARG_RESETENGINE *)call->arguments)->NodeOrdinal))
-			judge_reset(fences,
-				    ((const DXGKARG_RESETENGINE *)call->arguments)->NodeOrdinal);
 		break;
 	case DDI_ESCAPE:
 		judge_idle(fences, call);
