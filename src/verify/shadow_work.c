@@ -216,6 +216,10 @@ void shadow_submitting(struct shadow *shadow, const struct shadow_submission *su
 		.table_changes = table_changes,
 		.buffer = buffer,
 	};
+	shadow->in_flight++;
+	shadow->clients_in_flight += packet->is_clients;
+	shadow->submissions++;
+	shadow->client_submissions += packet->is_clients;
 	if (buffer)
 		buffer->is_going = true;
 	lock_release(&shadow->lock);
@@ -224,10 +228,6 @@ void shadow_submitting(struct shadow *shadow, const struct shadow_submission *su
 		packet->bystanders = bystanders_look(shadow, submission);
 	lock_acquire(&shadow->lock);
 	list_push_back(&shadow->nodes[submission->node], &packet->link);
-	shadow->in_flight++;
-	shadow->clients_in_flight += packet->is_clients;
-	shadow->submissions++;
-	shadow->client_submissions += packet->is_clients;
 	lock_release(&shadow->lock);
 	if (!buffer)
 		return;

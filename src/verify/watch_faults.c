@@ -380,6 +380,9 @@ static const struct {
 	{ FAULT_INTERRUPT_REORDERED, RULE_DDI_COMPLETION_FENCE },
 	{ FAULT_INTERRUPT_DOUBLED, RULE_DDI_COMPLETION_DOUBLED },
 	{ FAULT_INTERRUPT_DOUBLED, RULE_DDI_COMPLETION_FENCE },
+	/* The call in which the clock goes forward is not the driver's to hurry. */
+	{ FAULT_TIME_JUMP, RULE_DDI_TIME },
+	{ FAULT_LATE_DPC, RULE_DDI_TIME },
 };
 
 static uint64_t seed_of_run(void)

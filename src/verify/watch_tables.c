@@ -359,7 +359,7 @@ static void check_update(const struct shadow *shadow, const struct shadow_table_
 	check_outside(shadow, change, before, after, possible_sizes(bytes, entries));
 	if (!change->is_alone)
 		return;
-	if (is_another && change->turns == 1)
+	if (is_another && change->turns <= 1)
 		check_inside(shadow, change, before, after);
 	check_repeat(shadow, change, after);
 }
