@@ -140,12 +140,13 @@ static NTSTATUS APIENTRY preempt_command(IN_CONST_HANDLE hAdapter,
 
 /* ---- paging: commands like a client's, which the paging node runs later ---- */
 
-static NTSTATUS emit(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *end, enum minigpu_opcode opcode,
-		     ULONGLONG to, ULONGLONG from, ULONGLONG size)
+static NTSTATUS emit(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *start,
+		     enum minigpu_opcode opcode, ULONGLONG to, ULONGLONG from, ULONGLONG size)
 {
 	const struct minigpu_command command = { opcode, to, from, size };
+	SIZE_T used = (PUCHAR)args->pDmaBuffer - start;
 
-	if ((SIZE_T)(end - (PUCHAR)args->pDmaBuffer) < sizeof(command))
+	if (args->DmaSize - used < sizeof(command))
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 	RtlCopyMemory(args->pDmaBuffer, &command, sizeof(command));
 	args->pDmaBuffer = (PUCHAR)args->pDmaBuffer + sizeof(command);
@@ -161,7 +162,7 @@ static ULONGLONG encode(const DXGK_PTE *pte)
 }
 
 /* The first tables of all the processor writes, before an engine could go through any. */
-static NTSTATUS update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *end)
+static NTSTATUS update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *start)
 {
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
 	BOOLEAN is_now = update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
@@ -177,7 +178,7 @@ static NTSTATUS update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *
 			WriteULong64Release(
 				(ULONGLONG *)update->PageTableAddress.CpuVirtual + index, entry);
 		else
-			status = emit(args, end, MINIGPU_STORE,
+			status = emit(args, start, MINIGPU_STORE,
 				      update->PageTableAddress.GpuVirtual + index * sizeof(entry),
 				      entry, sizeof(entry));
 		if (NT_SUCCESS(status))
@@ -186,7 +187,7 @@ static NTSTATUS update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *
 	return status;
 }
 
-static NTSTATUS copy_page_table_entries(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *end)
+static NTSTATUS copy_page_table_entries(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *start)
 {
 	const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copies = &args->CopyPageTableEntries;
 	const ULONGLONG entry_bytes = sizeof(ULONGLONG);
@@ -196,7 +197,7 @@ static NTSTATUS copy_page_table_entries(DXGKARG_BUILDPAGINGBUFFER *args, const U
 		const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range =
 			&copies->pRanges[args->MultipassOffset];
 
-		status = emit(args, end, MINIGPU_COPY,
+		status = emit(args, start, MINIGPU_COPY,
 			      range->DstPageTableAddress + range->DstStartPteIndex * entry_bytes,
 			      range->SrcPageTableAddress + range->SrcStartPteIndex * entry_bytes,
 			      range->NumPageTableEntries * entry_bytes);
@@ -209,22 +210,22 @@ static NTSTATUS copy_page_table_entries(DXGKARG_BUILDPAGINGBUFFER *args, const U
 static NTSTATUS APIENTRY build_paging_buffer(IN_CONST_HANDLE hAdapter,
 					     IN_PDXGKARG_BUILDPAGINGBUFFER args)
 {
-	const UCHAR *end = (PUCHAR)args->pDmaBuffer + args->DmaSize;
+	const UCHAR *start = args->pDmaBuffer;
 
 	PAGED_CODE();
 	switch (args->Operation) {
 	case DXGK_OPERATION_VIRTUAL_TRANSFER:
-		return emit(args, end, MINIGPU_COPY,
+		return emit(args, start, MINIGPU_COPY,
 			    args->TransferVirtual.DestinationVirtualAddress,
 			    args->TransferVirtual.SourceVirtualAddress,
 			    args->TransferVirtual.TransferSizeInBytes);
 	case DXGK_OPERATION_VIRTUAL_FILL:
-		return emit(args, end, MINIGPU_FILL, args->FillVirtual.DestinationVirtualAddress,
+		return emit(args, start, MINIGPU_FILL, args->FillVirtual.DestinationVirtualAddress,
 			    args->FillVirtual.FillPattern, args->FillVirtual.FillSizeInBytes);
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-		return update_page_table(args, end);
+		return update_page_table(args, start);
 	case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
-		return copy_page_table_entries(args, end);
+		return copy_page_table_entries(args, start);
 	default: /* of contents, residency and translations we keep no books */
 		return STATUS_SUCCESS;
 	}
