@@ -170,19 +170,21 @@ static NTSTATUS update_page_table(DXGKARG_BUILDPAGINGBUFFER *args, const UCHAR *
 
 	while (NT_SUCCESS(status) && args->MultipassOffset < update->NumPageTableEntries) {
 		ULONG done = args->MultipassOffset;
+		ULONG count = update->Flags.Repeat ? update->NumPageTableEntries - done : 1;
 		ULONGLONG entry =
 			encode(&update->pPageTableEntries[update->Flags.Repeat ? 0 : done]);
 		ULONGLONG index = update->StartIndex + done;
 
-		if (is_now)
-			WriteULong64Release(
-				(ULONGLONG *)update->PageTableAddress.CpuVirtual + index, entry);
-		else
+		for (ULONG i = 0; is_now && i < count; i++)
+			WriteULong64Release((ULONGLONG *)update->PageTableAddress.CpuVirtual +
+						    index + i,
+					    entry);
+		if (!is_now)
 			status = emit(args, start, MINIGPU_STORE,
 				      update->PageTableAddress.GpuVirtual + index * sizeof(entry),
-				      entry, sizeof(entry));
+				      entry, count * sizeof(entry));
 		if (NT_SUCCESS(status))
-			args->MultipassOffset++;
+			args->MultipassOffset += count;
 	}
 	return status;
 }
