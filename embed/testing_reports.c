@@ -3,12 +3,12 @@
  * testing_reports.c - reports about drivers for who verifies them: see <opendxgk/testing.h>.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <opendxgk/testing.h>
 
 #include "base/attributes.h"
-#include "base/mem.h"
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "embed/embed.h"
@@ -55,7 +55,8 @@ static unsigned frames_write(const struct nt_report_news *news, struct dxgk_test
 
 static void tell(void *context, const struct nt_report_news *news)
 {
-	struct texts *texts = news->is_repeated ? NULL : mem_zalloc(sizeof(*texts));
+	/* None of the kernel's: a driver is also reported where nothing of that may be wanting. */
+	struct texts *texts = news->is_repeated ? NULL : calloc(1, sizeof(*texts));
 	struct dxgk_test_report report = {
 		.rule = rule_id(news->rule),
 		.sentence = news->sentence,
@@ -75,7 +76,7 @@ static void tell(void *context, const struct nt_report_news *news)
 			texts->lines[i] = texts->calls[i];
 	}
 	test_listener(test_listener_context, &report);
-	mem_free(texts);
+	free(texts);
 }
 
 EXPORTED int dxgk_test_fault_fired(void)
