@@ -93,8 +93,10 @@ class Facts:
                 {suite.split(':')[-1] for test in tests for suite in test['suite']})
 
     def options(self, verb):
-        """Long options of a verb, and the short ones that its getopt knows."""
+        """Long options of a verb and of what is behind it in its folder, and the short ones that its getopt knows."""
         text = self.read(f'cli/{self.verbs[verb]}.c')
+        text += ''.join(self.read(path) for path in sorted(self.files)
+                        if path.startswith(f'cli/{verb}/') and path.endswith('.c'))
         short = ''.join(re.findall(r'getopt_long\([^"]*"([^"]*)"', text))
         return ({'--' + name for name in re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', text)}
                 | {'-' + letter for letter in re.findall(r'[a-z]', short)} | {'--help'})
@@ -275,15 +277,17 @@ def registry_values(text):
 
 
 def check_verbs(facts):
-    """Each verb, option and control is in dxgk(1)."""
+    """Each verb, option and control is in dxgk(1); a verb may have a page of its own for its options."""
     page = facts.read('docs/man/dxgk.1.scd')
     for verb in facts.verbs:
         lines = ' '.join(re.findall(rf'^\*dxgk {verb}\*.*', page, re.MULTILINE))
         if not lines:
             yield f'cli/main.c: the verb {verb} is not in docs/man/dxgk.1.scd'
+        own = f'docs/man/dxgk-{verb}.1.scd'
+        name = own if own in facts.files else 'docs/man/dxgk.1.scd'
         for option in sorted(facts.options(verb) - {'--help', '-h'}):
-            if option.startswith('--') and not re.search(rf'{option}\b', page):
-                yield f'cli/cmd_{verb}.c: {option} is not in docs/man/dxgk.1.scd'
+            if option.startswith('--') and not re.search(rf'{option}\b', facts.read(name)):
+                yield f'cli/cmd_{verb}.c: {option} is not in {name}'
     for control in sorted(facts.controls):
         if not re.search(rf'^\*{control}\*', page, re.MULTILINE):
             yield f'cli/cmd_ctl.c: the control {control} is not in docs/man/dxgk.1.scd'

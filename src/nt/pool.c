@@ -65,20 +65,6 @@ void nt_pool_fill_with(uint8_t byte)
 	pool_fresh_byte = byte;
 }
 
-/* Set before there is a driver, if at all. */
-static const struct nt_pool_watch *pool_watch;
-
-void nt_pool_watch_with(const struct nt_pool_watch *watch)
-{
-	pool_watch = watch;
-}
-
-void nt_pool_refused(size_t size_bytes, const void *site)
-{
-	if (pool_watch)
-		pool_watch->refused(size_bytes, site);
-}
-
 /* ---- blocks ---- */
 
 const char *pool_tag_text(uint32_t tag, char text[5])

@@ -123,4 +123,7 @@ struct nt_pool_usage pool_table_usage(void);
 /* Takes all that were allocated in [begin, end) and puts them in front of *first. */
 void pool_table_take_all(uintptr_t begin, uintptr_t end, struct pool_block **first);
 
+/* Who hears of what drivers allocate and free; NULL: nobody (pool_table.c). */
+extern const struct nt_pool_watch *pool_watch __attribute__((visibility("hidden")));
+
 #endif

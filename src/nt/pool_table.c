@@ -10,6 +10,21 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "nt/pool_block.h"
+#include "nt/pool.h"
+
+/* Set before there is a driver, if at all. */
+const struct nt_pool_watch *pool_watch;
+
+void nt_pool_watch_with(const struct nt_pool_watch *watch)
+{
+	pool_watch = watch;
+}
+
+void nt_pool_refused(size_t size_bytes, const void *site)
+{
+	if (pool_watch)
+		pool_watch->refused(size_bytes, site);
+}
 
 enum {
 	FREED_REMEMBERED = 64,

@@ -93,7 +93,7 @@ void nt_trap_disarm(struct nt_trap *trap)
 	traps_release();
 }
 
-static bool was_just_gone_locked(const void *address)
+static bool was_just_gone(const void *address)
 {
 	for (unsigned i = 0; i < GONE_REMEMBERED; i++) {
 		if (lies_in(address, traps.gone[i].begin, traps.gone[i].size_bytes))
@@ -123,7 +123,7 @@ bool nt_trap_fault(const void *address, bool is_write, const struct nt_fault *fa
 			asked[asked_count++] = trap;
 	}
 	if (!is_ours)
-		is_ours = was_just_gone_locked(address) &&
+		is_ours = was_just_gone(address) &&
 			  probe_is_writable((void *)(uintptr_t)address, 1);
 	traps_release();
 	for (unsigned i = 0; i < asked_count; i++)

@@ -102,7 +102,7 @@ bool tables_entries_differ(struct tables_entries *entries, const struct shadow_t
 	return is_different;
 }
 
-static void write_locked(struct table_entries *table, const struct shadow_table_change *change)
+static void entries_write(struct table_entries *table, const struct shadow_table_change *change)
 {
 	for (uint32_t i = 0; i < change->count && change->first + i < table->count; i++) {
 		table->at[change->first + i].pte = *new_entry(change, i);
@@ -141,7 +141,7 @@ void tables_entries_apply(struct tables_entries *entries, const struct shadow *s
 
 		if (table) {
 			table->changed = entries->changes;
-			write_locked(table, change);
+			entries_write(table, change);
 		}
 	}
 	lock_release(&entries->lock);

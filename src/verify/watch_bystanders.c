@@ -58,6 +58,7 @@ static const void *owner_at_locked(const struct shadow *shadow, uint32_t segment
 {
 	uint64_t offset_bytes = shadow_segment_offset(shadow, segment, address);
 
+	lock_assert_held(&shadow->lock);
 	return (const void *)(uintptr_t)map_get(
 		&shadow->owners, shadow_page_of(segment, offset_bytes >> SHADOW_PAGE_SHIFT));
 }

@@ -129,7 +129,7 @@ static uint64_t answer_of(const struct verify_call *call)
 /* ---- judging ---- */
 
 /* True: it is to be reported. */
-static bool judge_locked(struct request *request, uint64_t answer, bool was_alone)
+static bool answer_judge(struct request *request, uint64_t answer, bool was_alone)
 {
 	if (request->is_fickle)
 		return false;
@@ -157,7 +157,7 @@ static bool judge(struct reentry *reentry, uint64_t key, uint64_t answer, bool w
 	lock_acquire(&reentry->lock);
 	if (request->key != key)
 		*request = (struct request){ .key = key };
-	bool is_broken = judge_locked(request, answer, was_alone);
+	bool is_broken = answer_judge(request, answer, was_alone);
 	lock_release(&reentry->lock);
 	return is_broken;
 }

@@ -169,6 +169,7 @@ static void window_change_locked(struct shadow *shadow, uint32_t segment, uint32
 
 static void windows_map_locked(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args)
 {
+	lock_assert_held(&shadow->lock);
 	for (uint64_t i = 0; i < args->NumberOfPages; i++) {
 		uint64_t shown = args->pMemorySegmentPages[i];
 
@@ -179,6 +180,7 @@ static void windows_map_locked(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAP
 
 static void windows_unmap_locked(struct shadow *shadow, const DXGKARG_UNMAPCPUHOSTAPERTURE *args)
 {
+	lock_assert_held(&shadow->lock);
 	for (uint64_t i = 0; i < args->NumberOfPages; i++)
 		window_change_locked(shadow, args->SegmentId, args->pCpuHostAperturePages[i], NULL);
 }
@@ -322,6 +324,7 @@ static void before(struct verify_call *call, void *state)
 /* What an entry point that succeeded has made. */
 static void made_locked(struct shadow *shadow, const struct verify_call *call)
 {
+	lock_assert_held(&shadow->lock);
 	switch ((int)call->ddi) {
 	case DDI_CREATE_PROCESS:
 		process_add_locked(shadow, call->arguments);
@@ -363,6 +366,7 @@ static void made_locked(struct shadow *shadow, const struct verify_call *call)
 /* What is gone when an entry point returns, whatever it says. */
 static void ended_locked(struct shadow *shadow, const struct verify_call *call)
 {
+	lock_assert_held(&shadow->lock);
 	switch ((int)call->ddi) {
 	case DDI_DESTROY_PROCESS:
 		process_remove_locked(shadow, call->arguments);

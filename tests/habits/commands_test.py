@@ -133,4 +133,12 @@ def test_a_program_in_c_is_not_a_command(root):
     assert problems(root, text='```c\nmake walk\n```\n') == []
 
 
+def test_a_verb_may_have_a_page_of_its_own_and_options_in_its_folder(root):
+    more = {'cli/run/replay.c': '{ "trace", required_argument, 0 }',
+            'docs/man/dxgk-run.1.scd': '# SYNOPSIS\n\n*dxgk run* replay [--trace _FILE_] [--seed _N_]\n'}
+    assert problems(root, **more) == []
+    found = problems(root, **{**more, 'docs/man/dxgk-run.1.scd': '# SYNOPSIS\n\n*dxgk run* [--seed _N_]\n'})
+    assert found == ['cli/cmd_run.c: --trace is not in docs/man/dxgk-run.1.scd'], found
+
+
 tap.run_tests(globals())

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# parallel.sh - a campaign by GNU parallel. What was interrupted goes on when it is called again (--resume).
+#
+# DRIVER and REPORT have to be set; SHARDS (50), AT_A_TIME (processors), SEEDS (0..9999), EXERCISER, DXGK may be.
+set -uo pipefail
+
+: "${DRIVER:?the driver}" "${REPORT:?a folder}"
+dxgk=${DXGK:-dxgk}
+shards=${SHARDS:-50}
+mkdir -p "$REPORT"
+
+# It returns how many shards found something; merge says what.
+seq 0 $((shards - 1)) | parallel --will-cite --joblog "$REPORT/log" --resume -j "${AT_A_TIME:-100%}" \
+	"$dxgk" verify --shard "{}/$shards" --seeds "${SEEDS:-0..9999}" --jobs 1 \
+	${EXERCISER:+--exerciser "$EXERCISER"} --report "$REPORT/shard-{}" "$DRIVER" ">" "$REPORT/shard-{}.log" "2>&1"
+exec "$dxgk" verify merge --report "$REPORT/whole" "$REPORT"/shard-*/
