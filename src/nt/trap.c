@@ -123,8 +123,8 @@ bool nt_trap_fault(const void *address, bool is_write, const struct nt_fault *fa
 			asked[asked_count++] = trap;
 	}
 	if (!is_ours)
-		is_ours = was_just_gone(address) &&
-			  probe_is_writable((void *)(uintptr_t)address, 1);
+		is_ours =
+			was_just_gone(address) && probe_is_writable((void *)(uintptr_t)address, 1);
 	traps_release();
 	for (unsigned i = 0; i < asked_count; i++)
 		asked[i]->touched(asked[i], address, is_write, fault);
