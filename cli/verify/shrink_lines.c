@@ -195,12 +195,10 @@ static void drop_empty_blocks(const struct lines *lines, bool is_gone[])
 			continue;
 		size_t end = block_end(lines, begin);
 		bool has_content = false;
-		size_t branches = 0;
 
 		for (size_t i = begin + 1; i < end; i++) {
 			if (!is_gone[i] && !is_border(lines->items[i]))
 				has_content = true;
-			branches += line_is(lines->items[i], "and");
 		}
 		if (!has_content) {
 			for (size_t i = begin; i <= end; i++)

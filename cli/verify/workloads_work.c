@@ -119,18 +119,18 @@ static void write_page_fault(struct scene *scene)
 		work(scene, innocent, steady);
 		if (!scene_any_allocation(scene, guilty, &own))
 			return;
+		unsigned long long nowhere = scene_number(scene, 1, 15) << 28;
 		switch (scene_number(scene, 0, 2)) {
 		case 0:
-			scene_line(scene, "submit x%u fill 0x%llx 0x55 size 4K", context,
-				   (unsigned long long)(scene_number(scene, 1, 15) << 28));
+			scene_line(scene, "submit x%u fill 0x%llx 0x55 size 4K", context, nowhere);
 			break;
 		case 1:
 			scene_line(scene, "unmap a%u", own);
 			scene_line(scene, "submit x%u fill a%u 0x55 size 4K", context, own);
 			break;
 		default:
-			scene_line(scene, "submit x%u copy 0x%llx to a%u size 4K", context,
-				   (unsigned long long)(scene_number(scene, 1, 15) << 28), own);
+			scene_line(scene, "submit x%u copy 0x%llx to a%u size 4K", context, nowhere,
+				   own);
 			break;
 		}
 		scene_line(scene, "try wait x%u", context);

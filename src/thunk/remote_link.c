@@ -473,11 +473,12 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 	lock_acquire(&remote.lock);
 	list_each_safe (struct remote_channel, channel, &remote.channels, all_link)
 		list_remove(&channel->all_link);
-	list_drain (struct arrived, arrived, &remote.arrived, link) {
+	list_each_safe (struct arrived, arrived, &remote.arrived, link) {
 		if (arrived->descriptor >= 0)
 			close(arrived->descriptor);
 		free(arrived);
 	}
+	list_init(&remote.arrived);
 	memset(remote.missed, 0, sizeof(remote.missed));
 	remote.reason[0] = '\0';
 	remote.socket = *socket;

@@ -139,10 +139,12 @@ static bool went_where_it_led_before(struct shadow *shadow, const struct shadow_
 static void blame_transfer(struct shadow *shadow, const struct shadow_operation *operation,
 			   uint64_t at, bool is_old_address)
 {
+	unsigned long long address = operation->to.address + at;
+
 	if (is_old_address) {
 		blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PT_TLB,
 		      "A transfer to address 0x%llx went where that led before the last FLUSH_TLB",
-		      (unsigned long long)(operation->to.address + at));
+		      address);
 		return;
 	}
 	blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, rule_of_transfer(operation),

@@ -135,7 +135,7 @@ static void compare(const struct expectation *expectation)
 			  "0x%x instead of 0x%x",
 			  expectation->was_preempted ? " after it was preempted and submitted again"
 						     : "",
-			  (unsigned long long)(i * sizeof(*words)), there,
+			  (unsigned long long)i * sizeof(*words), there,
 			  expectation->expected.value);
 		return;
 	}

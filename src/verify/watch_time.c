@@ -81,10 +81,13 @@ static uint64_t limits_us[2] = { DISPATCH_US, INTERRUPT_US };
 static void read_limits(void)
 {
 	const char *text = getenv("DXGK_DDI_TIME_US");
-	unsigned dispatch;
-	unsigned interrupt;
+	char *end = NULL;
 
-	if (text && sscanf(text, "%u %u", &dispatch, &interrupt) == 2 && dispatch && interrupt) {
+	if (!text)
+		return;
+	uint64_t dispatch = strtoull(text, &end, 10);
+	uint64_t interrupt = strtoull(end, NULL, 10);
+	if (dispatch > 0 && interrupt > 0) {
 		limits_us[0] = dispatch;
 		limits_us[1] = interrupt;
 	}
