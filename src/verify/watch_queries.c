@@ -144,7 +144,7 @@ struct answer {
 	uint8_t input[INPUT_MAX];
 	uint32_t start; /* in which it was given */
 	uint32_t bytes;
-	uint8_t data[]; /* without holes and pointers: the answer, then the list */
+	_Alignas(8) uint8_t data[]; /* without holes and pointers: the answer, then the list */
 };
 
 struct queries {
