@@ -102,4 +102,23 @@ static inline struct client begin_uncontrolled(void)
 	return client;
 }
 
+static inline D3DKMT_HANDLE resident(const struct client *client, uint64_t size_bytes)
+{
+	D3DKMT_HANDLE handle = create_sized(client, size_bytes, SOFTGPU_CPU_VISIBLE);
+
+	EXPECT_OK(make_resident(client, &handle, 1, 0));
+	return handle;
+}
+
+/* … with something in it. */
+static inline D3DKMT_HANDLE resident_filled(const struct client *client, uint64_t size_bytes,
+					    uint64_t seed)
+{
+	D3DKMT_HANDLE handle = create_sized(client, size_bytes, SOFTGPU_CPU_VISIBLE);
+
+	fill(client, handle, size_bytes, seed);
+	EXPECT_OK(make_resident(client, &handle, 1, 0));
+	return handle;
+}
+
 #endif

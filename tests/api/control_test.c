@@ -9,29 +9,13 @@ enum { ALWAYS_DISCARD = 1 << 3, NEVER_DISCARD = 1 << 4, NO_DEMOTION = 1 << 13 };
 enum { FAIL_DEFRAG = 1 << 14, ALWAYS_DECOMMIT = 1 << 16, NEVER_MOVE = 1 << 17 };
 enum { SYNC_EVICT = 1, NEVER_DEFER = 2, FAIL_COMMIT = 4, DEMOTE = 8 };
 
-static bool is_physical(void)
-{
-	const char *model = getenv("TEST_MODEL");
-
-	return model && strcmp(model, "physical") == 0;
-}
-
-static D3DKMT_HANDLE resident(const struct client *client, uint64_t size_bytes, uint64_t seed)
-{
-	D3DKMT_HANDLE handle = create_sized(client, size_bytes, SOFTGPU_CPU_VISIBLE);
-
-	fill(client, handle, size_bytes, seed);
-	EXPECT_OK(make_resident(client, &handle, 1, 0));
-	return handle;
-}
-
 /* ---- eviction ---- */
 
 TEST(control, evict_all_moves_everything_out_and_loses_nothing)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 1);
-	D3DKMT_HANDLE two = resident(&client, MIB, 2);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 1);
+	D3DKMT_HANDLE two = resident_filled(&client, MIB, 2);
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
 	UINT64 before = segment_statistics(LOCAL_SEGMENT).Memory.TotalBytesEvicted;
 
@@ -49,7 +33,7 @@ TEST(control, evict_all_moves_everything_out_and_loses_nothing)
 TEST(control, evict_of_a_leftover_leaves_it_out)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 3);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 3);
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
 
 	EXPECT_OK(evict(&client, &one, 1, ONLY_IF_NECESSARY));
@@ -62,7 +46,8 @@ TEST(control, evict_of_a_leftover_leaves_it_out)
 TEST(control, evict_by_handle_takes_that_one)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { resident(&client, MIB, 4), resident(&client, MIB, 5) };
+	D3DKMT_HANDLE list[] = { resident_filled(&client, MIB, 4),
+				 resident_filled(&client, MIB, 5) };
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
 
 	EXPECT_OK(evict(&client, list, 2, ONLY_IF_NECESSARY));
@@ -107,7 +92,8 @@ TEST(control, evict_by_resource_and_by_nt_handle_takes_all_of_it)
 TEST(control, evict_by_criteria_looks_at_sizes)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { resident(&client, 64 * KIB, 6), resident(&client, MIB, 7) };
+	D3DKMT_HANDLE list[] = { resident_filled(&client, 64 * KIB, 6),
+				 resident_filled(&client, MIB, 7) };
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT_BY_CRITERIA };
 
 	EXPECT_OK(evict(&client, list, 2, ONLY_IF_NECESSARY));
@@ -159,7 +145,7 @@ TEST(control, wrong_evictions_are_refused)
 TEST(control, a_suspended_process_has_nothing_in_gpu_memory)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 21);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 21);
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_SUSPEND_PROCESS };
 
 	EXPECT_OK(vidmm(&client, &args));
@@ -221,7 +207,7 @@ TEST(control, a_process_can_be_restricted)
 TEST(control, always_discard_drops_what_is_offered_at_once)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE in = resident(&client, MIB, 8);
+	D3DKMT_HANDLE in = resident_filled(&client, MIB, 8);
 	D3DKMT_HANDLE out = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
 	D3DKMT_HANDLE list[] = { in, out };
 	D3DDDI_RECLAIM_RESULT results[2];
@@ -241,7 +227,7 @@ TEST(control, always_discard_drops_what_is_offered_at_once)
 TEST(control, always_discard_counts_for_what_was_offered_before)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 10);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 10);
 	D3DDDI_RECLAIM_RESULT result;
 
 	EXPECT_OK(offer(&client, &one, 1, D3DKMT_OFFER_PRIORITY_LOW, 0));
@@ -255,7 +241,7 @@ TEST(control, always_discard_counts_for_what_was_offered_before)
 TEST(control, never_discard_keeps_the_content_of_what_has_to_leave)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 11);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 11);
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
 	D3DDDI_RECLAIM_RESULT result;
 
@@ -330,7 +316,7 @@ TEST(control, a_synchronous_evict_is_over_when_it_returns)
 
 	EXPECT_OK(process_option(&client, D3DKMT_VERIFIER_OPTION_SET, &flags));
 	for (int i = 0; i < 20; i++) {
-		D3DKMT_HANDLE one = resident(&client, MIB, 14);
+		D3DKMT_HANDLE one = resident_filled(&client, MIB, 14);
 
 		EXPECT_OK(evict(&client, &one, 1, 0));
 		EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
@@ -341,7 +327,7 @@ TEST(control, a_synchronous_evict_is_over_when_it_returns)
 TEST(control, evictions_are_not_deferred_when_they_are_not_to_be)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB, 15);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 15);
 
 	EXPECT_OK(set_process(&client, SYNC_EVICT | NEVER_DEFER));
 	EXPECT_OK(evict(&client, &one, 1, ONLY_IF_NECESSARY));
@@ -353,10 +339,10 @@ TEST(control, everything_is_placed_where_it_would_be_demoted_to)
 	struct client client = begin_uncontrolled();
 
 	EXPECT_OK(set_process(&client, DEMOTE));
-	D3DKMT_HANDLE one = resident(&client, MIB, 16);
+	D3DKMT_HANDLE one = resident_filled(&client, MIB, 16);
 	EXPECT_EQ(residency_status(&client, one), IN_SHARED_MEMORY);
 	EXPECT_OK(set_process(&client, 0));
-	D3DKMT_HANDLE two = resident(&client, MIB, 17);
+	D3DKMT_HANDLE two = resident_filled(&client, MIB, 17);
 	EXPECT_EQ(residency_status(&client, two), IN_GPU_MEMORY);
 }
 
@@ -441,7 +427,7 @@ static void make_hole(const struct client *client, D3DKMT_HANDLE kept[2])
 	D3DKMT_HANDLE list[4];
 
 	for (uint64_t i = 0; i < 4; i++)
-		list[i] = resident(client, MIB, 20 + i);
+		list[i] = resident_filled(client, MIB, 20 + i);
 	EXPECT_OK(destroy_now(client, list[1]));
 	EXPECT_OK(destroy_now(client, list[2]));
 	kept[0] = list[0];
@@ -612,167 +598,6 @@ TEST(control, what_cannot_be_done_says_so)
 		   "PrivateDriverDataSize");
 	EXPECT_BAD(escape_of(&client, D3DKMT_ESCAPE_VIDMM, NULL, 0), "API-BUFFER",
 		   "PrivateDriverDataSize");
-}
-
-/* ---- tables ---- */
-
-static D3DKMT_VIDMM_ESCAPE vad_of(unsigned command)
-{
-	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_GET_VAD_INFO };
-
-	args.GetVads.Command = (D3DKMT_VAD_ESCAPE_COMMAND)command;
-	return args;
-}
-
-static DXGK_PTE entry_at(const struct client *client, const DXGK_ESCAPE_GPUMMUCAPS *caps,
-			 UINT64 address, UINT level, UINT *count)
-{
-	D3DKMT_VIDMM_ESCAPE args = vad_of(D3DKMT_VAD_ESCAPE_GET_PTE);
-	D3DKMT_GET_PTE *get = &args.GetVads.GetPte;
-
-	get->PageTableLevel = level;
-	get->NumPtes = 1;
-	for (UINT i = 0; i < caps->PageTableLevelCount; i++) {
-		const D3DKMT_PAGE_TABLE_LEVEL_DESC *shape = &caps->PageTableLevelDesk[i];
-
-		get->PageTableIndex[i] = (UINT)((address & shape->IndexMask) >> shape->IndexShift);
-	}
-	EXPECT_OK(vidmm(client, &args));
-	EXPECT_EQ(args.GetVads.Status, STATUS_SUCCESS);
-	*count = get->NumPtes;
-	return get->Pte[0];
-}
-
-TEST(control, a_walk_finds_each_level_and_the_page)
-{
-	struct client client = begin_uncontrolled();
-	D3DKMT_VIDMM_ESCAPE args = vad_of(D3DKMT_VAD_ESCAPE_GET_GPUMMU_CAPS);
-	UINT count;
-
-	if (is_physical()) {
-		EXPECT_REFUSED(vidmm(&client, &args), STATUS_NOT_SUPPORTED, "VA-NO-TABLES", "");
-		return;
-	}
-	EXPECT_OK(vidmm(&client, &args));
-	DXGK_ESCAPE_GPUMMUCAPS caps = args.GetVads.GetGpuMmuCaps.GpuMmuCaps;
-	EXPECT_EQ(caps.VirtualAddressBitCount, 48);
-	UINT bits = 12;
-	for (UINT i = 0; i < caps.PageTableLevelCount; i++) {
-		EXPECT_EQ(caps.PageTableLevelDesk[i].IndexShift, bits);
-		EXPECT_EQ(caps.PageTableLevelDesk[i].EntryCoverageInPages, UINT64_C(1)
-										   << (bits - 12));
-		bits += caps.PageTableLevelDesk[i].IndexBitCount;
-	}
-	EXPECT_EQ(bits, 48);
-
-	D3DKMT_HANDLE one = resident(&client, 64 * KIB, 30);
-	D3DDDI_MAPGPUVIRTUALADDRESS map = { .hPagingQueue = client.queue,
-					    .hAllocation = one,
-					    .SizeInPages = 16 };
-	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&map);
-	EXPECT(NT_SUCCESS(status));
-	wait_for(&client, map.PagingFenceValue);
-	for (UINT level = caps.PageTableLevelCount; level-- > 0;) {
-		DXGK_PTE entry = entry_at(&client, &caps, map.VirtualAddress, level, &count);
-
-		EXPECT_EQ(count, 1);
-		EXPECT(entry.Valid && !entry.Zero);
-		EXPECT_EQ(entry.ReadOnly, level == 0);
-	}
-	DXGK_PTE leaf = entry_at(&client, &caps, map.VirtualAddress, 0, &count);
-	EXPECT_EQ(leaf.Segment, LOCAL_SEGMENT);
-	/* Behind its end nothing is mapped, and far away there is no table. */
-	DXGK_PTE behind = entry_at(&client, &caps, map.VirtualAddress + 64 * KIB, 0, &count);
-	EXPECT_EQ(behind.Valid, 0);
-	(void)entry_at(&client, &caps, UINT64_C(1) << 46, 0, &count);
-	EXPECT_EQ(count, 0);
-	/* Evicted, nothing leads there. */
-	EXPECT_OK(evict(&client, &one, 1, 0));
-	flush(&client);
-	leaf = entry_at(&client, &caps, map.VirtualAddress, 0, &count);
-	EXPECT_EQ(leaf.Valid, 0);
-}
-
-/* Placed and mapped so that one entry shows 2 MiB, whatever was there before. */
-TEST(control, a_walk_to_a_large_page_ends_above_the_leaves)
-{
-	SKIP_UNLESS(!is_physical(), "the physical model has no page tables");
-
-	enum { LARGE = 2 * MIB };
-	struct client client = begin_uncontrolled();
-	D3DKMT_VIDMM_ESCAPE args = vad_of(D3DKMT_VAD_ESCAPE_GET_GPUMMU_CAPS);
-	UINT count;
-
-	EXPECT_OK(vidmm(&client, &args));
-	DXGK_ESCAPE_GPUMMUCAPS caps = args.GetVads.GetGpuMmuCaps.GpuMmuCaps;
-	(void)resident(&client, 64 * KIB, 30);
-	D3DKMT_HANDLE large = create_sized(&client, LARGE + 64 * KIB, SOFTGPU_LOCAL_ONLY);
-	EXPECT_OK(make_resident(&client, &large, 1, 0));
-	D3DDDI_MAPGPUVIRTUALADDRESS map = { .hPagingQueue = client.queue,
-					    .hAllocation = large,
-					    .SizeInPages = (LARGE + 64 * KIB) / 4096,
-					    .Protection.Write = 1 };
-	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&map);
-	EXPECT(NT_SUCCESS(status));
-	wait_for(&client, map.PagingFenceValue);
-	DXGK_PTE entry = entry_at(&client, &caps, map.VirtualAddress + LARGE / 2, 1, &count);
-	EXPECT_EQ(count, 1);
-	EXPECT(entry.Valid && entry.LargePage);
-	EXPECT_EQ(entry.Segment, LOCAL_SEGMENT);
-	EXPECT_EQ(entry.PageAddress % (LARGE / 4096), 0);
-	(void)entry_at(&client, &caps, map.VirtualAddress, 0, &count);
-	EXPECT_EQ(count, 0);
-	/* What is behind it is a page like any other. */
-	DXGK_PTE leaf = entry_at(&client, &caps, map.VirtualAddress + LARGE, 0, &count);
-	EXPECT(count == 1 && leaf.Valid && !leaf.LargePage);
-	EXPECT_EQ(leaf.PageAddress, entry.PageAddress + LARGE / 4096);
-}
-
-TEST(control, segments_are_described)
-{
-	struct client client = begin_uncontrolled();
-	D3DKMT_VIDMM_ESCAPE args = vad_of(D3DKMT_VAD_ESCAPE_GET_SEGMENT_CAPS);
-	D3DKMT_GET_SEGMENT_CAPS *caps = &args.GetVads.GetSegmentCaps;
-
-	EXPECT_OK(vidmm(&client, &args));
-	EXPECT_EQ(caps->NumSegments, 2);
-	EXPECT_EQ(caps->SegmentCaps[0].Size, 8 * MIB);
-	EXPECT_EQ(caps->SegmentCaps[0].SegmentId, LOCAL_SEGMENT);
-	EXPECT_EQ(caps->SegmentCaps[0].bAperture, FALSE);
-	EXPECT_EQ(caps->SegmentCaps[0].BudgetGroup, D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL);
-	EXPECT_EQ(caps->SegmentCaps[1].bAperture, TRUE);
-	EXPECT_EQ(caps->SegmentCaps[1].BudgetGroup, D3DKMT_MEMORY_SEGMENT_GROUP_NON_LOCAL);
-}
-
-TEST(control, wrong_questions_about_addresses_are_refused)
-{
-	struct client client = begin_uncontrolled();
-	D3DKMT_VIDMM_ESCAPE args = vad_of(6);
-
-	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "GetVads.Command");
-	for (unsigned command = 0; command < 3; command++) {
-		args = vad_of(command);
-		EXPECT_REFUSED(vidmm(&client, &args), STATUS_NOT_SUPPORTED, "API-NOT-BUILT",
-			       "GetVads.Command");
-	}
-	args = vad_of(D3DKMT_VAD_ESCAPE_GET_SEGMENT_CAPS);
-	args.GetVads.GetSegmentCaps.PhysicalAdapterIndex = 1;
-	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "PhysicalAdapterIndex");
-	if (is_physical())
-		return;
-	args = vad_of(D3DKMT_VAD_ESCAPE_GET_PTE);
-	EXPECT_BAD(vidmm(&client, &args), "API-COUNT", "NumPtes");
-	args.GetVads.GetPte.NumPtes = 65;
-	EXPECT_BAD(vidmm(&client, &args), "API-COUNT", "NumPtes");
-	args.GetVads.GetPte.NumPtes = 1;
-	args.GetVads.GetPte.PageTableLevel = 6;
-	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "PageTableLevel");
-	args.GetVads.GetPte.PageTableLevel = 0;
-	args.GetVads.GetPte.PageTableIndex[1] = 1u << 20;
-	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "PageTableIndex");
-	args.GetVads.GetPte.PageTableIndex[1] = 0;
-	args.GetVads.GetPte.b64KBPte = TRUE;
-	EXPECT_BAD(vidmm(&client, &args), "API-VALUE", "b64KBPte"); /* this GPU has none */
 }
 
 /* ---- want of memory ---- */

@@ -11,13 +11,6 @@
 
 static D3DKMT_HANDLE adapter;
 
-static bool is_physical(void)
-{
-	const char *model = getenv("TEST_MODEL");
-
-	return model && strcmp(model, "physical") == 0;
-}
-
 /* ---- CreateDevice ---- */
 
 static D3DKMT_CREATEDEVICEFLAGS device_flags(uint32_t bits)

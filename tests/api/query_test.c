@@ -12,13 +12,6 @@
 
 static D3DKMT_ADAPTERINFO adapter;
 
-static bool is_physical(void)
-{
-	const char *model = getenv("TEST_MODEL");
-
-	return model && strcmp(model, "physical") == 0;
-}
-
 static uint64_t local_bytes(void)
 {
 	return (is_physical() ? 64 : 256) * MIB;

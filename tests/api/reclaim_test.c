@@ -27,7 +27,7 @@ static D3DKMT_HANDLE written(const struct client *client, uint64_t seed)
 	return handle;
 }
 
-static D3DKMT_HANDLE resident(const struct client *client, uint64_t size_bytes)
+static D3DKMT_HANDLE resident_local(const struct client *client, uint64_t size_bytes)
 {
 	D3DKMT_HANDLE handle = create_sized(client, size_bytes, SOFTGPU_LOCAL_ONLY);
 
@@ -139,7 +139,7 @@ TEST(reclaim_now, takes_offers_back_and_what_was_kept_is_there)
 TEST(reclaim_now, of_what_was_not_offered_is_fine)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { written(&client, 1), resident(&client, MIB) };
+	D3DKMT_HANDLE list[] = { written(&client, 1), resident_local(&client, MIB) };
 	BOOL discarded[2] = { GARBAGE, GARBAGE };
 
 	EXPECT_OK(reclaim_now(&client, list, 2, discarded));
@@ -172,7 +172,7 @@ TEST(reclaim_now, of_what_was_not_offered_and_comes_in_locked_is_fine)
 TEST(reclaim_now, needs_no_answer)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { resident(&client, MIB), written(&client, 2) };
+	D3DKMT_HANDLE list[] = { resident_local(&client, MIB), written(&client, 2) };
 
 	EXPECT_OK(offer(&client, list, 2, 1, 0));
 	evict_everything(&client);
@@ -184,7 +184,8 @@ TEST(reclaim_now, needs_no_answer)
 TEST(reclaim_now, says_of_each_whether_it_was_thrown_away)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { written(&client, 1), resident(&client, MIB), written(&client, 2) };
+	D3DKMT_HANDLE list[] = { written(&client, 1), resident_local(&client, MIB),
+				 written(&client, 2) };
 	BOOL discarded[3] = { GARBAGE, GARBAGE, GARBAGE };
 
 	EXPECT_OK(offer(&client, list, 3, 1, 0));
@@ -239,7 +240,8 @@ TEST(reclaim_now, returns_when_what_is_on_the_list_is_back)
 	struct client client = begin_uncontrolled();
 
 	for (int i = 0; i < 20; i++) {
-		D3DKMT_HANDLE list[] = { resident(&client, MIB), resident(&client, 2 * MIB) };
+		D3DKMT_HANDLE list[] = { resident_local(&client, MIB),
+					 resident_local(&client, 2 * MIB) };
 		BOOL discarded[2];
 
 		EXPECT_OK(offer(&client, list, 2, 1, 0));
@@ -257,7 +259,7 @@ TEST(reclaim_now, returns_when_what_is_on_the_list_is_back)
 TEST(reclaim_now, brings_nothing_in_that_is_not_on_the_list)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB);
+	D3DKMT_HANDLE one = resident_local(&client, MIB);
 	BOOL discarded = GARBAGE;
 
 	EXPECT_OK(offer(&client, &one, 1, 1, 0));
@@ -271,7 +273,7 @@ TEST(reclaim_now, brings_nothing_in_that_is_not_on_the_list)
 TEST(reclaim_now, leaves_the_count_on_the_list_as_it_is)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident(&client, MIB);
+	D3DKMT_HANDLE one = resident_local(&client, MIB);
 
 	EXPECT_OK(offer(&client, &one, 1, 1, 0));
 	EXPECT_OK(reclaim_now(&client, &one, 1, NULL));
@@ -300,7 +302,7 @@ TEST(reclaim_now, may_be_locked_at_return)
 TEST(reclaim_now, goes_beyond_the_budget)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { resident(&client, 2 * MIB), 0 };
+	D3DKMT_HANDLE list[] = { resident_local(&client, 2 * MIB), 0 };
 
 	EXPECT_OK(offer(&client, list, 1, 1, 0));
 	evict_everything(&client);
@@ -331,7 +333,8 @@ TEST(reclaim_now, has_memory_again_for_what_was_decommitted)
 TEST(reclaim_now, without_memory_for_one_changes_nothing)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { written(&client, 1), resident(&client, MIB), written(&client, 2) };
+	D3DKMT_HANDLE list[] = { written(&client, 1), resident_local(&client, MIB),
+				 written(&client, 2) };
 	BOOL discarded[3] = { GARBAGE, GARBAGE, GARBAGE };
 
 	EXPECT_OK(offer(&client, list, 2, 1, 0));
@@ -359,7 +362,8 @@ TEST(reclaim_now, without_memory_for_one_changes_nothing)
 TEST(reclaim_now, changes_nothing_when_there_is_no_memory)
 {
 	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { written(&client, 1), resident(&client, MIB), written(&client, 2) };
+	D3DKMT_HANDLE list[] = { written(&client, 1), resident_local(&client, MIB),
+				 written(&client, 2) };
 	bool has_succeeded = false;
 	unsigned failed = 0;
 
@@ -420,9 +424,9 @@ TEST(reclaim, with_always_discard_loses_what_was_never_in_gpu_memory)
 /* Both on the list, and no room for both: the second came while the first was offered. */
 static void list_more_than_fits(const struct client *client, D3DKMT_HANDLE list[2])
 {
-	list[0] = resident(client, 6 * MIB);
+	list[0] = resident_local(client, 6 * MIB);
 	EXPECT_OK(offer(client, list, 1, 1, 0));
-	list[1] = resident(client, 6 * MIB);
+	list[1] = resident_local(client, 6 * MIB);
 	EXPECT_EQ(residency_status(client, list[0]), NOT_RESIDENT);
 }
 
@@ -470,11 +474,11 @@ TEST(reclaim, of_more_than_fits_beside_another_device_works)
 {
 	struct client client = begin_uncontrolled();
 	struct client other;
-	D3DKMT_HANDLE one = resident(&client, 6 * MIB);
+	D3DKMT_HANDLE one = resident_local(&client, 6 * MIB);
 
 	EXPECT_OK(offer(&client, &one, 1, 1, 0));
 	client_open(&other, client.adapter);
-	(void)resident(&other, 6 * MIB);
+	(void)resident_local(&other, 6 * MIB);
 	EXPECT_OK(reclaim(&client, &one, 1, NULL));
 	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	EXPECT_EQ(state_of(other.device), D3DKMT_DEVICEEXECUTION_ACTIVE);

@@ -40,11 +40,6 @@ struct scene {
 	D3DKMT_CREATECONTEXT physical;
 };
 
-static inline bool scene_is_physical(void)
-{
-	return getenv("TEST_MODEL") && strcmp(getenv("TEST_MODEL"), "physical") == 0;
-}
-
 /* ---- what may become of a call ---- */
 
 /*
@@ -150,7 +145,7 @@ static inline NTSTATUS scene_open_context(struct scene *scene)
 	D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = scene->client.device };
 	NTSTATUS status;
 
-	if (scene_is_physical()) {
+	if (is_physical()) {
 		scene->physical = (D3DKMT_CREATECONTEXT){ .hDevice = scene->client.device };
 		status = D3DKMTCreateContext(&scene->physical);
 		scene->context = scene->physical.hContext;
@@ -403,7 +398,7 @@ static inline void scene_finish_work(struct scene *scene)
 /* The GPU copies one into the other; where the first is seen may be said. */
 static inline void scene_copy(struct scene *scene, unsigned to, unsigned from, UINT64 seen_at)
 {
-	if (scene_is_physical())
+	if (is_physical())
 		DO(scene, scene_render(scene, scene->things[to], scene->things[from]));
 	else
 		DO(scene, scene_submit_virtual(scene, scene->addresses[to],
@@ -444,7 +439,7 @@ static inline void scene_set_up(struct scene *scene)
 	scene_write(scene, scene->things[A], 1);
 	scene_write(scene, scene->things[B], 2);
 	DO(scene, scene_bring_in(scene, scene->things, THINGS));
-	if (!scene_is_physical())
+	if (!is_physical())
 		scene_begin_virtual(scene);
 }
 
@@ -527,7 +522,7 @@ static inline void scene_play(struct scene *scene)
 	scene_move(scene);
 	scene_offer(scene);
 	scene_offer_and_wait(scene);
-	if (!scene_is_physical())
+	if (!is_physical())
 		scene_map_anew(scene);
 }
 

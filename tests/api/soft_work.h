@@ -86,11 +86,6 @@ static inline void add_fault(struct row *row, uint64_t address)
 	row_add(row, &fault, sizeof(fault));
 }
 
-static inline bool is_physical(void)
-{
-	return getenv("TEST_MODEL") && strcmp(getenv("TEST_MODEL"), "physical") == 0;
-}
-
 static inline void refer(union softgpu_address *address)
 {
 	address->reference = (struct softgpu_reference){ 0, (uint32_t)address->virtual_address };

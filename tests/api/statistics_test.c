@@ -5,14 +5,6 @@
  */
 #include "api/control.h"
 
-static D3DKMT_HANDLE resident(const struct client *client, uint64_t size_bytes)
-{
-	D3DKMT_HANDLE handle = create_sized(client, size_bytes, SOFTGPU_CPU_VISIBLE);
-
-	EXPECT_OK(make_resident(client, &handle, 1, 0));
-	return handle;
-}
-
 TEST(statistics, a_segment_counts_who_is_in_it)
 {
 	struct client client = begin_uncontrolled();

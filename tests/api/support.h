@@ -36,6 +36,12 @@ static inline bool is_served(void)
 	return getenv("DXGK_SOCKET") && *getenv("DXGK_SOCKET");
 }
 
+/* The GPU is programmed with physical addresses; otherwise it has page tables. */
+static inline bool is_physical(void)
+{
+	return getenv("TEST_MODEL") && strcmp(getenv("TEST_MODEL"), "physical") == 0;
+}
+
 #define SKIP_UNLESS_SEEDED()                                                                       \
 	SKIP_UNLESS(is_seeded(), "takes seconds, which pass at once in simulated time only")
 

@@ -360,7 +360,7 @@ TEST(sweep, each_call_of_each_other_entry_point_answers_what_is_no_answer)
  */
 TEST(device, is_made_although_its_first_page_table_meets_a_reset)
 {
-	SKIP_UNLESS(!scene_is_physical(), "the physical model has no page tables");
+	SKIP_UNLESS(!is_physical(), "the physical model has no page tables");
 
 	struct scene scene;
 
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 		 "{\"adapters\": [{\"driver\": \"%s\", \"name\": \"faulty\", \"registry\": "
 		 "{\"LocalMemoryMiB\": 8, \"ApertureMiB\": 16, \"TdrLimitCount\": 100000, "
 		 "\"AddressModel\": \"%s\"}}]}",
-		 getenv("TEST_FAULTY"), scene_is_physical() ? "physical" : "gpummu");
+		 getenv("TEST_FAULTY"), is_physical() ? "physical" : "gpummu");
 	setenv("DXGK_PROFILE", write_file(profile), 1);
 	return api_main("api/sweep", argc, argv);
 }

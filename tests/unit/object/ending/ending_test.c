@@ -7,7 +7,16 @@
 #include "object/ending/endings.h"
 #include "object/check/validate.h"
 
-/* ---- something that ends ---- */
+/*
+ * ---- something that ends ----
+ *
+ * What happens to it is in its log, a character each:
+ *
+ *	a b c  a stage was run
+ *	-      it was asked what to wait for, and waits for nothing
+ *	=      … for one thing, which is over before the question is answered
+ *	2      … for two, which the test ends
+ */
 
 struct thing {
 	struct ending ending;
