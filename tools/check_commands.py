@@ -6,7 +6,8 @@ usage: check_commands.py [root [builddir]]
 
 Looked at are blocks of commands, words in `backquotes` and *bold* ones of man pages: make targets and
 variables, verbs, options and controls of dxgk, options of dxgkd, man pages, files, programs in build directories,
-environment variables, values of the registry. With a build directory also names of tests and suites.
+environment variables, values of the registry. With a build directory (that of plain, when run alone) also names
+of tests and suites.
 """
 
 import glob
@@ -309,4 +310,4 @@ def check(root, builddir=None):
 
 
 if __name__ == '__main__':
-    sys.exit(tap.report(check(*(sys.argv[1:] or [tree.ROOT]))))
+    sys.exit(tap.report(check(*(sys.argv[1:] or [tree.ROOT, variants.directory('plain')]))))
