@@ -38,7 +38,12 @@
  * Thread: the caller's when no queued work can write it, else the reaper.
  */
 #define ENDING_OF_SYNC_OBJECT(STAGE) \
-	STAGE(await_queued_work, give_back,          "work queued before is over; GPU address, TLB; with the last reference the value's slot")
+	STAGE(await_queued_work, give_back,          "work queued before is over; GPU address, TLB; with the last reference the body")
+
+/* The body of a sync object (sync_object.c). Thread: that which gives its last reference back, outside the adapter's gate. */
+#define ENDING_OF_SYNC_BODY(STAGE) \
+	STAGE(NOTHING,           end_driver_event,   "DxgkDdiDestroyCpuEvent, where the driver sets its event") \
+	STAGE(NOTHING,           give_body_back,     "the client's event, the value's slot")
 
 /*
  * Memory that a driver keeps for a context (context_allocation.c).
@@ -56,9 +61,10 @@
 	STAGE(NOTHING,           forget,             "what it listed is in use no more; the context may go")
 
 /*
- * Contexts, hardware and paging queues, keyed mutexes (context.c, hw_context.c, hw_queue.c, paging_queue.c, keyed_mutex.c)
- * end in two parts: ..._HANDLE when the handle is retired, on the thread that destroys it, so that calls which still have
- * it come to their end; the rest with the last reference, on the thread that gives it back.
+ * Contexts, hardware and paging queues, keyed mutexes, devices (context.c, hw_context.c, hw_queue.c, paging_queue.c,
+ * keyed_mutex.c, device.c) end in two parts: ..._HANDLE when the handle is retired, on the thread that destroys it, so that
+ * calls which still have it come to their end; the rest with the last reference, on the thread that gives it back. The
+ * companion of a context (companion.c) ends within it.
  */
 #define ENDING_OF_CONTEXT_HANDLE(STAGE) \
 	STAGE(NOTHING,           companion_end,             "no update of GPU addresses begins any more") \
@@ -67,9 +73,12 @@
 	STAGE(NOTHING,           end_hw_queues,             "its hardware queues; it is loaded no more")
 #define ENDING_OF_CONTEXT(STAGE) \
 	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \
-	STAGE(NOTHING,           end_addresses,      "DxgkDdiDestroyContext of its companion; no root is told to it any more") \
+	STAGE(NOTHING,           end_addresses,      "its companion; no root is told to it any more") \
 	STAGE(NOTHING,           tell_driver_of_end, "DxgkDdiDestroyContext") \
 	STAGE(NOTHING,           give_back,          "what the driver kept for it; the reference on its device")
+#define ENDING_OF_COMPANION(STAGE) \
+	STAGE(NOTHING,           await_uses,         "updates that are being carried out") \
+	STAGE(NOTHING,           tell_driver_of_end, "its paging buffers are back; DxgkDdiDestroyContext, of the companion")
 #define ENDING_OF_HW_CONTEXT_HANDLE(STAGE) \
 	STAGE(NOTHING,           end_hw_queues,      "its hardware queues; it is loaded no more")
 #define ENDING_OF_HW_CONTEXT(STAGE) \
@@ -94,11 +103,8 @@
 #define ENDING_OF_KEYED_MUTEX(STAGE) \
 	STAGE(NOTHING,           give_back,          "its data; with the last reference the mutex")
 
-/*
- * What a device has, when its handle is retired (device.c). Thread: that which destroys it. The device itself goes with
- * its last reference: DxgkDdiDestroyDevice, then what the driver kept for it.
- */
-#define ENDING_OF_DEVICE(STAGE) \
+#define ENDING_OF_DEVICE_HANDLE(STAGE) \
+	STAGE(NOTHING,           leave_process,            "what it lists counts no more; its process's list; nothing joins it, nobody is told of it") \
 	STAGE(NOTHING,           context_destroy_all,      "contexts") \
 	STAGE(NOTHING,           hw_context_destroy_all,   "hardware contexts, with their queues") \
 	STAGE(NOTHING,           gpu_update_cancel_device, "updates of GPU addresses that wait for a fence") \
@@ -106,6 +112,9 @@
 	STAGE(NOTHING,           paging_queue_destroy_all, "paging queues") \
 	STAGE(NOTHING,           sync_object_destroy_all,  "sync objects") \
 	STAGE(NOTHING,           await_own_threads,        "the kernel's threads let go of it")
+#define ENDING_OF_DEVICE(STAGE) \
+	STAGE(NOTHING,           tell_driver_of_end,       "DxgkDdiDestroyDevice") \
+	STAGE(NOTHING,           give_back,                "what the driver kept for it; its process may go")
 
 /* A process of which no call is under way (teardown.c). Thread: that which ends it. */
 #define ENDING_OF_PROCESS(STAGE) \
@@ -114,10 +123,33 @@
 	STAGE(NOTHING,           await_devices,            "DxgkDdiDestroyDevice for each") \
 	STAGE(NOTHING,           destroy_keyed_mutexes,    "keyed mutexes, of which one that is held is abandoned") \
 	STAGE(NOTHING,           destroy_sync_objects,     "sync objects of no device") \
-	STAGE(NOTHING,           leave_adapters,           "GPU addresses; DxgkDdiDestroyProcess on every adapter") \
+	STAGE(NOTHING,           leave_adapters,           "every adapter it was on, as below") \
 	STAGE(NOTHING,           notifier_finish,          "what it wanted to be told") \
 	STAGE(NOTHING,           close_adapters,           "adapter handles") \
 	STAGE(NOTHING,           give_back,                "fence pages; the handle table, which asserts that nothing is left")
+
+/* A process on one adapter whose driver knows it (teardown.c); no device of it is left there. Thread: the same. */
+#define ENDING_OF_DRIVER_PROCESS(STAGE) \
+	STAGE(NOTHING,           gpu_update_cancel_all,    "updates of GPU addresses that are left") \
+	STAGE(NOTHING,           fence_addresses_end,      "GPU addresses that were kept for fences") \
+	STAGE(NOTHING,           gpu_addresses_destroy,    "its GPU addresses, with their page tables") \
+	STAGE(NOTHING,           tell_driver_of_end,       "DxgkDdiDestroyProcess")
+
+/*
+ * An adapter, on which no process is left (adapter.c). Thread: that which ends the kernel, or which starts it and fails;
+ * then nobody is turned away. Who destroys needs memory that works, the pager needs the scheduler, and the scheduler's
+ * thread, when it resets, tells the memory: so threads end first, in this order, and storage goes last.
+ */
+#define ENDING_OF_ADAPTER(STAGE) \
+	STAGE(NOTHING,           turn_calls_away,          "its gate lets nobody in any more") \
+	STAGE(NOTHING,           end_work_and_memory,      "its threads and what they work with, as below") \
+	STAGE(NOTHING,           stop_driver,              "the system context, device and process; StopDevice, RemoveDevice, Unload; leaks are reported") \
+	STAGE(NOTHING,           give_back,                "what the driver could name")
+#define ENDING_OF_ADAPTER_WORK(STAGE) \
+	STAGE(NOTHING,           end_reaper,               "the reaper's thread") \
+	STAGE(NOTHING,           adapter_memory_stop,      "the pager's thread, when what was queued is done") \
+	STAGE(NOTHING,           adapter_work_stop,        "the scheduler's threads, and the scheduler") \
+	STAGE(NOTHING,           adapter_memory_finish,    "tables, pager and memory")
 
 /* clang-format on */
 

@@ -66,25 +66,28 @@ static void await_devices(struct dxg_process *process)
 	notice_wait_until_none(&process->changed, &process->driver_devices);
 }
 
+static void tell_driver_of_end(struct process_adapter *process_adapter)
+{
+	struct dxg_adapter *adapter = process_adapter->adapter;
+
+	adapter_enter_to_release(adapter);
+	miniport_destroy_process(adapter->miniport, process_adapter->client,
+				 process_adapter->driver_process);
+	adapter_leave(adapter);
+}
+
 static void leave_adapters(struct dxg_process *process)
 {
-	list_drain (struct process_adapter, process_adapter, &process->adapters, link) {
-		struct dxg_adapter *adapter = process_adapter->adapter;
-		if (process_adapter->driver_knows == PROCESS_KNOWN) {
-			gpu_update_cancel_all(process_adapter);
-			fence_addresses_end(process_adapter);
-			gpu_addresses_destroy(process_adapter);
-			adapter_enter_to_release(adapter);
-			miniport_destroy_process(adapter->miniport, process_adapter->client,
-						 process_adapter->driver_process);
-			adapter_leave(adapter);
+	list_drain (struct process_adapter, subject, &process->adapters, link) {
+		if (subject->driver_knows == PROCESS_KNOWN) {
+			ENDING_OF_DRIVER_PROCESS(ENDING_CALL)
 		}
-		vidmm_process_finish(&process_adapter->memory);
-		lock_finish(&process_adapter->updates_lock);
-		lock_finish(&process_adapter->fence_lock);
-		lock_finish(&process_adapter->watched_lock);
-		miniport_client_destroy(process_adapter->client);
-		mem_free(process_adapter);
+		vidmm_process_finish(&subject->memory);
+		lock_finish(&subject->updates_lock);
+		lock_finish(&subject->fence_lock);
+		lock_finish(&subject->watched_lock);
+		miniport_client_destroy(subject->client);
+		mem_free(subject);
 	}
 }
 

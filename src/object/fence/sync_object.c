@@ -39,14 +39,23 @@ static void body_free(struct sync_body *body)
 	mem_give(body, sizeof(*body));
 }
 
-static void body_destroy(struct share *share)
+static void end_driver_event(struct sync_body *body)
 {
-	struct sync_body *body = sync_body_of_share(share);
-
 	cpu_event_destroy(body->cpu_event);
+}
+
+static void give_body_back(struct sync_body *body)
+{
 	event_close(&body->event);
 	fence_slot_give(&body->slot);
 	body_free(body);
+}
+
+static void body_destroy(struct share *share)
+{
+	struct sync_body *subject = sync_body_of_share(share);
+
+	ENDING_OF_SYNC_BODY(ENDING_CALL)
 }
 
 /* A monitored fence has no place yet. Every field is set, but for the opening: wiping takes longer.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "object/ending/endings.h"
 #include "object/owner/adapter.h"
 #include "object/memory/adapter_memory.h"
 #include "object/submit/adapter_work.h"
@@ -14,17 +15,45 @@ static void adapter_open_destroy(struct object *object)
 
 const struct object_class adapter_open_class = { "an adapter", adapter_open_destroy };
 
-/*
- * Who destroys needs memory that works, the pager needs the scheduler, and the scheduler's thread,
- * when it resets, tells the memory: so threads end first, in this order, and storage goes last.
- */
-static void adapter_stop_work_and_memory(struct dxg_adapter *adapter)
+/* ---- its stages (endings.h) ---- */
+
+/* From here on calls are refused; the gate opens again, because the driver's callbacks may need it. */
+static void turn_calls_away(struct dxg_adapter *adapter)
+{
+	gate_close(&adapter->gate);
+	adapter->is_stopped = true;
+	gate_open(&adapter->gate);
+}
+
+static void end_reaper(struct dxg_adapter *adapter)
 {
 	worker_finish(&adapter->reaper);
-	adapter_memory_stop(adapter);
-	adapter_work_stop(adapter);
-	adapter_memory_finish(adapter);
 }
+
+static void end_work_and_memory(struct dxg_adapter *subject)
+{
+	ENDING_OF_ADAPTER_WORK(ENDING_CALL)
+}
+
+static void stop_driver(struct dxg_adapter *adapter)
+{
+	miniport_stop(adapter->miniport);
+}
+
+static void give_back(struct dxg_adapter *adapter)
+{
+	context_books_finish(&adapter->books);
+	mem_free(adapter);
+}
+
+void adapter_destroy(struct dxg_adapter *subject)
+{
+	if (!subject)
+		return;
+	ENDING_OF_ADAPTER(ENDING_CALL)
+}
+
+/* ---- start ---- */
 
 NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter **adapter_out)
 {
@@ -51,28 +80,12 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 	return STATUS_SUCCESS;
 
 stop_memory:
-	adapter_stop_work_and_memory(adapter);
+	end_work_and_memory(adapter);
 stop_miniport:
-	miniport_stop(adapter->miniport);
+	stop_driver(adapter);
 free_adapter:
-	context_books_finish(&adapter->books);
-	mem_free(adapter);
+	give_back(adapter);
 	return status;
-}
-
-void adapter_destroy(struct dxg_adapter *adapter)
-{
-	if (!adapter)
-		return;
-	/* From here on calls are turned away; the driver is stopped with the gate open, because its
-	   callbacks may need it. */
-	gate_close(&adapter->gate);
-	adapter->is_stopped = true;
-	gate_open(&adapter->gate);
-	adapter_stop_work_and_memory(adapter);
-	miniport_stop(adapter->miniport);
-	context_books_finish(&adapter->books);
-	mem_free(adapter);
 }
 
 NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter)

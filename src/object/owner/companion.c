@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/refusal.h"
+#include "object/ending/endings.h"
 #include "object/owner/companion.h"
 #include "object/owner/context.h"
 #include "pagetable/page_tables.h"
@@ -16,7 +17,7 @@ static bool is_needed(const struct dxg_adapter *adapter)
 	       adapter->tables->mmu.update_mode != MINIPORT_TABLE_CPU_VIRTUAL;
 }
 
-static void forget(struct dxg_context *context)
+static void destroy_in_driver(struct dxg_context *context)
 {
 	const struct dxg_device *device = context->device;
 
@@ -50,7 +51,7 @@ static NTSTATUS make_locked(struct dxg_context *context)
 	if (NT_SUCCESS(status))
 		atomic_store(&companion->stream, stream);
 	else
-		forget(context);
+		destroy_in_driver(context);
 	return status;
 }
 
@@ -110,6 +111,8 @@ void companion_end(struct dxg_context *context)
 	lock_release(&context->device->lock);
 }
 
+/* ---- its stages (endings.h) ---- */
+
 static void await_uses(struct dxg_context *context)
 {
 	struct companion *companion = &context->companion;
@@ -121,17 +124,20 @@ static void await_uses(struct dxg_context *context)
 	lock_release(lock);
 }
 
-void companion_finish(struct dxg_context *context)
+static void tell_driver_of_end(struct dxg_context *context)
 {
-	struct companion *companion = &context->companion;
-	struct pager_stream *stream = atomic_load(&companion->stream);
+	struct pager_stream *stream = atomic_load(&context->companion.stream);
 
-	await_uses(context);
-	if (stream) {
-		pager_stream_destroy(stream);
-		adapter_enter_to_release(context->device->adapter);
-		forget(context);
-		adapter_leave(context->device->adapter);
-	}
-	lock_finish(&companion->making);
+	if (!stream)
+		return;
+	pager_stream_destroy(stream);
+	adapter_enter_to_release(context->device->adapter);
+	destroy_in_driver(context);
+	adapter_leave(context->device->adapter);
+}
+
+void companion_finish(struct dxg_context *subject)
+{
+	ENDING_OF_COMPANION(ENDING_CALL)
+	lock_finish(&subject->companion.making);
 }

@@ -21,27 +21,38 @@
 
 static void device_tell_loss(struct work *work);
 
-/* The last reference is gone: no context is left, in our books or in the driver's. */
-static void device_finish(struct object *object)
-{
-	struct dxg_device *device = object_as(device, object);
-	struct dxg_process *process = device->process;
+/* ---- its last stages (endings.h): no context is left, in our books or in the driver's ---- */
 
+static void tell_driver_of_end(struct dxg_device *device)
+{
 	adapter_enter_to_release(device->adapter);
 	miniport_destroy_device(device->adapter->miniport, device->process_adapter->client,
 				device->driver_device);
 	adapter_leave(device->adapter);
+}
+
+static void give_back(struct dxg_device *device)
+{
+	struct dxg_process *process = device->process;
+
 	context_memory_end(&device->driver_memory);
 	vidmm_device_finish(&device->memory);
 	sched_owner_finish(&device->work);
 	fence_slot_give(&device->shown);
-	trace_device_destroy(process->id, object->handle);
+	trace_device_destroy(process->id, device->object.handle);
 	lock_finish(&device->lock);
 	lock_finish(&device->destroying);
 	mem_free(device);
 	/* The process may be waiting for its last device, and has the table that we are in. */
 	atomic_fetch_sub(&process->driver_devices, 1);
 	notice_give(&process->changed);
+}
+
+static void device_finish(struct object *object)
+{
+	struct dxg_device *subject = object_as(device, object);
+
+	ENDING_OF_DEVICE(ENDING_CALL)
 }
 
 /*
@@ -160,7 +171,20 @@ free_device:
 	return status;
 }
 
-/* ---- the end ---- */
+/* ---- the end of its handle ---- */
+
+static void leave_process(struct dxg_device *device)
+{
+	vidmm_device_end(&device->memory);
+	lock_acquire(&device->process->lock);
+	list_remove(&device->process_link);
+	lock_release(&device->process->lock);
+
+	lock_acquire(&device->lock);
+	device->is_dying = true;
+	lock_release(&device->lock);
+	notification_device_ends(device);
+}
 
 static void await_losers(struct dxg_device *device)
 {
@@ -195,23 +219,12 @@ static void await_own_threads(struct dxg_device *device)
 		worker_flush(&device->adapter->reaper);
 }
 
-bool device_destroy(struct dxg_device *device)
+bool device_destroy(struct dxg_device *subject)
 {
-	struct dxg_device *subject = device;
-
-	if (!object_retire(&device->object))
+	if (!object_retire(&subject->object))
 		return false;
-	vidmm_device_end(&device->memory);
-	lock_acquire(&device->process->lock);
-	list_remove(&device->process_link);
-	lock_release(&device->process->lock);
-
-	lock_acquire(&device->lock);
-	device->is_dying = true;
-	lock_release(&device->lock);
-	notification_device_ends(device);
-	ENDING_OF_DEVICE(ENDING_CALL)
-	object_put(&device->object);
+	ENDING_OF_DEVICE_HANDLE(ENDING_CALL)
+	object_put(&subject->object);
 	return true;
 }
 
