@@ -7,7 +7,7 @@
 
 #include "allocations.h"
 
-/* As plain_creation in allocations.h. */
+/* Written once, as struct creation of allocations.h: calls are measured, not their arguments. */
 static const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 plain_fence = {
 	.Info = { .Type = D3DDDI_MONITORED_FENCE },
 };

@@ -5,9 +5,10 @@
 usage: check_commands.py [root [builddir]]
 
 Looked at are blocks of commands, words in `backquotes` and *bold* ones of man pages: make targets and
-variables, verbs, options and controls of dxgk, options of dxgkd, man pages, files, programs in build directories,
-environment variables, values of the registry. With a build directory (that of plain, when run alone) also names
-of tests and suites.
+variables, verbs, options and controls of dxgk, options of dxgkd, man pages, files, functions(), programs in build
+directories, environment variables, values of the registry. A file behind a function is where it has to be. With a build
+directory (that of plain, when run alone) also names of tests and suites. Comments of the code are looked at for files and
+functions().
 """
 
 import glob
@@ -25,6 +26,13 @@ MARKDOWN = re.compile(r'(README|CONTRIBUTING|docs/[^/]+)\.md$')
 MAN = re.compile(r'docs/man/[^/]+\.scd$')
 SETTING = re.compile(r'([A-Z][A-Z_]*)=')
 PATH = re.compile(r'[\w.+-]+(?:/[\w.*+-]+)+/?|[\w+-]+/')
+FUNCTION = re.compile(r'(?<![\w…])([A-Za-z_][\w…]*)\(\)')
+PLACED = re.compile(r'`([A-Za-z_]\w*)\(\)` in `([\w/]+\.[ch])`')
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
+FILE = re.compile(r'(?<![\w<*/.])(?:\w+/)*\w+\.(?:c|h|def|py|md)\b')
+# What comments and pages may name and the project does not have: others' code, and names that only show a shape.
+OTHERS = {'abort', 'fork', 'exec', 'select', 'GetCurrentProcess', 'dxgk_test_name',
+          'winadapter.h', 'dxgicommon.h', 'stddef.h', 'small_test.c'}
 VARIABLE = re.compile(r'\b(?:DXGK|OPENDXGK|MODEL|PARK|TEST)_[A-Z]+(?:_[A-Z]+)*\b')
 
 
@@ -79,10 +87,29 @@ class Facts:
                                        re.MULTILINE))
         self.pages = {os.path.basename(path).rsplit('.', 2)[0] for path in self.files
                       if MAN.match(path)}
+        self.words_of_file = self.all_words = None
         self.tests, self.suites = self.read_tests(builddir)
 
     def read(self, path):
         return tree.read(self.root, path) if path in self.files else ''
+
+    def words(self):
+        """Every word of the code, comments aside; and which file has which."""
+        if self.words_of_file is None:
+            self.words_of_file = {
+                path: set(re.findall(r'[A-Za-z_]\w*', tree.without_comments(tree.read(self.root, path))))
+                for path in self.files if path.endswith(tree.C_FILES)}
+            self.all_words = set().union(*self.words_of_file.values())
+        return self.all_words
+
+    def has_function(self, name):
+        if '…' in name:
+            pattern = re.compile(name.replace('…', r'\w+'))
+            return any(pattern.fullmatch(word) for word in self.words())
+        return name in self.words() or name in OTHERS
+
+    def has_file(self, path):
+        return path in OTHERS or any(path == name or name.endswith('/' + path) for name in self.files)
 
     def read_tests(self, builddir):
         listed = os.path.join(builddir or '', 'meson-info', 'intro-tests.json')
@@ -225,6 +252,36 @@ def check_links(page, facts):
                 yield f'{page.path}:{number}: there is no {path}'
 
 
+def check_functions(pages, facts):
+    for page in pages:
+        for number, line in enumerate(page.text.splitlines(), 1):
+            for name in FUNCTION.findall(line):
+                if not facts.has_function(name):
+                    yield f'{page.path}:{number}: there is no {name}()'
+            for name, path in PLACED.findall(line):
+                facts.words()
+                if not any(name in words for file, words in facts.words_of_file.items()
+                           if file == path or file == 'src/' + path):
+                    yield f'{page.path}:{number}: {name}() is not in {path}'
+
+
+def check_comments(facts):
+    for path in sorted(facts.files):
+        if not path.endswith(tree.C_FILES):
+            continue
+        text = tree.read(facts.root, path)
+        for comment in COMMENT.finditer(text):
+            number = text.count('\n', 0, comment.start()) + 1
+            for found in FUNCTION.finditer(comment.group(0)):
+                if not facts.has_function(found.group(1)):
+                    line = number + comment.group(0).count('\n', 0, found.start())
+                    yield f'{path}:{line}: there is no {found.group(0)}'
+            for found in FILE.finditer(comment.group(0)):
+                if not facts.has_file(found.group(0)):
+                    line = number + comment.group(0).count('\n', 0, found.start())
+                    yield f'{path}:{line}: there is no {found.group(0)}'
+
+
 def in_code(pages, find, facts):
     return [f'{page.path}:{number}: {problem}' for page in pages for number, code in page.code
             for problem in find(code, facts)]
@@ -302,6 +359,9 @@ def check(root, builddir=None):
         ('commands have targets, verbs, options, tests and pages that exist',
          in_code(pages, check_command, facts)),
         ('files and programs that are named exist', in_code(pages, check_paths, facts)),
+        ('functions that are named exist, and where they are said to be',
+         list(check_functions(pages, facts))),
+        ('files and functions that comments name exist', list(check_comments(facts))),
         ('links lead somewhere',
          [problem for page in pages for problem in check_links(page, facts)]),
         ('environment variables are read by somebody', check_variables(pages, facts)),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address_space.c - see address_space.h. Requests are in space_request.c, updates in space_update.c.
+ * address_space.c - see address_space.h. Requests are in request.c, updates in update.c.
  *
  * Locks: page_tables.lock.
  */

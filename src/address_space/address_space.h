@@ -23,7 +23,7 @@
 #include "pagetable/page_tables.h"
 #include "pagetable/root_change.h"
 
-/* Writes a root (space_root.c). */
+/* Writes a root (root.c). */
 struct space_root_job {
 	struct paging_job job;
 	struct root_change change;
@@ -48,7 +48,7 @@ struct space_root_listener {
 	void *context;
 };
 
-/* How far tables have come on their way out or in (space_eviction.c). The pager's thread's. */
+/* How far tables have come on their way out or in (eviction.c). The pager's thread's. */
 struct space_way {
 	bool has_begun;
 	struct page_tables *parts[2]; /* those of tile pools, if there are any, and the space's */
@@ -71,7 +71,7 @@ struct address_space {
 	_Atomic uint32_t pending;           /* jobs and updates that are not over */
 	_Atomic uint32_t queued_operations; /* of updates */
 
-	/* Writing everything anew (space_rewrite.c). The pager's thread's. */
+	/* Writing everything anew (rewrite.c). The pager's thread's. */
 	struct paging_job rewrite_job;
 	struct table_sync rewrite_sync;
 	struct list rewrite_link;
@@ -86,13 +86,13 @@ struct address_space {
 	struct list contexts;  /* space_context.link */
 	struct space_root_job root;
 
-	/* Tables that leave and come back (space_eviction.c). The job's, one at a time. */
+	/* Tables that leave and come back (eviction.c). The job's, one at a time. */
 	struct space_root_listener root_listener;
 	struct paging_job tables_job;
 	struct space_way way;
 	bool has_leave_failed; /* the way in is to where they were */
 
-	/* Where its tile pools are kept mapped (space_pools.c). No context begins there. */
+	/* Where its tile pools are kept mapped (pools.c). No context begins there. */
 	struct address_space *pools; /* tables.lock; NULL until an update needs them */
 	struct address_space *user;  /* of pools: whose they are. Set when they are made. */
 };

@@ -19,7 +19,7 @@
  * Jobs are built on one thread, and what they built is run in their order: behind the leave's TLB
  * nothing comes that writes to where the tables were.
  *
- * Where tile pools are kept mapped (space_pools.c) goes and comes in the same jobs: from when on one
+ * Where tile pools are kept mapped (pools.c) goes and comes in the same jobs: from when on one
  * is out the other is, so that nothing is copied from there to here while either is nowhere.
  *
  * Locks: page_tables.lock, for each operation.

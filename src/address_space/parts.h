@@ -60,7 +60,7 @@ struct space_memory *space_add_memory_locked(struct address_space *space,
 MUST_CHECK NTSTATUS space_create_pools(struct address_space *user,
 				       struct address_space **pools_out);
 
-/* ---- space_pools.c ---- */
+/* ---- pools.c ---- */
 
 /* From now on there are pools, where the GPU can copy entries. The tables are held; no lock is. */
 MUST_CHECK NTSTATUS space_pools_begin(struct address_space *space);
@@ -97,7 +97,7 @@ void space_uncount(struct address_space *space);
 void space_enter(struct address_space *space);
 void space_leave(struct address_space *space);
 
-/* ---- space_eviction.c ---- */
+/* ---- eviction.c ---- */
 
 /* From now on the tables may leave; no more, and they are on no way when it returns. */
 void space_may_leave(struct address_space *space);

@@ -13,7 +13,7 @@
  *
  * The pools are an address space of the process like any other, but that no context begins at its
  * root: the kernel's own context reaches its tables through windows. Their tables leave and come
- * back with the others of the process (space_eviction.c): where entries are copied to there is
+ * back with the others of the process (eviction.c): where entries are copied to there is
  * something to copy from.
  *
  * Locks: page_tables.lock guards whether there are pools. A view of memory is added with the lock of

@@ -12,7 +12,7 @@
  * When there is no memory for it the update waits for some, and fails if none comes.
  *
  * Where the GPU writes tables, memory that an update shows is kept mapped elsewhere from the first
- * plan on, and its entries are copied from there (space_pools.c).
+ * plan on, and its entries are copied from there (pools.c).
  *
  * Between the two the tables may leave, and come back: nothing of it was written.
  *

@@ -26,7 +26,7 @@ enum lock_rank {
 	LOCK_RANK_VA_SPACES,      /* which of those an adapter has                       */
 	LOCK_RANK_VA_SPACE,       /* one process's GPU addresses                         */
 	LOCK_RANK_VA_POOLS,       /* where its tile pools are kept mapped                */
-	LOCK_RANK_ALLOCATION,     /* several at once only through lock_many()            */
+	LOCK_RANK_ALLOCATION,     /* one: its states, pages and CPU view                 */
 	LOCK_RANK_SEGMENT,        /* offsets, residents, counts                          */
 	LOCK_RANK_CPU_MAP,        /* addresses of CPU views                              */
 	LOCK_RANK_PAGER,          /* jobs and buffers of one adapter's paging            */

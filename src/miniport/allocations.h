@@ -4,7 +4,7 @@
  *
  * The driver's allocation belongs to the adapter and may outlive the device that made it; opening
  * it gives a second handle, the device's own. What the driver answers about an allocation is judged
- * here (allocation_answers.c) before anybody else sees it.
+ * here (judge_next_answer() in allocations.c) before anybody else sees it.
  */
 #ifndef MINIPORT_ALLOCATIONS_H
 #define MINIPORT_ALLOCATIONS_H

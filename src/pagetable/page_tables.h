@@ -13,7 +13,7 @@
  *
  * Memory for tables is taken when a call is made, so that a job cannot fail for lack of it; what has
  * no room is refused before (table_need.c). Tables stay until the space ends; the memory they are in goes and comes back, all of it at
- * once, while nothing of the process runs (space_eviction.c). What shows zeroes all over needs none
+ * once, while nothing of the process runs (address_space/eviction.c). What shows zeroes all over needs none
  * of its own: each space has one table of zeroes per level, which any number of entries above point
  * at.
  *
@@ -28,7 +28,7 @@
  * leads to both (TABLES_ARE_DUAL), and each 64 KiB are valid in one of them.
  *
  * What an update shows the GPU copies, where it writes tables itself: from the leaves of another
- * space of the same process, where tile pools are kept mapped (space_pools.c, table_copy.c). Those
+ * space of the same process, where tile pools are kept mapped (address_space/pools.c, table_copy.c). Those
  * leaves are always there, so that space has no large pages.
  *
  * Entries that lead nowhere are never written again where they are known to be invalid: a driver
@@ -150,7 +150,7 @@ struct page_tables_config {
 			      bool is_ever);
 
 	/*
-	 * Where room that tables are in comes and goes (table_block_want.h); else NULL, all of them:
+	 * Where room that tables are in comes and goes (vidmm/table_block.h); else NULL, all of them:
 	 * where it is now, it stays where it is meanwhile, and waiting for some, which lets go of one
 	 * hold until then.
 	 */

@@ -6,7 +6,7 @@
  * Pure arithmetic: nothing behind the numbers is touched, and the owner's lock guards it all.
  *
  *	|<------ taken ------>|<- free ->|<-- taken -->|<----------- free ------------>|
- *	 ranges_range           ranges_range              …      `lower` and `upper` link them
+ *	 struct range          struct range  …      `lower` and `upper` link them
  *
  * Free stretches hang in lists: by the sixteenth of all units they begin in (their zone), and there
  * by size, 32 lists for each power of two. Two levels of bits say which lists are not empty, so

@@ -7,7 +7,7 @@
  *
  * A watch is one group of rules in one file (watches.def): it looks at what a driver is given and at what comes
  * back, keeps what it has to remember of the driver, and reports (nt_report) which rule was broken. It changes
- * nothing of what the kernel or the driver sees. Faults that are injected are a watch of their own (faults.c): that one
+ * nothing of what the kernel or the driver sees. Faults that are injected are a watch of their own (watch_faults.c): that one
  * changes what passes.
  *
  * Locks: watches are asked on the thread that crosses, several at once, with no lock of the verifier. What a watch

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocation_list_turns.h - lists that are in place, and somebody who waits for their room. For list.c, room.c
+ * allocation_list_turns.h - lists that are in place, and somebody who waits for their room. For allocation_list.c, room.c
  * and suspend.c.
  */
 #ifndef VIDMM_ALLOCATION_LIST_TURNS_H
@@ -22,7 +22,7 @@ void lists_take_turns_locked(const struct room_search *search, uint32_t segments
 /* Its lists let go of what they have as soon as the hardware has nothing of it. */
 void device_yield_locked(struct vidmm_device *device);
 
-/* list.c: it was ready, and has to be prepared again. */
+/* allocation_list.c: it was ready, and has to be prepared again. */
 void list_return_locked(struct vidmm_allocation_list *list);
 
 #endif

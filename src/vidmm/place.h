@@ -523,7 +523,7 @@ void control_evict(struct vidmm *manager, const struct vidmm_selection *selectio
 /* Returns when nothing is on its way out any more, or in; or after a long while. */
 void manager_settle(struct vidmm *manager, bool with_entering);
 
-/* ---- page tables: table_block_want.c, table_states.c, table_request.c ---- */
+/* ---- page tables: table_block.c, table_states.c, table_request.c ---- */
 
 /* Memory of a segment that no allocation has. */
 struct vidmm_table_block {
@@ -603,7 +603,7 @@ const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_
 				 uint64_t leaving_bytes[], uint64_t entering_bytes[]);
 uint64_t table_blocks_count_bytes(const struct vidmm *manager, const struct vidmm_segment *segment);
 
-/* ---- list.c ---- */
+/* ---- allocation_list.c ---- */
 
 /* Could all that the device pays for be in place together, were there nobody else? */
 bool device_list_fits_locked(const struct vidmm_device *device);

@@ -17,7 +17,7 @@
  * driver's own does, and stays behind as a ghost.
  *
  * Page tables are not looked at: they are lost as well, and written anew from what is true then
- * (space_rewrite.c).
+ * (address_space/rewrite.c).
  *
  * Locks: the allocation's, inside it the manager's; none while the driver is told.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table_block_want.c - see table_block_want.h. Whose turn it is, and who goes for it, is decided in room.c.
+ * table_block.c - see table_block.h. Whose turn it is, and who goes for it, is decided in room.c.
  *
  * Locks: the manager's.
  */

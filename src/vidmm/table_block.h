@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table_block_want.h - memory of segments that page tables are in.
+ * table_block.h - memory of segments that page tables are in.
  *
  *	the kernel's own    taken when the adapter starts, stays
  *	a process's         comes and goes, all of it together (table_states.h)

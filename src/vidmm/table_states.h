@@ -9,7 +9,7 @@
  * They go for others when nothing of the process runs (none of its devices has work queued, or those
  * that have are suspended already, because something else of theirs is missing or their process is),
  * or when those at work had their slice. From the decision on the devices are suspended, and wait
- * for their turn (room.c) like those of which an allocation was taken. No byte is copied: the owner of the tables (space_eviction.c) writes them
+ * for their turn (room.c) like those of which an allocation was taken. No byte is copied: the owner of the tables (address_space/eviction.c) writes them
  * anew from what is true then.
  *
  * Who writes tables, or counts on where they are, holds them, and not for long: others wait for

@@ -54,6 +54,23 @@ def test_what_exists_is_accepted(root):
                     '    meson test -C build --suite handle   # a comment\n') == []
 
 
+def test_a_function_that_no_code_has(root):
+    one(root, 'told by `log_say()`\n', 'no log_say()')
+    one(root, '```\n   log_cry()   what is done\n```\n', 'no log_cry()')
+
+
+def test_a_function_that_is_elsewhere(root):
+    one(root, '`getenv()` in `embed/config.c`\n', 'getenv() is not in embed/config.c')
+    assert problems(root, text='`getenv()` in `src/base/log.c`, `getenv()` in `base/log.c`, `get…()`, `…_say()`\n') == []
+
+
+def test_a_comment_that_names_what_is_gone(root):
+    for comment, expected in (('see log_say()', 'no log_say()'), ('as in base/gone.c', 'no base/gone.c')):
+        found = problems(root, **{'src/base/a.c': f'int a;\n/* Why,\n * {comment}. */\n'})
+        assert found == [f'src/base/a.c:3: there is {expected}'], found
+    assert problems(root, **{'src/base/a.c': '/* getenv() of log.c, base/log.c; <gone.h> is not ours. */\n'}) == []
+
+
 def test_a_target_or_variable_make_does_not_have(root):
     one(root, '`make walk`\n', 'no target walk')
 

@@ -3,8 +3,8 @@
  * house.h - a server of a test's own, and clients of it, each in a process of its own.
  *
  *	house_open(&house, NULL)                dxgkd at a path of its own; DXGK_SOCKET is set to it
- *	guest_start(&house, "name")             a CHILD() of the program; it and the test talk by messages
- *	guest_hear(), guest_say()               … in the test; test_say(), test_hear() in the child
+ *	lodger_start("name")                    a CHILD() of the program; it and the test talk by messages
+ *	lodger_hear(), lodger_say()             … in the test; test_say(), test_hear() in the child
  *	house_close(&house)                     asked to end, which it does in order
  *
  * Whatever becomes of the test, the server and the children end with it.

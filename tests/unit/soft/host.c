@@ -149,7 +149,7 @@ static void query_segments(void)
 	EXPECT(host.local != NULL);
 }
 
-/* What exists so far; host_unwind() takes it back. */
+/* What exists so far; unwind() takes it back. */
 enum stage {
 	STAGE_NONE,
 	STAGE_ADDED,
