@@ -9,9 +9,10 @@ usage: check_locks.py [root]
     ..._unlock    the lock is held on entry, and released
 
 Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a lock that is
-none of lock.h). A ..._locked function may take a second lock and release that one; an ..._unlock that
-releases no lock it is called under unlocks something else, and has nothing to assert. docs/locking.md
-lists the ranks of src/base/lock_ranks.h, in their order.
+none of lock.h). A ..._locked function may take a second lock and release that one, never the one it asserts; an
+..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Where a header has a
+..._relock it says which lock is dropped and retaken. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
+their order.
 """
 
 import os
@@ -49,6 +50,32 @@ def first_drop(body):
     return None
 
 
+def released_again(body):
+    """A lock that the function asserts and releases all the same, or None."""
+    asserted = set(re.findall(r'\block_assert_held\(([^;]*)\);', body))
+    taken = set()
+    for step, lock in re.findall(r'\block_(acquire|release)\(([^;]*)\);', body):
+        if step == 'acquire':
+            taken.add(lock)
+        elif lock in asserted - taken:
+            return lock
+    return None
+
+
+def unsaid(root):
+    """Headers whose comment above a ..._relock does not say that a lock is dropped and retaken."""
+    for path in tree.project_files(root):
+        if not tree.under(path, FOLDERS) or not path.endswith('.h'):
+            continue
+        text = tree.read(root, path)
+        for block in re.finditer(r'((?:^/\*(?:(?!\*/).)*\*/\n)?)((?:^[^\n/]+\n)+)', text, re.MULTILINE | re.DOTALL):
+            name = re.search(r'\b(\w+_relock)\(', block.group(2).split('{')[0])
+            says = re.search(r'\bdrops?\s+(?:\*\s+)?and\s+(?:\*\s+)?retakes?\b', block.group(1), re.IGNORECASE)
+            if name and not says:
+                line = text.count('\n', 0, block.start(2)) + 1
+                yield f'{path}:{line}: {name.group(1)}(): nothing says which lock is dropped and retaken'
+
+
 def wrong_names(root):
     for path in tree.project_files(root):
         if not tree.under(path, FOLDERS) or not path.endswith('.c'):
@@ -57,6 +84,8 @@ def wrong_names(root):
             drop = first_drop(body)
             if name.endswith('_locked') and drop:
                 yield f'{path}:{line}: {name}() drops the lock it is called under: it calls {drop}()'
+            elif name.endswith('_locked') and released_again(body):
+                yield f'{path}:{line}: {name}() releases {released_again(body)}, which it is called under'
             if name.endswith('_relock') and not drop:
                 yield f'{path}:{line}: {name}() drops no lock that it is called under'
 
@@ -111,6 +140,7 @@ def check(root):
     return [
         ('names say what becomes of the lock', list(wrong_names(root))),
         ('what is called under a lock asserts it', list(unasserted(root))),
+        ('headers say what is dropped and retaken', list(unsaid(root))),
         ('every rank is used', unused_ranks(root)),
         ('the page lists the ranks, in their order', list(wrong_pages(root))),
     ]

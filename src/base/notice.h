@@ -33,15 +33,35 @@ static inline enum thread_wait_result notice_wait(struct notice *notice, uint32_
 	return thread_wait(&notice->count, seen, deadline_ns);
 }
 
-/* Drops the lock until a notice is given, and takes it again: look again at what it guards. */
-static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
+/*
+ * Drops and retakes the lock, when a notice is given or at the deadline: look again at what it guards,
+ * all of which may have changed.
+ */
+static inline void notice_wait_until_relock(struct notice *notice, struct lock *lock,
+					    uint64_t deadline_ns)
 {
 	uint32_t seen = notice_read(notice);
 
 	lock_assert_held(lock);
 	lock_release(lock);
-	notice_wait(notice, seen, CLOCK_FOREVER);
+	notice_wait(notice, seen, deadline_ns);
 	lock_acquire(lock);
+}
+
+/* Drops and retakes the lock, likewise, however long that takes. */
+static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
+{
+	lock_assert_held(lock);
+	notice_wait_until_relock(notice, lock, CLOCK_FOREVER);
+}
+
+/* Returns when the word is 0; who makes it so wakes those who wait for it. */
+static inline void word_wait_until_none(_Atomic uint32_t *word)
+{
+	uint32_t seen;
+
+	while ((seen = atomic_load(word)) > 0)
+		thread_wait(word, seen, CLOCK_FOREVER);
 }
 
 /* Returns when it is 0; who makes it so gives notice afterwards. */

@@ -483,6 +483,7 @@ void pager_destroy(struct pager *pager)
 
 /* ---- recovery ---- */
 
+/* Drops and retakes pager->lock, until nobody sends what was built before. */
 static void next_epoch_relock(struct pager *pager)
 {
 	lock_assert_held(&pager->lock);

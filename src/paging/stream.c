@@ -25,6 +25,7 @@ void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32
 	lock_release(&pager->lock);
 }
 
+/* Drops and retakes pager->lock: streams may have come and gone. */
 static void wait_relock(struct pager *pager)
 {
 	lock_assert_held(&pager->lock);

@@ -13,8 +13,11 @@
  *	tdr.c        the clock: what is late, what faulted, and what follows
  *	reset.c      resetting an engine, or the adapter
  *
- * One lock. Functions that end in _locked expect it; those of them that call a packet, the hardware
- * or the listener let go of it meanwhile, and say so.
+ * One lock, sched->lock. …_locked: it is held, and stays so. …_relock: dropped and retaken, because a
+ * packet, the hardware or the listener is called, or something is waited for. Meanwhile anything it
+ * guards may have changed: packets were queued, submitted and retired, queues and owners have ended
+ * or were lost, nodes were reset. The scheduler and its nodes are still there, and who had a node's
+ * baton still has it; of everything else only what the caller itself keeps.
  */
 #ifndef SCHED_INTERNAL_H
 #define SCHED_INTERNAL_H
@@ -164,7 +167,7 @@ void sched_lock(struct sched *sched);
 void sched_unlock(struct sched *sched);
 void sched_wake_thread_locked(struct sched *sched);
 void sched_changed_locked(struct sched *sched);
-/* Drops and retakes the lock when something changed or at the deadline; false at the deadline. */
+/* Drops and retakes sched->lock, when something changed or at the deadline; false at the deadline. */
 bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns);
 /* Drops and retakes sched->lock: tells the listener of owners that were lost. */
 void sched_tell_lost_relock(struct sched *sched);
@@ -269,14 +272,17 @@ uint64_t hw_deadline_locked(const struct sched_node *node);
 /* The only owner of those that are late, or, when none is, of those that have something; or NULL.
  */
 struct sched_owner *hw_guilty_locked(const struct sched_node *node);
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock, with the baton: resets the node's hardware queues. Other nodes go on
+ * meanwhile.
+ */
 enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_fault *fault);
 
 /* ---- mistake.c ---- */
 
 void mistake_locked(struct sched_node *node, enum rule rule, const char *format, ...)
 	PRINTF_LIKE(3, 4);
-/* Drops and retakes sched->lock. */
+/* Drops and retakes sched->lock: reports what was noted, and there may be more by then. */
 void mistake_tell_relock(struct sched *sched);
 /* True when the hardware has a packet of this id. Else it is a mistake, unless it is excused. */
 bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint32_t fence);
@@ -292,7 +298,7 @@ bool preempt_is_needed_locked(const struct sched_node *node);
 bool preempt_is_possible_locked(const struct sched_node *node);
 /* Somebody waits until the hardware has nothing of the owner of what runs, or nothing at all. */
 bool preempt_is_awaited_locked(const struct sched_node *node);
-/* Drops and retakes sched->lock; with the baton. */
+/* Drops and retakes sched->lock, with the baton. What was to be stopped may have ended meanwhile. */
 void preempt_request_relock(struct sched_node *node);
 void preempt_forget_locked(struct sched_node *node);
 
@@ -338,7 +344,10 @@ struct reset_cause {
 	const struct sched_fault *fault; /* of whoever is to blame; NULL: it hangs */
 };
 
-/* Let go. */
+/*
+ * Drop and retake sched->lock: the node's batons, or all, are taken, the driver resets, and what the
+ * hardware had is given back or lost. The last one gives the adapter up: every owner is lost.
+ */
 void reset_engine_relock(struct sched_node *node, const struct reset_cause *cause);
 void reset_adapter_relock(struct sched *sched, uint32_t node, const struct reset_cause *cause);
 void reset_give_up_relock(struct sched *sched, struct sched_owner *guilty, const char *why);

@@ -54,15 +54,23 @@ void sched_changed_locked(struct sched *sched)
 		sched->is_changed = true;
 }
 
-bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns)
+/* Drops and retakes sched->lock; false at the deadline. sched_unlock() also wakes who has to be. */
+static bool wait_relock(struct sched *sched, struct notice *notice, uint64_t deadline_ns)
 {
-	uint32_t seen = notice_read(&sched->changed);
+	uint32_t seen = notice_read(notice);
 
 	lock_assert_held(&sched->lock);
-	sched->waiters++;
 	sched_unlock(sched);
-	bool is_in_time = notice_wait(&sched->changed, seen, deadline_ns) != THREAD_TIMED_OUT;
+	bool is_in_time = notice_wait(notice, seen, deadline_ns) != THREAD_TIMED_OUT;
 	sched_lock(sched);
+	return is_in_time;
+}
+
+bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns)
+{
+	lock_assert_held(&sched->lock);
+	sched->waiters++;
+	bool is_in_time = wait_relock(sched, &sched->changed, deadline_ns);
 	sched->waiters--;
 	return is_in_time;
 }
@@ -131,14 +139,11 @@ static void sched_sleep_relock(struct sched *sched)
 {
 	uint64_t late_ns = tdr_deadline_locked(sched);
 	uint64_t turn_ns = turns_deadline_locked(sched);
-	uint32_t seen = notice_read(&sched->wake);
 
 	lock_assert_held(&sched->lock);
 	sched->is_asleep = true;
 	sched_changed_locked(sched);
-	sched_unlock(sched);
-	notice_wait(&sched->wake, seen, late_ns < turn_ns ? late_ns : turn_ns);
-	sched_lock(sched);
+	(void)wait_relock(sched, &sched->wake, late_ns < turn_ns ? late_ns : turn_ns);
 	sched->is_asleep = false;
 }
 

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "base/clock.h"
-#include "base/thread.h"
+#include "base/notice.h"
 #include "trace/ring.h"
 #include "trace/spool.h"
 
@@ -168,10 +167,7 @@ void ring_commit(struct ring *ring, uint32_t slots)
 
 void ring_collect(uint32_t session)
 {
-	uint32_t busy;
-
-	while ((busy = atomic_load(&holders)) != 0)
-		thread_wait(&holders, busy, CLOCK_FOREVER);
+	word_wait_until_none(&holders);
 
 	/* From here on no owner empties its ring; it can only append behind `used`. */
 	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {

@@ -93,16 +93,13 @@ static void run(void *context)
 	lock_acquire(&late->lock);
 	while (!late->is_ending || late->count > 0) {
 		uint64_t due_ns = late->count > 0 ? late->kept[late->first].due_ns : CLOCK_FOREVER;
-		uint32_t seen = notice_read(&late->changed);
 
-		if (late->is_telling || (due_ns > clock_now_ns() && !late->is_ending)) {
-			lock_release(&late->lock);
-			notice_wait(&late->changed, seen,
-				    late->is_telling ? CLOCK_FOREVER : due_ns);
-			lock_acquire(&late->lock);
-			continue;
-		}
-		tell_first_relock(late);
+		if (late->is_telling)
+			notice_wait_relock(&late->changed, &late->lock);
+		else if (due_ns > clock_now_ns() && !late->is_ending)
+			notice_wait_until_relock(&late->changed, &late->lock, due_ns);
+		else
+			tell_first_relock(late);
 	}
 	lock_release(&late->lock);
 }

@@ -49,6 +49,19 @@ def test_a_second_lock_is_its_own(root):
                                       '\tlock_acquire(&a->b);\n\tlock_release(&a->b);\n}\n') == []
 
 
+def test_a_release_behind_a_second_lock_is_reported(root):
+    one(root, 'releases &a->a, which it is called under',
+        code=CODE + 'void two_locked(struct a *a)\n{\n\tlock_assert_held(&a->a);\n'
+                    '\tlock_acquire(&a->b);\n\tlock_release(&a->b);\n\tlock_release(&a->a);\n}\n')
+
+
+def test_a_header_says_what_is_dropped_and_retaken(root):
+    one(root, 'src/a/a.h:3: wait_relock(): nothing says which lock',
+        more={'src/a/a.h': 'int a;\n\nvoid wait_relock(struct a *a);\n'})
+    assert problems(root, more={'src/a/a.h': '/*\n * Drops and\n * retakes a->lock: it may be gone.\n */\nint a(void);\n'
+                                             'void wait_relock(struct a *a);\n'}) == []
+
+
 def test_a_relock_that_drops_nothing_is_reported(root):
     one(root, 'keep_relock() drops no lock',
         code=CODE + 'void keep_relock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n}\n')

@@ -6,11 +6,10 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "base/thread.h"
+#include "base/notice.h"
 #include "object/submit/dma_buffer.h"
 
 /* How many the next call leaves: more than a node is given at once. */
@@ -135,12 +134,9 @@ static void buffer_free(struct dma_buffer *buffer)
 
 void dma_pool_finish(struct dma_pool *pool)
 {
-	uint32_t placed;
-
 	list_drain (struct dma_buffer, each, &pool->spare, link)
 		buffer_free(each);
-	while ((placed = atomic_load(&pool->placed)) > 0)
-		thread_wait(&pool->placed, placed, CLOCK_FOREVER);
+	word_wait_until_none(&pool->placed);
 	lock_finish(&pool->lock);
 }
 

@@ -14,10 +14,10 @@
 
 #include "base/checked.h"
 #include "base/client_call.h"
-#include "base/clock.h"
 #include "base/machine.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
+#include "base/notice.h"
 #include "base/refusal.h"
 #include "object/submit/render.h"
 #include "object/submit/render_split.h"
@@ -213,12 +213,9 @@ NTSTATUS render_stream_create(struct dxg_context *context, struct render_stream 
 
 void render_stream_destroy(struct render_stream *stream)
 {
-	uint32_t alive;
-
 	if (!stream)
 		return;
-	while ((alive = atomic_load(&stream->alive)) > 0)
-		thread_wait(&stream->alive, alive, CLOCK_FOREVER);
+	word_wait_until_none(&stream->alive);
 	dma_pool_finish(&stream->pool);
 	buffers_free(&stream->buffers);
 	mem_free(stream);
