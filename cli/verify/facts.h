@@ -52,9 +52,6 @@ struct verify_facts {
 bool facts_ask(const D3DKMT_ADAPTERINFO *adapter, const char *exerciser,
 	       struct verify_facts *facts_out);
 
-/* "gpummu, hang" … for people: what these abilities are called. */
-void facts_name_abilities(uint32_t abilities, char *text, size_t size_bytes);
-
 struct json;
 void facts_write(FILE *out, const struct verify_facts *facts);
 /* False: that is no description of facts. */

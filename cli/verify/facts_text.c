@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_text.c - facts (facts.h) as text, for people and between processes.
+ * facts_text.c - facts (facts.h) as text, between processes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,34 +8,8 @@
 
 #include "base/attributes.h"
 #include "base/json.h"
-#include "base/text.h"
 #include "cli/verify/escape.h"
 #include "cli/verify/facts.h"
-
-static const struct {
-	uint32_t ability;
-	const char *name;
-} ability_names[] = {
-	{ ABLE_ALLOCATE, "allocations" },
-	{ ABLE_GPUMMU, "GPU virtual addresses" },
-	{ ABLE_PHYSICAL, "physical" },
-	{ ABLE_COMMANDS, "commands" },
-	{ ABLE_HANG, "hang" },
-	{ ABLE_BUSY, "busy" },
-	{ ABLE_HW_QUEUES, "hw-queues" },
-	{ ABLE_ESCAPE, "escape" },
-	{ ABLE_SEVERAL_NODES, "several nodes" },
-};
-
-void facts_name_abilities(uint32_t abilities, char *text, size_t size_bytes)
-{
-	struct text names = text_begin(text, size_bytes);
-
-	for (size_t i = 0; i < ARRAY_SIZE(ability_names); i++) {
-		if (abilities & ability_names[i].ability)
-			text_add(&names, "%s%s", names.used ? ", " : "", ability_names[i].name);
-	}
-}
 
 /* ---- as JSON and back ---- */
 

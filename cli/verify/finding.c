@@ -91,38 +91,6 @@ static void replace(char **text, const char *by)
 	*text = text_copy(by);
 }
 
-struct finding *finding_copy(const struct finding *finding)
-{
-	struct finding *copy = finding_create(finding->rule, finding->kind);
-
-	memcpy(copy->fingerprint, finding->fingerprint, sizeof(copy->fingerprint));
-	replace(&copy->sentence, finding->sentence);
-	replace(&copy->entry, finding->entry);
-	replace(&copy->tail, finding->tail);
-	replace(&copy->example.workload, finding->example.workload);
-	replace(&copy->example.plan, finding->example.plan);
-	replace(&copy->example.script, finding->example.script);
-	copy->example.seed = finding->example.seed;
-	copy->count = finding->count;
-	copy->run_count = finding->run_count;
-	copy->first_seed = finding->first_seed;
-	copy->last_seed = finding->last_seed;
-	copy->frames = needed(calloc(finding->frame_count + 1, sizeof(*copy->frames)));
-	copy->frame_count = finding->frame_count;
-	for (uint32_t i = 0; i < finding->frame_count; i++)
-		copy->frames[i] = (struct finding_frame){
-			.function = text_copy(finding->frames[i].function),
-			.file = text_copy(finding->frames[i].file),
-			.image = text_copy(finding->frames[i].image),
-			.line = finding->frames[i].line,
-		};
-	copy->calls = needed(calloc(finding->call_count + 1, sizeof(*copy->calls)));
-	copy->call_count = finding->call_count;
-	for (uint32_t i = 0; i < finding->call_count; i++)
-		copy->calls[i] = text_copy(finding->calls[i]);
-	return copy;
-}
-
 void finding_set_example(struct finding *finding, const char *workload, uint64_t seed,
 			 const char *plan, const char *script)
 {

@@ -73,7 +73,6 @@ struct findings {
 
 struct finding *finding_create(const char *rule, enum finding_kind kind);
 void finding_destroy(struct finding *finding);
-struct finding *finding_copy(const struct finding *finding);
 
 /*
  * `driver` is the file name of its image: frames in it are the driver's. `detail` tells apart what is the same otherwise; ""

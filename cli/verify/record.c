@@ -19,7 +19,7 @@ static const char *const verdict_names[] = {
 	[JOB_HUNG] = "hung", [JOB_SKIPPED] = "skipped",
 };
 
-const char *job_verdict_name(enum job_verdict verdict)
+static const char *job_verdict_name(enum job_verdict verdict)
 {
 	return verdict_names[verdict];
 }

@@ -97,6 +97,4 @@ MUST_CHECK bool record_load(struct record *record, const char *path);
 /* Cuts off such a line, so that others can be added. False with errno. */
 MUST_CHECK bool record_trim(const char *path);
 
-const char *job_verdict_name(enum job_verdict verdict);
-
 #endif

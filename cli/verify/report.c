@@ -152,11 +152,12 @@ void report_time(uint64_t seconds, char text[32])
 
 /* ---- files ---- */
 
-void report_write_cursor(FILE *out, const struct record *record)
+/* cursor: which seeds are still missing. */
+static void write_cursor(FILE *out, const struct report *report)
 {
-	const struct campaign_id *id = &record->id;
+	const struct campaign_id *id = &report->record->id;
 	uint64_t first;
-	uint64_t missing = record_missing(record, &first);
+	uint64_t missing = record_missing(report->record, &first);
 
 	fprintf(out,
 		"{\"complete\":%s,\"missing\":%" PRIu64 ",\"firstSeed\":%" PRIu64
@@ -187,11 +188,6 @@ static bool write_file(const struct report *report, const char *name,
 	free(fresh);
 	free(path);
 	return is_good;
-}
-
-static void write_cursor(FILE *out, const struct report *report)
-{
-	report_write_cursor(out, report->record);
 }
 
 bool report_write_files(const struct report *report)

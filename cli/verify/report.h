@@ -36,9 +36,6 @@ void report_print_tap(FILE *out, const struct report *report);
 void report_write_junit(FILE *out, const struct report *report);
 void report_write_sarif(FILE *out, const struct report *report);
 
-/* cursor: which seeds are still missing. */
-void report_write_cursor(FILE *out, const struct record *record);
-
 /* All files in the folder but results.jsonl and failing/. False after saying why. */
 MUST_CHECK bool report_write_files(const struct report *report);
 

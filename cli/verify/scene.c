@@ -201,12 +201,6 @@ void scene_destroy_allocation(struct scene *scene, unsigned allocation)
 	scene->allocations[allocation].is_there = false;
 }
 
-void scene_destroy_context(struct scene *scene, unsigned context)
-{
-	scene_line(scene, "destroy x%u", context);
-	scene->contexts[context].is_there = false;
-}
-
 static void forget_client(struct scene *scene, unsigned client)
 {
 	for (unsigned i = 0; i < SCENE_CONTEXTS; i++) {

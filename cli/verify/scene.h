@@ -84,7 +84,6 @@ void scene_check(struct scene *scene, unsigned allocation);
 void scene_check_all(struct scene *scene);
 
 void scene_destroy_allocation(struct scene *scene, unsigned allocation);
-void scene_destroy_context(struct scene *scene, unsigned context);
 void scene_destroy_client(struct scene *scene, unsigned client);
 /* Its process ends; it must be one that is apart. */
 void scene_kill(struct scene *scene, unsigned client);

@@ -52,7 +52,8 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length)
 
 #define HASH_START UINT64_C(14695981039346656037)
 
-char *file_hash(const char *path)
+/* As 16 digits; to be freed. NULL with errno. */
+static char *file_hash(const char *path)
 {
 	size_t length;
 	char *bytes = file_read(path, &length);

@@ -34,7 +34,4 @@ void subject_finish(struct subject *subject);
 /* The whole file, with a zero behind it, to be freed; NULL with errno. */
 char *file_read(const char *path, size_t *length_out);
 
-/* As 16 digits; to be freed. NULL with errno. */
-char *file_hash(const char *path);
-
 #endif

@@ -385,11 +385,6 @@ NTSTATUS machine_bank_run(struct machine_bank *bank, uint64_t count, uint64_t hi
 	return STATUS_SUCCESS;
 }
 
-uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out)
-{
-	return machine_bank_stretch(NULL, count, highest, address_out);
-}
-
 static void run_mark_dirty(uint64_t first, uint64_t count)
 {
 	lock_acquire(&machine.lock);
@@ -431,11 +426,6 @@ uint64_t machine_bank_to_fill(struct machine_bank *bank, uint64_t count, uint64_
 	run_mark_dirty(page, got);
 	*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
 	return got;
-}
-
-uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out)
-{
-	return machine_bank_to_fill(NULL, count, highest, address_out);
 }
 
 static uint64_t take_pages_locked(uint64_t count, uint64_t first, uint64_t end, uint64_t pfns[])

@@ -54,19 +54,6 @@ MUST_CHECK NTSTATUS machine_alloc_contiguous(uint64_t size_bytes, uint64_t align
 MUST_CHECK uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t highest,
 					     uint64_t pfns[]);
 
-/*
- * The next free stretch, at most `count` pages of it, going on from where the last pages were
- * taken; however short it is, so whoever wants more asks again. Ends at or below `highest`.
- * Returns how many pages, 0 when there are none; free it as a run.
- */
-MUST_CHECK uint64_t machine_alloc_stretch(uint64_t count, uint64_t highest, uint64_t *address_out);
-
-/*
- * The same for who overwrites all of it before anybody looks: what is in it is anything. Pages that
- * machine_free_filled() gave back come first, because the host still has them.
- */
-MUST_CHECK uint64_t machine_alloc_to_fill(uint64_t count, uint64_t highest, uint64_t *address_out);
-
 /* The whole run that starts at `address`. False, and nothing happens, when no run starts there. */
 MUST_CHECK bool machine_free_contiguous(uint64_t address);
 void machine_free_pages(uint64_t count, const uint64_t pfns[]);

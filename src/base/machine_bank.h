@@ -47,9 +47,18 @@ struct shown_file *machine_bank_file(const struct machine_bank *bank);
 /* Gives everything back. Pages that somebody has keep it, until machine_finish(). Accepts NULL. */
 void machine_bank_destroy(struct machine_bank *bank);
 
-/* As machine_alloc_stretch() and machine_alloc_to_fill(), of a bank; NULL: the machine's own. */
+/*
+ * The next free stretch of a bank (NULL: of the machine's own), at most `count` pages of it, going on
+ * from where the last pages were taken; however short it is, so whoever wants more asks again. Ends
+ * at or below `highest`. Returns how many pages, 0 when there are none; free it as a run.
+ */
 MUST_CHECK uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t count,
 					 uint64_t highest, uint64_t *address_out);
+
+/*
+ * The same for who overwrites all of it before anybody looks: what is in it is anything. Pages that
+ * machine_free_filled() gave back come first, because the host still has them.
+ */
 MUST_CHECK uint64_t machine_bank_to_fill(struct machine_bank *bank, uint64_t count,
 					 uint64_t highest, uint64_t *address_out);
 
@@ -61,15 +70,6 @@ MUST_CHECK NTSTATUS machine_bank_run(struct machine_bank *bank, uint64_t count, 
  * The page of its memfd that belongs to this address of a bank; it is there unless it was exchanged.
  */
 uint64_t machine_bank_page(uint64_t address);
-
-/* Is each address's own page there, and of this bank? The addresses are taken. */
-bool machine_bank_is_home(const struct machine_bank *bank, uint64_t address, uint64_t count);
-
-/*
- * Where the page is that is at this address now: its bank, NULL for the machine's own, and the offset
- * in that one's memfd. The address is one of the machine's.
- */
-struct machine_bank *machine_bank_of(uint64_t address, uint64_t *offset_out);
 
 struct machine_bank_usage {
 	uint64_t pages; /* addresses it has */

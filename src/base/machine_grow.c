@@ -286,26 +286,9 @@ void machine_banks_finish_locked(void)
 	}
 }
 
-struct machine_bank *machine_bank_of(uint64_t address, uint64_t *offset_out)
-{
-	uint64_t page = machine_page_at((address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT);
-	struct machine_bank *bank = machine_bank_at(page);
-
-	*offset_out = (page << MACHINE_PAGE_SHIFT) + (address & (MACHINE_PAGE_BYTES - 1));
-	return bank == &machine.own ? NULL : bank;
-}
-
 uint64_t machine_bank_page(uint64_t address)
 {
 	return (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
-}
-
-bool machine_bank_is_home(const struct machine_bank *bank, uint64_t address, uint64_t count)
-{
-	uint64_t first = machine_bank_page(address);
-
-	return machine_bank_at(first) == bank && machine_pages_of_bank(first, count) == count &&
-	       machine_are_at_home(first, count);
 }
 
 uint64_t machine_pages_of_bank(uint64_t first, uint64_t count)

@@ -41,11 +41,6 @@ struct adaptive_state {
 	struct list lists[LIST_COUNT];     /* evict_entry.link, the oldest use first */
 };
 
-static struct evict_entry *entry_of(struct list *link)
-{
-	return container_of(link, struct evict_entry, link);
-}
-
 static uint64_t bit_of(unsigned list)
 {
 	return UINT64_C(1) << list % 64;
@@ -116,7 +111,7 @@ static uint64_t expected_wait(const struct evict_entry *entry, uint64_t now)
 static void retire_idle(struct adaptive_state *adaptive, unsigned list, uint64_t now)
 {
 	while (!list_is_empty(&adaptive->lists[list])) {
-		struct evict_entry *entry = entry_of(adaptive->lists[list].next);
+		struct evict_entry *entry = evict_entry_of(adaptive->lists[list].next);
 
 		if (!evict_history_is_lapsed(&entry->history, now))
 			return;
@@ -160,7 +155,7 @@ struct choice {
 
 static void consider(struct choice *best, struct list *link, unsigned list, uint64_t now)
 {
-	uint64_t wait = expected_wait(entry_of(link), now);
+	uint64_t wait = expected_wait(evict_entry_of(link), now);
 
 	if (!best->link || wait > best->wait)
 		*best = (struct choice){ link, wait, list };
@@ -190,7 +185,7 @@ static struct evict_entry *adaptive_walk_next(void *state, struct evict_walk *wa
 		stretch->oldest = stretch->oldest->next;
 	else
 		stretch->newest = stretch->newest->prev;
-	return entry_of(best.link);
+	return evict_entry_of(best.link);
 }
 
 static const char *adaptive_validate(const void *state, struct evict_count *found)
@@ -204,7 +199,7 @@ static const char *adaptive_validate(const void *state, struct evict_count *foun
 		if (is_filled == list_is_empty(&adaptive->lists[i]))
 			return "a list's bit disagrees with it";
 		list_for_each (link, &adaptive->lists[i]) {
-			const struct evict_entry *entry = entry_of(link);
+			const struct evict_entry *entry = evict_entry_of(link);
 
 			if (entry->list != i || !entry->is_resident)
 				return "an entry hangs in a wrong list";

@@ -15,11 +15,6 @@ enum {
 static const uint32_t priority_high = 0xa0000000;
 static const uint32_t priority_maximum = 0xc8000000;
 
-static struct evict_entry *entry_of(struct list *link)
-{
-	return container_of(link, struct evict_entry, link);
-}
-
 /* Priorities. */
 
 enum evict_band evict_band_of(uint32_t priority)
@@ -156,7 +151,7 @@ static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *
 	if (link == head)
 		return NULL;
 	walk->at = link->next;
-	return entry_of(link);
+	return evict_entry_of(link);
 }
 
 static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *walk)
@@ -208,7 +203,7 @@ static const char *plain_validate(const struct evict_set *set, enum evict_class 
 	struct list *link;
 
 	list_for_each (link, &set->plain[class]) {
-		const struct evict_entry *entry = entry_of(link);
+		const struct evict_entry *entry = evict_entry_of(link);
 
 		if (!entry->is_resident || entry->class != class)
 			return "an entry hangs in a wrong list";

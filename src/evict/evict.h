@@ -11,12 +11,13 @@
  *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
  *   4. listed                        by priority; among equals the policy decides
  *
- * A policy orders equals by their uses. There are two, and room for more: a struct evict_policy.
+ * A policy orders equals by their uses. There are two, and room for more: a file with a struct
+ * evict_policy, and a line in policies.def.
  *   lru        the one not used for longest
  *   adaptive   the one whose next use is expected last, see adaptive.c
  *
  * This only decides: nothing moves, nobody waits. Time is whatever number the caller counts uses
- * with; it never goes back. Locks: the segment's.
+ * with; it never goes back. Locks: the caller's, who owns the set (the memory manager's).
  */
 #ifndef EVICT_EVICT_H
 #define EVICT_EVICT_H
@@ -63,6 +64,11 @@ struct evict_entry {
 	bool is_resident;
 };
 
+static inline struct evict_entry *evict_entry_of(struct list *link)
+{
+	return container_of(link, struct evict_entry, link);
+}
+
 /* Both ends of a list, as far as they were not walked yet. */
 struct evict_stretch {
 	struct list *oldest;
@@ -102,10 +108,9 @@ struct evict_policy {
 	const char *(*validate)(const void *state, struct evict_count *found);
 };
 
-/* THE list of policies; evict_<name> is in <name>.c. */
-#define EVICT_POLICIES(POLICY) POLICY(lru) POLICY(adaptive)
-#define EVICT_DECLARE(name)    extern const struct evict_policy evict_##name;
-EVICT_POLICIES(EVICT_DECLARE)
+#define POLICY(name) extern const struct evict_policy evict_##name;
+#include "evict/policies.def"
+#undef POLICY
 
 /* All of them, a NULL behind the last. */
 extern const struct evict_policy *const evict_policies[];

@@ -4,11 +4,6 @@
  */
 #include "evict/evict.h"
 
-static struct evict_entry *entry_of(struct list *link)
-{
-	return container_of(link, struct evict_entry, link);
-}
-
 struct lru_state {
 	struct list list; /* evict_entry.link, the oldest use first */
 };
@@ -48,7 +43,7 @@ static struct evict_entry *lru_walk_next(void *state, struct evict_walk *walk)
 	if (link == &lru->list)
 		return NULL;
 	walk->at = link->next;
-	return entry_of(link);
+	return evict_entry_of(link);
 }
 
 static const char *lru_validate(const void *state, struct evict_count *found)
@@ -57,7 +52,7 @@ static const char *lru_validate(const void *state, struct evict_count *found)
 	struct list *link;
 
 	list_for_each (link, &lru->list) {
-		found->bytes += entry_of(link)->size_bytes;
+		found->bytes += evict_entry_of(link)->size_bytes;
 		found->entries++;
 	}
 	return NULL;

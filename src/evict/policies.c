@@ -3,8 +3,12 @@
 
 #include "evict/evict.h"
 
-#define ENTRY(name) &evict_##name,
-const struct evict_policy *const evict_policies[] = { EVICT_POLICIES(ENTRY) NULL };
+const struct evict_policy *const evict_policies[] = {
+#define POLICY(name) &evict_##name,
+#include "evict/policies.def"
+#undef POLICY
+	NULL
+};
 
 const struct evict_policy *evict_policy_find(const char *name)
 {

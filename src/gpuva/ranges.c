@@ -179,7 +179,7 @@ struct gpuva_range *range_next(const struct gpuva_range *range)
 	return range_or_null(rb_next(&range->node));
 }
 
-struct gpuva_range *range_previous(const struct gpuva_range *range)
+static struct gpuva_range *range_previous(const struct gpuva_range *range)
 {
 	return range_or_null(rb_previous(&range->node));
 }

@@ -134,7 +134,6 @@ void range_set_finish(struct range_set *set);
 struct gpuva_range *range_set_at(const struct range_set *set, uint64_t page);
 struct gpuva_range *range_set_from(const struct range_set *set, uint64_t page);
 struct gpuva_range *range_next(const struct gpuva_range *range);
-struct gpuva_range *range_previous(const struct gpuva_range *range);
 
 /*
  * `range` (first_page, page_count, state, source and origin are set) goes right below `above`, or

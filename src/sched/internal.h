@@ -311,8 +311,7 @@ void turns_run_locked(struct sched *sched);
 
 /* ---- owner.c ---- */
 
-bool owner_lose_locked(struct sched_owner *owner);
-/* The same, and the listener will be told. */
+/* True for the first who loses it; the listener will be told. */
 bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
 				const struct sched_fault *fault);
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet);

@@ -64,7 +64,7 @@ uint64_t sched_owner_tickets(const struct sched_owner *owner)
 
 /* ---- loss ---- */
 
-bool owner_lose_locked(struct sched_owner *owner)
+static bool owner_lose_locked(struct sched_owner *owner)
 {
 	lock_assert_held(&owner->sched->lock);
 	if (owner->is_system || atomic_load(&owner->is_lost))

@@ -24,11 +24,6 @@ void fault_note(void);
 /* How much of a DMA buffer's room a driver is given at the first try; less is what it would have behind other commands. */
 UINT fault_small_room(UINT room);
 
-/* True in so many of a hundred cases, by the seed of the run. */
-bool fault_chance(uint64_t percent);
-/* From 0 to below `bound`, likewise. */
-uint64_t fault_random(uint64_t bound);
-
 /* ---- late_interrupts.c ---- */
 
 struct late_interrupts;

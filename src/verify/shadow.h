@@ -239,8 +239,6 @@ struct shadow_operation *shadow_operation_create(struct shadow *shadow,
 void shadow_operation_free(struct shadow_operation *operation);
 void shadow_places_follow(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args,
 			  const struct shadow_operation *operation);
-/* What an operation is about; NULL: none, or it is a kind that has none. */
-const void *shadow_subject(const DXGKARG_BUILDPAGINGBUFFER *args);
 
 /* ---- shadow_work.c ---- */
 

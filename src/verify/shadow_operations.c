@@ -11,7 +11,8 @@
 
 enum { WIDE_PAGES = 16 }; /* of a page of 64 KiB */
 
-const void *shadow_subject(const DXGKARG_BUILDPAGINGBUFFER *args)
+/* What an operation is about; NULL: none, or it is a kind that has none. */
+static const void *subject_of(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	switch ((int)args->Operation) {
 	case DXGK_OPERATION_TRANSFER:
@@ -141,7 +142,7 @@ struct shadow_operation *shadow_operation_create(struct shadow *shadow,
 	list_init(&operation->link);
 	operation->number = ++shadow->built;
 	operation->kind = args->Operation;
-	operation->allocation = shadow_subject(args);
+	operation->allocation = subject_of(args);
 	find_ranges(shadow, operation, args);
 	return operation;
 }

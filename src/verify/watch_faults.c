@@ -57,7 +57,8 @@ bool verify_fault_has_fired(void)
 	return atomic_load_explicit(&has_fired, memory_order_relaxed);
 }
 
-uint64_t fault_random(uint64_t bound)
+/* From 0 to below `bound`, by the seed of the run. */
+static uint64_t fault_random(uint64_t bound)
 {
 	lock_acquire(&random_lock);
 	uint64_t number = random_below(&chance, bound);
@@ -65,7 +66,8 @@ uint64_t fault_random(uint64_t bound)
 	return number;
 }
 
-bool fault_chance(uint64_t percent)
+/* True in so many of a hundred cases, likewise. */
+static bool fault_chance(uint64_t percent)
 {
 	return fault_random(100) < percent;
 }

@@ -238,7 +238,7 @@ TEST(machine, takes_its_views_along_at_its_end)
 	uint64_t pfns[2];
 
 	setenv("DXGK_PHYSICAL_MIB", "16", 1);
-	EXPECT_EQ(machine_alloc_stretch(PAGES, ANYWHERE, &address), PAGES);
+	EXPECT_EQ(machine_bank_stretch(NULL, PAGES, ANYWHERE, &address), PAGES);
 	pfns[0] = (address >> MACHINE_PAGE_SHIFT) + 1;
 	pfns[1] = address >> MACHINE_PAGE_SHIFT;
 	EXPECT(machine_map(pfns, 2) != NULL);

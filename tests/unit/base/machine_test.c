@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/probe.h"
 #include "base/random.h"
@@ -171,14 +172,14 @@ TEST(machine, what_is_wanted_again_soon_stays_and_is_handed_out_as_it_is)
 	uint64_t first;
 	uint64_t second;
 
-	EXPECT_EQ(machine_alloc_to_fill(4 * MIB / MACHINE_PAGE_BYTES, ANYWHERE, &first),
+	EXPECT_EQ(machine_bank_to_fill(NULL, 4 * MIB / MACHINE_PAGE_BYTES, ANYWHERE, &first),
 		  4 * MIB / MACHINE_PAGE_BYTES);
 	memset(machine_to_pointer(first), 0x5a, 4 * MIB);
 	EXPECT(machine_free_filled(first));
 	EXPECT(!machine_free_filled(first));
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT(host_bytes() >= 4 * MIB);
-	EXPECT_EQ(machine_alloc_to_fill(MIB / MACHINE_PAGE_BYTES, ANYWHERE, &second),
+	EXPECT_EQ(machine_bank_to_fill(NULL, MIB / MACHINE_PAGE_BYTES, ANYWHERE, &second),
 		  MIB / MACHINE_PAGE_BYTES);
 	EXPECT_EQ(second, first);
 	EXPECT_EQ(*(char *)machine_to_pointer(second), 0x5a);
@@ -190,7 +191,7 @@ TEST(machine, kept_pages_are_zeroes_for_who_asks_for_zeroes)
 {
 	uint64_t kept;
 
-	EXPECT_EQ(machine_alloc_to_fill(MIB / MACHINE_PAGE_BYTES, ANYWHERE, &kept),
+	EXPECT_EQ(machine_bank_to_fill(NULL, MIB / MACHINE_PAGE_BYTES, ANYWHERE, &kept),
 		  MIB / MACHINE_PAGE_BYTES);
 	memset(machine_to_pointer(kept), 0x5a, MIB);
 	EXPECT(machine_free_filled(kept));
@@ -200,7 +201,7 @@ TEST(machine, kept_pages_are_zeroes_for_who_asks_for_zeroes)
 		EXPECT(bytes[i] == 0);
 	/* They are not kept any more: somebody has them. */
 	uint64_t other;
-	EXPECT(machine_alloc_to_fill(1, ANYWHERE, &other) == 1);
+	EXPECT(machine_bank_to_fill(NULL, 1, ANYWHERE, &other) == 1);
 	EXPECT(other < kept || other >= kept + MIB);
 	EXPECT(machine_free_contiguous(other));
 	EXPECT(machine_free_contiguous(kept));
@@ -214,7 +215,8 @@ TEST(machine, kept_pages_are_a_bounded_number)
 	uint64_t block_pages = 8 * MIB / MACHINE_PAGE_BYTES;
 
 	for (int i = 0; i < BLOCKS; i++) {
-		EXPECT_EQ(machine_alloc_to_fill(block_pages, ANYWHERE, &blocks[i]), block_pages);
+		EXPECT_EQ(machine_bank_to_fill(NULL, block_pages, ANYWHERE, &blocks[i]),
+			  block_pages);
 		memset(machine_to_pointer(blocks[i]), 1, 8 * MIB);
 	}
 	EXPECT(host_bytes() >= BLOCKS * 8 * MIB);
@@ -289,8 +291,8 @@ TEST(machine, a_stretch_goes_on_where_the_last_one_ended)
 	uint64_t second;
 	uint64_t third;
 
-	EXPECT_EQ(machine_alloc_stretch(10, ANYWHERE, &first), 10);
-	EXPECT_EQ(machine_alloc_stretch(20, ANYWHERE, &second), 20);
+	EXPECT_EQ(machine_bank_stretch(NULL, 10, ANYWHERE, &first), 10);
+	EXPECT_EQ(machine_bank_stretch(NULL, 20, ANYWHERE, &second), 20);
 	EXPECT_EQ(second, first + 10 * MACHINE_PAGE_BYTES);
 	EXPECT_EQ(machine_run_bytes(second), 20 * MACHINE_PAGE_BYTES);
 	memset(machine_to_pointer(first), 0x5a, 10 * MACHINE_PAGE_BYTES);
@@ -298,14 +300,20 @@ TEST(machine, a_stretch_goes_on_where_the_last_one_ended)
 	machine_finish();
 
 	/* Short stretches when that is what there is, none beyond the limit, none of nothing. */
-	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &first), 1);
-	EXPECT_EQ(machine_alloc_stretch(9, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second), 3);
-	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &third), 0);
-	EXPECT_EQ(machine_alloc_stretch(1, MACHINE_FIRST - 1, &third), 0);
-	EXPECT_EQ(machine_alloc_stretch(0, ANYWHERE, &third), 0);
+	EXPECT_EQ(machine_bank_stretch(NULL, 1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &first),
+		  1);
+	EXPECT_EQ(
+		machine_bank_stretch(NULL, 9, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second),
+		3);
+	EXPECT_EQ(machine_bank_stretch(NULL, 1, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &third),
+		  0);
+	EXPECT_EQ(machine_bank_stretch(NULL, 1, MACHINE_FIRST - 1, &third), 0);
+	EXPECT_EQ(machine_bank_stretch(NULL, 0, ANYWHERE, &third), 0);
 	memset(machine_to_pointer(second), 0x5a, 3 * MACHINE_PAGE_BYTES);
 	EXPECT(machine_free_contiguous(second));
-	EXPECT_EQ(machine_alloc_stretch(2, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second), 2);
+	EXPECT_EQ(
+		machine_bank_stretch(NULL, 2, MACHINE_FIRST + 4 * MACHINE_PAGE_BYTES - 1, &second),
+		2);
 	char *bytes = machine_to_pointer(second);
 	for (uint64_t i = 0; i < 2 * MACHINE_PAGE_BYTES; i++)
 		EXPECT_EQ(bytes[i], 0);

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "base/machine_bank.h"
 #include "base/random.h"
+#include "support/bank.h"
 #include "support/rule.h"
 #include "vidmm/work_set.h"
 #include "world.h"
@@ -63,11 +63,11 @@ TEST(lock, shows_pages_of_the_bank_of_its_process)
 	memset(world_lock(&world, allocation), 'b', 3 * PAGE);
 	(void)world_lock(&world, own);
 	uint64_t address = (uint64_t)allocation->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
-	EXPECT(machine_bank_of(address, &offset) == world.process.bank);
+	EXPECT(bank_of(address, &offset) == world.process.bank);
 	EXPECT_EQ(offset, address - MACHINE_FIRST);
 	EXPECT(is_all(machine_to_pointer(address), 3 * PAGE, 'b'));
 	address = (uint64_t)own->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
-	EXPECT(machine_bank_of(address, &offset) == NULL);
+	EXPECT(bank_of(address, &offset) == NULL);
 	world_drop(&world, own);
 	world_drop(&world, allocation);
 	machine_bank_destroy(world.process.bank);
@@ -252,7 +252,7 @@ TEST(lock, survives_every_allocation_failure)
 		mem_fail_nth(++fail_at);
 		NTSTATUS status = vidmm_lock(first, false, &pointer);
 		/* A taken page in the way makes two runs of the second. */
-		uint64_t got = machine_alloc_stretch(2, UINT64_MAX, &apart);
+		uint64_t got = machine_bank_stretch(NULL, 2, UINT64_MAX, &apart);
 		if (NT_SUCCESS(status))
 			status = vidmm_lock(second, false, &pointer);
 		fired = mem_fail_stop();

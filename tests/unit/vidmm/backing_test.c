@@ -2,6 +2,7 @@
 /*
  * backing_test.c - pages in runs, all or none.
  */
+#include "base/machine_bank.h"
 #include "world.h"
 
 TEST(backing, a_fresh_machine_gives_one_run)
@@ -50,7 +51,7 @@ TEST(backing, many_runs_are_all_or_none)
 
 	world_init(&world, 16);
 	for (int i = 0; i < SINGLES; i++)
-		EXPECT_EQ(machine_alloc_stretch(1, UINT64_MAX, &singles[i]), 1);
+		EXPECT_EQ(machine_bank_stretch(NULL, 1, UINT64_MAX, &singles[i]), 1);
 	for (int i = 0; i < SINGLES; i += 2)
 		EXPECT(machine_free_contiguous(singles[i]));
 	uint64_t taken = machine_usage().taken_pages;

@@ -2,6 +2,7 @@
 /*
  * cpu_access_test.c - locking what is in GPU memory, and what a lock keeps from moving.
  */
+#include "base/machine_bank.h"
 #include "base/thread.h"
 #include "scene.h"
 
@@ -350,7 +351,7 @@ static void init_with_pages_out_of_reach(void)
 	uint64_t address;
 
 	scene_init_with(&(struct gpu_config){ .reachable_bytes = 4 * MIB }, MIB, SET_SYSTEM);
-	EXPECT_EQ(machine_alloc_stretch(4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
+	EXPECT_EQ(machine_bank_stretch(NULL, 4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
 	EXPECT(machine_free_contiguous(address));
 }
 
@@ -374,7 +375,7 @@ TEST(reach, of_the_gpu_is_kept_when_decommitted_memory_comes_back)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, MIB, 0), MIB);
 	uint64_t address;
-	EXPECT_EQ(machine_alloc_stretch(4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
+	EXPECT_EQ(machine_bank_stretch(NULL, 4 * MIB / PAGE, UINT64_MAX, &address), 4 * MIB / PAGE);
 	EXPECT(machine_free_contiguous(address));
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	expect_reachable();
