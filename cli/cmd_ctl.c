@@ -3,7 +3,6 @@
  * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over a socket: the server's, or that of a
  * program with a kernel of its own.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <dxg/d3dkmthk.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/ctl.h"
 
@@ -45,15 +45,12 @@ static unsigned shift_of(const char *suffix)
 
 bool ctl_number(const char *text, uint64_t *number_out)
 {
-	char *end;
-	unsigned shift;
+	const char *end;
 
-	if (*text < '0' || *text > '9')
+	if (!text_read_number(text, number_out, &end))
 		return false;
-	errno = 0;
-	*number_out = strtoull(text, &end, 0);
-	shift = shift_of(end);
-	if (errno != 0 || (*end != '\0' && shift == 0) || *number_out > UINT64_MAX >> shift)
+	unsigned shift = shift_of(end);
+	if ((*end != '\0' && shift == 0) || *number_out > UINT64_MAX >> shift)
 		return false;
 	*number_out <<= shift;
 	return true;

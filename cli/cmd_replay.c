@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "replay/replay.h"
 
@@ -54,13 +55,7 @@ static void print_usage(FILE *out)
 
 static bool parse_u64(const char *text, uint64_t *number_out)
 {
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*number_out = strtoull(text, &end, 0);
-	return errno == 0 && *end == '\0';
+	return text_is_number(text, 0, UINT64_MAX, number_out);
 }
 
 static bool parse_times(const char *text, double *times_out)

@@ -19,6 +19,7 @@
 #include <opendxgk/softgpu.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/adapter_facts.h"
 #include "cli/commands.h"
 #include "cli/private_server.h"
@@ -75,7 +76,7 @@ static int parse(int argc, char **argv, struct options *options)
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
 	const char *simulation = getenv("DXGK_SEED");
-	char *end = NULL;
+	uint64_t seed;
 	int option;
 
 	*options = (struct options){ 0 };
@@ -122,9 +123,7 @@ static int parse(int argc, char **argv, struct options *options)
 		return EXIT_NOT_UNDERSTOOD;
 	}
 	options->path = options->setup.script_path = argv[optind];
-	errno = 0;
-	if (options->seed && ((void)strtoull(options->seed, &end, 0),
-			      *end || errno != 0 || *options->seed == '\0')) {
+	if (options->seed && !text_is_number(options->seed, 0, UINT64_MAX, &seed)) {
 		fprintf(stderr, "dxgk run: --seed: \"%s\" is not a number\n", options->seed);
 		return EXIT_NOT_UNDERSTOOD;
 	}

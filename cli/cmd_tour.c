@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/private_server.h"
@@ -60,12 +61,7 @@ static void print_usage(FILE *out)
 static bool parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
 			 uint64_t *number_out)
 {
-	char *end;
-
-	errno = 0;
-	*number_out = strtoull(text, &end, 0);
-	if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *number_out >= least &&
-	    *number_out <= most)
+	if (text_is_number(text, least, most, number_out))
 		return true;
 	fprintf(stderr, "dxgk tour: --%s: \"%s\" is not a number that it can be\n", name, text);
 	return false;

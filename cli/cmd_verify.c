@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/thread.h"
 #include "cli/commands.h"
 #include "cli/verify/child.h"
@@ -68,13 +69,10 @@ static bool refuse(const char *option, const char *text, const char *expected)
 static bool read_number(const char *text, const char *end, uint64_t least, uint64_t most,
 			uint64_t *number_out)
 {
-	char *behind;
+	const char *behind;
 
-	if (text == end || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*number_out = strtoull(text, &behind, 10);
-	return behind == end && errno == 0 && *number_out >= least && *number_out <= most;
+	return text_read_number(text, number_out, &behind) && behind == end &&
+	       *number_out >= least && *number_out <= most;
 }
 
 static bool read_small(const char *option, const char *text, uint64_t most, uint32_t *number_out)

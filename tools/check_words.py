@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_words.py - nothing binary, no leftovers, no paths of somebody's machine, no file that outgrew its question.
+"""check_words.py - nothing binary, no leftovers, no paths of somebody's machine, no file that outgrew its question, a licence
+in each source.
 
 usage: check_words.py [root]
 """
@@ -18,6 +19,7 @@ LEFTOVERS = re.compile(r'\b(todo|fixme|xxx|hack|stub|for now|simplif(?:y|ied) ve
                        r'|not yet implemented)\b', re.IGNORECASE)
 # Spelled in pieces, so that this file does not contain what it looks for.
 MACHINE_PATHS = re.compile(r'(?<![\w.~-])/(?:' + '|'.join(('work', 'farm', 'root')) + r')/')
+LICENSED = SOURCES + ('.build', '.yml', '.pc.in')
 # Headers have Microsoft's shape, and ABI tables one row for each field.
 LONG_ALLOWED = ('include/', 'tests/abi/')
 
@@ -49,6 +51,9 @@ def check(root):
         ('no paths of one machine',
          [f'{where}: {word} exists on one machine only'
           for p in paths for where, word in each_match(root, p, MACHINE_PATHS)]),
+        ('sources say their licence',
+         [f'{p}:1: no SPDX-License-Identifier' for p in paths if p.endswith(LICENSED)
+          and 'SPDX-License-Identifier: MIT' not in ''.join(tree.read(root, p).splitlines()[:3])]),
         (f'no source over {MAX_LINES} lines',
          [f'{p}:{MAX_LINES + 1}: {count} lines; a second question has moved in'
           for p, count in lengths if count > MAX_LINES]),

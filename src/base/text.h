@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - a text that is put together piece by piece in a place of the caller's; what does not fit is
- * cut.
+ * text.h - a text that is put together piece by piece in a place of the caller's (what does not fit is
+ * cut), and numbers that people typed.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 
@@ -24,5 +26,12 @@ static inline struct text text_begin(char *at, size_t size)
 }
 
 void text_add(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Digits, hexadecimal behind 0x; what is behind them is the caller's. False: none, or too many. */
+MUST_CHECK bool text_read_number(const char *text, uint64_t *number_out, const char **end_out);
+
+/* All of the text is a number from `least` to `most`. */
+MUST_CHECK bool text_is_number(const char *text, uint64_t least, uint64_t most,
+			       uint64_t *number_out);
 
 #endif

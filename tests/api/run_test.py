@@ -299,6 +299,7 @@ def test_what_is_not_understood_does_not_run(root):
     expect(run(), 2, [], 'expected one SCRIPT')
     expect(run('a', 'b'), 2, [], 'expected one SCRIPT')
     expect(run('--seed', 'x', 'a'), 2, [], '"x" is not a number')
+    expect(run('--seed', '-1', 'a'), 2, [], '"-1" is not a number')
     expect(run('--fast', 'a'), 2, [])
     expect(run('--help'), 0)
 

@@ -12,8 +12,12 @@ import tap
 MACHINE = '/' + 'root' + '/'
 
 
+LICENCE = 'SPDX-License-Identifier: MIT'
+
+
 def problems(root, path, text):
-    tap.write_tree(root, {path: text})
+    """Of a file whose first line has a licence behind what it begins with."""
+    tap.write_tree(root, {path: text.replace('\n', f' /* {LICENCE} */\n', 1)})
     return [p for _, found in check_words.check(root) for p in found]
 
 
@@ -51,6 +55,12 @@ def test_a_file_of_800_lines_is_the_longest(root):
     assert problems(root, 'src/base/a.c', 'int a;\n' * 800) == []
     found = problems(root, 'src/base/a.c', 'int a;\n' * 801)
     assert len(found) == 1 and '801 lines' in found[0], found
+
+
+def test_a_source_without_a_licence_is_reported(root):
+    tap.write_tree(root, {'src/a/a.c': 'int a;\n', 'src/a/meson.build': '# words\n', 'a.md': 'words\n', 'b.py': f'# {LICENCE}\n'})
+    found = [p for _, each in check_words.check(root) for p in each]
+    assert found == ['src/a/a.c:1: no SPDX-License-Identifier', 'src/a/meson.build:1: no SPDX-License-Identifier'], found
 
 
 def test_headers_and_abi_tables_may_be_longer(root):

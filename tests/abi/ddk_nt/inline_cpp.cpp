@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The claims of layout.inc and inline_claims.inc, compiled as C++ the way a driver is. */
 #include "initguid.h"
 #include "ntddk.h"

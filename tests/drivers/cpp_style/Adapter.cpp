@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Adapter.cpp - capabilities, memory and submission of the one adapter.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Engine.cpp - the software engine: one system thread that takes submissions in order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Entry.cpp - DriverEntry, and one function per entry point that finds the object and calls it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pool.cpp - the driver's own operator new and delete, on tagged pool.
  */

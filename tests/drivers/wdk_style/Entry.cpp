@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Entry.cpp - a driver tree as one finds them: header names in any case, C headers of the WDK,
  * trace headers that nobody wrote. It starts no adapter: DriverEntry says what it found.
