@@ -12,6 +12,7 @@
  *
  *	prepare     each move takes what it needs: pages, runs, an MDL. One that cannot have it turns
  *	            back, and that has happened, too: the next look knows it.
+ *	            So does what finds no memory in decide_locked() itself (ROOM_NO_MEMORY).
  *	carry out   jobs go to the pager, owners are resumed, callers are answered. Cannot fail.
  *
  * What ends at once lets others go on, so it goes round until a look finds nothing to do. The lock

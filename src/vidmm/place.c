@@ -16,8 +16,6 @@
 #include "vidmm/place.h"
 #include "vidmm/work_set.h"
 
-#define RETRY_NS (100 * NS_PER_MS)
-
 /* ---- making one ---- */
 
 static struct vidmm_place *place_new(const struct vidmm_binding *binding)

@@ -431,6 +431,9 @@ void decide_locked(struct vidmm *manager);
 void room_look_locked(struct vidmm *manager);
 /* It cannot be brought in: whoever needs it has no more use for anything. */
 void place_fail_waiters_locked(struct vidmm_place *place);
+/* When to look again for memory of the kernel's own, of which there was none. */
+#define RETRY_NS (100 * NS_PER_MS)
+
 /* Let the ticker look, not later than that. */
 void room_look_again(struct vidmm *manager, uint64_t at_ns);
 
@@ -582,8 +585,8 @@ void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block
 /* Nothing of it runs: it has no work queued, or only such as waits for its device's turn. */
 bool device_is_idle_locked(const struct vidmm_device *device);
 bool process_is_idle_locked(const struct vidmm_process *process);
-/* All of them, or none. */
-MUST_CHECK bool table_blocks_place_locked(struct vidmm *manager, struct list *rooms);
+/* All of them, or none: STATUS_GRAPHICS_NO_VIDEO_MEMORY, or STATUS_NO_MEMORY to write it down. */
+MUST_CHECK NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *rooms);
 /* What they take up, or would, in one segment. */
 uint64_t table_blocks_bytes(const struct list *rooms, const struct vidmm_segment *segment);
 uint32_t table_blocks_segments(const struct list *rooms);

@@ -23,6 +23,9 @@
  * Who is busy is waited for: work that uses a candidate is queued, it is on its way in, or its
  * device has just got it back (a slice). When nothing is left to wait for, there can be no room:
  * the request is answered with STATUS_NO_MEMORY and the device starves.
+ *
+ * To decide takes memory of the kernel's own, for the bounds of what is taken. Where there is none,
+ * calls are refused, and all others look again a little later: nobody goes, and nobody starves for it.
  */
 #include "base/clock.h"
 #include "vidmm/control.h"
@@ -317,20 +320,24 @@ enum room room_make(struct room_search *search, const struct placement placement
 
 /* ---- finding room ---- */
 
-static bool room_take(struct room_search *search, struct vidmm_place *place,
-		      const struct placement *where)
+/* FOUND: it enters. NEVER: not there. */
+static enum room room_take(struct room_search *search, struct vidmm_place *place,
+			   const struct placement *where)
 {
 	struct page_set pages = { .run_count = 0 };
 
 	place->handover.behind_packet = 0;
-	if (!limit_has_room(search->manager, where) ||
-	    (!NT_SUCCESS(segment_take(where->segment, &where->wish, &pages)) &&
-	     !place_take_over_locked(place, where, &pages)))
-		return false;
+	if (!limit_has_room(search->manager, where))
+		return ROOM_NEVER;
+	NTSTATUS status = segment_take(where->segment, &where->wish, &pages);
+	if (status == STATUS_NO_MEMORY)
+		return ROOM_NO_MEMORY;
+	if (!NT_SUCCESS(status) && !place_take_over_locked(place, where, &pages))
+		return ROOM_NEVER;
 	if (where->segment->is_system)
 		search->manager->aperture_committed_bytes += where->wish.size_bytes;
 	place_enter_locked(place, where, &pages);
-	return true;
+	return ROOM_FOUND;
 }
 
 bool segments_are_emptying(const struct placement placements[], uint32_t count)
@@ -356,8 +363,10 @@ static enum room room_find_in(struct room_search *search, struct vidmm_place *pl
 	if (segments & search->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
-		if (room_take(search, place, &placements[i]))
-			return ROOM_FOUND;
+		enum room taken = room_take(search, place, &placements[i]);
+
+		if (taken != ROOM_NEVER)
+			return taken;
 	}
 	enum room room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
 	if (room == ROOM_SOON)
@@ -411,12 +420,13 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 	return room_find_in(search, place, allowed & manager->group_segments[other]);
 }
 
-static void place_give_up_locked(struct vidmm_place *place)
+/* `obstacle`: what it lacks if it is not room. */
+static void place_give_up_locked(struct vidmm_place *place, NTSTATUS obstacle)
 {
 	lock_assert_held(&place->manager->lock);
 	place->given_up_at = place->manager->retry_generation;
 	place->has_changed_group = false;
-	place->move.turned_back = STATUS_SUCCESS;
+	place->move.turned_back = obstacle;
 	place_answer_locked(place, STATUS_NO_MEMORY);
 }
 
@@ -536,8 +546,12 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 		if (room == ROOM_NEVER && list_is_empty(&place->wants))
 			device_starve_locked(device);
 		if (room == ROOM_NEVER)
-			place_give_up_locked(place);
-		if (room == ROOM_NEVER || room == ROOM_SKIPPED) {
+			place_give_up_locked(place, STATUS_SUCCESS);
+		if (room == ROOM_NO_MEMORY) {
+			place_give_up_locked(place, STATUS_NO_MEMORY);
+			room_look_again(search->manager, clock_deadline(RETRY_NS));
+		}
+		if (room != ROOM_FOUND && room != ROOM_SOON) {
 			list_remove(link);
 			list_push_back(&passed_over, link);
 		}
@@ -588,7 +602,9 @@ static bool submission_look_locked(struct room_search *search, struct vidmm_allo
 	for (uint32_t i = 0; search->is_first && i < list->count; i++) {
 		enum room room = room_find(search, binding_place(list->entries[i].binding));
 
-		if (room == ROOM_SOON)
+		if (room == ROOM_NO_MEMORY)
+			room_look_again(search->manager, clock_deadline(RETRY_NS));
+		if (room == ROOM_SOON || room == ROOM_NO_MEMORY)
 			return true;
 		if (room == ROOM_NEVER && submission_compact(search, list))
 			return true;

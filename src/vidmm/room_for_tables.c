@@ -100,8 +100,9 @@ static enum room rooms_find(struct room_search *search, struct list *rooms)
 
 	if (segments & search->taken_segments || segments_of_set_are_emptying(search, segments))
 		return ROOM_SOON;
-	if (table_blocks_place_locked(search->manager, rooms))
-		return ROOM_FOUND;
+	NTSTATUS status = table_blocks_place_locked(search->manager, rooms);
+	if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+		return NT_SUCCESS(status) ? ROOM_FOUND : ROOM_NO_MEMORY;
 	for (uint32_t i = 0; room == ROOM_SOON && i < search->manager->segment_count; i++) {
 		struct vidmm_segment *segment = &search->manager->segments[i];
 		struct placement all = { .segment = segment,
@@ -130,8 +131,10 @@ static enum room tables_find(struct room_search *search, struct vidmm_process *p
 	enum room room = rooms_find(search, &tables->rooms);
 	if (room == ROOM_FOUND)
 		tables_enter_locked(tables);
-	if (room == ROOM_NEVER)
+	if (room == ROOM_NEVER || room == ROOM_NO_MEMORY)
 		tables->given_up_at = search->manager->retry_generation;
+	if (room == ROOM_NO_MEMORY)
+		room_look_again(search->manager, clock_deadline(RETRY_NS));
 	return room;
 }
 
@@ -175,6 +178,8 @@ bool request_look_locked(struct room_search *search, struct table_request *reque
 	if (room == ROOM_SOON)
 		return true;
 	table_request_answer_locked(request, room == ROOM_FOUND ? STATUS_SUCCESS
-								: STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+					     : room == ROOM_NO_MEMORY
+						     ? STATUS_NO_MEMORY
+						     : STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	return false;
 }

@@ -8,7 +8,13 @@
 #include "base/clock.h"
 #include "vidmm/place.h"
 
-enum room { ROOM_FOUND, ROOM_SOON, ROOM_NEVER, ROOM_SKIPPED };
+enum room {
+	ROOM_FOUND,
+	ROOM_SOON,
+	ROOM_NEVER,
+	ROOM_SKIPPED,
+	ROOM_NO_MEMORY, /* to write down who has it: that is tried again later, and nobody goes for it */
+};
 
 /* How long work of a device that was idle may wait when nobody says that there is some. */
 #define IDLE_LOOK_NS (100 * NS_PER_MS)

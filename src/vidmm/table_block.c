@@ -84,20 +84,22 @@ void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block
 	budget_resize_locked(manager, room->segment, (int64_t)table_block_bytes(room));
 }
 
-bool table_blocks_place_locked(struct vidmm *manager, struct list *rooms)
+NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *rooms)
 {
 	struct list *link;
 	struct list *undone;
 
 	lock_assert_held(&manager->lock);
 	list_for_each (link, rooms) {
-		if (NT_SUCCESS(room_place_locked(manager, table_block_of(link))))
+		NTSTATUS status = room_place_locked(manager, table_block_of(link));
+
+		if (NT_SUCCESS(status))
 			continue;
 		for (undone = rooms->next; undone != link; undone = undone->next)
 			table_block_displace_locked(manager, table_block_of(undone));
-		return false;
+		return status;
 	}
-	return true;
+	return STATUS_SUCCESS;
 }
 
 uint64_t table_blocks_bytes(const struct list *rooms, const struct vidmm_segment *segment)

@@ -86,6 +86,8 @@ NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_wa
 	status = request_wait(&request);
 	if (!NT_SUCCESS(status)) {
 		requested_free(&request);
+		if (status == STATUS_NO_MEMORY)
+			return refuse_no_memory("There is no memory for a page table");
 		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
 			      "page tables have no room where the driver wants them, and nothing "
 			      "more can be evicted for them");

@@ -101,6 +101,69 @@ TEST(plan, print_cuts_what_does_not_fit)
 	scene_finish();
 }
 
+/* ---- without memory to decide with ---- */
+
+static const struct gpu_config contiguous = { .is_physical = true };
+
+/* Room is there, and no memory to write down who has it: nobody loses his device, nobody leaves. */
+TEST(no_memory, to_decide_with_is_waited_for)
+{
+	static const struct gpu_config *const configs[] = { NULL, &contiguous };
+
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		struct thing bystander;
+
+		scene_init_two(configs[i]);
+		thing_add(&bystander, &scene.other, MIB, SET_LOCAL);
+		scene_add_thing(5 * MIB, SET_LOCAL);
+		thing_bring_in(&scene.thing);
+		gpu_work(&scene.client);
+		gpu_retire(&scene.client);
+		lock_acquire(&scene.gpu.manager->lock);
+		place_leave_locked(binding_place(&scene.thing.binding));
+		decide_unlock(scene.gpu.manager);
+		gpu_work(&scene.client); /* which needs it back */
+		mem_fail_nth(1);
+		EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
+		EXPECT(mem_fail_stop());
+		EXPECT_EQ(thing_segment(&scene.thing), 0);
+		EXPECT_EQ(scene.gpu.starved, 0);
+		EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+		EXPECT_EQ(thing_segment(&bystander), SEGMENT_LOCAL);
+		EXPECT(gpu_tick(&scene.gpu)); /* it was set for that */
+		gpu_run(&scene.gpu, 9);
+		EXPECT(thing_is_in(&scene.thing));
+		EXPECT(thing_is_in(&bystander));
+		gpu_retire(&scene.client);
+		scene_finish();
+	}
+}
+
+/* The same of a call, which can be refused. */
+TEST(no_memory, refuses_a_call_and_evicts_nobody)
+{
+	unsigned fail_at = 0;
+	bool has_fired;
+
+	do {
+		struct thing wanted;
+
+		scene_init_two(&contiguous);
+		scene_add_thing(MIB, SET_LOCAL);
+		thing_bring_in(&scene.thing);
+		thing_init(&wanted, &scene.other, 5 * MIB, SET_LOCAL);
+		mem_fail_nth(++fail_at);
+		NTSTATUS status = thing_make_resident(&wanted);
+		has_fired = mem_fail_stop();
+		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_PENDING);
+		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+		EXPECT_EQ(gpu_ready(&scene.gpu), !has_fired);
+		gpu_run(&scene.gpu, 9);
+		scene_finish();
+	} while (has_fired);
+	EXPECT(fail_at > 2);
+}
+
 /* ---- completions ---- */
 
 static void wait_until_queued(struct gpu *gpu)
@@ -119,7 +182,9 @@ TEST(completion, decides_nothing)
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
+	mem_forbid(); /* as a driver's DPC is delivered */
 	gpu_retire(&scene.client);
+	mem_permit();
 	wait_until_queued(&scene.gpu);
 	EXPECT(atomic_load(&scene.gpu.queued_by) != thread_id());
 	gpu_run(&scene.gpu, 9);
