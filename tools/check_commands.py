@@ -258,6 +258,9 @@ def check_functions(pages, facts):
             for name in FUNCTION.findall(line):
                 if not facts.has_function(name):
                     yield f'{page.path}:{number}: there is no {name}()'
+            for name in re.findall(r'`struct (\w+)', line):
+                if not facts.has_function(name):
+                    yield f'{page.path}:{number}: there is no struct {name}'
             for name, path in PLACED.findall(line):
                 facts.words()
                 if not any(name in words for file, words in facts.words_of_file.items()

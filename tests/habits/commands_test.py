@@ -56,6 +56,7 @@ def test_what_exists_is_accepted(root):
 
 def test_a_function_that_no_code_has(root):
     one(root, 'told by `log_say()`\n', 'no log_say()')
+    one(root, 'a line (`struct log_line`)\n', 'no struct log_line')
     one(root, '```\n   log_cry()   what is done\n```\n', 'no log_cry()')
 
 
