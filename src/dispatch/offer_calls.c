@@ -33,7 +33,7 @@ static NTSTATUS find_resources(struct call *call, struct dxg_device *device,
 	NTSTATUS status = call_copy_list(call, "pResources", client_handles, "NumAllocations",
 					 count, sizeof(D3DKMT_HANDLE), &handles);
 
-	if (!NT_SUCCESS(status) || !handles) /* of none */
+	if (!NT_SUCCESS(status) || !handles) /* an empty list */
 		return status;
 	targets->parts = call_take(call, (uint64_t)count * sizeof(*targets->parts));
 	if (!targets->parts)

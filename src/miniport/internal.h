@@ -40,7 +40,7 @@ struct interrupt_record {
 		INTERRUPT_TIMED_OUT,
 		INTERRUPT_SUSPENDED
 	} kind;
-	uint32_t node; /* INTERRUPT_SUSPENDED: of none */
+	uint32_t node; /* INTERRUPT_SUSPENDED has none */
 	uint32_t fence;
 	uint64_t suspend_fence;
 	uint32_t last_completed;

@@ -38,12 +38,13 @@ uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint
 	return info->segments[segment - 1].base_address + offset_bytes;
 }
 
-static LONGLONG place_address(const struct miniport *miniport, const struct miniport_place *place)
+static LONGLONG place_address(const struct miniport *miniport,
+			      const struct miniport_location *place)
 {
 	return (LONGLONG)segment_address(miniport, place->segment, place->offset_bytes);
 }
 
-static D3DGPU_PHYSICAL_ADDRESS gpu_physical(const struct miniport_place *place)
+static D3DGPU_PHYSICAL_ADDRESS gpu_physical(const struct miniport_location *place)
 {
 	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = place->segment,
 					  .SegmentOffset = place->offset_bytes };

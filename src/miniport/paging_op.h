@@ -38,7 +38,7 @@ struct miniport_page_run {
 
 struct miniport_mdl;
 
-struct miniport_place {
+struct miniport_location {
 	uint32_t segment;      /* 0: memory of the machine */
 	uint32_t run_count;    /* 0: it is in one piece, which begins at offset_bytes … */
 	uint64_t offset_bytes; /* … of the segment. Else of the runs, a multiple of 4 KiB. */
@@ -85,10 +85,10 @@ struct miniport_paging_op {
 	enum miniport_paging_kind kind;
 	bool is_idle; /* AllocationIsIdle: the answer to STATUS_GRAPHICS_ALLOCATION_BUSY */
 	struct miniport_subject subject;
-	struct miniport_place place;  /* what changes, or is told of; of a TLB: the root */
-	struct miniport_place source; /* of a transfer, of entries; its MDL of an aperture */
-	uint64_t size_bytes;          /* whole pages; of a page table all of it */
-	uint64_t offset_bytes;        /* where in the allocation it begins */
+	struct miniport_location place;  /* what changes, or is told of; of a TLB: the root */
+	struct miniport_location source; /* of a transfer, of entries; its MDL of an aperture */
+	uint64_t size_bytes;             /* whole pages; of a page table all of it */
+	uint64_t offset_bytes;           /* where in the allocation it begins */
 	union {
 		struct {
 			bool is_start; /* first, last part of an allocation's move */

@@ -154,7 +154,7 @@ struct table_making {
 	struct table_block_wants *wants; /* what was waited for; may be NULL */
 	enum table_time time;
 
-	/* The step at turn. */
+	/* The step of the plan that tables are being made for. */
 	uint64_t first_page;
 	uint64_t end_page;
 	enum gpuva_kind kind; /* MAPPED: with tables all over */

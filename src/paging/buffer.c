@@ -186,7 +186,7 @@ static bool take_buffer(struct pager *pager)
 	return true;
 }
 
-/* An empty one is anybody's. */
+/* An empty buffer may be filled for any stream; one with something in it is submitted first. */
 bool pager_buffer_current(struct pager *pager, struct pager_stream *stream)
 {
 	if (pager->current && pager->current->stream != stream)

@@ -158,18 +158,18 @@ static enum build_result build_step(struct pager *pager, const struct miniport_p
 
 /* ---- MDLs ---- */
 
-static NTSTATUS take_mdl(struct pager *pager, const struct miniport_place *place,
+static NTSTATUS take_mdl(struct pager *pager, const struct miniport_location *place,
 			 uint64_t page_count)
 {
 	uint64_t offset_bytes = pager->build.done_bytes;
 	struct pager_mdl *mdl = mem_zalloc(sizeof(*mdl));
-	uint32_t run_count = place_run_count(place, offset_bytes, page_count);
+	uint32_t run_count = location_run_count(place, offset_bytes, page_count);
 	struct miniport_page_run *runs = mem_zalloc_array(run_count, sizeof(*runs));
 	NTSTATUS status = STATUS_NO_MEMORY;
 
 	assert(!pager->build.mdl);
 	if (mdl && runs) {
-		place_runs(place, offset_bytes, page_count, runs);
+		location_runs(place, offset_bytes, page_count, runs);
 		status = pager->ops->create_mdl(pager->driver, runs, run_count, &mdl->mdl);
 	}
 	mem_free(runs);
@@ -182,13 +182,14 @@ static NTSTATUS take_mdl(struct pager *pager, const struct miniport_place *place
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes, struct miniport_place *place)
+NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes,
+			   struct miniport_location *place)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	uint64_t pages;
 
 	if (place->segment != 0) {
-		place->offset_bytes = place_page(place, pager->build.done_bytes, &pages)
+		place->offset_bytes = location_page(place, pager->build.done_bytes, &pages)
 				      << MACHINE_PAGE_SHIFT;
 		place->run_count = 0;
 		return STATUS_SUCCESS;

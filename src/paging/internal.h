@@ -11,7 +11,7 @@
  *	buffer.c        the paging buffers and their way to the hardware and back
  *	stream.c        for which context that is, and the order between contexts
  *	layout.c        what is where in that address space; pure
- *	place.c         pages of a place; pure
+ *	location.c      pages of a location; pure
  *
  * Packets are numbered in the order in which they are built, and come back in that order. So
  * "everything that carries something of this job (MDL, window) is over" is one comparison:
@@ -102,17 +102,17 @@ MUST_CHECK struct pager_stream *pager_stream_retire_locked(struct pager *pager,
 							   struct pager_buffer *buffer);
 void pager_stream_kick(struct pager_stream *stream);
 
-/* ---- place.c ---- */
+/* ---- location.c ---- */
 
 /* The page `offset_bytes` into the place; how many follow it in a row. */
-uint64_t place_page(const struct miniport_place *place, uint64_t offset_bytes,
-		    uint64_t *pages_in_row_out);
+uint64_t location_page(const struct miniport_location *place, uint64_t offset_bytes,
+		       uint64_t *pages_in_row_out);
 
 /* The runs that make up `page_count` pages from there: their number, and themselves. */
-uint32_t place_run_count(const struct miniport_place *place, uint64_t offset_bytes,
-			 uint64_t page_count);
-void place_runs(const struct miniport_place *place, uint64_t offset_bytes, uint64_t page_count,
-		struct miniport_page_run runs_out[]);
+uint32_t location_run_count(const struct miniport_location *place, uint64_t offset_bytes,
+			    uint64_t page_count);
+void location_runs(const struct miniport_location *place, uint64_t offset_bytes,
+		   uint64_t page_count, struct miniport_page_run runs_out[]);
 
 static inline uint64_t pages_of(uint64_t size_bytes)
 {
@@ -141,7 +141,7 @@ struct pager_mdl {
 struct pager_window {
 	uint64_t address;
 	uint64_t page_count;
-	const struct miniport_place *place; /* what it shows, from here on */
+	const struct miniport_location *place; /* what it shows, from here on */
 	uint64_t offset_bytes;
 };
 
@@ -187,7 +187,7 @@ bool pager_op_has_pieces(const struct miniport_paging_op *op);
  * an MDL, which is in build.mdl from then on.
  */
 MUST_CHECK NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes,
-				      struct miniport_place *place);
+				      struct miniport_location *place);
 void pager_mdls_reclaim(struct pager *pager);
 
 /* ---- physical.c ---- */

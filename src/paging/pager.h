@@ -72,11 +72,11 @@ struct pager_table {
 };
 
 /* The same, as an operation names it. */
-static inline struct miniport_place pager_table_place(const struct pager_table *table)
+static inline struct miniport_location pager_table_location(const struct pager_table *table)
 {
-	return (struct miniport_place){ .segment = table->segment,
-					.offset_bytes = table->offset_bytes,
-					.pointer = table->pointer };
+	return (struct miniport_location){ .segment = table->segment,
+					   .offset_bytes = table->offset_bytes,
+					   .pointer = table->pointer };
 }
 
 struct pager_config {

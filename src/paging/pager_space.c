@@ -57,7 +57,7 @@ void pager_space_forget(struct pager *pager, uint64_t last_sequence)
 /* ---- windows ---- */
 
 static struct miniport_pte entry_of(const struct pager_space *space,
-				    const struct miniport_place *place, uint64_t page)
+				    const struct miniport_location *place, uint64_t page)
 {
 	return (struct miniport_pte){
 		.page = page,
@@ -69,12 +69,12 @@ static struct miniport_pte entry_of(const struct pager_space *space,
 }
 
 /* Into the room for those of one update. True: they are pages in a row, and one entry says so. */
-static bool fill_entries(const struct pager_space *space, const struct miniport_place *place,
+static bool fill_entries(const struct pager_space *space, const struct miniport_location *place,
 			 uint64_t offset_bytes, uint64_t page_count)
 {
 	struct miniport_pte *entries = space->entries;
 	uint64_t in_row;
-	uint64_t page = place_page(place, offset_bytes, &in_row);
+	uint64_t page = location_page(place, offset_bytes, &in_row);
 
 	entries[0] = entry_of(space, place, page);
 	if (in_row >= page_count)
@@ -86,7 +86,7 @@ static bool fill_entries(const struct pager_space *space, const struct miniport_
 		if (page_count == 0)
 			return false;
 		offset_bytes += in_row << MACHINE_PAGE_SHIFT;
-		page = place_page(place, offset_bytes, &in_row);
+		page = location_page(place, offset_bytes, &in_row);
 		if (in_row > page_count)
 			in_row = page_count;
 	}
@@ -112,8 +112,8 @@ static uint64_t mapped_table(const struct pager_space *space, uint64_t address)
 	return (layout->first_table + table * layout->table_pages) << MACHINE_PAGE_SHIFT;
 }
 
-static void map(struct pager *pager, const struct miniport_place *shown, uint64_t page_count,
-		uint64_t address, struct miniport_place *place)
+static void map(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
+		uint64_t address, struct miniport_location *place)
 {
 	struct pager_build *build = &pager->build;
 
@@ -272,7 +272,7 @@ static struct miniport_paging_op flush(const struct pager *pager)
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_FLUSH_TLB,
-		.place = pager_table_place(root),
+		.place = pager_table_location(root),
 		.flush_tlb = { .driver_process = pager->config.driver_process,
 			       .first_address = build->windows[0].address,
 			       .end_address =

@@ -13,14 +13,14 @@
 #include "base/refusal.h"
 #include "paging/internal.h"
 
-static uint64_t clip_to_row(const struct miniport_place *place, uint64_t offset_bytes,
+static uint64_t clip_to_row(const struct miniport_location *place, uint64_t offset_bytes,
 			    uint64_t size_bytes)
 {
 	uint64_t pages;
 
 	if (place->segment == 0)
 		return size_bytes; /* an MDL is as good scattered */
-	(void)place_page(place, offset_bytes, &pages);
+	(void)location_page(place, offset_bytes, &pages);
 	return pages < pages_of(size_bytes) ? pages << MACHINE_PAGE_SHIFT : size_bytes;
 }
 

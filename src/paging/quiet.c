@@ -100,11 +100,11 @@ void pager_quiet_end(struct pager *pager, struct paging_job *job)
 
 void pager_hold_clients(struct pager *pager)
 {
-	struct sched_patience patience;
+	struct sched_thread_wait waiter;
 
-	sched_patience_begin(&patience, pager->owner);
-	sched_hold_clients(pager->sched, &patience.wait);
-	bool is_over = sched_patience_wait(&patience, false);
+	sched_thread_wait_begin(&waiter, pager->owner);
+	sched_hold_clients(pager->sched, &waiter.wait);
+	bool is_over = sched_thread_wait_until_over(&waiter, false);
 	assert(is_over);
 	(void)is_over;
 }

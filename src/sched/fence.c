@@ -30,7 +30,7 @@ static struct fence_wait *wait_of_link(struct list *link)
 	return container_of(link, struct fence_wait, link);
 }
 
-/* After the first wait changed. */
+/* Whenever the first of the waits, which are sorted by value, has changed. */
 static void update_lowest_locked(struct fence *fence)
 {
 	lock_assert_held(&fence->lock);

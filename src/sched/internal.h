@@ -109,7 +109,7 @@ struct sched_node {
 	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
 };
 
-/* Told when the lock is let go. */
+/* What a driver did wrong; reported when sched->lock is dropped. */
 struct sched_mistake {
 	bool is_there;
 	enum rule rule;
@@ -176,7 +176,7 @@ void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
 			      uint32_t guilty_state, uint32_t state);
 /* The kernel's queued work comes back undone. */
 void sched_cancel_kernels_locked(struct sched *sched);
-/* Both. */
+/* Loses every owner and cancels the kernel's work, as the two above. */
 void sched_lose_all_locked(struct sched *sched, struct sched_owner *guilty, uint32_t guilty_state,
 			   uint32_t state);
 
@@ -230,7 +230,7 @@ void node_complete_locked(struct sched_node *node, uint32_t fence);
  * behind the others; NULL: all line up as they were.
  */
 void node_give_back_locked(struct sched_node *node, struct sched_queue *ran);
-/* It is lost with the hardware. */
+/* What the hardware had is lost: all of it, or one packet. */
 void node_abort_locked(struct sched_node *node);
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
 struct sched_packet *packet_of_node_link(struct list *link);
@@ -249,9 +249,9 @@ static inline bool queue_is_hw(const struct sched_queue *queue)
 	return queue->hw.progress != NULL;
 }
 
-/* The hardware gets it. */
+/* Before a packet is given to the hardware. */
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet);
-/* It does not want it. */
+/* The driver has refused that packet: it is not with the hardware after all. */
 void hw_refused_locked(struct sched_node *node, struct sched_packet *packet);
 /* One packet less that stops the clocks of the node. */
 void hw_may_be_late_locked(struct sched_node *node);
@@ -259,7 +259,7 @@ void hw_may_be_late_locked(struct sched_node *node);
 void hw_look_locked(struct sched_node *node);
 /* One of the fences says that something is over, and nobody was told. */
 bool hw_is_unseen_locked(const struct sched_node *node);
-/* … and nobody will be. */
+/* The same, and no interrupt is going to come: it is over now. */
 void hw_complete_lost_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
 void hw_abort_locked(struct sched_node *node);
@@ -316,8 +316,8 @@ bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
 				const struct sched_fault *fault);
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet);
 void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet);
-/* `place` stood for a packet that was retired. */
-void owner_retired_locked(struct sched_owner *owner, struct sched_place *place);
+/* `ticket` stood for a packet that was retired. */
+void owner_retired_locked(struct sched_owner *owner, struct sched_ticket *ticket);
 
 /* ---- tdr.c ---- */
 

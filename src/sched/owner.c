@@ -2,9 +2,9 @@
 /*
  * owner.c - what is lost, suspended and waited for together: the work of a device.
  *
- * Two rows of places: what is queued and not retired, and what the hardware has. Who waits for a
- * row notes the newest ticket in it; the wait is over when the oldest place is newer. A packet is
- * given away when it is retired, so meanwhile something else stands in its place (queue.c).
+ * Two rows of tickets: what is queued and not retired, and what the hardware has. Who waits for a
+ * row notes the newest number in it; the wait is over when the oldest ticket is newer. A packet is
+ * given away when it is retired, so meanwhile another ticket stands for it (queue.c).
  */
 #include <assert.h>
 
@@ -179,15 +179,15 @@ void sched_owner_resume(struct sched_owner *owner)
 
 /* ---- waiting ---- */
 
-static uint64_t oldest_ticket(const struct list *places)
+static uint64_t oldest_ticket(const struct list *row)
 {
-	return list_is_empty(places) ? UINT64_MAX
-				     : container_of(places->next, struct sched_place, link)->ticket;
+	return list_is_empty(row) ? UINT64_MAX
+				  : container_of(row->next, struct sched_ticket, link)->number;
 }
 
-static void collect_over_locked(struct sched *sched, const struct list *places, struct list *waits)
+static void collect_over_locked(struct sched *sched, const struct list *row, struct list *waits)
 {
-	uint64_t oldest = oldest_ticket(places);
+	uint64_t oldest = oldest_ticket(row);
 
 	lock_assert_held(&sched->lock);
 	while (!list_is_empty(waits)) {
@@ -220,22 +220,22 @@ static void holds_reached_locked(struct sched *sched)
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet)
 {
 	lock_assert_held(&owner->sched->lock);
-	packet->hardware_place.ticket = ++owner->last_submitted_ticket;
-	list_push_back(&owner->submitted, &packet->hardware_place.link);
+	packet->hardware_ticket.number = ++owner->last_submitted_ticket;
+	list_push_back(&owner->submitted, &packet->hardware_ticket.link);
 }
 
 void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet)
 {
 	lock_assert_held(&owner->sched->lock);
-	list_remove(&packet->hardware_place.link);
+	list_remove(&packet->hardware_ticket.link);
 	collect_over_locked(owner->sched, &owner->submitted, &owner->submitted_waits);
 	holds_reached_locked(owner->sched);
 }
 
-void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
+void owner_retired_locked(struct sched_owner *owner, struct sched_ticket *ticket)
 {
 	lock_assert_held(&owner->sched->lock);
-	list_remove(&place->link);
+	list_remove(&ticket->link);
 	collect_over_locked(owner->sched, &owner->packets, &owner->waits);
 	/* Last: who sees it without the lock finds everything done. */
 	atomic_fetch_sub(&owner->pending, 1);
@@ -245,13 +245,13 @@ void owner_retired_locked(struct sched_owner *owner, struct sched_place *place)
  * Behind those for the same or an earlier ticket: who comes last is mostly the last. False when there
  * is nothing to wait for.
  */
-static bool wait_joins_locked(const struct sched *sched, const struct list *places,
-			      struct list *waits, uint64_t ticket, struct sched_wait *wait)
+static bool wait_joins_locked(const struct sched *sched, const struct list *row, struct list *waits,
+			      uint64_t ticket, struct sched_wait *wait)
 {
 	struct list *before = waits->prev;
 
 	lock_assert_held(&sched->lock);
-	if (oldest_ticket(places) > ticket)
+	if (oldest_ticket(row) > ticket)
 		return false;
 	wait->ticket = ticket;
 	while (before != waits && container_of(before, struct sched_wait, link)->ticket > ticket)
@@ -330,31 +330,31 @@ void sched_release_clients(struct sched *sched)
 
 /* ---- waiting, with a thread ---- */
 
-static void patience_over(struct sched_wait *wait)
+static void thread_wait_over(struct sched_wait *wait)
 {
-	struct sched_patience *patience = container_of(wait, struct sched_patience, wait);
-	struct sched *sched = patience->owner->sched;
+	struct sched_thread_wait *waiter = container_of(wait, struct sched_thread_wait, wait);
+	struct sched *sched = waiter->owner->sched;
 
 	sched_lock(sched);
-	patience->is_over = true;
+	waiter->is_over = true;
 	sched_changed_locked(sched);
 	sched_unlock(sched);
 }
 
-void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner)
+void sched_thread_wait_begin(struct sched_thread_wait *waiter, struct sched_owner *owner)
 {
-	*patience = (struct sched_patience){ .wait.over = patience_over, .owner = owner };
-	list_init(&patience->wait.link);
+	*waiter = (struct sched_thread_wait){ .wait.over = thread_wait_over, .owner = owner };
+	list_init(&waiter->wait.link);
 }
 
-bool sched_patience_wait(struct sched_patience *patience, bool gives_up)
+bool sched_thread_wait_until_over(struct sched_thread_wait *waiter, bool gives_up)
 {
-	struct sched_owner *owner = patience->owner;
+	struct sched_owner *owner = waiter->owner;
 
 	sched_lock(owner->sched);
-	while (!patience->is_over && !(gives_up && atomic_load(&owner->is_lost)))
+	while (!waiter->is_over && !(gives_up && atomic_load(&owner->is_lost)))
 		sched_wait_relock(owner->sched, CLOCK_FOREVER);
-	bool is_over = patience->is_over;
+	bool is_over = waiter->is_over;
 	sched_unlock(owner->sched);
 	return is_over;
 }

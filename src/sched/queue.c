@@ -200,12 +200,12 @@ static void signal_relock(struct sched *sched, struct sched_packet *packet)
 	packet->outcome = SCHED_DONE;
 }
 
-/* Something else stands in its place, so that the packet can be given away. */
-static void place_replace(struct sched_place *place, struct sched_place *with)
+/* Another one stands there for the packet, so that that can be given away. */
+static void ticket_replace(struct sched_ticket *ticket, struct sched_ticket *with)
 {
-	with->ticket = place->ticket;
-	list_insert_between(&with->link, &place->link, place->link.next);
-	list_remove(&place->link);
+	with->number = ticket->number;
+	list_insert_between(&with->link, &ticket->link, ticket->link.next);
+	list_remove(&ticket->link);
 }
 
 /* Drops and retakes sched->lock. */
@@ -215,15 +215,15 @@ static void retire_first_relock(struct sched_queue *queue, struct sched_packet *
 	struct sched_owner *owner = queue->owner;
 	enum sched_outcome outcome = packet->outcome;
 	bool is_work_done = packet->kind == SCHED_WORK && outcome == SCHED_DONE;
-	struct sched_place place;
+	struct sched_ticket ticket;
 
 	lock_assert_held(&queue->sched->lock);
 	if (queue->next == &packet->link)
 		queue->next = packet->link.next;
 	list_remove(&packet->link);
-	place_replace(&packet->place, &place);
+	ticket_replace(&packet->ticket, &ticket);
 	queue->length--;
-	trace_packet_retired(sched->config.adapter_id, queue->id, place.ticket,
+	trace_packet_retired(sched->config.adapter_id, queue->id, ticket.number,
 			     outcome == SCHED_DONE      ? "done"
 			     : outcome == SCHED_ABORTED ? "aborted"
 							: "cancelled");
@@ -232,7 +232,7 @@ static void retire_first_relock(struct sched_queue *queue, struct sched_packet *
 		sched->listener.work_completed(sched->listener_context, owner);
 	packet->ops->retired(packet, outcome);
 	sched_lock(sched);
-	owner_retired_locked(owner, &place);
+	owner_retired_locked(owner, &ticket);
 	sched_changed_locked(sched);
 }
 
@@ -390,17 +390,17 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 	packet->is_refused = false;
 	packet->is_faulted = false;
 	list_init(&packet->node_link);
-	list_init(&packet->hardware_place.link);
+	list_init(&packet->hardware_ticket.link);
 	list_push_back(&queue->packets, &packet->link);
 	if (queue->next == &queue->packets)
 		queue->next = &packet->link;
 	queue->length++;
 	if (packet->kind == SCHED_WORK)
 		queue->last_progress = packet->progress;
-	packet->place.ticket = ++owner->last_ticket;
-	list_push_back(&owner->packets, &packet->place.link);
+	packet->ticket.number = ++owner->last_ticket;
+	list_push_back(&owner->packets, &packet->ticket.link);
 	atomic_fetch_add(&owner->pending, 1);
-	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->place.ticket,
+	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->ticket.number,
 			    packet->kind == SCHED_WORK   ? "work"
 			    : packet->kind == SCHED_WAIT ? "wait"
 							 : "signal");

@@ -223,10 +223,10 @@ struct sched_packet_ops {
 
 enum sched_packet_kind { SCHED_WORK, SCHED_WAIT, SCHED_SIGNAL };
 
-/* A place in a row of an owner, by number. */
-struct sched_place {
+/* What stands in a row of an owner, by number. */
+struct sched_ticket {
 	struct list link;
-	uint64_t ticket;
+	uint64_t number;
 };
 
 /* First member of what is queued. Set kind, ops and the flags; the rest is the scheduler's. */
@@ -239,11 +239,11 @@ struct sched_packet {
 	uint64_t progress;  /* work of a hardware queue: what its fence says when it is done */
 
 	struct sched_queue *queue;
-	struct list link;                  /* in its queue */
-	struct list node_link;             /* submitted, by fence id (hardware queues: progress);
+	struct list link;                    /* in its queue */
+	struct list node_link;               /* submitted, by fence id (hardware queues: progress);
 					      or waiting to be again */
-	struct sched_place place;          /* sched_owner.packets */
-	struct sched_place hardware_place; /* sched_owner.submitted */
+	struct sched_ticket ticket;          /* sched_owner.packets */
+	struct sched_ticket hardware_ticket; /* sched_owner.submitted */
 	uint32_t fence;
 	uint8_t state;
 	uint8_t outcome;
@@ -267,8 +267,8 @@ struct sched_owner {
 	int32_t process_class;       /* PRIORITY_CLASS_LOWEST to …_HIGHEST */
 	struct list link;            /* all owners */
 	struct list queues;          /* sched_queue.owner_link */
-	struct list packets;         /* sched_place.link: not retired, oldest first */
-	struct list submitted;       /* sched_place.link: the hardware has it, oldest first */
+	struct list packets;         /* sched_ticket.link: not retired, oldest first */
+	struct list submitted;       /* sched_ticket.link: the hardware has it, oldest first */
 	struct list waits;           /* sched_wait.link, by ticket */
 	struct list submitted_waits; /* likewise */
 	_Atomic uint64_t last_ticket;
@@ -376,15 +376,15 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait);
  * not stand in the way of a reset, being in the driver, gives up when the owner is lost; the wait
  * is still under way then, and can be taken up by another thread.
  */
-struct sched_patience {
+struct sched_thread_wait {
 	struct sched_wait wait; /* to be told when it is over */
 	struct sched_owner *owner;
 	bool is_over; /* guarded by the scheduler's lock */
 };
 
-void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner);
+void sched_thread_wait_begin(struct sched_thread_wait *waiter, struct sched_owner *owner);
 /* True when it is over; false, with `gives_up`, when the owner is lost. */
-MUST_CHECK bool sched_patience_wait(struct sched_patience *patience, bool gives_up);
+MUST_CHECK bool sched_thread_wait_until_over(struct sched_thread_wait *waiter, bool gives_up);
 
 /* ---- queues ---- */
 

@@ -32,7 +32,7 @@ static const char *validate_hw_queues(const struct sched_node *node)
 			CHECK(packet->queue == queue && packet->state == PACKET_SUBMITTED,
 			      "a hardware queue has a packet that is not submitted to it");
 			CHECK(packet->progress > newest, "the progress of packets does not grow");
-			CHECK(list_is_linked(&packet->hardware_place.link),
+			CHECK(list_is_linked(&packet->hardware_ticket.link),
 			      "a packet of a hardware queue is not with the hardware");
 			newest = packet->progress;
 			outstanding++;
@@ -63,7 +63,7 @@ static const char *validate_node(const struct sched_node *node)
 		CHECK(packet->queue->node == node->number, "a packet is on another node");
 		CHECK(packet->fence != 0, "a packet has the id of nobody");
 		CHECK(serial_is_after(packet->fence, newest), "fence ids do not grow");
-		CHECK(list_is_linked(&packet->hardware_place.link),
+		CHECK(list_is_linked(&packet->hardware_ticket.link),
 		      "a submitted packet is not with the hardware");
 		newest = packet->fence;
 	}
@@ -115,7 +115,7 @@ static const char *validate_queue(const struct sched_queue *queue, struct packet
 		CHECK(!is_behind_next || packet->state != PACKET_SUBMITTED,
 		      "a packet overtook another");
 		CHECK(packet->state == PACKET_SUBMITTED ||
-			      !list_is_linked(&packet->hardware_place.link),
+			      !list_is_linked(&packet->hardware_ticket.link),
 		      "a packet is with the hardware and was not submitted");
 		CHECK(link != queue->packets.next ||
 			      (packet->state != PACKET_OVER && packet->state != PACKET_PASSED),
@@ -128,19 +128,19 @@ static const char *validate_queue(const struct sched_queue *queue, struct packet
 	return NULL;
 }
 
-static const char *validate_row(const struct list *places, const struct list *waits,
+static const char *validate_row(const struct list *row, const struct list *waits,
 				uint64_t last_ticket)
 {
-	uint64_t ticket = 0;
+	uint64_t newest = 0;
 
-	list_each (const struct sched_place, place, places, link) {
-		CHECK(place->ticket > ticket, "tickets do not grow");
-		ticket = place->ticket;
+	list_each (const struct sched_ticket, ticket, row, link) {
+		CHECK(ticket->number > newest, "tickets do not grow");
+		newest = ticket->number;
 	}
-	CHECK(ticket <= last_ticket, "a ticket was never given");
+	CHECK(newest <= last_ticket, "a ticket was never given");
 	CHECK(list_is_empty(waits) ||
-		      (!list_is_empty(places) &&
-		       container_of(places->next, struct sched_place, link)->ticket <=
+		      (!list_is_empty(row) &&
+		       container_of(row->next, struct sched_ticket, link)->number <=
 			       container_of(waits->next, struct sched_wait, link)->ticket),
 	      "a wait is over, and nobody was told");
 	return NULL;

@@ -22,23 +22,23 @@
 
 /* ---- operations ---- */
 
-static struct miniport_place local_place(const struct vidmm_place *place)
+static struct miniport_location local_place(const struct vidmm_place *place)
 {
 	if (place->segment->is_system)
-		return (struct miniport_place){
+		return (struct miniport_location){
 			.run_count = place->move.system_count,
 			.runs = place->move.system,
 		};
-	return (struct miniport_place){
+	return (struct miniport_location){
 		.segment = place->segment->id,
 		.run_count = place->move.local_count,
 		.runs = place->move.local,
 	};
 }
 
-static struct miniport_place target_place(const struct vidmm_place *place)
+static struct miniport_location target_place(const struct vidmm_place *place)
 {
-	return (struct miniport_place){
+	return (struct miniport_location){
 		.segment = place->segment->id,
 		.run_count = 1,
 		.runs = &place->move.target,
@@ -46,14 +46,14 @@ static struct miniport_place target_place(const struct vidmm_place *place)
 }
 
 /* Where the content comes to be in the segment. */
-static struct miniport_place arrival_place(const struct vidmm_place *place)
+static struct miniport_location arrival_place(const struct vidmm_place *place)
 {
 	return place->move.is_shift ? target_place(place) : local_place(place);
 }
 
-static struct miniport_place system_place(const struct vidmm_place *place)
+static struct miniport_location system_place(const struct vidmm_place *place)
 {
-	return (struct miniport_place){
+	return (struct miniport_location){
 		.run_count = place->move.system_count,
 		.runs = place->move.system,
 	};
@@ -150,7 +150,7 @@ static void driver_init_op(const struct vidmm_place *place, struct miniport_pagi
 	op->kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE;
 	op->place = local_place(place);
 	if (place->wish.form == FORM_MAPPED)
-		op->place = (struct miniport_place){
+		op->place = (struct miniport_location){
 			.segment = place->segment->id,
 			.run_count = place->move.local_count,
 			.runs = place->move.local,

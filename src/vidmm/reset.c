@@ -104,7 +104,7 @@ static void tell(const struct vidmm_place *place, const struct miniport_paging_o
 static void debt_pay(const struct vidmm_place *place, const struct place_debt *debt)
 {
 	struct miniport_paging_op op = { .subject = place->subject };
-	struct miniport_place where = { .offset_bytes = debt->first_page * MACHINE_PAGE_BYTES };
+	struct miniport_location where = { .offset_bytes = debt->first_page * MACHINE_PAGE_BYTES };
 
 	if (!debt->segment)
 		return;

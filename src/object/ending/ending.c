@@ -14,7 +14,7 @@ void ending_init(struct ending *ending, const struct ending_kind *kind, void *su
 static void some_are_over(struct ending *ending, uint32_t count)
 {
 	if (atomic_fetch_sub(&ending->pending, count) == count)
-		ending->patience.wait.over(&ending->patience.wait);
+		ending->thread.wait.over(&ending->thread.wait);
 }
 
 static void first_is_over(struct sched_wait *wait)
@@ -47,10 +47,10 @@ static bool stage_wait(struct ending *ending, struct sched_owner *owner, bool gi
 		return true;
 	if (ending->state == ENDING_NOT_ASKED) {
 		ending->state = ENDING_WAITS_FOR_IT;
-		sched_patience_begin(&ending->patience, owner);
+		sched_thread_wait_begin(&ending->thread, owner);
 		ask_for_waits(ending, stage);
 	}
-	return sched_patience_wait(&ending->patience, gives_up);
+	return sched_thread_wait_until_over(&ending->thread, gives_up);
 }
 
 /* Says whether that was the last one, after which there may be no ending any more. */
@@ -194,7 +194,7 @@ void endings_help_relock(struct dxg_device *device, const void *group)
 
 static void become_ready(struct sched_wait *wait)
 {
-	struct ending *ending = container_of(wait, struct ending, patience.wait);
+	struct ending *ending = container_of(wait, struct ending, thread.wait);
 	struct dxg_device *device = ending->device;
 
 	lock_acquire(&device->lock);
@@ -210,7 +210,7 @@ void ending_start(struct ending *ending, struct dxg_device *device, const void *
 	ending->device = device;
 	ending->group = group;
 	ending->over_word = over_word;
-	ending->patience.wait.over = become_ready;
+	ending->thread.wait.over = become_ready;
 	object_get(&device->object);
 	lock_acquire(&device->lock);
 	list_push_back(&device->endings, &ending->link);

@@ -67,7 +67,7 @@ struct ending {
 	enum { ENDING_NOT_ASKED, ENDING_WAITS_FOR_IT, ENDING_MAY_RUN } state;
 	_Atomic uint32_t pending; /* waits that are not over */
 	struct sched_wait waits[ENDING_WAITS];
-	struct sched_patience patience; /* is told when all of them are */
+	struct sched_thread_wait thread; /* that waits is told when all of them are */
 
 	/* Of one that was started. */
 	struct dxg_device *device;   /* with a reference; NULL: a thread goes through it */

@@ -137,7 +137,7 @@ static void bring(struct fence_address *address)
 	notice_give(&process_adapter->fence_address_came);
 }
 
-/* Another thread brings it. */
+/* Until the thread that maps it is done. */
 static void await(struct fence_address *address)
 {
 	struct process_adapter *process_adapter = address->process_adapter;

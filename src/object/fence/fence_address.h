@@ -31,7 +31,7 @@ MUST_CHECK NTSTATUS fence_address_get(struct dxg_device *device, const struct fe
 /* One user fewer. Accepts NULL. */
 void fence_address_put(struct fence_address *address);
 
-/* Of this slot. */
+/* The GPU address of the value in this slot. */
 uint64_t fence_address_of(const struct fence_address *address, const struct fence_slot *slot);
 
 /* What is kept for the next fence goes. No fence of the process is left on the adapter. */

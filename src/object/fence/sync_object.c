@@ -211,7 +211,7 @@ static NTSTATUS make_place(struct sync_body *body)
 	return status;
 }
 
-/* Of a further opening. */
+/* Gives a further opening its CPU and GPU addresses of the value. */
 static NTSTATUS show(struct dxg_sync_object *sync)
 {
 	if (sync->body->kind != SYNC_MONITORED_FENCE)

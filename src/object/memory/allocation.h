@@ -49,7 +49,7 @@ struct dxg_allocation {
 	struct list owner_link; /* dxg_resource.allocations or dxg_device.allocations; guarded by
 				   the device's lock */
 
-	/* All zero at first, to the end. */
+	/* From here to the end of the struct it begins as zeroes. */
 	void *driver_binding; /* set at creation */
 
 	/* On the device's residency list and the like; made at the first need. */

@@ -49,7 +49,7 @@ struct context_allocation {
 	bool is_dying;
 	struct mapped_memory *mapped; /* NULL: it has no GPU addresses of the process */
 
-	/* Of who ends it. */
+	/* Used by the thread that goes through its ending. */
 	struct ending ending;
 	struct memory_drop drop;
 	struct vidmm_departure departure;
@@ -347,7 +347,7 @@ static bool allocation_end(struct context_allocation *allocation, bool gives_up)
 	return ending_run(&allocation->ending, &allocation->owner->device->work, gives_up);
 }
 
-/* Calls that found it before. */
+/* Drops and retakes books.lock, until calls that found it before are through with it. */
 static void await_uses_relock(struct context_allocation *allocation)
 {
 	lock_assert_held(&allocation->adapter->books.lock);

@@ -202,7 +202,7 @@ NTSTATUS share_space_init(struct share_space *space)
 	return STATUS_SUCCESS;
 }
 
-/* One of whose pipe we still have our end; NULL: of none. */
+/* One of whose pipe we still have our end; NULL: there is none. */
 static struct share_descriptor *find_watched_locked(struct share_space *space)
 {
 	lock_assert_held(&space->lock);

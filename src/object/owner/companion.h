@@ -49,7 +49,7 @@ MUST_CHECK NTSTATUS companion_use(struct dxg_context *context, struct pager_stre
 /* Any thread, no lock held; also of a use without a stream. */
 void companion_release(struct dxg_context *context);
 
-/* Nobody uses it anew. */
+/* companion_use() is refused from now on. */
 void companion_end(struct dxg_context *context);
 /* Returns when nobody uses it, and the driver has forgotten it. */
 void companion_finish(struct dxg_context *context);

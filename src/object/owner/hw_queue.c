@@ -110,7 +110,7 @@ static void begin_queue(struct dxg_hw_queue *queue)
 	queue->queue.emptied = hw_queue_emptied;
 }
 
-/* Last step. */
+/* The last step of making it: from here on others find it. */
 static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 {
 	struct dxg_device *device = queue->device;

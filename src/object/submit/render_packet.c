@@ -178,7 +178,7 @@ static struct miniport_submission describe(struct render_packet *packet)
 	};
 }
 
-/* Shown as not there. */
+/* The driver sees what is listed, and that nothing of it is in a segment yet. */
 static void list_openings(struct render_packet *packet)
 {
 	for (uint32_t i = 0; i < packet->list->count; i++) {

@@ -266,7 +266,7 @@ TEST(operation, transfer)
 	EXPECT_EQ(args.Transfer.Flags.Value, 0x1c); /* idle, start, end */
 
 	/* And back: an eviction, and after a reset the notice that nothing is left. */
-	struct miniport_place source = op.source;
+	struct miniport_location source = op.source;
 	op.source = op.place;
 	op.place = source;
 	op.transfer.is_start = false;

@@ -41,8 +41,8 @@ static void on_built(struct paging_job *job)
 	notice_give(&change->fake->sched.changed);
 }
 
-static void add_copy(struct fake_job *job, struct miniport_place source,
-		     struct miniport_place destination)
+static void add_copy(struct fake_job *job, struct miniport_location source,
+		     struct miniport_location destination)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 

@@ -116,7 +116,7 @@ static uint8_t *translate(struct fake *fake, uint64_t address)
 
 /* ---- executing ---- */
 
-static uint8_t *place_pointer(struct fake *fake, const struct miniport_place *place,
+static uint8_t *place_pointer(struct fake *fake, const struct miniport_location *place,
 			      uint64_t offset_bytes)
 {
 	if (place->segment != 0) {

@@ -205,7 +205,7 @@ void fake_job_after_owner(struct fake_job *job, uint32_t dependency);
 void fake_job_complete(struct fake_job *job); /* completes packets until it is done */
 
 /* A place of one run; and its bytes. */
-struct miniport_place fake_place(uint32_t segment, const struct miniport_page_run *run);
+struct miniport_location fake_place(uint32_t segment, const struct miniport_page_run *run);
 
 /* Pages of the machine, in runs of `run_pages`, that are not neighbours. */
 struct fake_pages {
@@ -215,7 +215,7 @@ struct fake_pages {
 };
 void fake_pages_init(struct fake_pages *pages, uint32_t run_count, uint32_t run_pages);
 void fake_pages_finish(struct fake_pages *pages);
-struct miniport_place fake_pages_place(const struct fake_pages *pages);
+struct miniport_location fake_pages_place(const struct fake_pages *pages);
 uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes);
 
 #endif

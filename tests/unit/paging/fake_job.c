@@ -91,7 +91,7 @@ struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t se
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
 	uint64_t offset_bytes = table->first_pfn << MACHINE_PAGE_SHIFT;
 
-	op->place = (struct miniport_place){ .segment = segment, .offset_bytes = offset_bytes };
+	op->place = (struct miniport_location){ .segment = segment, .offset_bytes = offset_bytes };
 	op->size_bytes = table->count << MACHINE_PAGE_SHIFT;
 	op->update_table.mode = job->fake->config.update_mode;
 	if (op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL)
@@ -146,9 +146,9 @@ void fake_job_complete(struct fake_job *job)
 	fake_job_wait(job);
 }
 
-struct miniport_place fake_place(uint32_t segment, const struct miniport_page_run *run)
+struct miniport_location fake_place(uint32_t segment, const struct miniport_page_run *run)
 {
-	return (struct miniport_place){ .segment = segment, .run_count = 1, .runs = run };
+	return (struct miniport_location){ .segment = segment, .run_count = 1, .runs = run };
 }
 
 /* Every second stretch is kept only until the others are there. */
@@ -184,9 +184,9 @@ void fake_pages_finish(struct fake_pages *pages)
 		CHECK(machine_free_contiguous(pages->runs[i].first_pfn << MACHINE_PAGE_SHIFT));
 }
 
-struct miniport_place fake_pages_place(const struct fake_pages *pages)
+struct miniport_location fake_pages_place(const struct fake_pages *pages)
 {
-	return (struct miniport_place){ .run_count = pages->run_count, .runs = pages->runs };
+	return (struct miniport_location){ .run_count = pages->run_count, .runs = pages->runs };
 }
 
 uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes)

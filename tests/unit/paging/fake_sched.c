@@ -206,32 +206,32 @@ void sched_release_clients(struct sched *sched)
 	notice_give(&sched->changed);
 }
 
-static void patience_over(struct sched_wait *wait)
+static void thread_wait_over(struct sched_wait *wait)
 {
-	struct sched_patience *patience = container_of(wait, struct sched_patience, wait);
-	struct sched *sched = patience->owner->sched;
+	struct sched_thread_wait *waiter = container_of(wait, struct sched_thread_wait, wait);
+	struct sched *sched = waiter->owner->sched;
 
 	lock_acquire(&sched->lock);
-	patience->is_over = true;
+	waiter->is_over = true;
 	notice_give(&sched->changed);
 	lock_release(&sched->lock);
 }
 
-void sched_patience_begin(struct sched_patience *patience, struct sched_owner *owner)
+void sched_thread_wait_begin(struct sched_thread_wait *waiter, struct sched_owner *owner)
 {
-	*patience = (struct sched_patience){ .wait.over = patience_over, .owner = owner };
+	*waiter = (struct sched_thread_wait){ .wait.over = thread_wait_over, .owner = owner };
 }
 
-bool sched_patience_wait(struct sched_patience *patience, bool gives_up)
+bool sched_thread_wait_until_over(struct sched_thread_wait *waiter, bool gives_up)
 {
-	struct sched *sched = patience->owner->sched;
+	struct sched *sched = waiter->owner->sched;
 
 	CHECK(!gives_up);
 	for (;;) {
 		uint32_t seen = notice_read(&sched->changed);
 
 		lock_acquire(&sched->lock);
-		bool is_over = patience->is_over;
+		bool is_over = waiter->is_over;
 		lock_release(&sched->lock);
 		if (is_over)
 			return true;

@@ -44,11 +44,11 @@ static uint32_t below(struct model *model, uint32_t bound)
 	return (uint32_t)random_below(&model->random, bound);
 }
 
-static struct miniport_place local_place(const struct block *block)
+static struct miniport_location local_place(const struct block *block)
 {
-	return (struct miniport_place){ .segment = FAKE_LOCAL,
-					.run_count = block->local_runs,
-					.runs = block->local };
+	return (struct miniport_location){ .segment = FAKE_LOCAL,
+					   .run_count = block->local_runs,
+					   .runs = block->local };
 }
 
 static void set_words(uint8_t *page, uint32_t word)
@@ -60,9 +60,9 @@ static void set_words(uint8_t *page, uint32_t word)
 static uint8_t *local_byte(struct fake *fake, const struct block *block, uint32_t page)
 {
 	uint64_t in_row;
-	struct miniport_place place = local_place(block);
+	struct miniport_location place = local_place(block);
 
-	return fake->local + place_page(&place, page * 4096ULL, &in_row) * 4096;
+	return fake->local + location_page(&place, page * 4096ULL, &in_row) * 4096;
 }
 
 static void block_init(struct model *model, struct block *block, uint32_t number)

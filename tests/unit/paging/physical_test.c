@@ -7,8 +7,8 @@
 
 static const struct fake_config plain = { 0 };
 
-static void add_copy(struct fake_job *job, struct miniport_place source,
-		     struct miniport_place destination, uint64_t size_bytes)
+static void add_copy(struct fake_job *job, struct miniport_location source,
+		     struct miniport_location destination, uint64_t size_bytes)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
@@ -64,7 +64,7 @@ TEST(physical, a_large_copy_is_few_pieces_that_begin_where_the_last_ended)
 	for (uint64_t i = 0; i < size_bytes; i += 4096)
 		memcpy(fake->local + 32 * 4096 + i, &i, sizeof(i));
 	fake_job_init(&job, fake);
-	struct miniport_place source = fake_place(FAKE_LOCAL, &local);
+	struct miniport_location source = fake_place(FAKE_LOCAL, &local);
 	source.offset_bytes = 16 * 4096;
 	local.count = 16 + size_bytes / 4096;
 	add_copy(&job, source, fake_pages_place(&pages), size_bytes);
@@ -119,7 +119,7 @@ TEST(physical, a_side_in_several_runs_is_several_pieces)
 
 	fake_job_init(&job, fake);
 	add_copy(&job,
-		 (struct miniport_place){ .segment = FAKE_LOCAL, .run_count = 3, .runs = from },
+		 (struct miniport_location){ .segment = FAKE_LOCAL, .run_count = 3, .runs = from },
 		 fake_place(FAKE_LOCAL, &to), 8 * 4096);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);

@@ -30,8 +30,9 @@ static struct fake *create(uint32_t mode, bool is_automatic)
 	return fake_create(&config);
 }
 
-static struct miniport_paging_op *add_copy(struct fake_job *job, struct miniport_place source,
-					   struct miniport_place destination, uint64_t size_bytes)
+static struct miniport_paging_op *add_copy(struct fake_job *job, struct miniport_location source,
+					   struct miniport_location destination,
+					   uint64_t size_bytes)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 

@@ -172,11 +172,11 @@ void *crooked_context(struct crooked *gpu, void *process, bool is_virtual);
 
 /* ---- paging ---- */
 
-struct miniport_place crooked_place(uint32_t segment, uint64_t page);
+struct miniport_location crooked_place(uint32_t segment, uint64_t page);
 /* Pages of crooked_system(), in a row. */
-struct miniport_place crooked_place_system(struct crooked *gpu, uint64_t page, uint64_t count);
+struct miniport_location crooked_place_system(struct crooked *gpu, uint64_t page, uint64_t count);
 /* By address of the paging process. */
-struct miniport_place crooked_place_at(uint64_t address);
+struct miniport_location crooked_place_at(uint64_t address);
 
 /* All passes of one operation, into the buffer. Returns the last answer. */
 NTSTATUS crooked_build(struct crooked *gpu, struct miniport_paging_op op);
@@ -187,10 +187,10 @@ void crooked_submit(struct crooked *gpu);
 void crooked_complete(struct crooked *gpu);
 
 /* A transfer or a fill, built and run. */
-void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_place from,
-		      struct miniport_place to, uint64_t pages);
-void crooked_fill(struct crooked *gpu, void *allocation, struct miniport_place to, uint64_t pages,
-		  uint32_t pattern);
+void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_location from,
+		      struct miniport_location to, uint64_t pages);
+void crooked_fill(struct crooked *gpu, void *allocation, struct miniport_location to,
+		  uint64_t pages, uint32_t pattern);
 
 /* ---- page tables ---- */
 

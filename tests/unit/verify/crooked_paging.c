@@ -84,15 +84,15 @@ NTSTATUS crooked_build(struct crooked *gpu, struct miniport_paging_op op)
 
 /* ---- places ---- */
 
-struct miniport_place crooked_place(uint32_t segment, uint64_t page)
+struct miniport_location crooked_place(uint32_t segment, uint64_t page)
 {
-	return (struct miniport_place){ .segment = segment, .offset_bytes = page * PAGE };
+	return (struct miniport_location){ .segment = segment, .offset_bytes = page * PAGE };
 }
 
-struct miniport_place crooked_place_system(struct crooked *gpu, uint64_t page, uint64_t count)
+struct miniport_location crooked_place_system(struct crooked *gpu, uint64_t page, uint64_t count)
 {
 	struct miniport_page_run run = { crooked_pfn(gpu, page), count };
-	struct miniport_place place = { .segment = 0 };
+	struct miniport_location place = { .segment = 0 };
 
 	EXPECT(gpu->mdl_count < CROOKED_MDLS);
 	EXPECT_EQ(miniport_mdl_create(&run, 1, &place.mdl), STATUS_SUCCESS);
@@ -100,13 +100,13 @@ struct miniport_place crooked_place_system(struct crooked *gpu, uint64_t page, u
 	return place;
 }
 
-struct miniport_place crooked_place_at(uint64_t address)
+struct miniport_location crooked_place_at(uint64_t address)
 {
-	return (struct miniport_place){ .gpu_address = address };
+	return (struct miniport_location){ .gpu_address = address };
 }
 
-void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_place from,
-		      struct miniport_place to, uint64_t pages)
+void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_location from,
+		      struct miniport_location to, uint64_t pages)
 {
 	bool is_virtual = from.gpu_address != 0;
 	struct miniport_paging_op op = {
@@ -122,8 +122,8 @@ void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_pla
 		crooked_run(gpu);
 }
 
-void crooked_fill(struct crooked *gpu, void *allocation, struct miniport_place to, uint64_t pages,
-		  uint32_t pattern)
+void crooked_fill(struct crooked *gpu, void *allocation, struct miniport_location to,
+		  uint64_t pages, uint32_t pattern)
 {
 	struct miniport_paging_op op = {
 		.kind = to.gpu_address != 0 ? MINIPORT_PAGING_VIRTUAL_FILL : MINIPORT_PAGING_FILL,

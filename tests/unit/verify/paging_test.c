@@ -314,7 +314,7 @@ STORY(an_update_of_a_context_stays_inside, CROOKED_VIRTUAL, BEND_CONTEXT_TOO_LON
 
 /* ---- apertures ---- */
 
-static void map_aperture(struct crooked *gpu, struct miniport_place system, uint64_t page,
+static void map_aperture(struct crooked *gpu, struct miniport_location system, uint64_t page,
 			 uint64_t count)
 {
 	EXPECT_EQ(crooked_build(gpu,

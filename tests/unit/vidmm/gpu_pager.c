@@ -111,7 +111,7 @@ void paging_job_queue(struct paging_job *job)
 	job_count_down(job);
 }
 
-static char *place_byte(const struct miniport_place *place, uint64_t offset)
+static char *place_byte(const struct miniport_location *place, uint64_t offset)
 {
 	uint64_t at = place->offset_bytes + offset;
 
@@ -135,8 +135,8 @@ static char *place_byte(const struct miniport_place *place, uint64_t offset)
 }
 
 /* No page of both: what a driver does then nobody knows. */
-static void expect_apart(const struct miniport_place *source,
-			 const struct miniport_place *destination)
+static void expect_apart(const struct miniport_location *source,
+			 const struct miniport_location *destination)
 {
 	for (uint32_t i = 0; i < source->run_count; i++) {
 		for (uint32_t k = 0; k < destination->run_count; k++) {

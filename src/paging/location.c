@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - pages of a place. Pure.
+ * location.c - pages of a location. Pure.
  */
 #include <assert.h>
 
 #include "paging/internal.h"
 
 /* Which run, and how far into it. */
-static uint32_t find_run(const struct miniport_place *place, uint64_t offset_bytes,
+static uint32_t find_run(const struct miniport_location *place, uint64_t offset_bytes,
 			 uint64_t *page_out)
 {
 	uint64_t page = (place->offset_bytes + offset_bytes) >> MACHINE_PAGE_SHIFT;
@@ -24,8 +24,8 @@ static uint32_t find_run(const struct miniport_place *place, uint64_t offset_byt
 	return 0;
 }
 
-uint64_t place_page(const struct miniport_place *place, uint64_t offset_bytes,
-		    uint64_t *pages_in_row_out)
+uint64_t location_page(const struct miniport_location *place, uint64_t offset_bytes,
+		       uint64_t *pages_in_row_out)
 {
 	uint64_t page;
 
@@ -44,8 +44,8 @@ uint64_t place_page(const struct miniport_place *place, uint64_t offset_bytes,
 	return first;
 }
 
-uint32_t place_run_count(const struct miniport_place *place, uint64_t offset_bytes,
-			 uint64_t page_count)
+uint32_t location_run_count(const struct miniport_location *place, uint64_t offset_bytes,
+			    uint64_t page_count)
 {
 	uint64_t page;
 	uint32_t first = find_run(place, offset_bytes, &page);
@@ -56,8 +56,8 @@ uint32_t place_run_count(const struct miniport_place *place, uint64_t offset_byt
 	return i - first + 1;
 }
 
-void place_runs(const struct miniport_place *place, uint64_t offset_bytes, uint64_t page_count,
-		struct miniport_page_run runs_out[])
+void location_runs(const struct miniport_location *place, uint64_t offset_bytes,
+		   uint64_t page_count, struct miniport_page_run runs_out[])
 {
 	uint64_t page;
 	uint32_t i = find_run(place, offset_bytes, &page);
