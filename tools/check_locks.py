@@ -12,7 +12,7 @@ Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_
 none of lock.h). A ..._locked function may take a second lock and release that one, never the one it asserts; an
 ..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Where a header has a
 ..._relock it says which lock is dropped and retaken. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
-their order.
+their order, each with files that have it.
 """
 
 import os
@@ -127,6 +127,20 @@ def wrong_pages(root):
             yield f'{PAGE}: {rank} stands behind {listed[index - 1]}, and is outside of it'
 
 
+def wrong_files(root):
+    """A row of the table leads to where the lock is: each file in its first column has the rank."""
+    files = set(tree.project_files(root))
+    for line in tree.read(root, PAGE).splitlines():
+        columns = line.split('|')
+        if not line.startswith('|') or len(columns) < 3:
+            continue
+        for rank in documented(line):
+            for name in re.findall(r'`([\w/]+\.[ch])`', columns[1]):
+                path = name if name in files else 'src/' + name
+                if path not in files or not re.search(rf'LOCK_RANK_{rank}\b', tree.read(root, path)):
+                    yield f'{PAGE}: {name} has no lock of rank {rank}'
+
+
 def unused_ranks(root):
     used = set()
     for path in tree.project_files(root):
@@ -143,6 +157,7 @@ def check(root):
         ('headers say what is dropped and retaken', list(unsaid(root))),
         ('every rank is used', unused_ranks(root)),
         ('the page lists the ranks, in their order', list(wrong_pages(root))),
+        ('the page leads to where the locks are', list(wrong_files(root))),
     ]
 
 

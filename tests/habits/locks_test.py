@@ -62,6 +62,12 @@ def test_a_header_says_what_is_dropped_and_retaken(root):
                                              'void wait_relock(struct a *a);\n'}) == []
 
 
+def test_the_page_leads_to_the_lock(root):
+    assert problems(root, page=PAGE.replace('one', 'one (`a/a.c`)')) == []
+    one(root, 'b/b.c has no lock of rank OUTER', page=PAGE.replace('one', 'one (`b/b.c`)'))
+    one(root, 'a/b.c has no lock of rank INNER', page=PAGE.replace('two', 'two (`a/b.c`)'), more={'src/a/b.c': 'LOCK_RANK_OUTER;\n'})
+
+
 def test_a_relock_that_drops_nothing_is_reported(root):
     one(root, 'keep_relock() drops no lock',
         code=CODE + 'void keep_relock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n}\n')
