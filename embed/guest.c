@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/client_call.h"
 #include "base/gate.h"
@@ -32,6 +33,14 @@ struct guest {
 	struct shown_view *views; /* what is mapped in its arena; guarded by it */
 	uint32_t view_count;
 	uint32_t view_room;
+	struct whole_file *files; /* that it was let write to, mapped before they may be sealed */
+};
+
+struct whole_file {
+	struct whole_file *next;
+	uint32_t number;
+	uint64_t size_bytes;
+	char *source;
 };
 
 struct shown_view {
@@ -67,6 +76,13 @@ void guest_put(struct guest *guest)
 	gate_finish(&guest->gate);
 	lock_finish(&guest->views_lock);
 	free(guest->views); /* not the kernel's */
+	while (guest->files) {
+		struct whole_file *file = guest->files;
+
+		guest->files = file->next;
+		munmap(file->source, file->size_bytes);
+		free(file);
+	}
 	mem_free(guest);
 }
 
@@ -124,28 +140,84 @@ static bool view_note_locked(struct guest *guest, const struct client_view *view
 	return true;
 }
 
-static void run_map(uint64_t address, const struct client_view_run *run, bool is_writable)
+static struct whole_file *find_file_locked(const struct guest *guest, uint32_t number)
+{
+	struct whole_file *file = guest->files;
+
+	lock_assert_held(&guest->views_lock);
+	while (file && file->number != number)
+		file = file->next;
+	return file;
+}
+
+static void map_whole_locked(struct guest *guest, uint32_t number)
+{
+	struct whole_file *file = calloc(1, sizeof(*file));
+	int descriptor = shown_file_descriptor(number);
+	struct stat facts;
+
+	lock_assert_held(&guest->views_lock);
+	if (!file || fstat(descriptor, &facts) != 0)
+		abort();
+	file->number = number;
+	file->size_bytes = (uint64_t)facts.st_size;
+	file->source = mmap(NULL, file->size_bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+	/* Sealed meanwhile, or there is no room for it: then its pages are mapped one by one. */
+	if (file->source == MAP_FAILED) {
+		free(file);
+		return;
+	}
+	file->next = guest->files;
+	guest->files = file;
+}
+
+static void *show(const struct whole_file *whole, void *at, const struct client_view_run *run,
+		  int protection)
+{
+	uint64_t size_bytes = run->page_count * MACHINE_PAGE_BYTES;
+	uint64_t offset = run->first_page * MACHINE_PAGE_BYTES;
+	void *shown = MAP_FAILED;
+
+	if (whole && (protection & PROT_WRITE))
+		shown = mremap(whole->source + offset, 0, size_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			       at);
+	if (shown != MAP_FAILED)
+		return shown;
+	return mmap(at, size_bytes, protection, MAP_SHARED | MAP_FIXED,
+		    shown_file_descriptor(run->file), (off_t)offset);
+}
+
+static void run_map_locked(const struct guest *guest, uint64_t address,
+			   const struct client_view_run *run, bool is_writable)
 {
 	int descriptor = shown_file_descriptor(run->file);
 	void (*watch)(void *, unsigned long long, int, unsigned long long) = atomic_load(&watcher);
 	void *at = (void *)(uintptr_t)address;
 
-	if (mmap(at, run->page_count * MACHINE_PAGE_BYTES,
-		 is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED,
-		 descriptor, (off_t)(run->first_page * MACHINE_PAGE_BYTES)) == MAP_FAILED)
+	lock_assert_held(&guest->views_lock);
+	if (show(find_file_locked(guest, run->file), at, run,
+		 is_writable ? PROT_READ | PROT_WRITE : PROT_READ) == MAP_FAILED)
 		abort();
 	if (watch)
 		watch(at, run->page_count, descriptor, run->first_page);
 }
 
-static void view_map(const struct client_call *call, const struct client_view *view)
+static void view_map_locked(struct guest *guest, const struct client_call *call,
+			    const struct client_view *view)
 {
 	uint64_t address = view->address;
+
+	lock_assert_held(&guest->views_lock);
+	if (view->page_count == 0 && !find_file_locked(guest, call->runs[view->first_run].file))
+		map_whole_locked(guest, call->runs[view->first_run].file);
+	if (view->page_count == 0)
+		return;
 
 	for (uint32_t i = 0; i < view->run_count; i++) {
 		const struct client_view_run *run = &call->runs[view->first_run + i];
 
-		run_map(address, run, view->is_writable);
+		run_map_locked(guest, address, run, view->kind == CLIENT_VIEW_WRITTEN);
 		address += run->page_count * MACHINE_PAGE_BYTES;
 	}
 }
@@ -154,8 +226,8 @@ static void views_apply(struct guest *guest, struct client_call *call)
 {
 	lock_acquire(&guest->views_lock);
 	for (uint32_t i = 0; i < call->view_count; i++) {
-		if (view_note_locked(guest, &call->views[i]))
-			view_map(call, &call->views[i]);
+		if (call->views[i].page_count == 0 || view_note_locked(guest, &call->views[i]))
+			view_map_locked(guest, call, &call->views[i]);
 	}
 	lock_release(&guest->views_lock);
 }

@@ -147,7 +147,7 @@ static void reply_compose(struct channel_worker *worker, const struct reply *rep
 
 		at = append(at,
 			    &(struct wire_view){ view->address, view->page_count, view->stamp,
-						 view->run_count, view->is_writable },
+						 view->run_count, view->kind },
 			    sizeof(struct wire_view));
 	}
 	for (uint32_t i = 0; i < reply->head.run_count; i++) {

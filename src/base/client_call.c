@@ -121,11 +121,10 @@ static bool run_add(struct client_call *call, struct client_view_run run)
 	return true;
 }
 
-NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page, uint64_t page_count)
+static NTSTATUS add_run(struct shown_file *file, uint64_t first_page, uint64_t page_count)
 {
 	struct client_call *call = current;
 
-	assert(call && page_count > 0);
 	if (file_hold(call, file) &&
 	    run_add(call, (struct client_view_run){ shown_file_id(file), first_page, page_count }))
 		return STATUS_SUCCESS;
@@ -133,13 +132,19 @@ NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page, uint6
 	return STATUS_NO_MEMORY;
 }
 
-NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, bool is_writable)
+NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page, uint64_t page_count)
+{
+	assert(current && page_count > 0);
+	return add_run(file, first_page, page_count);
+}
+
+NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, enum client_view_kind kind)
 {
 	struct client_call *call = current;
 	struct client_view view = {
 		.address = address,
 		.stamp = stamp,
-		.is_writable = is_writable,
+		.kind = kind,
 		.first_run = first_open_run(call),
 	};
 	struct client_view *views = room_for_one(call->views, call->view_count, sizeof(*views));
@@ -155,6 +160,15 @@ NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, bool is_writable
 	call->views = views;
 	views[call->view_count++] = view;
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS client_call_add_file(struct shown_file *file)
+{
+	NTSTATUS status = add_run(file, 0, 0);
+
+	return NT_SUCCESS(status)
+		       ? client_call_add_view(0, client_call_stamp(), CLIENT_VIEW_WRITTEN)
+		       : status;
 }
 
 uint64_t client_call_stamp(void)

@@ -23,12 +23,19 @@
 #include "base/shown_file.h"
 #include "base/status.h"
 
+/* In this order: who was shown more keeps it. */
+enum client_view_kind {
+	CLIENT_VIEW_VALUES, /* values of fences, to read */
+	CLIENT_VIEW_READ,   /* memory, to read */
+	CLIENT_VIEW_WRITTEN,
+};
+
 /* One stretch of addresses of a client, and what it must show there before an address in it is any good. */
 struct client_view {
 	uint64_t address;
 	uint64_t page_count;
 	uint64_t stamp; /* of no other view, and another one whenever what is shown changes */
-	bool is_writable;
+	enum client_view_kind kind;
 	uint32_t first_run; /* client_call.runs */
 	uint32_t run_count;
 };
@@ -91,7 +98,11 @@ MUST_CHECK NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_
 					uint64_t page_count);
 
 /* The view itself, with the runs that were added since the last one; they are as long as it is. */
-MUST_CHECK NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, bool is_writable);
+MUST_CHECK NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp,
+					 enum client_view_kind kind);
+
+/* The client maps this file before the call returns, without being shown any of it yet. */
+MUST_CHECK NTSTATUS client_call_add_file(struct shown_file *file);
 
 /* A stamp that no view has. */
 uint64_t client_call_stamp(void);

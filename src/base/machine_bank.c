@@ -23,7 +23,8 @@
 static bool file_map(struct machine_bank *bank, int file, uint64_t size_bytes)
 {
 	/* What we mapped before stays writable, and so does every view of that. */
-	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW |
+		    (bank->kind == BANK_SHARED_ELSEWHERE ? 0 : F_SEAL_SEAL) |
 		    (bank->kind == BANK_READ_ELSEWHERE ? F_SEAL_FUTURE_WRITE : 0);
 	void *source;
 
@@ -59,7 +60,7 @@ static bool file_keep(struct machine_bank *bank, int file)
 		close(file);
 		return false;
 	}
-	bank->shown = shown_file_create(file);
+	bank->shown = shown_file_create(file, SHOWN_FILE_OF_OURS);
 	if (!bank->shown)
 		own_fd_close(&bank->file);
 	return bank->shown != NULL;
@@ -149,13 +150,17 @@ void *bank_show(struct machine_bank *bank, void *at, uint64_t first, uint64_t co
 
 bool bank_punch(const struct machine_bank *bank, uint64_t first, uint64_t count)
 {
-	/* Whoever may not write to it may not take pages out of it, and that goes for us, too. */
-	if (bank->kind == BANK_READ_ELSEWHERE) {
-		memset(bank->source + first * MACHINE_PAGE_BYTES, 0, count * MACHINE_PAGE_BYTES);
+	void *start = bank->source + first * MACHINE_PAGE_BYTES;
+	uint64_t size_bytes = count * MACHINE_PAGE_BYTES;
+
+	if (bank->kind != BANK_READ_ELSEWHERE && madvise(start, size_bytes, MADV_REMOVE) == 0)
 		return true;
-	}
-	return madvise(bank->source + first * MACHINE_PAGE_BYTES, count * MACHINE_PAGE_BYTES,
-		       MADV_REMOVE) == 0;
+	/* What is sealed against writing has no pages taken out of it, by us neither. */
+	if (bank->kind != BANK_READ_ELSEWHERE &&
+	    (bank->kind != BANK_SHARED_ELSEWHERE || errno != EPERM))
+		return false;
+	memset(start, 0, size_bytes);
+	return true;
 }
 
 /* ---- which are free ---- */

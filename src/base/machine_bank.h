@@ -32,13 +32,19 @@ struct shown_file;
 /* NULL: there is no memory for it. Its memfd is made with its first page. */
 MUST_CHECK struct machine_bank *machine_bank_create(void);
 
+enum machine_bank_viewers {
+	MACHINE_BANK_WRITTEN, /* one client's, which has all of it */
+	MACHINE_BANK_READ,    /* nobody writes, whatever he does with the descriptor */
+	MACHINE_BANK_SHARED, /* several clients', who have rights of their own (base/shown_file.h) */
+};
+
 /*
- * The same for clients in other processes, which map its memfd: theirs to write, or, with
- * `is_read_only`, not, whatever they do with the descriptor. STATUS_INSUFFICIENT_RESOURCES, not
+ * The same for clients in other processes, which map its memfd. STATUS_INSUFFICIENT_RESOURCES, not
  * refused: there are as many as there can be (machine_banks_max()), or descriptors;
  * STATUS_NO_MEMORY.
  */
-MUST_CHECK NTSTATUS machine_bank_create_shown(bool is_read_only, struct machine_bank **bank_out);
+MUST_CHECK NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
+					      struct machine_bank **bank_out);
 uint32_t machine_banks_max(void);
 
 /* The memfd, for them; NULL: the bank is nobody's elsewhere, or NULL. */

@@ -232,13 +232,19 @@ uint32_t machine_banks_max(void)
 	return BANKS_MAX - 1;
 }
 
-NTSTATUS machine_bank_create_shown(bool is_read_only, struct machine_bank **bank_out)
+NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
+				   struct machine_bank **bank_out)
 {
+	static const enum bank_kind kinds[] = {
+		[MACHINE_BANK_WRITTEN] = BANK_WRITTEN_ELSEWHERE,
+		[MACHINE_BANK_READ] = BANK_READ_ELSEWHERE,
+		[MACHINE_BANK_SHARED] = BANK_SHARED_ELSEWHERE,
+	};
 	struct machine_bank *bank = mem_zalloc(sizeof(*bank));
 
 	if (!bank)
 		return STATUS_NO_MEMORY;
-	bank->kind = is_read_only ? BANK_READ_ELSEWHERE : BANK_WRITTEN_ELSEWHERE;
+	bank->kind = kinds[viewers];
 	lock_acquire(&machine.lock);
 	NTSTATUS status = STATUS_SUCCESS;
 	if (!machine_is_set_up_locked())

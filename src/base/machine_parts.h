@@ -25,6 +25,7 @@ enum bank_kind {
 	BANK_OF_OURS,
 	BANK_WRITTEN_ELSEWHERE, /* other processes map its memfd … */
 	BANK_READ_ELSEWHERE,    /* … and cannot write to it */
+	BANK_SHARED_ELSEWHERE, /* … and it may still be sealed against those who do not write yet */
 };
 
 struct machine_bank {

@@ -43,7 +43,7 @@ static NTSTATUS keep_file(struct section *section, int descriptor, const char *a
 	if (copy < 0)
 		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_API_DESCRIPTORS, argument,
 			      "needs a descriptor, and none is left");
-	section->file = shown_file_create(copy);
+	section->file = shown_file_create(copy, SHOWN_FILE_OF_A_CLIENT);
 	return section->file ? STATUS_SUCCESS : refuse_no_memory("no memory for a section");
 }
 

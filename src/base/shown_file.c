@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -13,11 +14,22 @@
 
 enum { ROWS = 256 };
 
+/* Who was let in before it was sealed. */
+struct writer {
+	struct writer *next;
+	uint64_t client;
+};
+
 struct shown_file {
 	struct refcount refs;
 	uint32_t id;
+	enum shown_file_origin origin;
 	struct own_fd file;
+
+	/* Guarded by the lock of all. */
 	struct shown_file *next; /* of its row */
+	struct writer *writers;
+	bool is_sealed;
 };
 
 static struct {
@@ -42,7 +54,7 @@ static struct shown_file **find_locked(uint32_t id)
 	return link;
 }
 
-struct shown_file *shown_file_create(int descriptor)
+struct shown_file *shown_file_create(int descriptor, enum shown_file_origin origin)
 {
 	struct shown_file *file = mem_zalloc(sizeof(*file));
 
@@ -58,6 +70,7 @@ struct shown_file *shown_file_create(int descriptor)
 		return NULL;
 	}
 	refcount_init(&file->refs);
+	file->origin = origin;
 	lock_acquire(&files.lock);
 	do {
 		files.last_id++;
@@ -84,7 +97,74 @@ void shown_file_put(struct shown_file *file)
 	lock_release(&files.lock);
 	atomic_fetch_add(&files.ended_count, 1);
 	own_fd_close(&file->file);
+	while (file->writers) {
+		struct writer *writer = file->writers;
+
+		file->writers = writer->next;
+		mem_free(writer);
+	}
 	mem_free(file);
+}
+
+/* ---- who may write ---- */
+
+static bool is_writer_locked(const struct shown_file *file, uint64_t client)
+{
+	lock_assert_held(&files.lock);
+	for (const struct writer *writer = file->writers; writer; writer = writer->next) {
+		if (writer->client == client)
+			return true;
+	}
+	return false;
+}
+
+NTSTATUS shown_file_let_write(struct shown_file *file, uint64_t client)
+{
+	struct writer *fresh = mem_zalloc(sizeof(*fresh));
+	NTSTATUS status = STATUS_SUCCESS;
+
+	lock_acquire(&files.lock);
+	if (is_writer_locked(file, client)) {
+		status = STATUS_SUCCESS;
+	} else if (file->is_sealed) {
+		status = STATUS_ACCESS_DENIED;
+	} else if (!fresh) {
+		status = STATUS_NO_MEMORY;
+	} else {
+		*fresh = (struct writer){ file->writers, client };
+		file->writers = fresh;
+		fresh = NULL;
+	}
+	lock_release(&files.lock);
+	mem_free(fresh);
+	return status;
+}
+
+/* What is sealed stays so; a writer that comes upon the file may have done it himself. */
+static bool seal_locked(struct shown_file *file)
+{
+	const int against_writing = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
+	int seals;
+
+	lock_assert_held(&files.lock);
+	if (file->is_sealed || !own_fd_is_ours(&file->file))
+		return file->is_sealed;
+	seals = fcntl(file->file.number, F_GET_SEALS);
+	if (seals < 0)
+		return false;
+	file->is_sealed =
+		(seals & against_writing) ||
+		(file->origin == SHOWN_FILE_OF_OURS &&
+		 fcntl(file->file.number, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0);
+	return file->is_sealed;
+}
+
+bool shown_file_let_read(struct shown_file *file, uint64_t client)
+{
+	lock_acquire(&files.lock);
+	bool is_safe = is_writer_locked(file, client) || seal_locked(file);
+	lock_release(&files.lock);
+	return is_safe;
 }
 
 uint32_t shown_file_id(const struct shown_file *file)

@@ -6,19 +6,33 @@
  * one. Who may have which is said by the views of his calls (client_call.h), and by nothing else: a
  * descriptor is sent to whoever was shown pages of the file, and to nobody else.
  *
+ * Whoever has a descriptor has all of the file, and can write to it as long as anybody can: `/proc` opens
+ * it again for writing. What the host does have is a seal: nobody who has not mapped it for writing before
+ * ever will (F_SEAL_FUTURE_WRITE).
+ *
+ *	who may write      is let in, and maps it            ──┐
+ *	who may not        is shown it; the file is sealed   ──┴▶ who is let in from now on may not write
+ *
  * Locks: one, LOCK_RANK_LEAF, for which there are.
  */
 #ifndef BASE_SHOWN_FILE_H
 #define BASE_SHOWN_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/status.h"
 
 struct shown_file;
 
+enum shown_file_origin {
+	SHOWN_FILE_OF_OURS,
+	SHOWN_FILE_OF_A_CLIENT, /* is not sealed by us: its maker may want to map it again */
+};
+
 /* Takes the descriptor over, in any case. NULL with errno. */
-MUST_CHECK struct shown_file *shown_file_create(int descriptor);
+MUST_CHECK struct shown_file *shown_file_create(int descriptor, enum shown_file_origin origin);
 
 /* Its descriptor is closed with the last one. `put` accepts NULL. */
 void shown_file_get(struct shown_file *file);
@@ -32,6 +46,16 @@ uint32_t shown_file_id(const struct shown_file *file);
  * is no such file any more.
  */
 int shown_file_descriptor(uint32_t id);
+
+/*
+ * Client `client` (a number that no other ever has) may write to it: it was let in before, or is now, and
+ * maps it before its call returns. Not refused: STATUS_ACCESS_DENIED, it was sealed before that;
+ * STATUS_NO_MEMORY.
+ */
+MUST_CHECK NTSTATUS shown_file_let_write(struct shown_file *file, uint64_t client);
+
+/* It may be shown to this one for reading, and for nothing else. False: that cannot be had. */
+MUST_CHECK bool shown_file_let_read(struct shown_file *file, uint64_t client);
 
 /* How many there are, and how many there were. */
 uint64_t shown_file_count(void);

@@ -118,6 +118,8 @@ NTSTATUS dispatch_map_gpu_virtual_address(struct call *call, D3DDDI_MAPGPUVIRTUA
 	if (NT_SUCCESS(status) && args->hAllocation != 0)
 		status = call_find_allocation(call, queue->device, "hAllocation", -1,
 					      args->hAllocation, &allocation);
+	if (NT_SUCCESS(status) && allocation && args->Protection.Write)
+		status = allocation_check_writable(allocation, "Protection", -1);
 	/* With NoAccess nothing of it is mapped; clients name what was there. */
 	if (NT_SUCCESS(status))
 		status = gpu_map(queue, args->Protection.NoAccess ? NULL : allocation, &request,
@@ -169,7 +171,12 @@ static NTSTATUS find_memory(struct call *call, struct dxg_device *device, struct
 {
 	NTSTATUS status = call_find_allocation(call, device, "Operations", index, handle,
 					       &list->allocations[index]);
+	const struct gpuva_operation *operation = &list->operations[index];
 
+	/* MAP writes; MAP_PROTECT says whether. */
+	if (NT_SUCCESS(status) &&
+	    (operation->kind == GPUVA_OPERATION_MAP || (operation->protection & GPUVA_WRITE)))
+		status = allocation_check_writable(list->allocations[index], "Operations", index);
 	if (NT_SUCCESS(status))
 		status = allocation_addresses(list->allocations[index], &list->memories[index]);
 	if (NT_SUCCESS(status))

@@ -67,8 +67,11 @@ static NTSTATUS decode_item(const struct call *call, const struct dxg_device *de
 				    entry->Value);
 	if (entry->hAllocation == 0) /* what was in its slot is unbound */
 		return STATUS_SUCCESS;
-	return call_find_allocation(call, device, "AllocationList", index, entry->hAllocation,
-				    &item->allocation);
+	NTSTATUS status = call_find_allocation(call, device, "AllocationList", index,
+					       entry->hAllocation, &item->allocation);
+	if (NT_SUCCESS(status) && item->is_written)
+		status = allocation_check_writable(item->allocation, "AllocationList", index);
+	return status;
 }
 
 /* Those that were found have references, on failure, too. */

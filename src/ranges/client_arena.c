@@ -6,9 +6,9 @@
  * mapping to the client's host; from 64 KiB on they are aligned as Windows does it.
  */
 #include <assert.h>
+#include <stdatomic.h>
 
 #include "base/checked.h"
-#include "base/client_call.h"
 #include "base/lock.h"
 #include "base/machine.h"
 #include "base/mem.h"
@@ -23,12 +23,14 @@ struct client_arena {
 	struct refcount refs;
 	uint64_t address; /* aligned to a granule */
 	uint64_t client;  /* 0: not said */
+	uint64_t number;
 	struct lock lock; /* LOCK_RANK_CLIENT_ARENA */
 	struct ranges ranges;
 };
 
 struct client_arena *client_arena_create(uint64_t address, uint64_t size_bytes)
 {
+	static _Atomic uint64_t last_number;
 	uint64_t end;
 	uint64_t first;
 
@@ -45,6 +47,7 @@ struct client_arena *client_arena_create(uint64_t address, uint64_t size_bytes)
 	}
 	refcount_init(&arena->refs);
 	arena->address = first;
+	arena->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
 	lock_init(&arena->lock, LOCK_RANK_CLIENT_ARENA, "addresses of a client");
 	return arena;
 }
@@ -58,6 +61,11 @@ bool client_arena_is_of_same(const struct client_arena *arena, const struct clie
 {
 	return arena == other || (arena->client != 0 && arena->client == other->client &&
 				  arena->address == other->address);
+}
+
+uint64_t client_arena_number(const struct client_arena *arena)
+{
+	return arena->number;
 }
 
 void client_arena_get(struct client_arena *arena)
@@ -138,19 +146,20 @@ uint64_t client_place_address(const struct client_place *place)
 	return place->arena->address + place->range->first * MACHINE_PAGE_BYTES;
 }
 
-NTSTATUS client_place_note(struct client_place *place, uint64_t version, bool is_writable)
+NTSTATUS client_place_note(struct client_place *place, uint64_t version, enum client_view_kind kind)
 {
-	bool is_same = place->version == version && place->is_writable >= is_writable;
+	bool is_same = place->version == version && place->kind >= kind;
 	uint64_t stamp = is_same ? place->stamp : client_call_stamp();
 
-	is_writable |= place->is_writable;
-	NTSTATUS status = client_call_add_view(client_place_address(place), stamp, is_writable);
+	if (place->kind > kind)
+		kind = place->kind;
+	NTSTATUS status = client_call_add_view(client_place_address(place), stamp, kind);
 
 	assert(version != 0);
 	if (NT_SUCCESS(status)) {
 		place->version = version;
 		place->stamp = stamp;
-		place->is_writable = is_writable;
+		place->kind = kind;
 	}
 	return status;
 }

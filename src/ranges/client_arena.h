@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/client_call.h"
 #include "base/status.h"
 
 struct client_arena;
@@ -31,6 +32,8 @@ MUST_CHECK struct client_arena *client_arena_create(uint64_t address, uint64_t s
 void client_arena_belong(struct client_arena *arena, uint64_t client);
 /* Are they of one client, which has had another process object before? Addresses mean the same then. */
 bool client_arena_is_of_same(const struct client_arena *arena, const struct client_arena *other);
+/* A number that no other arena ever has. */
+uint64_t client_arena_number(const struct client_arena *arena);
 void client_arena_get(struct client_arena *arena);
 void client_arena_put(struct client_arena *arena);
 
@@ -41,7 +44,7 @@ struct client_place {
 	struct range *range;
 	uint64_t version; /* of what was noted last; 0: nothing was */
 	uint64_t stamp;
-	bool is_writable; /* it was shown so: who has it keeps it, whoever in the process asks next */
+	enum client_view_kind kind; /* shown so: whoever in the process asks next, it keeps that */
 };
 
 /* Where clients see one thing. Zeroed: nowhere. */
@@ -66,7 +69,7 @@ uint64_t client_place_address(const struct client_place *place);
  * that of what is shown, not 0, and changes with it. STATUS_NO_MEMORY, not refused.
  */
 MUST_CHECK NTSTATUS client_place_note(struct client_place *place, uint64_t version,
-				      bool is_writable);
+				      enum client_view_kind kind);
 
 /* Does any of it lie in the arena? */
 bool client_arena_contains(const struct client_arena *arena, uint64_t address, uint64_t size_bytes);

@@ -65,7 +65,7 @@ static NTSTATUS pages_take_locked(struct fence_pages *pages, uint64_t *address_o
 		return machine_alloc_contiguous(chunk_bytes(pages), 0, 0, UINT64_MAX, 0,
 						address_out);
 	if (!pages->bank)
-		status = machine_bank_create_shown(true, &pages->bank);
+		status = machine_bank_create_shown(MACHINE_BANK_READ, &pages->bank);
 	return NT_SUCCESS(status)
 		       ? machine_bank_run(pages->bank, chunk_bytes(pages) / MACHINE_PAGE_BYTES,
 					  UINT64_MAX, address_out)
@@ -208,7 +208,7 @@ static NTSTATUS chunk_note_locked(struct fence_chunk *chunk, struct client_arena
 		status = client_call_add_run(machine_bank_file(pages->bank),
 					     machine_bank_page(chunk->address), page_count);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, 1, false);
+		status = client_place_note(place, 1, CLIENT_VIEW_VALUES);
 	if (NT_SUCCESS(status))
 		*address_out = client_place_address(place);
 	return status;

@@ -279,11 +279,14 @@ static NTSTATUS finish_call(struct remote_channel *channel, struct answer *answe
 	if (!NT_SUCCESS(answer->head.status) && !answer->head.has_refusal)
 		return refuse(answer->head.status, RULE_SYS_SERVER, NULL,
 			      "the server has no memory for the reply");
-	if (answer->head.view_count > 0 &&
-	    !remote_views_show(views, answer->head.view_count,
-			       (const struct wire_run *)(views + answer->head.view_count)))
-		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_MAPPINGS, NULL,
-			      "the host does not map what the server shows: too many mappings");
+	if (answer->head.view_count > 0) {
+		NTSTATUS shown = remote_views_show(
+			views, answer->head.view_count,
+			(const struct wire_run *)(views + answer->head.view_count));
+
+		if (!NT_SUCCESS(shown))
+			return shown;
+	}
 	/* It came to no call: nothing has changed. */
 	if (!NT_SUCCESS(answer->head.status) && left == view_bytes)
 		return answer->head.status;

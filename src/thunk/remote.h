@@ -134,8 +134,8 @@ MUST_CHECK bool remote_arena_reserve(uint64_t *address_out, uint64_t *size_bytes
 void remote_file_came(uint32_t number, int descriptor, uint64_t size_bytes);
 void remote_file_gone(uint32_t number);
 /* Shows what a reply says; false: the host does not, and nothing can be used. */
-MUST_CHECK bool remote_views_show(const struct wire_view *views, uint32_t count,
-				  const struct wire_run *runs);
+MUST_CHECK NTSTATUS remote_views_show(const struct wire_view *views, uint32_t count,
+				      const struct wire_run *runs);
 /* The server has gone: fences read all ones. */
 void remote_views_end(void);
 /* A new connection: nothing that the one before showed is known. */

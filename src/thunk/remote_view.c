@@ -21,7 +21,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/client_call.h"
 #include "base/rbtree.h"
+#include "base/refusal.h"
 #include "thunk/remote.h"
 
 #define PAGE_BYTES UINT64_C(4096)
@@ -46,7 +48,7 @@ struct view {
 	uint64_t address;
 	uint64_t size_bytes;
 	uint64_t stamp;
-	bool is_writable;
+	enum client_view_kind kind;
 };
 
 static struct {
@@ -86,7 +88,7 @@ static bool shows_itself(const struct file *file)
 	return view != MAP_FAILED && munmap(view, PAGE_BYTES) == 0;
 }
 
-/* Fences are for reading, whoever asks; that is how the server sealed them. */
+/* What the server has sealed is for reading, whoever asks: fences, and what this process may only read. */
 static bool map_whole(struct file *file, int descriptor)
 {
 	void *source = mmap(NULL, file->size_bytes, PROT_READ | PROT_WRITE,
@@ -296,6 +298,19 @@ static struct view *make_view_locked(const struct wire_view *wanted)
 	return view;
 }
 
+/* False: this process could have been let write to the file before it was sealed, and was not in time. */
+static bool may_show_locked(const struct wire_view *wanted, const struct wire_run *runs)
+{
+	lock_assert_held(&views.lock);
+	for (uint32_t i = 0; wanted->kind == CLIENT_VIEW_WRITTEN && i < wanted->run_count; i++) {
+		const struct file *file = find_file_locked(runs[i].file);
+
+		if (file && !file->is_writable)
+			return false;
+	}
+	return true;
+}
+
 static bool view_show_locked(const struct wire_view *wanted, const struct wire_run *runs)
 {
 	struct view *view = find_view_locked(wanted->address);
@@ -308,39 +323,51 @@ static bool view_show_locked(const struct wire_view *wanted, const struct wire_r
 	if (!view)
 		return false;
 	for (uint32_t i = 0; i < wanted->run_count; i++) {
-		if (!run_show_locked(&runs[i], at, wanted->is_writable != 0))
+		if (!run_show_locked(&runs[i], at, wanted->kind == CLIENT_VIEW_WRITTEN))
 			return false;
 		at += runs[i].page_count * PAGE_BYTES;
 	}
 	view->stamp = wanted->stamp;
-	view->is_writable = wanted->is_writable != 0;
+	view->kind = (enum client_view_kind)wanted->kind;
 	return true;
 }
 
-bool remote_views_show(const struct wire_view *wanted, uint32_t count, const struct wire_run *runs)
+NTSTATUS remote_views_show(const struct wire_view *wanted, uint32_t count,
+			   const struct wire_run *runs)
 {
 	bool is_shown = true;
+	bool may_show = true;
 
-	for (uint32_t i = 0; i < count && is_shown; i++) {
+	for (uint32_t i = 0; i < count && is_shown && may_show; i++) {
 		for (uint32_t j = 0; j < wanted[i].run_count; j++)
 			await_file(runs[j].file);
 		lock_acquire(&views.lock);
-		is_shown = view_show_locked(&wanted[i], runs);
+		/* Without pages: it was for the file, which is here or does not come. */
+		if (wanted[i].page_count > 0) {
+			may_show = may_show_locked(&wanted[i], runs);
+			is_shown = !may_show || view_show_locked(&wanted[i], runs);
+		}
 		lock_release(&views.lock);
 		runs += wanted[i].run_count;
 	}
-	return is_shown;
+	if (!may_show)
+		return refuse(STATUS_ACCESS_DENIED, RULE_MM_LOCK_SHARED, NULL,
+			      "a process that may only read the memory was shown it first: nobody "
+			      "else can be let write to it any more");
+	return is_shown ? STATUS_SUCCESS
+			: refuse(STATUS_NO_MEMORY, RULE_MM_NO_MAPPINGS, NULL,
+				 "the host does not map what the server shows: too many mappings");
 }
 
 /* ---- the end ---- */
 
-/* What may only be read are values of fences: whoever looks at one sees that nothing is waited for. */
+/* Whoever looks at the value of a fence sees that nothing is waited for. Memory stays as it is. */
 static void end_fences_locked(const struct view *view)
 {
 	char *at = (char *)(uintptr_t)view->address;
 
 	lock_assert_held(&views.lock);
-	if (view->is_writable)
+	if (view->kind != CLIENT_VIEW_VALUES)
 		return;
 	/* Elsewhere first: nobody is to see a zero in between. */
 	void *ones = mmap(NULL, view->size_bytes, PROT_READ | PROT_WRITE,

@@ -83,9 +83,41 @@ static NTSTATUS add_runs_locked(const struct vidmm_allocation *allocation)
 				   allocation->size_bytes >> MACHINE_PAGE_SHIFT);
 }
 
+/* The file that its pages are in; a client that is shown one page has all of it. */
+static struct shown_file *file_of(const struct vidmm_allocation *allocation)
+{
+	return allocation->backing.is_clients ? allocation->elsewhere->brought.file
+					      : machine_bank_file(allocation_bank(allocation));
+}
+
+/* Rights are the file's, whatever the client does with it. */
+static NTSTATUS check_rights_locked(const struct vidmm_allocation *allocation,
+				    const struct client_arena *arena, bool is_writable)
+{
+	struct shown_file *file = file_of(allocation);
+	uint64_t client = client_arena_number(arena);
+
+	lock_assert_held(&allocation->lock);
+	if (!is_writable)
+		return shown_file_let_read(file, client)
+			       ? STATUS_SUCCESS
+			       : refuse(STATUS_ACCESS_DENIED, RULE_MM_LOCK_SHARED, "hAllocation",
+					"is memory that its maker brought and that is not sealed "
+					"against writing, and this process may only read it");
+	NTSTATUS status = shown_file_let_write(file, client);
+	if (status == STATUS_ACCESS_DENIED)
+		return refuse(status, RULE_MM_LOCK_SHARED, "hAllocation",
+			      "was shown to a process that may only read it before this one opened "
+			      "it: nobody else can be let write to it any more");
+	return NT_SUCCESS(status)
+		       ? status
+		       : refuse_no_memory("no memory to write down what a client is shown");
+}
+
 static NTSTATUS note_locked(struct vidmm_allocation *allocation, struct client_arena *arena,
 			    bool is_writable, uint64_t *address_out)
 {
+	enum client_view_kind kind = is_writable ? CLIENT_VIEW_WRITTEN : CLIENT_VIEW_READ;
 	struct vidmm_elsewhere *elsewhere = allocation->elsewhere;
 	struct client_place *place;
 	NTSTATUS status = client_places_find(&elsewhere->places, arena,
@@ -96,6 +128,9 @@ static NTSTATUS note_locked(struct vidmm_allocation *allocation, struct client_a
 		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,
 			      "There are no addresses left to show an allocation of %llu bytes",
 			      (unsigned long long)allocation->size_bytes);
+	if (NT_SUCCESS(status) && place->kind < kind &&
+	    !NT_SUCCESS(status = check_rights_locked(allocation, arena, is_writable)))
+		return status;
 	/* Pages behind addresses: what cannot be shown is not even begun. */
 	if (NT_SUCCESS(status) && allocation_content(allocation) == VIDMM_CONTENT_NONE &&
 	    !NT_SUCCESS(status = allocation_commit_locked(allocation)))
@@ -105,7 +140,7 @@ static NTSTATUS note_locked(struct vidmm_allocation *allocation, struct client_a
 	if (NT_SUCCESS(status))
 		status = add_runs_locked(allocation);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, elsewhere->version + 1, is_writable);
+		status = client_place_note(place, elsewhere->version + 1, kind);
 	if (!NT_SUCCESS(status))
 		return refuse_no_memory("no memory to write down what a client is shown");
 	*address_out = client_place_address(place);

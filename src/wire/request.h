@@ -60,7 +60,7 @@ struct wire_view {
 	uint64_t page_count;
 	uint64_t stamp;     /* the same one as before: nothing has changed */
 	uint32_t run_count; /* the next ones of the list of runs */
-	uint32_t is_writable;
+	uint32_t kind; /* client_view_kind; nothing is shown by one without pages: its files come */
 };
 
 struct wire_run {

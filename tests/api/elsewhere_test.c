@@ -310,6 +310,11 @@ TEST(resources, that_may_only_be_read_are_mapped_so)
 	int null = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	EXPECT(read(null, pointer, 8) < 0 && errno == EFAULT);
 	close(null);
+	/* Its maker was let write before, and writes on. */
+	be(&a);
+	fill(&a.worker.client, creation.elements[0].hAllocation, SOME_BYTES, 4);
+	be(&b);
+	EXPECT_EQ(*(volatile uint64_t *)pointer, pattern(4, 0));
 	stranger_end(&b);
 	stranger_end(&a);
 	EXPECT_EQ(close((int)(intptr_t)handle), 0);

@@ -296,7 +296,8 @@ static NTSTATUS group_build_objects(struct group *group)
 			group->new_body->is_read_only = request->is_read_only;
 			group->new_body->creator_id = group->device->process->id;
 			if (request->is_shared && process_shares_elsewhere(group->device->process))
-				status = resource_body_make_bank(group->new_body);
+				status = resource_body_make_bank(group->new_body,
+								 group->device->process);
 		}
 		if (NT_SUCCESS(status)) {
 			status = resource_create(group->device, group->new_body, &group->resource);

@@ -176,6 +176,13 @@ static inline uint32_t allocation_use_count(const struct dxg_allocation *allocat
 MUST_CHECK NTSTATUS allocation_await_idle(struct dxg_allocation *allocation, bool is_of_writes,
 					  bool may_wait);
 
+/*
+ * The GPU may write to it for this device: it was not opened without that right. Refused; `argument` and
+ * `index` (-1: it is no list) ask for it.
+ */
+MUST_CHECK NTSTATUS allocation_check_writable(const struct dxg_allocation *allocation,
+					      const char *argument, int64_t index);
+
 /* CPU access through this device; nests. Flags as vidmm_lock_anywhere() has them. */
 MUST_CHECK NTSTATUS allocation_lock(struct dxg_allocation *allocation, uint32_t flags,
 				    void **pointer_out);

@@ -87,6 +87,20 @@ static bool allocation_count_lock(struct dxg_allocation *allocation)
 	return true;
 }
 
+#define OPENED_TO_READ "lets the GPU write to 0x%08x, which was opened without the right to write"
+
+NTSTATUS allocation_check_writable(const struct dxg_allocation *allocation, const char *argument,
+				   int64_t index)
+{
+	if (LIKELY(!allocation->resource || !allocation->resource->is_read_only))
+		return STATUS_SUCCESS;
+	if (index < 0)
+		return refuse(STATUS_ACCESS_DENIED, RULE_API_RIGHTS, argument, OPENED_TO_READ,
+			      allocation->object.handle);
+	return refuse_item(STATUS_ACCESS_DENIED, RULE_API_RIGHTS, argument, (uint64_t)index,
+			   OPENED_TO_READ, allocation->object.handle);
+}
+
 static uint32_t read_only_of(const struct dxg_allocation *allocation)
 {
 	return allocation->resource && allocation->resource->is_read_only ? VIDMM_LOCK_READ_ONLY

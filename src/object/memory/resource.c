@@ -2,6 +2,7 @@
 /*
  * resource.c - see resource.h. How a resource ends is in destruction.c.
  */
+#include "base/client_call.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
 #include "base/refusal.h"
@@ -9,6 +10,7 @@
 #include "object/memory/kept_bytes.h"
 #include "object/memory/resource.h"
 #include "object/owner/process.h"
+#include "ranges/client_arena.h"
 
 static void resource_body_free(struct resource_body *body)
 {
@@ -64,13 +66,31 @@ no_memory:
 	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for a resource");
 }
 
-NTSTATUS resource_body_make_bank(struct resource_body *body)
+NTSTATUS resource_body_make_bank(struct resource_body *body, const struct dxg_process *maker)
 {
-	NTSTATUS status = process_make_bank(true, &body->bank);
+	NTSTATUS status =
+		process_check_bank(machine_bank_create_shown(MACHINE_BANK_SHARED, &body->bank));
 
 	body->account =
 		(struct vidmm_account){ .parent = &body->adapter->account, .bank = body->bank };
-	return status;
+	return NT_SUCCESS(status) ? resource_body_let_write(body, maker) : status;
+}
+
+NTSTATUS resource_body_let_write(struct resource_body *body, const struct dxg_process *process)
+{
+	struct shown_file *file = machine_bank_file(body->bank);
+	NTSTATUS status;
+
+	if (LIKELY(!process->arena || !file || !client_call_current()))
+		return STATUS_SUCCESS;
+	status = shown_file_let_write(file, client_arena_number(process->arena));
+	if (status == STATUS_ACCESS_DENIED)
+		return STATUS_SUCCESS;
+	if (NT_SUCCESS(status))
+		status = client_call_add_file(file);
+	return NT_SUCCESS(status)
+		       ? status
+		       : refuse_no_memory("no memory to write down what a client is shown");
 }
 
 void resource_body_abandon(struct resource_body *body)

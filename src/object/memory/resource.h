@@ -71,8 +71,17 @@ MUST_CHECK NTSTATUS resource_body_create(struct dxg_process *process, struct dxg
 					 uint32_t runtime_bytes, const void *private_data,
 					 uint32_t private_bytes, struct resource_body **body_out);
 
-/* Others may open it: its memory is nobody's but its own. Before it has any. Refused. */
-MUST_CHECK NTSTATUS resource_body_make_bank(struct resource_body *body);
+/* Others may open it: its memory is nobody's but its own, and its maker's to write. Before it has any.
+ * Refused. */
+MUST_CHECK NTSTATUS resource_body_make_bank(struct resource_body *body,
+					    const struct dxg_process *maker);
+
+/*
+ * A process that may write is let in before anybody who may not is shown the memory (base/shown_file.h).
+ * Where somebody was, it opens the resource all the same, and locks are refused. Refused.
+ */
+MUST_CHECK NTSTATUS resource_body_let_write(struct resource_body *body,
+					    const struct dxg_process *process);
 
 /* Frees what was never finished. Accepts NULL. */
 void resource_body_abandon(struct resource_body *body);

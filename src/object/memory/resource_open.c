@@ -98,10 +98,12 @@ static NTSTATUS build_objects(struct opening *opening)
 	if (!NT_SUCCESS(status))
 		return status;
 	opening->resource->is_read_only = opening->request->is_read_only;
+	if (!opening->request->is_read_only)
+		status = resource_body_let_write(body, opening->device->process);
 	list_each (struct allocation_body, each, &body->bodies, resource_link) {
-		status = build_allocation(opening, each);
 		if (!NT_SUCCESS(status))
 			break;
+		status = build_allocation(opening, each);
 	}
 	if (!NT_SUCCESS(status))
 		free_objects(opening);

@@ -24,20 +24,23 @@
 
 #define ALONE_PATIENCE_NS (10 * NS_PER_MS)
 
-NTSTATUS process_make_bank(bool is_elsewhere, struct machine_bank **bank_out)
+NTSTATUS process_check_bank(NTSTATUS status)
 {
-	NTSTATUS status = STATUS_SUCCESS;
-
-	if (is_elsewhere)
-		status = machine_bank_create_shown(false, bank_out);
-	else if (!(*bank_out = machine_bank_create()))
-		status = STATUS_NO_MEMORY;
 	if (status == STATUS_INSUFFICIENT_RESOURCES)
 		return refuse(
 			status, RULE_MM_NO_BANKS, NULL,
 			"There are %u files of memory that processes map, or no descriptor is left",
 			machine_banks_max());
 	return NT_SUCCESS(status) ? status : refuse_no_memory("no memory for a bank");
+}
+
+static NTSTATUS make_bank(bool is_elsewhere, struct machine_bank **bank_out)
+{
+	if (is_elsewhere)
+		return process_check_bank(
+			machine_bank_create_shown(MACHINE_BANK_WRITTEN, bank_out));
+	*bank_out = machine_bank_create();
+	return process_check_bank(*bank_out ? STATUS_SUCCESS : STATUS_NO_MEMORY);
 }
 
 bool process_shares_elsewhere(const struct dxg_process *process)
@@ -68,7 +71,7 @@ NTSTATUS process_create(struct dxg_kernel *kernel, const struct process_identity
 	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES, arena != NULL);
 	if (!process->fence_pages)
 		goto put_arena;
-	status = process_make_bank(arena != NULL, &process->bank);
+	status = make_bank(arena != NULL, &process->bank);
 	if (!NT_SUCCESS(status))
 		goto destroy_fence_pages;
 	process->nt = miniport_process_begin(identity->pid);

@@ -128,8 +128,8 @@ MUST_CHECK NTSTATUS process_create(struct dxg_kernel *kernel,
 				   const struct process_arena *arena,
 				   struct dxg_process **process_out);
 
-/* Memory that the process may be shown; of one elsewhere in a file that it can map. Refused. */
-MUST_CHECK NTSTATUS process_make_bank(bool is_elsewhere, struct machine_bank **bank_out);
+/* What machine_bank_create_shown() answered, refused where it did not. */
+MUST_CHECK NTSTATUS process_check_bank(NTSTATUS status);
 
 /* May processes elsewhere open what this one shares? Then it is in files that they can map. */
 bool process_shares_elsewhere(const struct dxg_process *process);

@@ -87,7 +87,7 @@ static NTSTATUS buffer_show(const struct dxg_process *process, struct client_pla
 		status = client_call_add_run(machine_bank_file(process->bank),
 					     machine_bank_page(address), count);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, 1, true);
+		status = client_place_note(place, 1, CLIENT_VIEW_WRITTEN);
 	if (NT_SUCCESS(status))
 		*client_out = (void *)(uintptr_t)client_place_address(place);
 	return status;

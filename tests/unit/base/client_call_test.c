@@ -29,7 +29,8 @@ static void finish(void)
 
 static struct shown_file *file_new(void)
 {
-	struct shown_file *file = shown_file_create(memfd_create("test", MFD_CLOEXEC));
+	struct shown_file *file =
+		shown_file_create(memfd_create("test", MFD_CLOEXEC), SHOWN_FILE_OF_OURS);
 
 	EXPECT(file);
 	return file;
@@ -59,7 +60,8 @@ TEST(files, of_a_call_last_as_long_as_it_does)
 	struct shown_file *file = file_new();
 	uint32_t id = shown_file_id(file);
 	EXPECT_EQ(client_call_add_run(file, 3, 2), STATUS_SUCCESS);
-	EXPECT_EQ(client_call_add_view(0x10000, client_call_stamp(), true), STATUS_SUCCESS);
+	EXPECT_EQ(client_call_add_view(0x10000, client_call_stamp(), CLIENT_VIEW_WRITTEN),
+		  STATUS_SUCCESS);
 	shown_file_put(file);
 	EXPECT(shown_file_descriptor(id) >= 0);
 	finish();
@@ -73,9 +75,9 @@ TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 	EXPECT_EQ(client_call_add_run(file, 3, 2), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 5, 1), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 9, 4), STATUS_SUCCESS);
-	EXPECT_EQ(client_call_add_view(0x10000, 1, true), STATUS_SUCCESS);
+	EXPECT_EQ(client_call_add_view(0x10000, 1, CLIENT_VIEW_WRITTEN), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 13, 1), STATUS_SUCCESS); /* of another view */
-	EXPECT_EQ(client_call_add_view(0x90000, 2, false), STATUS_SUCCESS);
+	EXPECT_EQ(client_call_add_view(0x90000, 2, CLIENT_VIEW_READ), STATUS_SUCCESS);
 	EXPECT_EQ(call.view_count, 2);
 	EXPECT_EQ(call.run_count, 3);
 	EXPECT_EQ(call.views[0].page_count, 7);
@@ -83,7 +85,8 @@ TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 	EXPECT_EQ(call.runs[0].page_count, 3);
 	EXPECT_EQ(call.views[1].first_run, 2);
 	EXPECT_EQ(call.views[1].page_count, 1);
-	EXPECT(!call.views[1].is_writable && call.views[0].is_writable);
+	EXPECT_EQ(call.views[1].kind, CLIENT_VIEW_READ);
+	EXPECT_EQ(call.views[0].kind, CLIENT_VIEW_WRITTEN);
 	shown_file_put(file);
 	finish();
 }
@@ -100,7 +103,7 @@ TEST(views, that_cannot_be_noted_leave_nothing)
 		if (NT_SUCCESS(status))
 			status = client_call_add_run(file, 30, 2);
 		if (NT_SUCCESS(status))
-			status = client_call_add_view(0x10000, 1, true);
+			status = client_call_add_view(0x10000, 1, CLIENT_VIEW_WRITTEN);
 		fired = mem_fail_stop();
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(call.view_count, fired ? 0 : 1);

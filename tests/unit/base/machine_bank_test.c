@@ -320,11 +320,11 @@ TEST(threads, have_banks_come_and_go)
 
 /* ---- for other processes ---- */
 
-static struct machine_bank *shown_new(bool is_read_only)
+static struct machine_bank *shown_new(enum machine_bank_viewers viewers)
 {
 	struct machine_bank *bank = NULL;
 
-	EXPECT_EQ(machine_bank_create_shown(is_read_only, &bank), STATUS_SUCCESS);
+	EXPECT_EQ(machine_bank_create_shown(viewers, &bank), STATUS_SUCCESS);
 	return bank;
 }
 
@@ -342,7 +342,7 @@ static void *map_elsewhere(const struct machine_bank *bank, uint64_t address, in
 TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
 {
 	begin();
-	struct machine_bank *bank = shown_new(false);
+	struct machine_bank *bank = shown_new(MACHINE_BANK_WRITTEN);
 	uint64_t address = take(bank, PAGES);
 	unsigned char *elsewhere = map_elsewhere(bank, address, PROT_READ | PROT_WRITE);
 	EXPECT(elsewhere != MAP_FAILED);
@@ -368,7 +368,7 @@ TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
 TEST(shown, for_reading_only_nobody_else_can_write)
 {
 	begin();
-	struct machine_bank *bank = shown_new(true);
+	struct machine_bank *bank = shown_new(MACHINE_BANK_READ);
 	uint64_t address = take(bank, 16);
 	unsigned char *ours = machine_to_pointer(address);
 	unsigned char *elsewhere = map_elsewhere(bank, address, PROT_READ);
@@ -398,10 +398,67 @@ TEST(shown, for_reading_only_nobody_else_can_write)
 	finish();
 }
 
+TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_reads)
+{
+	begin();
+	struct machine_bank *bank = shown_new(MACHINE_BANK_SHARED);
+	struct shown_file *file = machine_bank_file(bank);
+	uint64_t address = take(bank, 16);
+	unsigned char *writer;
+	unsigned char *reader;
+
+	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT(shown_file_let_read(file, 1)); /* who has it has it: nothing is sealed for him */
+	EXPECT_EQ(shown_file_let_write(file, 2), STATUS_SUCCESS);
+	writer = map_elsewhere(bank, address, PROT_READ | PROT_WRITE);
+	EXPECT(writer != MAP_FAILED);
+	EXPECT(shown_file_let_read(file, 3));
+	EXPECT(shown_file_let_read(file, 4));
+	EXPECT_EQ(shown_file_let_write(file, 3), STATUS_ACCESS_DENIED);
+	EXPECT_EQ(shown_file_let_write(file, 5), STATUS_ACCESS_DENIED);
+	EXPECT_EQ(shown_file_let_write(file, 2), STATUS_SUCCESS);
+	EXPECT(map_elsewhere(bank, address, PROT_READ | PROT_WRITE) == MAP_FAILED);
+	reader = map_elsewhere(bank, address, PROT_READ);
+	EXPECT(reader != MAP_FAILED && mprotect(reader, 4096, PROT_READ | PROT_WRITE) != 0);
+	*writer = 7;
+	EXPECT_EQ(*reader, 7);
+	EXPECT_EQ(*(unsigned char *)machine_to_pointer(address), 7);
+	/* Nothing can be punched any more, and nothing of it is seen in what comes next. */
+	EXPECT(machine_free_contiguous(address));
+	address = take(bank, 16);
+	EXPECT(is_zero(address, 16));
+	*(unsigned char *)machine_to_pointer(address) = 8;
+	EXPECT(machine_free_contiguous(address));
+	machine_bank_destroy(bank);
+	EXPECT_EQ(*reader, 0);
+	EXPECT_EQ(machine_alloc_contiguous(16 * MACHINE_PAGE_BYTES, 0, 0, ANYWHERE, 0, &address),
+		  STATUS_SUCCESS);
+	EXPECT(is_zero(address, 16));
+	EXPECT(machine_free_contiguous(address));
+	munmap(writer, MACHINE_PAGE_BYTES);
+	munmap(reader, MACHINE_PAGE_BYTES);
+	finish();
+}
+
+TEST(shown, of_a_client_is_not_sealed_by_us)
+{
+	int descriptor = memfd_create("section", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct shown_file *file = shown_file_create(dup(descriptor), SHOWN_FILE_OF_A_CLIENT);
+
+	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT(!shown_file_let_read(file, 2));
+	EXPECT_EQ(shown_file_let_write(file, 3), STATUS_SUCCESS);
+	EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	EXPECT(shown_file_let_read(file, 2));
+	shown_file_put(file);
+	close(descriptor);
+}
+
 TEST(shown, runs_are_in_a_row_or_are_not)
 {
 	begin();
-	struct machine_bank *bank = shown_new(false);
+	struct machine_bank *bank = shown_new(MACHINE_BANK_WRITTEN);
 	uint64_t address = 0;
 	uint64_t single = take(bank, 1);
 	EXPECT_EQ(machine_bank_run(bank, 1000, ANYWHERE, &address), STATUS_SUCCESS);

@@ -47,7 +47,8 @@ static bool try_bank(unsigned which, struct machine_bank **bank_out)
 		return true;
 	if (which == OF_A_PROCESS)
 		return (*bank_out = machine_bank_create()) != NULL;
-	return NT_SUCCESS(machine_bank_create_shown(which == READ_ELSEWHERE, bank_out));
+	return NT_SUCCESS(machine_bank_create_shown(
+		which == READ_ELSEWHERE ? MACHINE_BANK_READ : MACHINE_BANK_WRITTEN, bank_out));
 }
 
 /* Pages that are no neighbours, seen in a row. */

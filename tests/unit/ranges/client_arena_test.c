@@ -70,7 +70,8 @@ TEST(places, outlive_their_client_and_run_out)
 TEST(stamps, change_with_what_is_shown)
 {
 	struct client_arena *arena = arena_new();
-	struct shown_file *file = shown_file_create(memfd_create("test", MFD_CLOEXEC));
+	struct shown_file *file =
+		shown_file_create(memfd_create("test", MFD_CLOEXEC), SHOWN_FILE_OF_OURS);
 	struct client_places places = { 0 };
 	struct client_place *place;
 	struct client_call call = { 0 };
@@ -80,7 +81,8 @@ TEST(stamps, change_with_what_is_shown)
 	EXPECT_EQ(client_places_find(&places, arena, 1, &place), STATUS_SUCCESS);
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
-		EXPECT_EQ(client_place_note(place, versions[i], true), STATUS_SUCCESS);
+		EXPECT_EQ(client_place_note(place, versions[i], CLIENT_VIEW_WRITTEN),
+			  STATUS_SUCCESS);
 	}
 	client_call_end();
 	EXPECT_EQ(call.view_count, 3);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/client_call.h"
 #include "base/refusal.h"
 #include "unit/base/child.h"
 #include "support/host.h"
@@ -134,7 +135,7 @@ static inline void played_show(uint32_t index, uint64_t page, uint32_t file, uin
 		.page_count = 1,
 		.stamp = stamp,
 		.run_count = 1,
-		.is_writable = is_writable,
+		.kind = is_writable ? CLIENT_VIEW_WRITTEN : CLIENT_VIEW_VALUES,
 	};
 	played.runs[index] = (struct wire_run){ .page_count = 1, .file = file };
 	played.view_count = index + 1;

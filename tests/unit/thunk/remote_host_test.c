@@ -215,7 +215,7 @@ static void page_is_not_protected(void)
 {
 	played_say_file(FILE_NUMBER, 1, false, "");
 	settle();
-	played.views[0].is_writable = 0;
+	played.views[0].kind = CLIENT_VIEW_READ;
 	host_refuse(HOST_PROTECT, 1);
 }
 
