@@ -157,7 +157,7 @@ static bool gives_up_pages(struct vidmm_allocation *allocation)
 	const struct vidmm_place *place =
 		atomic_load_explicit(&allocation->place, memory_order_acquire);
 
-	return !place->move.is_in;
+	return place->move.way != MOVE_IN;
 }
 
 static enum paging_step mappings_next(void *context, struct vidmm_allocation *allocation,

@@ -312,7 +312,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	}
 	if (binding->count > 0) {
 		binding->count = 1;
-		binding->is_kept = false;
+		binding_set_keep(binding, BINDING_NOT_KEPT);
 		binding_unlist_locked(binding);
 		place_settle_locked(binding_place(binding));
 	}

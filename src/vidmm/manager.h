@@ -411,10 +411,10 @@ struct vidmm_device {
 	_Atomic bool may_wake;     /* likewise: held until it has something to do */
 	uint8_t stage;             /* enum device_stage */
 	uint8_t supply;            /* enum device_supply */
-	bool is_lost;
-	bool was_compacted;     /* since it was whole, or another list */
-	struct list leave_link; /* vidmm_tables.dependents */
-	struct list keeps;      /* vidmm_keep.link */
+	bool is_lost;              /* its client was told so, for whatever reason; for good */
+	bool was_compacted;        /* one try since it was whole, or had another list */
+	struct list leave_link;    /* vidmm_tables.dependents */
+	struct list keeps;         /* vidmm_keep.link */
 
 	/* Of its lists, see allocation_list_turns.c. */
 	uint32_t ready_list_count; /* in vidmm.ready_lists */
@@ -468,12 +468,10 @@ struct vidmm_binding {
 	uint32_t count;
 	uint32_t keeps;    /* of keep.h */
 	uint8_t group;     /* enum vidmm_group, where it is charged; with count > 0 */
-	bool is_charged;   /* asked for and not offered */
-	bool is_kept;      /* evicted with work or updates queued: counted once more, until `wait`
-			      and its keeps are over */
-	bool leaves_soon;  /* … and then not only if necessary */
-	bool leaves_clean; /* … and was not written to, as one of several evictions has said */
-	bool is_returning; /* a call that reclaims it pays for it already */
+	uint8_t keep;      /* enum binding_keep */
+	bool leaves_clean; /* one of several evictions has said that it was not written to */
+	bool is_charged; /* in the usage: what binding_is_paid_for() said when that last changed */
+	bool is_returning; /* a call that reclaims it pays for it before it is taken back */
 	uint8_t waiting;   /* enum binding_wait, of `wait` */
 	uint8_t need;      /* enum binding_need */
 	uint8_t end;       /* enum binding_end */

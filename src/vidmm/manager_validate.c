@@ -222,7 +222,7 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 			return "needs what it was promised, or does not need what it lost";
 		if (binding->is_charged != binding_is_paid_for(binding))
 			return "pays for what is offered or destroyed, or does not for what is not";
-		if (binding->is_kept && binding->waiting == BINDING_WAITS_FOR_NOTHING &&
+		if (binding_is_kept(binding) && binding->waiting == BINDING_WAITS_FOR_NOTHING &&
 		    binding->keeps == 0)
 			return "keeps what neither work nor an update counts on";
 		if (binding->keeps > 0 && list_is_empty(&device->keeps))

@@ -112,7 +112,7 @@ static void in_done_locked(struct vidmm_place *place)
 		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
 		return;
-	if (place->move.content == MOVE_EXCHANGE) {
+	if (move_exchanges(&place->move)) {
 		/* What its addresses show now is no copy, also for who keeps one. */
 		if (elsewhere_is_possible(place->allocation))
 			elsewhere_set_inside_locked(place->allocation, true);
@@ -134,11 +134,11 @@ static void out_done_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	if (place->segment->is_system)
 		return;
-	if (place->move.content == MOVE_EXCHANGE && elsewhere_is_inside(allocation))
+	if (move_exchanges(&place->move) && elsewhere_is_inside(allocation))
 		elsewhere_set_inside_locked(allocation, false);
 	if (move_drops(place) && has_copy)
 		system_memory_give_locked(allocation);
-	if (place->move.content == MOVE_DROP && allocation->driver)
+	if (move_leaves_nothing(&place->move) && allocation->driver)
 		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
@@ -155,7 +155,7 @@ static void count_locked(struct vidmm_place *place)
 {
 	struct vidmm_traffic *traffic = &place->segment->traffic;
 	uint64_t bytes = place->allocation->size_bytes;
-	bool is_in = place->move.is_in;
+	bool is_in = place->move.way == MOVE_IN;
 
 	lock_assert_held(&place->manager->lock);
 	if (place->wish.form == FORM_MAPPED && is_in)
@@ -164,14 +164,15 @@ static void count_locked(struct vidmm_place *place)
 		traffic->unmapped_bytes += bytes;
 	/* What takes its pages along counts as if it was copied: only how differs. */
 	bool is_copy = place->move.content == MOVE_COPY ||
-		       (place->move.content == MOVE_EXCHANGE && !place->move.is_shift &&
+		       (move_exchanges(&place->move) && place->move.way != MOVE_SHIFT &&
 			elsewhere_is_possible(place->allocation));
 
 	if (place->move.content == MOVE_FILL) {
 		vidmm_count(&traffic->filled, bytes);
-	} else if (place->move.content == MOVE_COPY && place->move.is_shift) {
+	} else if (place->move.content == MOVE_COPY && place->move.way == MOVE_SHIFT) {
 		vidmm_count(&traffic->shifted, bytes);
-	} else if (place->move.content == MOVE_DROP || place->move.is_exchange_dropped) {
+	} else if (move_leaves_nothing(&place->move) ||
+		   place->move.content == MOVE_EXCHANGE_DROPPED) {
 		vidmm_count(&traffic->discarded, bytes);
 	} else if (is_copy && is_in) {
 		vidmm_count(&traffic->copied_in, bytes);
@@ -208,7 +209,7 @@ static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 			allocation_give_pages_locked(allocation);
 		return;
 	}
-	if (place->move.is_in)
+	if (place->move.way == MOVE_IN)
 		in_done_locked(place);
 	else
 		out_done_locked(place);
@@ -226,13 +227,13 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	bool is_stale = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job);
 
 	lock_assert_held(&place->manager->lock);
-	if (move->is_in)
+	if (move->way == MOVE_IN)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
 	bool is_lost =
 		!place->segment->is_system &&
 		(place->reset.in_epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
 		 (place->handover.lent_bytes > 0 && !NT_SUCCESS(status)));
-	if (is_lost && !move->is_copy_good && move->content != MOVE_EXCHANGE)
+	if (is_lost && move->content != MOVE_KEEP_COPY && !move_exchanges(move))
 		move->content = MOVE_DROP;
 	return is_lost || is_stale || place->end == PLACE_DYING ? STATUS_SUCCESS : status;
 }
@@ -275,7 +276,7 @@ static NTSTATUS roles_end_locked(struct vidmm_place *place, NTSTATUS status)
 	bool is_moved = NT_SUCCESS(status) && NT_SUCCESS(place->move.turned_back);
 
 	lock_assert_held(&place->manager->lock);
-	if (place->move.content == MOVE_EXCHANGE && !roles_change(place, is_moved))
+	if (move_exchanges(&place->move) && !roles_change(place, is_moved))
 		status = STATUS_NO_MEMORY;
 	roles_release(place);
 	return status;
@@ -294,11 +295,11 @@ static void way_done_locked(struct vidmm_place *place, NTSTATUS status)
 	}
 	if (NT_SUCCESS(status))
 		count_locked(place);
-	if (!NT_SUCCESS(status) && place->move.is_in) {
+	if (!NT_SUCCESS(status) && place->move.way == MOVE_IN) {
 		in_failed_locked(place, status);
 	} else if (!NT_SUCCESS(status)) {
 		place_stay_locked(place);
-	} else if (place->move.is_in) {
+	} else if (place->move.way == MOVE_IN) {
 		place_arrive_locked(place);
 	} else {
 		place_out_locked(place);
@@ -321,13 +322,13 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 	struct place_move *move = &place->move;
 	bool is_lost = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
 		       place->reset.in_epoch != move->job.epoch;
-	bool has_moved = NT_SUCCESS(status) && !move->must_stay;
+	bool has_moved = NT_SUCCESS(status) && move->check != MOVE_REFUSED;
 
 	lock_assert_held(&place->manager->lock);
-	if (move->content == MOVE_EXCHANGE)
+	if (move_exchanges(move))
 		has_moved = exchange_end_locked(place, has_moved || is_lost);
 	runs_free(move);
-	if (is_lost && move->content == MOVE_EXCHANGE) {
+	if (is_lost && move_exchanges(move)) {
 		place->reset.in_epoch = pager_epoch(place->manager->config.pager);
 	} else if (is_lost) {
 		move->content = MOVE_DROP;
@@ -338,7 +339,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 	}
 	if (has_moved)
 		count_locked(place);
-	if (NT_SUCCESS(status) && move->must_stay && move->content == MOVE_COPY)
+	if (NT_SUCCESS(status) && move->check == MOVE_REFUSED && move->content == MOVE_COPY)
 		place->manager->wrong_transfers = (struct vidmm_wrong_transfers){
 			.count = place->manager->wrong_transfers.count + 1,
 			.allocation_id = place->allocation->id,
@@ -366,7 +367,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	struct vidmm_allocation *allocation = place->allocation;
 
 	mdl_finish(place);
-	if (NT_SUCCESS(status) && !place->move.is_in && !place->move.is_shift)
+	if (NT_SUCCESS(status) && place->move.way == MOVE_OUT)
 		settle_left(place);
 	if (!NT_SUCCESS(status))
 		mappings_failed(place, status);
@@ -374,7 +375,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	lock_acquire(&manager->lock);
 	if (paging_job_is_stale(job))
 		place_owe_locked(place, NT_SUCCESS(status));
-	if (place->move.is_shift)
+	if (place->move.way == MOVE_SHIFT)
 		shift_done_locked(place, status);
 	else
 		way_done_locked(place, status);
@@ -391,7 +392,7 @@ static bool needs_job(struct vidmm_place *place)
 	lock_acquire(&place->manager->lock);
 	bool is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)
-		place_show_locked(place, place->move.is_in);
+		place_show_locked(place, place->move.way == MOVE_IN);
 	lock_release(&place->manager->lock);
 	return is_needed;
 }
@@ -406,11 +407,11 @@ static bool move_follows(const struct paging_job *job, const void *tables)
 	       config->mappings->concerns(config->mappings_context, place->allocation, tables);
 }
 
-static void move_init(struct vidmm_place *place, bool is_in)
+static void move_init(struct vidmm_place *place, enum move_way way)
 {
 	struct place_move *move = &place->move;
 
-	*move = (struct place_move){ .is_in = is_in };
+	*move = (struct place_move){ .way = way };
 	paging_job_init(&move->job, place->manager->config.pager);
 	move->job.done = job_done;
 	move->job.next = move_next;
@@ -477,15 +478,15 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	if (allocation->lock_count > 0 || elsewhere_is_inside(allocation)) {
 		assert(roles_can_change(allocation, place->segment) ||
 		       elsewhere_is_inside(allocation));
-		place->move.content = MOVE_EXCHANGE;
-		place->move.is_exchange_dropped = is_dropped && allocation->lock_count == 0;
+		place->move.content = is_dropped && allocation->lock_count == 0
+					      ? MOVE_EXCHANGE_DROPPED
+					      : MOVE_EXCHANGE;
 		return has_copy ? STATUS_SUCCESS : system_memory_take_locked(place);
 	}
 	if (!cpu_view_hide(&allocation->view))
 		return STATUS_NO_MEMORY;
-	place->move.is_copy_good = is_clean && has_copy;
-	if (is_dropped || place->move.is_copy_good) {
-		place->move.content = MOVE_DROP;
+	if (is_dropped || (is_clean && has_copy)) {
+		place->move.content = is_clean && has_copy ? MOVE_KEEP_COPY : MOVE_DROP;
 		return STATUS_SUCCESS;
 	}
 	place->move.content = MOVE_COPY;
@@ -499,14 +500,14 @@ static NTSTATUS move_describe(struct vidmm_place *place)
 
 	if (!local_runs_make(place) || !system_runs_make(place))
 		return STATUS_NO_MEMORY;
-	if (place->move.content == MOVE_EXCHANGE && !roles_reserve(place)) {
-		if (!place->move.is_in || place->allocation->lock_count > 0 ||
+	if (move_exchanges(&place->move) && !roles_reserve(place)) {
+		if (place->move.way != MOVE_IN || place->allocation->lock_count > 0 ||
 		    !cpu_view_hide(&place->allocation->view))
 			return STATUS_INSUFFICIENT_RESOURCES;
 		/* Nobody looks at it: its next lock has it leave. */
 		place->move.content = MOVE_COPY;
 	}
-	if (place->move.is_in && place->wish.form == FORM_MAPPED)
+	if (place->move.way == MOVE_IN && place->wish.form == FORM_MAPPED)
 		return config->mdls.create(place->move.system, place->move.system_count,
 					   &place->move.mdl);
 	return STATUS_SUCCESS;
@@ -517,11 +518,10 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 {
 	struct vidmm_allocation *allocation = place->allocation;
 
-	if (NT_SUCCESS(status) && place->move.content == MOVE_EXCHANGE &&
-	    !roles_change(place, true))
+	if (NT_SUCCESS(status) && move_exchanges(&place->move) && !roles_change(place, true))
 		status = STATUS_INSUFFICIENT_RESOURCES;
 	place->move.turned_back = status;
-	if (NT_SUCCESS(status) && !place->move.is_in)
+	if (NT_SUCCESS(status) && place->move.way != MOVE_IN)
 		roles_settle(place);
 	move_finish(place);
 	lock_acquire(&allocation->lock);
@@ -543,7 +543,7 @@ static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
 
 static enum move_result in_prepare(struct vidmm_place *place)
 {
-	move_init(place, true);
+	move_init(place, MOVE_IN);
 	lock_acquire(&place->allocation->lock);
 	NTSTATUS status = in_prepare_locked(place);
 	if (NT_SUCCESS(status))
@@ -561,16 +561,14 @@ static enum move_result in_prepare(struct vidmm_place *place)
 bool move_drops(const struct vidmm_place *place)
 {
 	lock_assert_held(&place->allocation->lock);
-	return place->move.content == MOVE_EXCHANGE
-		       ? place->move.is_exchange_dropped
-		       : place->move.content == MOVE_DROP && !place->move.is_copy_good;
+	return place->move.content == MOVE_EXCHANGE_DROPPED || place->move.content == MOVE_DROP;
 }
 
 static enum move_result out_prepare(struct vidmm_place *place)
 {
 	/* Whoever reclaims it has the allocation's lock, too: before this, or when it is known. */
 	lock_acquire(&place->allocation->lock);
-	move_init(place, false);
+	move_init(place, MOVE_OUT);
 	lock_acquire(&place->manager->lock);
 	bool is_dropped = place_is_dropped(place);
 	bool is_clean = place->copy == PLACE_COPY_GOOD;
@@ -590,9 +588,7 @@ static enum move_result shift_prepare(struct vidmm_place *place)
 	const struct page_run *target = page_set_runs(&place->shift.pages);
 	struct place_move *move = &place->move;
 
-	move_init(place, false);
-	move->is_shift = true;
-	move->must_verify = place->shift.must_verify;
+	move_init(place, MOVE_SHIFT);
 	move->target = (struct miniport_page_run){ target->first_page, target->count };
 	assert(place->shift.pages.run_count == 1 && !place->segment->is_system);
 	lock_acquire(&place->allocation->lock);
@@ -600,8 +596,8 @@ static enum move_result shift_prepare(struct vidmm_place *place)
 				? MOVE_EXCHANGE
 				: MOVE_COPY;
 	bool is_ready = !atomic_load(&place->manager->is_gone) && local_runs_make(place) &&
-			(move->content == MOVE_EXCHANGE ? roles_reserve(place)
-							: cpu_view_hide(&place->allocation->view));
+			(move_exchanges(move) ? roles_reserve(place)
+					      : cpu_view_hide(&place->allocation->view));
 	lock_release(&place->allocation->lock);
 	if (is_ready)
 		return MOVE_READY;
@@ -637,7 +633,7 @@ static void order_behind_users(struct vidmm_place *place)
 
 void move_start(struct vidmm_place *place)
 {
-	if (place->move.is_in)
+	if (place->move.way == MOVE_IN)
 		paging_job_behind(&place->move.job, place->handover.behind_packet);
 	else
 		order_behind_users(place);

@@ -48,7 +48,7 @@ static struct miniport_location target_place(const struct vidmm_place *place)
 /* Where the content comes to be in the segment. */
 static struct miniport_location arrival_place(const struct vidmm_place *place)
 {
-	return place->move.is_shift ? target_place(place) : local_place(place);
+	return place->move.way == MOVE_SHIFT ? target_place(place) : local_place(place);
 }
 
 static struct miniport_location system_place(const struct vidmm_place *place)
@@ -82,7 +82,7 @@ static void notify_op(const struct vidmm_place *place, bool is_resident,
 {
 	op->kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
 	op->place.segment = place->segment->id;
-	op->place.offset_bytes = place->move.is_shift && is_resident
+	op->place.offset_bytes = place->move.way == MOVE_SHIFT && is_resident
 					 ? place->move.target.first_pfn * MACHINE_PAGE_BYTES
 					 : place_offset_bytes(place);
 	op->notify_residency.is_resident = is_resident;
@@ -112,7 +112,7 @@ static void discard_op(const struct vidmm_place *place, struct miniport_paging_o
 /* In the segment, from outside or from other pages of it. */
 static bool move_arrives(const struct place_move *move)
 {
-	return move->is_in || move->is_shift;
+	return move->way != MOVE_OUT;
 }
 
 static void content_op(const struct vidmm_place *place, struct miniport_paging_op *op)
@@ -126,7 +126,7 @@ static void content_op(const struct vidmm_place *place, struct miniport_paging_o
 		return;
 	}
 	op->kind = MINIPORT_PAGING_TRANSFER;
-	op->source = move->is_in ? system_place(place) : local_place(place);
+	op->source = move->way == MOVE_IN ? system_place(place) : local_place(place);
 	op->place = move_arrives(move) ? arrival_place(place) : system_place(place);
 	op->size_bytes = place->allocation->size_bytes;
 	op->transfer.is_start = true;
@@ -184,7 +184,7 @@ static uint64_t same_bytes(const struct vidmm_place *place)
 /* It is where it was after all, and the driver is told so. */
 static void shift_stay(struct place_move *move)
 {
-	move->must_stay = true;
+	move->check = state_step(STATES_MOVE_CHECK, move->check, MOVE_REFUSED);
 	move->target.first_pfn = move->local[0].first_pfn;
 }
 
@@ -193,8 +193,8 @@ static enum paging_step verify_next(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;
 
-	if (!move->has_settled) {
-		move->has_settled = true;
+	if (move->check == MOVE_UNSETTLED) {
+		move->check = state_step(STATES_MOVE_CHECK, move->check, MOVE_SETTLED);
 		return PAGING_SETTLE;
 	}
 	move->wrong_at_bytes = same_bytes(place);
@@ -208,17 +208,17 @@ static enum paging_step roles_next(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;
 
-	if (!move->has_settled) {
-		move->has_settled = true;
+	if (move->check == MOVE_UNSETTLED) {
+		move->check = state_step(STATES_MOVE_CHECK, move->check, MOVE_SETTLED);
 		return PAGING_SETTLE;
 	}
 	if (roles_change(place, true))
 		return PAGING_NONE;
-	if (move->is_shift) {
+	if (move->way == MOVE_SHIFT) {
 		shift_stay(move);
 		return PAGING_NONE;
 	}
-	move->turned_back = move->is_in ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS;
+	move->turned_back = move->way == MOVE_IN ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS;
 	move->step = MOVE_STEPS;
 	return PAGING_NONE;
 }
@@ -233,32 +233,33 @@ static bool step_applies(const struct vidmm_place *place, enum move_step step)
 	case MOVE_MAPPINGS_OUT:
 	case MOVE_MAPPINGS_IN:
 		return move_arrives(move) == (step == MOVE_MAPPINGS_IN) && config->mappings &&
-		       !move->must_stay;
+		       move->check != MOVE_REFUSED;
 	case MOVE_NOTIFY_OUT:
-		return !move->is_in && place->allocation->traits.wants_residency_news;
+		return move->way != MOVE_IN && place->allocation->traits.wants_residency_news;
 	case MOVE_NOTIFY_IN:
 		return move_arrives(move) && place->allocation->traits.wants_residency_news;
 	case MOVE_UNMAP:
-		return !move->is_in && place->wish.form == FORM_MAPPED;
+		return move->way != MOVE_IN && place->wish.form == FORM_MAPPED;
 	case MOVE_MAP:
-		return move->is_in && place->wish.form == FORM_MAPPED;
+		return move->way == MOVE_IN && place->wish.form == FORM_MAPPED;
 	case MOVE_DRIVER_INIT:
-		return move->is_in && place->allocation->driver &&
+		return move->way == MOVE_IN && place->allocation->driver &&
 		       !place->allocation->driver->is_initialized;
 	case MOVE_ROLES:
-		return move->content == MOVE_EXCHANGE;
+		return move_exchanges(move);
 	case MOVE_DISCARD:
-		return (move->content == MOVE_DROP ||
-			(move->content == MOVE_EXCHANGE && !move->is_in)) &&
+		return (move_leaves_nothing(move) ||
+			(move_exchanges(move) && move->way != MOVE_IN)) &&
 		       !config->has_gpu_mmu;
 	case MOVE_CONTENT:
 		return move->content == MOVE_FILL || move->content == MOVE_COPY;
 	case MOVE_CONTENT_ZEROES:
-		return (move->content == MOVE_COPY || move->content == MOVE_EXCHANGE) &&
-		       move_arrives(move) && !move->must_stay &&
+		return (move->content == MOVE_COPY || move_exchanges(move)) && move_arrives(move) &&
+		       move->check != MOVE_REFUSED &&
 		       segment_bytes(place->segment, &place->wish) > place->allocation->size_bytes;
 	case MOVE_VERIFY:
-		return move->must_verify && move->content == MOVE_COPY;
+		return move->way == MOVE_SHIFT && place->shift.must_verify &&
+		       move->content == MOVE_COPY;
 	case MOVE_STEPS:
 		break;
 	}

@@ -205,8 +205,9 @@ static bool place_goes_now(const struct vidmm_place *place)
 	    place->given_up_at != place->manager->retry_generation &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
-	return ((place->listed == 0 && place->may_leave_soon) ||
-		(place->is_misplaced && place->given_up_at != place->manager->retry_generation)) &&
+	return ((place->listed == 0 && place->stay == PLACE_LEAVES_SOON) ||
+		(place->stay == PLACE_MISPLACED &&
+		 place->given_up_at != place->manager->retry_generation)) &&
 	       !place->allocation->traits.is_pinned && !roles_hold(place);
 }
 
@@ -319,7 +320,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
-	place->is_misplaced = false;
+	place_set_placed(place);
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
 	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
@@ -475,12 +476,13 @@ void place_stay_locked(struct vidmm_place *place)
 	assert(place->state == PLACE_LEAVING);
 	place_show_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
-	place->may_leave_soon = false;
+	place_set_wanted(place);
 	if (place->lock == PLACE_LOCK_AWAITED)
 		place_set_lock(place, PLACE_NOT_LOCKED);
 	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
-	place_back_in_locked(place, place->is_misplaced ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+	place_back_in_locked(place,
+			     place->stay == PLACE_MISPLACED ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 }
 
 /* ---- room that changes hands before it is left ---- */
@@ -566,8 +568,7 @@ void place_out_locked(struct vidmm_place *place)
 	segment_give(place->segment, &place->wish, &place->pages);
 	place->segment = NULL;
 	place->shift.slide_to = 0;
-	place->may_leave_soon = false;
-	place->is_misplaced = false;
+	place_set_stay(place, PLACE_STAYS);
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
 		place->manager->retry_generation++;

@@ -54,8 +54,19 @@ enum move_step {
 	MOVE_STEPS
 };
 
-/* What a job moves. */
-enum move_content { MOVE_NOTHING, MOVE_FILL, MOVE_COPY, MOVE_EXCHANGE, MOVE_DROP };
+/* Where a job leads: as vidmm_place.state, which is read under the lock only. */
+enum move_way { MOVE_OUT, MOVE_IN, MOVE_SHIFT /* from page to page of the segment */ };
+
+/* What it moves. */
+enum move_content {
+	MOVE_NOTHING,
+	MOVE_FILL,
+	MOVE_COPY,
+	MOVE_EXCHANGE,         /* pages change their role (roles.h) */
+	MOVE_EXCHANGE_DROPPED, /* … and what leaves with them goes without a copy, too */
+	MOVE_DROP,             /* out: the content goes */
+	MOVE_KEEP_COPY,        /* out: what is in system memory is the content */
+};
 
 struct place_move {
 	struct paging_job job;
@@ -63,17 +74,13 @@ struct place_move {
 	enum move_step step;  /* the next row */
 	enum move_step built; /* rows before it are in the driver's hands completely */
 	enum move_content content;
-	bool is_in;
-	bool is_shift;    /* neither in nor out: from page to page of the segment */
-	bool must_verify; /* … and the CPU looks at what came there */
-	bool has_settled; /* … or changes something, which it can now */
-	bool must_stay;   /* … and it was not the same, or roles could not change */
-	uint64_t wrong_at_bytes;
-	bool is_copy_good;        /* out: what is in system memory is the content */
-	bool is_exchange_dropped; /* what leaves with its pages goes without a copy, too */
-	bool has_taken_pages;     /* to be copied to: nothing is in them yet */
-	bool has_changed_roles;   /* EXCHANGE: the pages are where it goes to */
-	uint64_t mappings;        /* … which are reserved for it */
+	enum move_way way;
+	uint8_t check; /* enum move_check */
+	/* Facts that its end asks for: neither follows from the row it has come to. */
+	bool has_taken_pages;    /* to be copied to: nothing is in them yet */
+	bool has_changed_roles;  /* EXCHANGE: the pages are where it goes to */
+	uint64_t wrong_at_bytes; /* REFUSED, of a copy */
+	uint64_t mappings;       /* EXCHANGE: reserved for it */
 	uint32_t local_count;
 	uint32_t system_count;
 	struct miniport_page_run *local; /* of the segment; `one` or memory of its own */
@@ -93,6 +100,7 @@ struct place_debt {
 	struct vidmm_segment *segment; /* NULL: nothing is */
 	uint64_t first_page;
 	uint64_t page_count;
+	/* Three things that it may have been told, each by itself. */
 	bool is_mapping; /* in an aperture */
 	bool is_content; /* of a memory segment, in the physical model */
 	bool is_news;    /* that it is resident */
@@ -110,8 +118,8 @@ struct place_reset {
 /* From pages of its segment to others, and what came of putting it in order (defragment.c). */
 struct place_shift {
 	struct page_set pages; /* SHIFTING: where it goes; has_switched: where it was */
-	bool has_switched;     /* vidmm_place.pages are already those it goes to */
-	bool must_verify;      /* the CPU compares before addresses lead there */
+	bool has_switched;  /* vidmm_place.pages are those it goes to: in the middle of its job */
+	bool must_verify;   /* asked for: the CPU compares before addresses lead there */
 	uint64_t slide_to;  /* page + 1 that it goes on to, from where it stands aside; 0: none */
 	uint64_t failed_at; /* vidmm.defragments: that one does not try again … */
 	uint64_t sent_away_at; /* … and sends it away once */
@@ -159,14 +167,15 @@ struct vidmm_place {
 	uint8_t copy;  /* enum place_copy */
 	uint8_t offer; /* enum place_offer */
 	uint8_t offer_priority;
-	uint8_t lock;           /* enum place_lock */
-	uint8_t end;            /* enum place_end */
+	uint8_t lock; /* enum place_lock */
+	uint8_t stay; /* enum place_stay */
+	uint8_t end;  /* enum place_end */
+
+	/* Facts beside them, each true or not in any of these states. */
 	bool is_shown;          /* GPU addresses lead there, as of what was built (mappings.h) */
-	bool awaits_unpin;      /* a lock waits until there are none */
-	bool has_changed_group; /* there was no room in the one it belongs to */
-	bool may_leave_soon;    /* evict at the earliest opportunity */
-	bool is_misplaced;      /* its wishes have changed: it may not be where it is */
-	bool is_recommitted;    /* for the first of `reclaims`, after it was decommitted */
+	bool awaits_unpin;      /* threads that lock it want to know when `pins` is 0 */
+	bool has_changed_group; /* this search found no room in the group it belongs to */
+	bool is_recommitted;    /* the first of `reclaims` found it decommitted */
 
 	struct place_shift shift;
 	struct place_handover handover;
@@ -359,6 +368,46 @@ static inline void place_set_lock(struct vidmm_place *place, enum place_lock loc
 	place->lock = state_step(STATES_PLACE_LOCK, place->lock, lock);
 }
 
+static inline void place_set_stay(struct vidmm_place *place, enum place_stay stay)
+{
+	lock_assert_held(&place->manager->lock);
+	place->stay = state_step(STATES_PLACE_STAY, place->stay, stay);
+}
+
+/* It is wanted there: an eviction before that counts no longer. */
+static inline void place_set_wanted(struct vidmm_place *place)
+{
+	if (place->stay == PLACE_LEAVES_SOON)
+		place_set_stay(place, PLACE_STAYS);
+}
+
+/* Nobody lists it any more. */
+static inline void place_set_evicted(struct vidmm_place *place, bool leaves_soon)
+{
+	if (place->stay != PLACE_MISPLACED)
+		place_set_stay(place, leaves_soon ? PLACE_LEAVES_SOON : PLACE_STAYS);
+	else if (leaves_soon)
+		place->given_up_at = 0; /* it is tried again */
+}
+
+/* It is where it may be, or will be. */
+static inline void place_set_placed(struct vidmm_place *place)
+{
+	if (place->stay == PLACE_MISPLACED)
+		place_set_stay(place, PLACE_STAYS);
+}
+
+static inline bool move_exchanges(const struct place_move *move)
+{
+	return move->content == MOVE_EXCHANGE || move->content == MOVE_EXCHANGE_DROPPED;
+}
+
+/* Nothing is moved: it goes, or is where it goes to already. */
+static inline bool move_leaves_nothing(const struct place_move *move)
+{
+	return move->content == MOVE_DROP || move->content == MOVE_KEEP_COPY;
+}
+
 static inline bool place_is_offered(const struct vidmm_place *place)
 {
 	return place->offer >= PLACE_OFFERED;
@@ -376,10 +425,21 @@ static inline void bindings_assert_locked(struct vidmm_binding *const bindings[]
 		lock_assert_held(&bindings[0]->device->process->manager->lock);
 }
 
+static inline bool binding_is_kept(const struct vidmm_binding *binding)
+{
+	return binding->keep != BINDING_NOT_KEPT;
+}
+
+static inline void binding_set_keep(struct vidmm_binding *binding, enum binding_keep keep)
+{
+	lock_assert_held(&binding->device->process->manager->lock);
+	binding->keep = state_step(STATES_BINDING_KEEP, binding->keep, keep);
+}
+
 /* How often its client has it on the list. */
 static inline uint32_t binding_asked(const struct vidmm_binding *binding)
 {
-	return binding->count - binding->is_kept;
+	return binding->count - binding_is_kept(binding);
 }
 
 /* ---- residency.c: calls that may have to wait ---- */

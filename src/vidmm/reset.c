@@ -58,12 +58,12 @@ void place_owe_locked(struct vidmm_place *place, bool is_built)
 	if ((int32_t)(place->reset.told_epoch - move->job.epoch) > 0 ||
 	    atomic_load(&place->manager->is_gone))
 		return;
-	if (move->is_shift) {
+	if (move->way == MOVE_SHIFT) {
 		/* It has it here or there. */
 		if (move->step > MOVE_CONTENT)
 			debt.first_page = move->target.first_pfn;
 		debt.is_news &= move->built <= MOVE_NOTIFY_OUT || move->step > MOVE_NOTIFY_IN;
-	} else if (move->is_in) {
+	} else if (move->way == MOVE_IN) {
 		debt.is_mapping &= move->step > MOVE_MAP;
 		debt.is_content &= move->step > MOVE_CONTENT;
 		debt.is_news &= move->step > MOVE_NOTIFY_IN;

@@ -225,7 +225,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 	if (binding->count == 0 && !placement_group_locked(binding, &group))
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group);
-	place->may_leave_soon = false;
+	place_set_wanted(place);
 	place_copy_open_locked(place);
 	if (place->state != PLACE_IN)
 		device_suspend_locked(binding->device);
@@ -252,7 +252,7 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 		struct vidmm_place *place = binding_place(bindings[i]);
 
 		bindings[i]->leaves_clean = false;
-		place->may_leave_soon = false;
+		place_set_wanted(place);
 		place_copy_open_locked(place);
 	}
 }
@@ -286,7 +286,7 @@ static enum obstacle binding_add_locked(struct vidmm_binding *binding)
 	if (place_is_locked_outside(place))
 		return LOCKED_OUTSIDE;
 	/* What could not go before is tried again. */
-	if (place->is_misplaced)
+	if (place->stay == PLACE_MISPLACED)
 		place->given_up_at = 0;
 	binding_promise_locked(binding, binding->count == 0);
 	binding_list_locked(binding, group);
@@ -549,7 +549,7 @@ static bool must_be_kept(const struct vidmm_binding *binding)
 	return binding->count == 1 && (binding->keeps > 0 || device_has_work(binding->device));
 }
 
-static void unlist_as_told_locked(struct vidmm_binding *binding)
+static void unlist_as_told_locked(struct vidmm_binding *binding, bool leaves_soon)
 {
 	struct vidmm_place *place = binding_place(binding);
 
@@ -560,16 +560,18 @@ static void unlist_as_told_locked(struct vidmm_binding *binding)
 	if (place->copy != PLACE_COPY_OLD &&
 	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
 		place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_GOOD);
-	place->may_leave_soon = binding->leaves_soon;
+	place_set_evicted(place, leaves_soon);
 }
 
 static void kept_release_locked(struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (!binding->is_kept || binding->keeps > 0)
+	bool leaves_soon = binding->keep == BINDING_KEPT_TO_LEAVE;
+
+	if (!binding_is_kept(binding) || binding->keeps > 0)
 		return;
-	binding->is_kept = false;
-	unlist_as_told_locked(binding);
+	binding_set_keep(binding, BINDING_NOT_KEPT);
+	unlist_as_told_locked(binding, leaves_soon);
 }
 
 /* Destroyed, and nothing that was queued before can use it any more. */
@@ -586,7 +588,7 @@ static void content_end_locked(const struct vidmm_binding *binding)
 void binding_release_kept_locked(struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (!binding->is_kept || binding->waiting != BINDING_WAITS_FOR_NOTHING)
+	if (!binding_is_kept(binding) || binding->waiting != BINDING_WAITS_FOR_NOTHING)
 		return;
 	kept_release_locked(binding);
 	content_end_locked(binding);
@@ -595,15 +597,17 @@ void binding_release_kept_locked(struct vidmm_binding *binding)
 
 static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags)
 {
+	bool leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
+	bool must_keep = must_be_kept(binding);
+
 	lock_assert_held(&binding->device->process->manager->lock);
-	binding->leaves_soon = !(flags & VIDMM_EVICT_ONLY_IF_NECESSARY);
 	binding->leaves_clean |= (flags & VIDMM_EVICT_NOT_WRITTEN_TO) != 0;
-	if (must_be_kept(binding)) {
-		binding->is_kept = true;
+	if (must_keep || binding_is_kept(binding)) /* the last eviction counts */
+		binding_set_keep(binding, leaves_soon ? BINDING_KEPT_TO_LEAVE : BINDING_KEPT);
+	if (must_keep)
 		binding_charge_locked(binding);
-		return;
-	}
-	unlist_as_told_locked(binding);
+	else
+		unlist_as_told_locked(binding, leaves_soon);
 }
 
 /* It has left its last list, and is about to go or on its way. */
@@ -612,15 +616,16 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 	const struct vidmm_place *place = binding_place(binding);
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (!place || place->listed > binding->is_kept)
+	if (!place || place->listed > binding_is_kept(binding))
 		return false;
 	/* An update may be waiting for who asks. */
-	if (binding->is_kept)
-		return binding->leaves_soon && binding->keeps == 0;
+	if (binding_is_kept(binding))
+		return binding->keep == BINDING_KEPT_TO_LEAVE && binding->keeps == 0;
 	if (place->state == PLACE_LEAVING)
 		return true;
 	return (place->state == PLACE_IN || place->state == PLACE_SHIFTING) &&
-	       place->may_leave_soon && !place->allocation->traits.is_pinned && !roles_hold(place);
+	       place->stay == PLACE_LEAVES_SOON && !place->allocation->traits.is_pinned &&
+	       !roles_hold(place);
 }
 
 static bool any_is_going_locked(struct vidmm_binding *const bindings[], uint32_t count)
@@ -745,9 +750,10 @@ static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 	if (binding->count == 0)
 		return;
 	binding_set_count_locked(binding, 1);
-	binding->leaves_soon = false; /* its end takes it away, or who needs its room */
-	binding->is_kept = is_in_use && must_be_kept(binding);
-	if (binding->is_kept)
+	/* Its end takes it away, or who needs its room. */
+	binding_set_keep(binding,
+			 is_in_use && must_be_kept(binding) ? BINDING_KEPT : BINDING_NOT_KEPT);
+	if (binding_is_kept(binding))
 		binding_charge_locked(binding);
 	else
 		binding_unlist_locked(binding);

@@ -48,12 +48,13 @@ bool roles_hold(const struct vidmm_place *place)
 bool roles_reserve(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;
-	uint64_t mappings = (uint64_t)MACHINE_MAPPINGS_PER_EXCHANGE *
-			    (move->local_count + (move->is_shift ? 1 : move->system_count));
+	uint64_t mappings =
+		(uint64_t)MACHINE_MAPPINGS_PER_EXCHANGE *
+		(move->local_count + (move->way == MOVE_SHIFT ? 1 : move->system_count));
 
 	assert(move->mappings == 0);
 	/* What goes back to its own address gives mappings back. */
-	if (!move->is_in && !move->is_shift && elsewhere_is_inside(place->allocation))
+	if (move->way == MOVE_OUT && elsewhere_is_inside(place->allocation))
 		return true;
 	if (!machine_reserve_mappings(mappings))
 		return false;
@@ -134,7 +135,7 @@ static uint64_t pages_exchange(const struct vidmm_place *place, uint64_t count)
 	struct walk other = { .run = place->move.system };
 	uint64_t done = 0;
 
-	if (place->move.is_shift)
+	if (place->move.way == MOVE_SHIFT)
 		other = (struct walk){ .base_pfn = base_pfn, .run = &place->move.target };
 
 	while (done < count) {

@@ -77,6 +77,17 @@ const struct state_table state_tables[STATE_TABLES] = {
 			[PLACE_LOCKED] = TO(PLACE_NOT_LOCKED) | TO(PLACE_LOCKED),
 		},
 	},
+	[STATES_PLACE_STAY] = {
+		"place's stay", 3, { "stays", "leaves soon", "misplaced" },
+		{
+			[PLACE_STAYS] = TO(PLACE_STAYS) | TO(PLACE_LEAVES_SOON) |
+					TO(PLACE_MISPLACED),
+			[PLACE_LEAVES_SOON] = TO(PLACE_STAYS) | TO(PLACE_LEAVES_SOON) |
+					      TO(PLACE_MISPLACED),
+			/* Out, or where it may be after all. */
+			[PLACE_MISPLACED] = TO(PLACE_STAYS) | TO(PLACE_MISPLACED),
+		},
+	},
 	[STATES_PLACE_END] = {
 		"place's end", 3, { "lives", "destroyed", "dying" },
 		{
@@ -84,6 +95,13 @@ const struct state_table state_tables[STATE_TABLES] = {
 			[PLACE_DESTROYED] = TO(PLACE_DYING),
 			/* Of what had no place when its end began. */
 			[PLACE_DYING] = TO(PLACE_DYING),
+		},
+	},
+	[STATES_MOVE_CHECK] = {
+		"move's check", 3, { "unsettled", "settled", "refused" },
+		{
+			[MOVE_UNSETTLED] = TO(MOVE_SETTLED),
+			[MOVE_SETTLED] = TO(MOVE_REFUSED),
 		},
 	},
 	[STATES_BINDING_WAIT] = {
@@ -101,6 +119,18 @@ const struct state_table state_tables[STATE_TABLES] = {
 					       TO(BINDING_NEEDED),
 			[BINDING_PROMISED] = TO(BINDING_NOT_MISSED) | TO(BINDING_PROMISED),
 			[BINDING_NEEDED] = TO(BINDING_NOT_MISSED) | TO(BINDING_NEEDED),
+		},
+	},
+	[STATES_BINDING_KEEP] = {
+		"binding's keep", 3, { "none", "kept", "kept to leave" },
+		{
+			[BINDING_NOT_KEPT] = TO(BINDING_NOT_KEPT) | TO(BINDING_KEPT) |
+					     TO(BINDING_KEPT_TO_LEAVE),
+			/* The last eviction counts. */
+			[BINDING_KEPT] = TO(BINDING_NOT_KEPT) | TO(BINDING_KEPT) |
+					 TO(BINDING_KEPT_TO_LEAVE),
+			[BINDING_KEPT_TO_LEAVE] = TO(BINDING_NOT_KEPT) | TO(BINDING_KEPT) |
+						  TO(BINDING_KEPT_TO_LEAVE),
 		},
 	},
 	[STATES_BINDING_END] = {

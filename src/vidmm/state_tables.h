@@ -44,10 +44,26 @@ enum place_lock {
 	PLACE_LOCKED,
 };
 
+/* Besides others who need its room: is it to leave? */
+enum place_stay {
+	PLACE_STAYS,
+	PLACE_LEAVES_SOON, /* evicted, at the earliest opportunity: when nobody lists it */
+	PLACE_MISPLACED,   /* its wishes have changed, and it may not be where it is */
+};
+
 enum place_end {
 	PLACE_LIVES,
 	PLACE_DESTROYED, /* by its client, and no work is left that may use it */
 	PLACE_DYING,     /* … and now it ends */
+};
+
+/* ---- its way in, out, or to other pages (place_move) ---- */
+
+/* What the CPU does about it between two operations of the driver (a comparison, an exchange of pages). */
+enum move_check {
+	MOVE_UNSETTLED, /* the hardware may still be at what was built so far */
+	MOVE_SETTLED,   /* it is done with that */
+	MOVE_REFUSED, /* … and it stays where it was: the copy is wrong, or pages could not change */
 };
 
 /* ---- a device's opening of it (vidmm_binding) ---- */
@@ -63,6 +79,13 @@ enum binding_need {
 	BINDING_NOT_MISSED, /* in place, or on no list */
 	BINDING_PROMISED,   /* asked for or reclaimed: what is queued does not need it */
 	BINDING_NEEDED,     /* counted in vidmm_device.needed_count */
+};
+
+/* Evicted while work or updates are queued: counted once more, until `wait` and its keeps are over … */
+enum binding_keep {
+	BINDING_NOT_KEPT,
+	BINDING_KEPT,          /* … and then it goes if its room is needed */
+	BINDING_KEPT_TO_LEAVE, /* … and then it goes */
 };
 
 enum binding_end {
@@ -113,9 +136,12 @@ enum state_table_id {
 	STATES_PLACE_OFFER,
 	STATES_PLACE_COPY,
 	STATES_PLACE_LOCK,
+	STATES_PLACE_STAY,
 	STATES_PLACE_END,
+	STATES_MOVE_CHECK,
 	STATES_BINDING_WAIT,
 	STATES_BINDING_NEED,
+	STATES_BINDING_KEEP,
 	STATES_BINDING_END,
 	STATES_DEVICE_STAGE,
 	STATES_DEVICE_SUPPLY,

@@ -18,7 +18,10 @@ static void count_places(const struct vidmm *manager, struct census *census)
 		census->counts[STATES_PLACE_OFFER][place->offer]++;
 		census->counts[STATES_PLACE_COPY][place->copy]++;
 		census->counts[STATES_PLACE_LOCK][place->lock]++;
+		census->counts[STATES_PLACE_STAY][place->stay]++;
 		census->counts[STATES_PLACE_END][place->end]++;
+		if (place->state != PLACE_OUT && place->state != PLACE_IN)
+			census->counts[STATES_MOVE_CHECK][place->move.check]++;
 		census->counts[STATES_CONTENT][atomic_load_explicit(&place->allocation->content,
 								    memory_order_relaxed)]++;
 	}
@@ -29,6 +32,7 @@ static void count_bindings(const struct list *bindings, struct census *census)
 	list_each (const struct vidmm_binding, binding, bindings, device_link) {
 		census->counts[STATES_BINDING_WAIT][binding->waiting]++;
 		census->counts[STATES_BINDING_NEED][binding->need]++;
+		census->counts[STATES_BINDING_KEEP][binding->keep]++;
 		census->counts[STATES_BINDING_END][binding->end]++;
 	}
 }
