@@ -60,7 +60,7 @@ static uint32_t copy(uint64_t to, uint64_t from, uint64_t size_bytes, void *comm
 
 static uint32_t hang(void *commands, uint32_t room)
 {
-	return put_command(MINIGPU_HANG, 0, 0, UINT64_MAX, commands, room);
+	return put_command(MINIGPU_HANG, 0, 0, 0, commands, room);
 }
 
 static uint32_t busy(uint64_t microseconds, void *commands, uint32_t room)
@@ -70,14 +70,7 @@ static uint32_t busy(uint64_t microseconds, void *commands, uint32_t room)
 
 static uint32_t nop(void *commands, uint32_t room)
 {
-	return put_command(MINIGPU_NOP, 0, 0, 0, commands, room);
-}
-
-static uint32_t escape_data(void *data, uint32_t room)
-{
-	const struct minigpu_escape escape = { .magic = MINIGPU_MAGIC };
-
-	return put(&escape, sizeof(escape), data, room);
+	return put_command(MINIGPU_FILL, 0, 0, 0, commands, room);
 }
 
 const struct dxgk_exerciser *dxgk_exerciser(void)
@@ -92,7 +85,6 @@ const struct dxgk_exerciser *dxgk_exerciser(void)
 		.hang = hang,
 		.busy = busy,
 		.nop = nop,
-		.escape_data = escape_data,
 	};
 
 	return &exerciser;

@@ -13,9 +13,9 @@
 #define MINIGPU_MAGIC 0x494e494du /* "MINI", the first word of all private data */
 
 /* pPrivateDriverData of an allocation. Without LOCAL and SYSTEM it may be in either memory. */
-#define MINIGPU_CPU_VISIBLE 0x1u
-#define MINIGPU_LOCAL       0x2u
-#define MINIGPU_SYSTEM      0x4u
+#define MINIGPU_LOCAL       0x1u
+#define MINIGPU_SYSTEM      0x2u
+#define MINIGPU_CPU_VISIBLE 0x4u
 #define MINIGPU_FLAGS       0x7u
 
 struct minigpu_allocation {
@@ -28,28 +28,17 @@ struct minigpu_allocation {
 
 /* A command buffer is a row of these. Addresses are GPU virtual addresses of the context. */
 enum minigpu_opcode {
-	MINIGPU_NOP,   /* of no size */
-	MINIGPU_FILL,  /* stores the low 32 bits of `from`; address and size are multiples of 4 */
-	MINIGPU_STORE, /* stores `from` as a whole; address and size are multiples of 8 */
-	MINIGPU_COPY,  /* lower addresses first */
-	MINIGPU_BUSY,  /* `size` microseconds, at most MINIGPU_MAX_MICROSECONDS */
-	MINIGPU_HANG,  /* never ends, and cannot be preempted; `size` is UINT64_MAX */
+	MINIGPU_FILL, /* with the low 32 bits of `from`; address and size are multiples of 4 */
+	MINIGPU_COPY, /* lower addresses first */
+	MINIGPU_BUSY, /* for `size` microseconds */
+	MINIGPU_HANG, /* for ever, and not to be preempted */
 };
-
-#define MINIGPU_MAX_MICROSECONDS UINT64_C(3600000000)
 
 struct minigpu_command {
 	uint64_t opcode;
 	uint64_t to;
 	uint64_t from;
 	uint64_t size;
-};
-
-/* A private escape: how much a node did since the adapter started. */
-struct minigpu_escape {
-	uint32_t magic;
-	uint32_t node;
-	uint64_t completed; /* out: packets */
 };
 
 #endif

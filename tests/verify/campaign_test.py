@@ -30,9 +30,8 @@ import tap  # noqa: E402
 WORK = pathlib.Path(tempfile.mkdtemp(prefix='dxgk-campaign-'))
 atexit.register(shutil.rmtree, WORK, True)
 
-CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(IN_CONST_HANDLE hAdapter, ' \
-                'INOUT_PDXGKARG_CREATEDEVICE args)\n{\n'
-ALLOCATION = 'static NTSTATUS allocation_create(HANDLE hAdapter, DXGK_ALLOCATIONINFO *info)\n{\n'
+CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *args)\n{\n'
+ALLOCATION = 'static NTSTATUS allocation_create(DXGK_ALLOCATIONINFO *info)\n{\n'
 DESTROY = '	ExFreePoolWithTag(handle, TAG);\n'
 EDITS = {
     'crash': (ALLOCATION, ALLOCATION + '	*(volatile int *)8 = 1; /* here */\n'),

@@ -5,7 +5,8 @@
 usage: guide_test.py <build directory> <project>
 
 A block without a language is commands, each of which has to succeed, or to end with the code its comment says. A block
-of "text" right behind it is what the last of them prints, among other things: these lines in this order, with … for whatever.
+of "text" right behind it is what the last of them prints, among other things: these lines in this order, with … for whatever. A block of
+"c" is part of the example driver as it is.
 `sudo make install` is carried out from the build directory, into a folder.
 """
 import os
@@ -38,6 +39,13 @@ def read_steps(page):
         elif fence == 'text':
             steps[-1][3].append(line.strip())
     return steps
+
+
+def untrue_listings(page, project):
+    """Listings of C that the example does not have."""
+    sources = [path.read_text(encoding='utf-8') for path in (project / 'examples/miniport').glob('*.[ch]')]
+    listings = re.findall(r'^```c\n(.*?)^```$', page, re.MULTILINE | re.DOTALL)
+    return [listing for listing in listings if not any(listing in source for source in sources)]
 
 
 def pattern_of(line):
@@ -101,12 +109,17 @@ class Shell:
 
 def main():
     build, project = sys.argv[1], pathlib.Path(sys.argv[2])
-    steps = read_steps((project / 'docs' / 'miniport.md').read_text(encoding='utf-8'))
-    print(f'1..{len(steps)}', flush=True)
-    failed = False
+    page = (project / 'docs' / 'miniport.md').read_text(encoding='utf-8')
+    steps = read_steps(page)
+    print(f'1..{len(steps) + 1}', flush=True)
+    untrue = untrue_listings(page, project)
+    for listing in untrue:
+        print('# not in the example:', listing.splitlines()[0])
+    print(f"{'not ok' if untrue else 'ok'} 1 - what is printed of the driver is in it", flush=True)
+    failed = bool(untrue)
     with tempfile.TemporaryDirectory(prefix='guide-') as root:
         shell = Shell(pathlib.Path(root), build)
-        for number, (line, command, code, expected) in enumerate(steps, 1):
+        for number, (line, command, code, expected) in enumerate(steps, 2):
             wrong = None
             try:
                 shell.run(command, code, expected)

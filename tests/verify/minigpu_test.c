@@ -366,42 +366,6 @@ TEST(minigpu, refuses_what_is_no_command)
 	end();
 }
 
-TEST(minigpu, answers_its_escape_and_no_other)
-{
-	unsigned char data[64];
-	struct client client = begin();
-	D3DKMT_ESCAPE args = { .hAdapter = client.adapter, .pPrivateDriverData = data };
-
-	args.PrivateDriverDataSize = exerciser->escape_data(data, sizeof(data));
-	EXPECT(args.PrivateDriverDataSize != 0);
-	EXPECT_OK(D3DKMTEscape(&args));
-	data[0]++;
-	EXPECT_EQ(D3DKMTEscape(&args), STATUS_INVALID_PARAMETER);
-	args.PrivateDriverDataSize--;
-	EXPECT_EQ(D3DKMTEscape(&args), STATUS_INVALID_PARAMETER);
-	end();
-}
-
-TEST(minigpu, makes_a_surface_of_the_systems)
-{
-	struct client client = begin();
-	void *heap = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	D3DKMT_CREATESTANDARDALLOCATION standard = {
-		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP, .ExistingHeapData.Size = 65536
-	};
-	D3DDDI_ALLOCATIONINFO2 info = { .pSystemMem = heap };
-	D3DKMT_CREATEALLOCATION create = { .hDevice = client.device,
-					   .NumAllocations = 1,
-					   .pAllocationInfo2 = &info,
-					   .pStandardAllocation = &standard,
-					   .Flags.ExistingSysMem = 1,
-					   .Flags.StandardAllocation = 1 };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&create));
-	end();
-	munmap(heap, 65536);
-}
-
 TEST(minigpu, that_is_pulled_out_lets_go)
 {
 	struct client client = begin();
