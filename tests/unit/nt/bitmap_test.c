@@ -23,6 +23,9 @@ TEST(bitmap, the_wdk_examples)
 	EXPECT_EQ(RtlFindClearBits(&map, 85, 500), 10); /* a hint past the end is no hint */
 	EXPECT_EQ(RtlFindSetBitsAndClear(&map, 3, 1), 1);
 	EXPECT(RtlTestBit(&map, 0) && !RtlTestBit(&map, 1) && RtlTestBit(&map, 4));
+	RtlClearBit(&map, 96);
+	EXPECT(RtlTestBit(&map, 95) && !RtlTestBit(&map, 96) && RtlTestBit(&map, 97));
+	RtlSetBit(&map, 96);
 	EXPECT_EQ(RtlFindClearBits(&map, 0, 13), 8);
 	EXPECT_EQ(RtlFindNextForwardRunClear(&map, 0, &start), 3);
 	EXPECT_EQ(start, 1);

@@ -554,6 +554,20 @@ TEST(timer, is_signaled_when_due_and_stays_so_until_it_is_set_again)
 	nt_test_finish();
 }
 
+TEST(timer, may_come_later_within_its_tolerance_and_never_early)
+{
+	KTIMER timer;
+
+	nt_test_begin();
+	KeInitializeTimer(&timer);
+	ULONGLONG before = KeQueryInterruptTime();
+	EXPECT(!KeSetCoalescableTimer(&timer, nt_test_us(400), 0, 10, NULL));
+	EXPECT_EQ(nt_test_wait(&timer), STATUS_SUCCESS);
+	EXPECT(KeQueryInterruptTime() - before >= 4000);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST(timer, that_is_cancelled_does_not_fire)
 {
 	LARGE_INTEGER timeout = nt_test_us(200000);

@@ -47,6 +47,7 @@ TEST(format, long_is_32_bits_and_I64_is_64)
 	EXPECT_STR(FORMAT("%zu %hd %hhx", (size_t)1 << 40, 0x12345, 0x1ff),
 		   "1099511627776 9029 ff");
 	EXPECT_STR(FORMAT("%I64d", INT64_MIN), "-9223372036854775808");
+	EXPECT_STR(FORMAT("%hhd %hhd %hu", 0x1ff, 0x17f, 0x12345u), "-1 127 9029");
 }
 
 TEST(format, pointers_are_sixteen_capital_digits)
@@ -86,6 +87,7 @@ TEST(format, counted_strings_print_their_length_and_no_more)
 
 	EXPECT_STR(FORMAT("%wZ %Z [%6wZ] [%.1wZ]", &unicode, &ansi, &unicode, &unicode),
 		   "ab xyz [    ab] [a]");
+	EXPECT_STR(FORMAT("[%-6wZ|%.0x|%.1x]", &unicode, 0, 0x123), "[ab    ||123]");
 	EXPECT_STR(FORMAT("%wZ %wZ", &empty, NULL), "(null) (null)");
 	EXPECT_STR(wide(L"%wZ|%hZ", &unicode, &ansi), "ab|xyz");
 }
@@ -104,6 +106,7 @@ TEST(format, wpp_names_print_what_they_name)
 
 	EXPECT_STR(FORMAT("%!STATUS! %d", STATUS_INVALID_PARAMETER, 9),
 		   "STATUS_INVALID_PARAMETER 9");
+	EXPECT_STR(FORMAT("%!HRESULT! %d", 0x8007000eu, 9), "0x8007000e 9");
 	EXPECT_STR(FORMAT("%!GUID!", &guid), "{12345678-9abc-def0-0102-030405060708}");
 	EXPECT_STR(FORMAT("%!FUNC! %d", 3), "%!FUNC! 3");
 	EXPECT_STR(FORMAT("%!open"), "%!open");
@@ -126,6 +129,7 @@ TEST(format, n_writes_nothing_and_floats_take_their_argument)
 	int count = -7;
 
 	EXPECT_STR(FORMAT("%n%d %f %d", &count, 1, 1.5, 2), "1 1.500000 2");
+	EXPECT_STR(FORMAT("%.2e %g %a %d", 1234.5, 0.25, 1.0, 7), "1.23e+03 0.25 0x1p+0 7");
 	EXPECT_EQ(count, -7);
 }
 

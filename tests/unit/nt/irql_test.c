@@ -259,6 +259,21 @@ TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
 	nt_test_finish();
 }
 
+TEST(irql, releasing_a_reader_writer_spin_lock_that_is_not_held_is_reported)
+{
+	EX_SPIN_LOCK lock = 0;
+
+	nt_test_begin();
+	KIRQL old = KeRaiseIrqlToDpcLevel();
+	ExReleaseSpinLockShared(&lock, old);
+	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	old = ExAcquireSpinLockExclusive(&lock);
+	ExReleaseSpinLockExclusive(&lock, old);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
+}
+
 TEST(irql, every_kind_of_spin_lock_gives_the_old_level_back)
 {
 	KSPIN_LOCK lock;

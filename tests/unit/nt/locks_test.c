@@ -167,6 +167,42 @@ TEST(resource, misuse_is_reported_and_does_not_hang)
 	nt_test_finish();
 }
 
+TEST(resource, is_as_new_when_it_was_initialized_again)
+{
+	ERESOURCE resource;
+
+	nt_test_begin();
+	ExInitializeResourceLite(&resource);
+	KeEnterCriticalRegion();
+	EXPECT(ExAcquireResourceSharedLite(&resource, TRUE));
+	ExReleaseResourceLite(&resource);
+	EXPECT_EQ(ExReinitializeResourceLite(&resource), STATUS_SUCCESS);
+	EXPECT(ExAcquireResourceExclusiveLite(&resource, FALSE));
+	EXPECT_NO_REPORT();
+	ExDeleteResourceLite(&resource);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	EXPECT_CONTAINS(nt_test_log, "deletes a resource that is held");
+	KeLeaveCriticalRegion();
+	nt_test_finish();
+}
+
+TEST(resource, is_made_shared_only_by_its_owner)
+{
+	ERESOURCE resource;
+
+	nt_test_begin();
+	ExInitializeResourceLite(&resource);
+	ExConvertExclusiveToSharedLite(&resource);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	ExEnterCriticalRegionAndAcquireResourceShared(&resource);
+	ExConvertExclusiveToSharedLite(&resource);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 2);
+	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&resource), 1);
+	ExReleaseResourceAndLeaveCriticalRegion(&resource);
+	ExDeleteResourceLite(&resource);
+	nt_test_finish();
+}
+
 static VOID NTAPI hold_shared(PVOID context)
 {
 	struct shared *shared = context;
@@ -343,6 +379,22 @@ static VOID NTAPI use_until_rundown(PVOID context)
 		KeSetEvent(&shared->entered, 0, FALSE);
 		ExReleaseRundownProtection(&shared->rundown);
 	}
+}
+
+TEST(push_lock, that_is_not_held_cannot_be_released)
+{
+	EX_PUSH_LOCK lock;
+
+	nt_test_begin();
+	ExInitializePushLock(&lock);
+	KeEnterCriticalRegion();
+	ExReleasePushLockExclusive(&lock);
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	ExAcquirePushLockExclusive(&lock);
+	ExReleasePushLockExclusive(&lock);
+	KeLeaveCriticalRegion();
+	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
+	nt_test_finish();
 }
 
 TEST(rundown, waits_for_users_and_lets_nobody_in_afterwards)

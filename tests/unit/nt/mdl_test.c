@@ -283,6 +283,77 @@ TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
 	nt_test_finish();
 }
 
+TEST(mdl, chunks_without_a_size_are_one_chunk)
+{
+	setenv("DXGK_PHYSICAL_MIB", "16", 1);
+	nt_test_begin();
+	PMDL mdl = MmAllocatePagesForMdlEx(at(0), at(anywhere), at(0), 1 << 20, MmCached,
+					   MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS);
+	EXPECT_EQ(mdl->ByteCount, 1 << 20);
+	for (int i = 1; i < 256; i++)
+		EXPECT_EQ(MmGetMdlPfnArray(mdl)[i], MmGetMdlPfnArray(mdl)[0] + (PFN_NUMBER)i);
+	MmFreePagesFromMdl(mdl);
+	ExFreePool(mdl);
+	EXPECT_EQ(machine_usage().taken_pages, 0);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+	unsetenv("DXGK_PHYSICAL_MIB");
+}
+
+TEST(mdl, pages_that_cannot_be_meant_are_none)
+{
+	nt_test_begin();
+	EXPECT(!MmAllocatePagesForMdl(at(0x200000), at(0x100000), at(0), PAGE_SIZE));
+	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(100), PAGE_SIZE));
+	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 0));
+	/* Chunks are a power of two, and all of them whole. */
+	EXPECT(!MmAllocatePagesForMdlEx(at(0), at(anywhere), at(3 * PAGE_SIZE), 3 * PAGE_SIZE,
+					MmCached, MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS));
+	EXPECT(!MmAllocatePagesForMdlEx(at(0), at(anywhere), at(2 * PAGE_SIZE), 3 * PAGE_SIZE,
+					MmCached, MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS));
+	mem_fail_nth(1);
+	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE));
+	EXPECT(mem_fail_stop());
+	mem_fail_nth(1);
+	EXPECT(!IoAllocateMdl(nt_test_log, 100, FALSE, FALSE, NULL));
+	EXPECT(mem_fail_stop());
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
+TEST(mdl, a_view_for_user_mode_is_unmapped_by_its_address)
+{
+	nt_test_begin();
+	PMDL mdl = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 2 * PAGE_SIZE);
+	char *view = MmMapLockedPagesSpecifyCache(mdl, UserMode, MmCached, NULL, FALSE,
+						  NormalPagePriority);
+	EXPECT(view);
+	EXPECT(!(mdl->MdlFlags & MDL_MAPPED_TO_SYSTEM_VA));
+	view[5000] = 'u';
+	MmUnmapLockedPages(view, mdl);
+	view = MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority);
+	EXPECT_EQ(view[5000], 'u');
+	EXPECT_NO_REPORT();
+	MmUnmapLockedPages(view + 1, mdl); /* nothing of it is there */
+	EXPECT_REPORTS(RULE_NT_MDL_STATE, 1);
+	MmFreePagesFromMdl(mdl);
+	ExFreePool(mdl);
+	nt_test_finish();
+}
+
+TEST(mdl, of_no_memory_is_not_built)
+{
+	nt_test_begin();
+	char *page = mmap(NULL, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	PMDL mdl = IoAllocateMdl(page, PAGE_SIZE, FALSE, FALSE, NULL);
+	MmBuildMdlForNonPagedPool(mdl);
+	EXPECT_REPORTS(RULE_NT_ADDRESS, 1);
+	EXPECT(!(mdl->MdlFlags & MDL_SOURCE_IS_NONPAGED_POOL));
+	IoFreeMdl(mdl);
+	munmap(page, PAGE_SIZE);
+	nt_test_finish();
+}
+
 TEST(mdl, a_partial_mdl_shows_a_part)
 {
 	nt_test_begin();
@@ -368,8 +439,11 @@ TEST(mdl, a_second_buffer_of_a_request_is_chained)
 	PMDL first = IoAllocateMdl(one, sizeof(one), FALSE, FALSE, &irp);
 	PMDL second = IoAllocateMdl(two, sizeof(two), TRUE, FALSE, &irp);
 	EXPECT(irp.MdlAddress == first && first->Next == second && !second->Next);
+	PMDL third = IoAllocateMdl(one, sizeof(one), TRUE, FALSE, &irp);
+	EXPECT(first->Next == second && second->Next == third);
 	IoFreeMdl(first);
 	IoFreeMdl(second);
+	IoFreeMdl(third);
 	nt_test_finish();
 }
 

@@ -391,6 +391,23 @@ TEST(lookaside, extended_lists_call_the_drivers_routines)
 	nt_test_finish();
 }
 
+TEST(lookaside, extended_lists_without_routines_use_the_pool)
+{
+	LOOKASIDE_LIST_EX list;
+
+	nt_test_begin();
+	EXPECT_EQ(ExInitializeLookasideListEx(&list, NULL, NULL, NonPagedPoolNx, 0, 32, TAG, 0),
+		  STATUS_SUCCESS);
+	void *entry = ExAllocateFromLookasideListEx(&list);
+	EXPECT(entry != NULL);
+	memset(entry, 1, 32);
+	EXPECT_EQ(nt_pool_usage().blocks, 1);
+	ExFreeToLookasideListEx(&list, entry);
+	ExDeleteLookasideListEx(&list);
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST(pool, every_older_door_leads_to_the_same_pool)
 {
 	nt_test_begin();

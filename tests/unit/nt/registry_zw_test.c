@@ -132,6 +132,62 @@ TEST(registry_zw, partial_information_follows_the_buffer_rules_exactly)
 	finish(key);
 }
 
+TEST(registry_zw, aligned_information_has_its_data_behind_eight_bytes)
+{
+	HANDLE key = begin();
+	UNICODE_STRING name = unicode(L"Value");
+	uint64_t value = 0x1122334455667788;
+	ULONG buffer[8];
+	ULONG length;
+
+	EXPECT_EQ(ZwSetValueKey(key, &name, 0, REG_QWORD, &value, sizeof(value)), STATUS_SUCCESS);
+	EXPECT_EQ(ZwQueryValueKey(key, &name, KeyValuePartialInformationAlign64, buffer,
+				  sizeof(buffer), &length),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(length, 16);
+	EXPECT(buffer[0] == REG_QWORD && buffer[1] == 8);
+	EXPECT_EQ(memcmp(&buffer[2], &value, 8), 0);
+	EXPECT_EQ(
+		ZwQueryValueKey(key, &name, KeyValuePartialInformationAlign64, buffer, 12, &length),
+		STATUS_BUFFER_OVERFLOW);
+	EXPECT_NO_REPORT();
+	finish(key);
+}
+
+TEST(registry_zw, what_is_no_key_is_refused_by_every_routine)
+{
+	HANDLE key = begin();
+	HANDLE none = (HANDLE)(uintptr_t)0x7ffffffc;
+	UNICODE_STRING name = unicode(L"Value");
+	OBJECT_ATTRIBUTES attributes;
+	ULONG value = 1;
+	ULONG length;
+	HANDLE again;
+
+	EXPECT_EQ(ZwSetValueKey(none, &name, 0, REG_DWORD, &value, 4), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwQueryValueKey(none, &name, KeyValueBasicInformation, NULL, 0, &length),
+		  STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwEnumerateValueKey(none, 0, KeyValueBasicInformation, NULL, 0, &length),
+		  STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwDeleteValueKey(none, &name), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwQueryKey(none, KeyBasicInformation, NULL, 0, &length), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwEnumerateKey(none, 0, KeyBasicInformation, NULL, 0, &length),
+		  STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwDeleteKey(none), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(ZwFlushKey(none), STATUS_INVALID_HANDLE);
+	EXPECT_EQ(open_key(none, L"Sub", &again), STATUS_INVALID_HANDLE);
+	/* A child is described without the path that leads to it. */
+	EXPECT_EQ(ZwEnumerateKey(key, 0, KeyNameInformation, NULL, 0, &length),
+		  STATUS_INVALID_PARAMETER);
+
+	name = unicode(SERVICE);
+	InitializeObjectAttributes(&attributes, &name, OBJ_CASE_INSENSITIVE | OBJ_KERNEL_HANDLE,
+				   NULL, NULL);
+	EXPECT_EQ(ZwOpenKeyEx(&again, KEY_READ, &attributes, 0), STATUS_SUCCESS);
+	EXPECT_EQ(ZwClose(again), STATUS_SUCCESS);
+	finish(key);
+}
+
 TEST(registry_zw, basic_and_full_information_carry_the_name)
 {
 	HANDLE key = begin();

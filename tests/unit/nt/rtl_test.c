@@ -27,6 +27,10 @@ TEST(rtl, the_version_is_a_windows_10)
 	EXPECT_EQ(version.wProductType, 9);
 	EXPECT(!PsGetVersion(&major, NULL, &build, NULL));
 	EXPECT(major == 10 && build == version.dwBuildNumber);
+	ULONG minor = 7;
+	UNICODE_STRING pack = { .Length = 8 };
+	EXPECT(!PsGetVersion(NULL, &minor, NULL, &pack));
+	EXPECT(minor == version.dwMinorVersion && pack.Length == 0);
 	EXPECT(RtlIsNtDdiVersionAvailable(NTDDI_WIN8) && !RtlIsNtDdiVersionAvailable(0x0b000000));
 	EXPECT(IoIsWdmVersionAvailable(6, 0) && IoIsWdmVersionAvailable(1, 0x30));
 	EXPECT(!IoIsWdmVersionAvailable(6, 1));

@@ -132,6 +132,40 @@ TEST(strings, utf8_routines_tell_the_size_first)
 	EXPECT_EQ(RtlUTF8ToUnicodeN(NULL, 0, NULL, "a", 1), STATUS_INVALID_PARAMETER);
 }
 
+TEST(strings, utf8_routines_need_text_and_somewhere_to_answer)
+{
+	static const WCHAR text[] = { 'a', 0x20ac };
+	WCHAR wide[4];
+	ULONG size = 77;
+
+	EXPECT_EQ(RtlUnicodeToUTF8N(NULL, 0, NULL, text, 4), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(RtlUTF8ToUnicodeN(wide, 8, &size, NULL, 1), STATUS_INVALID_PARAMETER_4);
+	EXPECT_EQ(RtlUTF8ToUnicodeN(wide, 2, &size, "ab", 2), STATUS_BUFFER_TOO_SMALL);
+	EXPECT_EQ(size, 4);
+	EXPECT_EQ(RtlUTF8ToUnicodeN(wide, 8, NULL, "ab", 2), STATUS_SUCCESS);
+	EXPECT_EQ(wide[1], 'b');
+}
+
+TEST(strings, what_a_counted_string_cannot_count_is_refused)
+{
+	UNICODE_STRING longest = { .Length = 0xfffe, .MaximumLength = 0xfffe };
+	ANSI_STRING narrow = { 0 };
+	GUID guid = { 0 };
+
+	nt_test_begin();
+	longest.Buffer = mem_alloc(0xfffe);
+	for (unsigned i = 0; i < 0x7fff; i++)
+		longest.Buffer[i] = 0x20ac; /* three bytes each */
+	EXPECT_EQ(RtlUnicodeStringToAnsiString(&narrow, &longest, TRUE),
+		  STATUS_INVALID_PARAMETER_2);
+	mem_free(longest.Buffer);
+	mem_fail_nth(1);
+	EXPECT_EQ(RtlStringFromGUID(&guid, &longest), STATUS_NO_MEMORY);
+	EXPECT(mem_fail_stop());
+	EXPECT_NO_REPORT();
+	nt_test_finish();
+}
+
 TEST(strings, numbers_become_text_and_back)
 {
 	WCHAR buffer[40];
