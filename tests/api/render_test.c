@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render_test.c - D3DKMTRender before WDDM 2.0: what is submitted is in place by its list, and is
- * split where it does not fit. On a GPU turned by hand; it has 4 MiB, and so has its paging.
+ * render_test.c - D3DKMTRender before WDDM 2.0: what is submitted is in place by its list. On
+ * a GPU turned by hand; it has 4 MiB, and so has its paging.
  */
 #define CRANK_PAGING_AT_ONCE "0"
 #include "api/render.h"
@@ -44,10 +44,9 @@ TEST(recount, knows_what_lists_use)
 
 TEST(buffers, are_as_large_as_the_driver_says)
 {
-	struct painter painter;
-
 	begin_painting();
-	painter = painter_on(0);
+	struct painter painter = painter_on(0);
+
 	EXPECT(painter.commands && painter.list && painter.patches);
 	EXPECT_EQ(painter.command_bytes, 8192);
 	EXPECT_EQ(painter.list_entries, 64);
@@ -208,10 +207,9 @@ TEST(driver, is_told_nothing_about_addresses_when_it_renders)
 
 TEST(driver, hears_of_null_rendering_from_the_call_and_from_the_context)
 {
-	struct painter painter;
-
 	begin_painting();
-	painter = painter_on(0);
+	struct painter painter = painter_on(0);
+
 	EXPECT_OK(paint(&painter, 8));
 	EXPECT_EQ(last_submission().Flags.NullRendering, 0);
 	painter.args.Flags.NullRendering = 1;
@@ -400,119 +398,6 @@ TEST(in_place, an_offer_behind_a_submission_counts_from_its_end)
 	EXPECT_EQ(execution_state(device), 1);
 }
 
-/* ---- pieces ---- */
-
-TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
-{
-	D3DKMT_HANDLE allocations[3];
-	DXGK_ALLOCATIONLIST list[3];
-
-	begin_painting();
-	struct painter painter = painter_on(0);
-	for (unsigned i = 0; i < 3; i++) {
-		allocations[i] = allocate(2 * MIB);
-		paint_with(&painter, allocations[i]);
-		paint_at(&painter, i, 0, i * 100);
-	}
-	EXPECT_OK(paint(&painter, 1000));
-	EXPECT_EQ(painter.args.QueuedBufferCount, 2);
-	page_until(0, 1);
-	settle();
-	EXPECT_STR(pending_tags(0), "200 ");
-	EXPECT_EQ(last_submission().DmaBufferSubmissionStartOffset, 0);
-	DXGKARG_PATCH patch = last_patch(list, 3);
-	EXPECT(patch.PatchLocationListSubmissionStart == 0 &&
-	       patch.PatchLocationListSubmissionLength == 2 && patch.PatchLocationListSize == 3);
-	EXPECT(list[0].SegmentId == 1 && list[1].SegmentId == 1 && list[2].SegmentId == 0);
-	EXPECT(is_resident(allocations[0]) && is_resident(allocations[1]) &&
-	       !is_resident(allocations[2]));
-	EXPECT_EQ(complete(0), 200);
-	page_until(0, 1);
-	EXPECT_STR(pending_tags(0), "800 ");
-	EXPECT_EQ(last_submission().DmaBufferSubmissionStartOffset, 200);
-	EXPECT_EQ(last_submission().DmaBufferSubmissionEndOffset, 1000);
-	patch = last_patch(list, 3);
-	EXPECT(patch.PatchLocationListSubmissionStart == 2 &&
-	       patch.PatchLocationListSubmissionLength == 1);
-	EXPECT(list[2].SegmentId == 1 && is_resident(allocations[2]));
-	EXPECT_EQ(complete(0), 800);
-	EXPECT_EQ(execution_state(device), 1);
-	expect_nothing_wrong();
-}
-
-TEST(split, is_not_made_where_something_stays_bound)
-{
-	begin_painting();
-	struct painter painter = painter_on(0);
-
-	/* The one in slot 7 is needed to the end. */
-	for (unsigned i = 0; i < 3; i++)
-		paint_with(&painter, allocate(2 * MIB));
-	paint_at(&painter, 0, 7, 0);
-	paint_at(&painter, 1, 0, 100);
-	paint_at(&painter, 2, 0, 200);
-	EXPECT_REFUSED(paint(&painter, 1000), STATUS_NO_MEMORY, "MM-LIST-FITS", "AllocationList");
-	EXPECT_EQ(execution_state(device), LOST_OUT_OF_MEMORY);
-	settle();
-	EXPECT_EQ(pending(0) + pending(PAGING), 0);
-}
-
-TEST(split, what_is_unbound_stays_bound_no_more)
-{
-	begin_painting();
-	struct painter painter = painter_on(0);
-
-	for (unsigned i = 0; i < 3; i++)
-		paint_with(&painter, allocate(2 * MIB));
-	paint_with(&painter, 0);
-	paint_at(&painter, 0, 7, 0);
-	paint_at(&painter, 1, 0, 100);
-	paint_at(&painter, 3, 7, 200);
-	paint_at(&painter, 2, 0, 200);
-	EXPECT_OK(paint(&painter, 1000));
-	page_until(0, 1);
-	EXPECT_EQ(complete(0), 200);
-	page_until(0, 1);
-	EXPECT_EQ(complete(0), 800);
-	EXPECT_EQ(execution_state(device), 1);
-}
-
-TEST(split, what_never_fits_loses_the_device)
-{
-	begin_painting();
-	struct painter painter = painter_on(0);
-
-	paint_with(&painter, allocate(MIB));
-	paint_with(&painter, allocate(3 * MIB));
-	paint_with(&painter, allocate(2 * MIB));
-	for (unsigned i = 0; i < 3; i++)
-		paint_at(&painter, i, i, 0);
-	EXPECT_REFUSED(paint(&painter, 8), STATUS_NO_MEMORY, "MM-LIST-FITS", "AllocationList");
-	EXPECT_EQ(execution_state(device), LOST_OUT_OF_MEMORY);
-	EXPECT_REFUSED(paint(&painter, 8), STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
-}
-
-/* Others go in between, the pieces stay in order. */
-TEST(split, pieces_stay_in_order_with_what_is_behind_them)
-{
-	begin_painting();
-	struct painter painter = painter_on(0);
-
-	for (unsigned i = 0; i < 4; i++) {
-		paint_with(&painter, allocate(3 * MIB));
-		paint_at(&painter, i, 0, i * 100);
-	}
-	EXPECT_OK(paint(&painter, 450));
-	EXPECT_EQ(painter.args.QueuedBufferCount, 4);
-	EXPECT_OK(paint(&painter, 7));
-	static const unsigned order[] = { 100, 100, 100, 150, 7 };
-	for (unsigned i = 0; i < 5; i++) {
-		page_until(0, 1);
-		EXPECT_EQ(complete(0), order[i]);
-	}
-	expect_nothing_wrong();
-}
-
 /* ---- refusals ---- */
 
 TEST(refusal, of_what_the_page_does_not_allow)
@@ -596,58 +481,17 @@ TEST(refusal, of_a_patch_list_that_makes_no_sense)
 {
 	begin_painting();
 	struct painter painter = painter_on(0);
-	const D3DDDI_PATCHLOCATIONLIST good = { .PatchOffset = 4, .SplitOffset = 4 };
-	D3DDDI_PATCHLOCATIONLIST bad = good;
+	static const D3DDDI_PATCHLOCATIONLIST bad[] = {
+		{ .AllocationIndex = 1, .PatchOffset = 4, .SplitOffset = 4 },
+		{ .PatchOffset = 8, .SplitOffset = 4 },
+		{ .PatchOffset = 4, .SplitOffset = 3 },
+		{ .PatchOffset = 4, .SplitOffset = 9 },
+		{ .Value = 0x1000000, .PatchOffset = 4, .SplitOffset = 4 },
+	};
 
-	bad.AllocationIndex = 1;
-	expect_bad_patch(&painter, bad);
-	bad = good;
-	bad.PatchOffset = 8;
-	expect_bad_patch(&painter, bad);
-	bad = good;
-	bad.SplitOffset = 3;
-	expect_bad_patch(&painter, bad);
-	bad.SplitOffset = 9;
-	expect_bad_patch(&painter, bad);
-	bad = good;
-	bad.Value = 0x1000000;
-	expect_bad_patch(&painter, bad);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect_bad_patch(&painter, bad[i]);
 	EXPECT_EQ(execution_state(device), 1);
-}
-
-TEST(refusal, for_want_of_memory_leaves_nothing)
-{
-	begin_painting();
-	struct painter painter = painter_on(0);
-	D3DKMT_HANDLE allocations[3];
-
-	for (unsigned i = 0; i < 3; i++)
-		allocations[i] = allocate(2 * MIB);
-	for (unsigned n = 1;; n++) {
-		for (unsigned i = 0; i < 3; i++) {
-			paint_with(&painter, allocations[i]);
-			paint_at(&painter, i, 0, i * 100);
-		}
-		painter.args.Flags.ResizeCommandBuffer = 1;
-		painter.args.NewCommandBufferSize = 20000;
-		dxgk_test_fail_nth_allocation(n);
-		NTSTATUS status = paint(&painter, 1000);
-		if (!dxgk_test_fail_stop()) {
-			EXPECT_OK(status);
-			break;
-		}
-		if (NT_SUCCESS(status))
-			break; /* what failed was paging's, which tries again */
-		EXPECT_EQ(status, STATUS_NO_MEMORY);
-		EXPECT_EQ(painter.args.QueuedBufferCount, 0);
-		EXPECT_EQ(painter.command_bytes, 8192);
-		EXPECT_EQ(execution_state(device), 1);
-	}
-	EXPECT_EQ(painter.command_bytes, 20000);
-	page_until(0, 1);
-	EXPECT_EQ(complete(0), 200);
-	page_until(0, 1);
-	EXPECT_EQ(complete(0), 800);
 }
 
 TEST(refusal, a_context_without_memory_is_none)
@@ -666,8 +510,8 @@ TEST(refusal, a_context_without_memory_is_none)
 		if (NT_SUCCESS(status))
 			EXPECT_OK(destroy_context(painter.context));
 	}
-	EXPECT(notes_count("DestroyContext") >
-	       0); /* the driver had it, and there were no buffers */
+	/* The driver had it, and there were no buffers. */
+	EXPECT(notes_count("DestroyContext") > 0);
 	expect_nothing_wrong();
 }
 
