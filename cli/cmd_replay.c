@@ -12,11 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "replay/replay.h"
+#include "trace/convert.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PAGE_BYTES = 4096 };
 
@@ -154,10 +157,36 @@ static int load_generated(const struct options *options, struct workload *worklo
 	return NT_SUCCESS(status) ? 0 : EXIT_FAILED;
 }
 
+/* A workload is read from JSON: a binary trace is put into that form, in a file without a name. -1: it is none, or cannot be. */
+static int as_json(const char *path, char *copy, size_t copy_bytes)
+{
+	struct trace_file file;
+	char problem[256];
+	int descriptor = -1;
+
+	if (!trace_file_open(path, &file))
+		return -1;
+	if (trace_is_binary(file.bytes, file.size_bytes))
+		descriptor = memfd_create("dxgk-replay", MFD_CLOEXEC);
+	trace_file_close(&file);
+	if (descriptor < 0)
+		return -1;
+	snprintf(copy, copy_bytes, "/proc/self/fd/%d", descriptor);
+	if (!trace_convert(path, copy, problem, sizeof(problem)) || problem[0] != '\0')
+		fprintf(stderr, "dxgk replay: %s\n", problem);
+	return descriptor;
+}
+
 static int load_file(const struct options *options, struct workload *workload)
 {
 	char problem[512] = "no memory";
-	NTSTATUS status = workload_read(options->path, workload, problem, sizeof(problem));
+	char copy[64];
+	int descriptor = as_json(options->path, copy, sizeof(copy));
+	NTSTATUS status = workload_read(descriptor < 0 ? options->path : copy, workload, problem,
+					sizeof(problem));
+
+	if (descriptor >= 0)
+		close(descriptor);
 
 	if (status == STATUS_NOT_FOUND)
 		fprintf(stderr, "dxgk replay: %s: %s\n", options->path, strerror(errno));

@@ -21,6 +21,7 @@
 #include "cli/control_client.h"
 #include "cli/private_server.h"
 #include "cli/tour/report.h"
+#include "trace/convert.h"
 
 enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
 enum { FRAMES_DEFAULT = 120, FRAMES_MAX = 100000 };
@@ -173,14 +174,17 @@ static bool set_profile(void)
 	return setenv("DXGK_PROFILE", path, 1) == 0;
 }
 
-/* Where the trace goes: as asked for here, or of every program, or nowhere that stays. */
+/*
+ * Where the trace goes: as asked for here, or of every program, or nowhere that stays. The report is made of the binary
+ * form; JSON is made of that as well.
+ */
 static bool set_trace(struct options *options, char *path, size_t path_bytes)
 {
 	const char *asked = getenv("DXGK_TRACE");
 
 	if (!options->trace && asked && *asked)
 		options->trace = asked;
-	if (options->trace)
+	if (options->trace && !trace_name_is_json(options->trace))
 		snprintf(path, path_bytes, "%s", options->trace);
 	else if (make_file("dxgk-trace", path, path_bytes) < 0)
 		return false;
@@ -237,10 +241,11 @@ static bool report(const struct options *options, const char *trace, FILE *html,
 		   const struct tour_counts *counts)
 {
 	struct history history;
-	bool is_good = history_read(trace, counts, &history);
+	char problem[256];
+	bool is_good = history_read(trace, counts, &history, problem, sizeof(problem));
 
 	if (!is_good) {
-		fprintf(stderr, "dxgk tour: the trace: %s\n", strerror(errno));
+		fprintf(stderr, "dxgk tour: the trace: %s\n", problem);
 	} else {
 		bool adds_up = report_adds_up(counts, &history);
 		if (!adds_up)
@@ -278,7 +283,7 @@ static bool run_with_server(struct options *options, const char *trace, struct t
 	if (!control_find_server(&client, said))
 		return run_with_own_server(options, counts);
 	int file = open(trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	is_good = control_trace_begin(&client, "tour", file);
+	is_good = control_trace_begin(&client, "tour", file, 0);
 	close(file);
 	if (!is_good)
 		return false;
@@ -289,6 +294,19 @@ static bool run_with_server(struct options *options, const char *trace, struct t
 	is_good = control_trace_end(&client, "tour") && is_good;
 	close(client.server);
 	return is_good;
+}
+
+/* Says why not. */
+static bool keep_json(const struct options *options, const char *trace)
+{
+	char problem[256];
+
+	if (!options->trace || !trace_name_is_json(options->trace))
+		return true;
+	if (trace_convert(trace, options->trace, problem, sizeof(problem)))
+		return true;
+	fprintf(stderr, "dxgk tour: %s\n", problem);
+	return false;
 }
 
 static int tour(struct options *options, FILE *html)
@@ -306,6 +324,7 @@ static int tour(struct options *options, FILE *html)
 	/* Of clients that failed as well: that is when somebody wants to see what happened. */
 	if (counts->segment_count > 0)
 		is_good = report(options, trace, html, counts) && is_good;
+	is_good = keep_json(options, trace) && is_good;
 	munmap(counts, sizeof(*counts));
 	return is_good ? 0 : EXIT_FAILED;
 }

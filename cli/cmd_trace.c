@@ -8,6 +8,7 @@
  *	dxgk trace -- PROGRAM                the kernel in the program traces
  *	dxgk trace --server -- PROGRAM       a server that is started for it does
  *	dxgk trace --socket PATH [PROGRAM]   a running one does, for so long, everybody's doings
+ *	dxgk trace --convert TRACE           JSON, of a trace that is there
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 #include "base/attributes.h"
 #include "cli/control_client.h"
 #include "cli/private_server.h"
+#include "trace/convert.h"
 #include "trace/summary.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
@@ -40,12 +42,19 @@ static void print_usage(FILE *out)
 	fprintf(out,
 		"Usage: dxgk trace [-o FILE] [--server] [--] PROGRAM [ARGUMENT…]\n"
 		"       dxgk trace [-o FILE] --socket PATH [[--] PROGRAM [ARGUMENT…]]\n"
-		"Runs PROGRAM and writes what libdxcore.so did for it to FILE (%s),\n"
-		"which opens in https://ui.perfetto.dev\n\n"
+		"       dxgk trace [-o FILE] --convert TRACE\n"
+		"Runs PROGRAM and writes what libdxcore.so did for it to FILE (%s). One that\n"
+		"ends in .json opens in https://ui.perfetto.dev when the program has ended; every\n"
+		"other one is binary, small, written as it happens, and converted when one "
+		"likes.\n\n"
+		"  --with WORDS   arguments: of every call and entry point; lists: the "
+		"allocations\n"
+		"                 of every packet, and where in their segments they are\n"
 		"  --server       the program uses a server that is started for it, and traced\n"
 		"  --socket PATH  a running server is traced, with all of its clients, while "
 		"PROGRAM\n"
-		"                 uses it; without PROGRAM until a signal (Ctrl-C)\n",
+		"                 uses it; without PROGRAM until a signal (Ctrl-C)\n"
+		"  --convert TRACE  makes FILE of a binary trace, also of one that was cut\n",
 		default_path);
 }
 
@@ -161,7 +170,7 @@ static void report(const char *path, const char *program, int status)
 		fprintf(stderr, "dxgk trace: events went to %s\n", path);
 	} else if (!trace_summary_read(path, &summary)) {
 		fprintf(stderr, "dxgk trace: %s: %s\n", path, strerror(errno));
-	} else if (!summary.is_complete) {
+	} else if (!summary.is_complete && summary.events == 0) {
 		fprintf(stderr, "dxgk trace: %s is not complete: %s ", path, program);
 		if (WIFSIGNALED(status))
 			fprintf(stderr, "was ended by signal %d (%s)\n", WTERMSIG(status),
@@ -174,6 +183,8 @@ static void report(const char *path, const char *program, int status)
 			program);
 	} else {
 		report_events(path, &summary);
+		if (summary.problem[0] != '\0')
+			fprintf(stderr, "dxgk trace: %s: %s\n", path, summary.problem);
 	}
 }
 
@@ -239,7 +250,7 @@ static int run_with_server(const char *path, char **arguments)
 /* ---- a running server ---- */
 
 /* Created or emptied; the server writes it, with the rights of who opened it. */
-static bool start_on(const struct control_client *client, const char *path)
+static bool start_on(const struct control_client *client, const char *path, uint32_t wishes)
 {
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	bool is_started;
@@ -248,7 +259,9 @@ static bool start_on(const struct control_client *client, const char *path)
 		(void)complain(path, errno);
 		return false;
 	}
-	is_started = control_trace_begin(client, "trace", file);
+	if (trace_name_is_json(path))
+		wishes |= TRACE_AS_JSON;
+	is_started = control_trace_begin(client, "trace", file, wishes);
 	close(file);
 	return is_started;
 }
@@ -262,7 +275,7 @@ static void wait_for_signal(const sigset_t *signals)
 		;
 }
 
-static int run_on_server(const char *path, const char *said, char **arguments)
+static int run_on_server(const char *path, const char *said, uint32_t wishes, char **arguments)
 {
 	struct control_client client = { 0 };
 	sigset_t ends;
@@ -279,7 +292,7 @@ static int run_on_server(const char *path, const char *said, char **arguments)
 	sigaddset(&ends, SIGHUP);
 	if (!arguments[0])
 		sigprocmask(SIG_BLOCK, &ends, NULL);
-	if (!start_on(&client, path))
+	if (!start_on(&client, path, wishes))
 		return EXIT_CANNOT_RUN;
 	unsetenv("DXGK_TRACE");
 	setenv("DXGK_SOCKET", client.path, 1);
@@ -294,9 +307,22 @@ static int run_on_server(const char *path, const char *said, char **arguments)
 	return is_run ? exit_status_of(status) : status;
 }
 
+/* ---- a trace that is there ---- */
+
+static int convert(const char *from, const char *to)
+{
+	char problem[512];
+	bool is_made = trace_convert(from, to, problem, sizeof(problem));
+
+	if (problem[0] != '\0')
+		fprintf(stderr, "dxgk trace: %s\n", problem);
+	return is_made ? EXIT_SUCCESS : EXIT_CANNOT_RUN;
+}
+
 /* ---- the command ---- */
 
-static int run_as_asked(const char *path, const char *socket, bool is_server, char **arguments)
+static int run_as_asked(const char *path, const char *socket, bool is_server, uint32_t wishes,
+			char **arguments)
 {
 	char *absolute = absolute_path(path);
 	int status;
@@ -304,7 +330,7 @@ static int run_as_asked(const char *path, const char *socket, bool is_server, ch
 	if (!absolute)
 		return complain(path, errno);
 	if (socket)
-		status = run_on_server(absolute, socket, arguments);
+		status = run_on_server(absolute, socket, wishes, arguments);
 	else if (is_server)
 		status = run_with_server(absolute, arguments);
 	else
@@ -319,11 +345,15 @@ int cmd_trace(int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ "server", no_argument, NULL, 'p' },
 		{ "socket", required_argument, NULL, 's' },
+		{ "with", required_argument, NULL, 'w' },
+		{ "convert", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	const char *path = NULL;
 	const char *socket = NULL;
+	const char *from = NULL;
+	uint32_t wishes = 0;
 	bool is_server = false;
 	int option;
 
@@ -336,14 +366,20 @@ int cmd_trace(int argc, char **argv)
 			socket = optarg;
 		} else if (option == 'p') {
 			is_server = true;
+		} else if (option == 'c') {
+			from = optarg;
+		} else if (option == 'w' && trace_wishes_read(optarg, &wishes)) {
+			setenv("DXGK_TRACE_WITH", optarg, 1);
 		} else {
 			print_usage(option == 'h' ? stdout : stderr);
 			return option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
 		}
 	}
-	if ((optind == argc && !socket) || (socket && is_server)) {
+	if (from && optind == argc && !socket && !is_server)
+		return convert(from, path ? path : default_path);
+	if (from || (optind == argc && !socket) || (socket && is_server)) {
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
-	return run_as_asked(path ? path : default_path, socket, is_server, argv + optind);
+	return run_as_asked(path ? path : default_path, socket, is_server, wishes, argv + optind);
 }

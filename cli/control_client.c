@@ -100,12 +100,13 @@ static bool exchange_packets(int file, const struct control_request *request, vo
 }
 
 static bool ask_about_trace(const struct control_client *client, const char *verb,
-			    enum control_kind kind, int descriptor)
+			    enum control_kind kind, int descriptor, uint32_t wishes)
 {
 	const struct control_request request = {
 		.magic = CONTROL_MAGIC,
 		.version = CONTROL_VERSION,
 		.kind = kind,
+		.type = wishes,
 	};
 	struct control_reply reply;
 
@@ -121,14 +122,15 @@ static bool ask_about_trace(const struct control_client *client, const char *ver
 	return NT_SUCCESS(reply.status);
 }
 
-bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor)
+bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor,
+			 uint32_t wishes)
 {
-	return ask_about_trace(client, verb, CONTROL_TRACE_START, descriptor);
+	return ask_about_trace(client, verb, CONTROL_TRACE_START, descriptor, wishes);
 }
 
 bool control_trace_end(const struct control_client *client, const char *verb)
 {
-	return ask_about_trace(client, verb, CONTROL_TRACE_STOP, -1);
+	return ask_about_trace(client, verb, CONTROL_TRACE_STOP, -1, 0);
 }
 
 /* ---- a program ---- */

@@ -110,10 +110,15 @@ static bool is_plain_file(int descriptor)
 }
 
 /* NULL, or why not. Takes the descriptor. */
-static const char *start_trace(struct session *session, int descriptor)
+static const char *start_trace(struct session *session, int descriptor, uint32_t wishes)
 {
 	struct session *nobody = NULL;
 
+	if (wishes & ~(uint32_t)TRACE_WISHES) {
+		if (descriptor >= 0)
+			close(descriptor);
+		return "The trace is to be as this server knows no trace";
+	}
 	if (!is_plain_file(descriptor)) {
 		if (descriptor >= 0)
 			close(descriptor);
@@ -123,7 +128,7 @@ static const char *start_trace(struct session *session, int descriptor)
 		close(descriptor);
 		return "Another controller traces the server";
 	}
-	if (trace_start_to(descriptor, "the controller's file"))
+	if (trace_start_to(descriptor, "the controller's file", wishes))
 		return NULL;
 	atomic_store(&tracer, NULL);
 	return "The server does not begin a trace: it has one (DXGK_TRACE), or cannot write the "
@@ -137,7 +142,7 @@ static bool run_trace(struct session *session, const struct control_request *req
 	const char *wrong = NULL;
 
 	if (request->kind == CONTROL_TRACE_START)
-		wrong = start_trace(session, descriptor);
+		wrong = start_trace(session, descriptor, request->type);
 	else if (request->kind != CONTROL_TRACE_STOP)
 		return false;
 	else if (atomic_load(&tracer) != session)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c - see history.h. Reads what src/trace/sink.c writes, one event in a line; a quote
- * inside of a string is escaped there, so what is searched for here cannot be part of one.
+ * history.c - see history.h.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/tour/history.h"
+#include "trace/trace_file.h"
 
 enum { THREADS_MAX = 256 };
 
@@ -21,7 +20,6 @@ struct reader {
 	uint32_t *alive;                  /* numbers of lives */
 	uint32_t alive_count;
 	uint32_t alive_room;
-	bool is_complete;
 };
 
 /* ---- rows that grow ---- */
@@ -44,32 +42,6 @@ static bool has_room(void **row, uint32_t count, uint32_t *room, size_t item_byt
 }
 
 #define GROW(row, count, room) has_room((void **)&(row), (count), &(room), sizeof(*(row)))
-
-/* ---- lines ---- */
-
-static bool has(const char *line, const char *part)
-{
-	return strstr(line, part) != NULL;
-}
-
-static uint64_t number_behind(const char *line, const char *before)
-{
-	const char *at = strstr(line, before);
-
-	return at ? strtoull(at + strlen(before), NULL, 0) : 0;
-}
-
-/* Microseconds with three digits behind the point. */
-static uint64_t time_of(const char *line)
-{
-	const char *at = strstr(line, "\"ts\":");
-	char *end;
-
-	if (!at)
-		return 0;
-	uint64_t microseconds = strtoull(at + strlen("\"ts\":"), &end, 10);
-	return microseconds * 1000 + (*end == '.' ? strtoull(end + 1, NULL, 10) : 0);
-}
 
 /* ---- lives ---- */
 
@@ -113,11 +85,10 @@ static bool add_span(struct reader *reader, struct life *life, uint64_t now_ns)
 	return true;
 }
 
-static bool begin_life(struct reader *reader, const char *line, uint64_t id, uint64_t now_ns)
+static bool begin_life(struct reader *reader, const struct trace_entry *entry)
 {
 	struct history *history = reader->history;
-	uint64_t thread = number_behind(line, "\"tid\":");
-	uint32_t owner = thread < THREADS_MAX ? reader->owners[thread] : 0;
+	uint32_t owner = entry->thread < THREADS_MAX ? reader->owners[entry->thread] : 0;
 
 	if (!GROW(history->lives, history->life_count, history->life_room) ||
 	    !GROW(reader->alive, reader->alive_count, reader->alive_room))
@@ -125,15 +96,15 @@ static bool begin_life(struct reader *reader, const char *line, uint64_t id, uin
 	reader->alive[reader->alive_count++] = history->life_count;
 	struct life *life = &history->lives[history->life_count++];
 	*life = (struct life){
-		.id = id,
-		.size_bytes = number_behind(line, "\"size_bytes\":"),
+		.id = entry->fields[0].number,
+		.size_bytes = entry->fields[1].number,
 		.owner = owner > 0 ? owner - 1 : TOUR_CLIENTS,
-		.from_ns = now_ns,
-		.to_ns = now_ns,
+		.from_ns = entry->time_ns,
+		.to_ns = entry->time_ns,
 		.place = "out",
 		.offer = "not offered",
 	};
-	return add_span(reader, life, now_ns);
+	return add_span(reader, life, entry->time_ns);
 }
 
 static void end_life(struct reader *reader, struct life *life, uint64_t now_ns)
@@ -192,67 +163,28 @@ static bool move(struct reader *reader, struct life *life, const char *place, ui
 }
 
 /* Who is about to enter there has it from now on. */
-static bool lend(struct reader *reader, struct life *life, const char *line, uint64_t now_ns)
+static bool lend(struct reader *reader, struct life *life, uint64_t lent_bytes, uint64_t now_ns)
 {
 	struct segment_history *segment = &reader->history->segments[life->segment];
-	uint64_t lent_bytes = number_behind(line, "\"lent_bytes\":");
 
 	life->lent_bytes += lent_bytes;
 	return set_level(segment, now_ns, segment->now_bytes - lent_bytes);
 }
 
-static bool change_place(struct reader *reader, struct life *life, const char *line,
-			 uint64_t now_ns)
-{
-	static const char *const places[] = { "out", "entering", "in", "leaving", "shifting" };
-	uint64_t segment = number_behind(line, "\"segment\":");
-	char wanted[32];
-
-	/* Another segment than a tour can show is none of the adapter's own. */
-	if (segment > TOUR_SEGMENTS_MAX)
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(wanted, sizeof(wanted), "\"place\":\"%s\"", places[i]);
-		if (has(line, wanted))
-			return move(reader, life, places[i], (uint32_t)segment, now_ns);
-	}
-	return true;
-}
-
-static void change_offer(struct life *life, const char *line)
-{
-	static const char *const offers[] = { "not offered", "offered", "discarded",
-					      "decommitted" };
-	char wanted[40];
-
-	for (size_t i = 0; i < ARRAY_SIZE(offers); i++) {
-		snprintf(wanted, sizeof(wanted), "\"offer\":\"%s\"", offers[i]);
-		if (has(line, wanted))
-			life->offer = offers[i];
-	}
-}
-
 /* ---- events ---- */
 
 /* Which of the kernel's processes is whose, when each client is one. */
-static void meet_process(struct reader *reader, const char *line)
+static void meet_process(struct reader *reader, uint64_t process, uint64_t pid)
 {
-	const char *facts = strstr(line, "\"args\":");
-	uint64_t pid = facts ? number_behind(facts, "\"pid\":") : 0;
-
 	for (uint32_t i = 0; i < TOUR_CLIENTS; i++) {
 		if (pid != 0 && reader->counts->processes[i] == pid)
-			reader->processes[i] = number_behind(line, "\"process_id\":");
+			reader->processes[i] = process;
 	}
 }
 
 /* Handles are numbers of one process, which others have as well. */
-static void meet_device(struct reader *reader, const char *line)
+static void meet_device(struct reader *reader, uint32_t thread, uint64_t process, uint64_t device)
 {
-	uint64_t thread = number_behind(line, "\"tid\":");
-	uint64_t device = number_behind(line, "\"device_handle\":\"");
-	uint64_t process = number_behind(line, "\"process_id\":\"");
-
 	for (uint32_t i = 0; i < TOUR_CLIENTS && thread < THREADS_MAX; i++) {
 		if (reader->counts->devices[i] == device &&
 		    (reader->counts->processes[i] == 0 || reader->processes[i] == process))
@@ -260,78 +192,90 @@ static void meet_device(struct reader *reader, const char *line)
 	}
 }
 
-static bool change(struct reader *reader, struct life *life, const char *line, uint64_t now_ns)
+static bool change(struct reader *reader, struct life *life, const struct trace_entry *entry)
 {
-	if (has(line, "\"name\":\"allocation place\"")) {
-		if (!change_place(reader, life, line, now_ns))
-			return false;
-	} else if (has(line, "\"name\":\"allocation lends\"")) {
-		return lend(reader, life, line, now_ns);
-	} else if (has(line, "\"name\":\"allocation offer\"")) {
-		change_offer(life, line);
-	} else {
-		return true;
-	}
-	return add_span(reader, life, now_ns);
+	uint64_t segment = entry->fields[2].number;
+
+	if (entry->event == TRACE_allocation_lends)
+		return lend(reader, life, entry->fields[2].number, entry->time_ns);
+	/* Another segment than a tour can show is none of the adapter's own. */
+	if (entry->event == TRACE_allocation_place && segment <= TOUR_SEGMENTS_MAX &&
+	    !move(reader, life, entry->fields[1].text, (uint32_t)segment, entry->time_ns))
+		return false;
+	if (entry->event == TRACE_allocation_offer)
+		life->offer = entry->fields[1].text;
+	return add_span(reader, life, entry->time_ns);
 }
 
-static bool read_line(struct reader *reader, const char *line)
+/* Everything about allocations has the allocation first. */
+static bool is_of_allocation(const struct trace_entry *entry)
+{
+	return entry->info->field_count > 0 &&
+	       strcmp(entry->info->fields[0].name, "allocation_id") == 0;
+}
+
+static bool read_entry(struct reader *reader, const struct trace_entry *entry)
 {
 	struct history *history = reader->history;
-	uint64_t id = number_behind(line, "\"allocation_id\":\"");
-	uint64_t now_ns = time_of(line);
 
-	if (line[0] == ']')
-		reader->is_complete = true;
-	if (has(line, "\"name\":\"process is\""))
-		meet_process(reader, line);
-	if (has(line, "\"ph\":\"b\"") && has(line, "\"name\":\"device\""))
-		meet_device(reader, line);
-	if (id == 0)
+	if (entry->event == TRACE_process_is)
+		meet_process(reader, entry->fields[0].number, entry->fields[1].number);
+	if (entry->event == TRACE_device_create)
+		meet_device(reader, entry->thread, entry->fields[0].number,
+			    entry->fields[1].number);
+	if (!is_of_allocation(entry))
 		return true;
-	history->from_ns = history->events++ ? history->from_ns : now_ns;
-	history->to_ns = now_ns;
-	if (has(line, "\"ph\":\"b\""))
-		return begin_life(reader, line, id, now_ns);
-	struct life *life = life_of(reader, id);
-	if (life && has(line, "\"ph\":\"e\""))
-		end_life(reader, life, now_ns);
+	history->from_ns = history->events++ ? history->from_ns : entry->time_ns;
+	history->to_ns = entry->time_ns;
+	if (entry->event == TRACE_allocation_live)
+		return begin_life(reader, entry);
+	struct life *life = life_of(reader, entry->fields[0].number);
+	if (life && entry->event == TRACE_allocation_dead)
+		end_life(reader, life, entry->time_ns);
 	else if (life)
-		return change(reader, life, line, now_ns);
+		return change(reader, life, entry);
 	return true;
 }
 
-static bool read_lines(struct reader *reader, FILE *file)
+static bool read_events(struct reader *reader, const struct trace_file *file, char *problem,
+			size_t problem_bytes)
 {
-	char *line = NULL;
-	size_t room = 0;
-	bool is_good = true;
+	struct trace_reader *events =
+		trace_reader_open(file->bytes, file->size_bytes, problem, problem_bytes);
+	struct trace_entry entry;
+	bool is_good = events != NULL;
 
-	while (is_good && getline(&line, &room, file) > 0)
-		is_good = read_line(reader, line);
-	free(line);
-	if (is_good && !reader->is_complete)
-		errno = ENODATA;
-	return is_good && reader->is_complete;
+	while (is_good && trace_reader_next(events, &entry)) {
+		is_good = read_entry(reader, &entry);
+		if (!is_good)
+			snprintf(problem, problem_bytes, "no memory");
+	}
+	if (is_good)
+		is_good = !trace_reader_complain(events, problem, problem_bytes);
+	trace_reader_close(events);
+	return is_good;
 }
 
-bool history_read(const char *path, const struct tour_counts *counts, struct history *history)
+bool history_read(const char *path, const struct tour_counts *counts, struct history *history,
+		  char *problem, size_t problem_bytes)
 {
 	struct reader reader = { .counts = counts, .history = history };
-	FILE *file = fopen(path, "re");
+	struct trace_file file;
 
 	*history = (struct history){ 0 };
-	if (!file)
+	if (!trace_file_open(path, &file)) {
+		snprintf(problem, problem_bytes, "%s", strerror(errno));
 		return false;
-	bool is_good = read_lines(&reader, file);
-	int saved_errno = errno;
-	fclose(file);
+	}
+	bool is_good = read_events(&reader, &file, problem, problem_bytes);
+	trace_file_close(&file);
 	mem_free(reader.alive);
 	for (uint32_t i = 0; i < history->life_count; i++) {
-		if (!history->lives[i].is_over)
-			history->lives[i].to_ns = history->to_ns;
+		struct life *life = &history->lives[i];
+		if (!life->is_over)
+			life->to_ns = history->to_ns;
+		life->place = life->offer = NULL; /* they were the file's */
 	}
-	errno = saved_errno;
 	return is_good;
 }
 

@@ -70,9 +70,9 @@ struct history {
 	struct segment_history segments[TOUR_SEGMENTS_MAX + 1]; /* by id; 0 is none */
 };
 
-/* False with errno when the file cannot be read, is not complete, or there is no memory. */
+/* From a binary trace. False, with why, when it cannot be read, is not complete, or there is no memory. */
 MUST_CHECK bool history_read(const char *path, const struct tour_counts *counts,
-			     struct history *history);
+			     struct history *history, char *problem, size_t problem_bytes);
 void history_finish(struct history *history);
 
 #endif

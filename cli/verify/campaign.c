@@ -179,7 +179,7 @@ static bool slot_begin(struct campaign *campaign, struct slot *slot, uint64_t se
 	slot->n = 1;
 	if (slot->unit.is_run_twice && !(settings->sanitizers & SANITIZE_THREAD)) {
 		for (int i = 0; i < 2; i++)
-			slot->traces[i] = needed_text("%s/.trace-%zu-%d", settings->report,
+			slot->traces[i] = needed_text("%s/.trace-%zu-%d.json", settings->report,
 						      (size_t)(slot - campaign->slots), i);
 	}
 	return slot_run(campaign, slot);

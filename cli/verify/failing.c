@@ -225,7 +225,7 @@ static bool run_once(const struct failing *failing, const struct subject *subjec
 static bool compare_runs(const struct failing *failing, const struct subject *subject,
 			 const char *trace, struct job_result *result)
 {
-	char *other_trace = needed_text("%s.again", trace);
+	char *other_trace = needed_text("%s.again.json", trace);
 	struct job_result again;
 	bool is_run = run_once(failing, subject, other_trace, true, &again);
 

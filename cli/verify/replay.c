@@ -57,7 +57,7 @@ static int parse(int argc, char **argv, struct replay *replay)
 	}
 	replay->folder = argv[optind];
 	if (!replay->trace)
-		replay->trace = needed_text("%s/.trace", replay->folder);
+		replay->trace = needed_text("%s/.trace.json", replay->folder);
 	return 0;
 }
 

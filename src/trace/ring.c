@@ -8,7 +8,6 @@
  * begins, because the first event of a thread may come from inside a driver.
  */
 #include <assert.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
@@ -16,24 +15,8 @@
 #include "trace/ring.h"
 #include "trace/spool.h"
 
-enum { RING_SLOTS = 1024 };
-
-struct ring {
-	struct ring *next; /* in `rings`; set before the ring is in it */
-	_Atomic bool is_owned;
-	struct thread_end end;    /* of the owner */
-	_Atomic uint32_t session; /* which `used` belongs to; written by the owner */
-
-	/*
-	 * Slots below it are filled in and stay as they are until it goes back to zero. Written by
-	 * the owner, read by trace_finish().
-	 */
-	_Atomic uint32_t used;
-	struct trace_record slots[RING_SLOTS];
-};
-
 static struct ring *_Atomic rings; /* only grows */
-static _Thread_local struct ring *self;
+_Thread_local struct ring *ring_own;
 
 /* How many owners are taking a ring or emptying one. Wait word of ring_collect(). */
 static _Atomic uint32_t holders;
@@ -59,11 +42,20 @@ static bool ring_hold(uint32_t session)
 	return false;
 }
 
-static bool ring_spool(struct ring *ring)
+/* No owner empties it meanwhile. */
+static void ring_spool(struct ring *ring, uint32_t used)
+{
+	if (used > 0)
+		spool_append(&ring->header, used);
+}
+
+bool ring_write(struct ring *ring)
 {
 	if (!ring_hold(atomic_load_explicit(&ring->session, memory_order_relaxed)))
 		return false;
-	spool_append(ring->slots, atomic_load_explicit(&ring->used, memory_order_relaxed));
+	ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_relaxed));
+	ring->generation++;
+	ring->literal_count = 0;
 	atomic_store_explicit(&ring->used, 0, memory_order_release);
 	ring_let_go();
 	return true;
@@ -74,8 +66,8 @@ static void ring_lose_owner(struct thread_end *end)
 	struct ring *ring = container_of(end, struct ring, end);
 
 	if (trace_is_on())
-		ring_spool(ring);
-	self = NULL;
+		ring_write(ring);
+	ring_own = NULL;
 	atomic_store_explicit(&ring->is_owned, false, memory_order_release);
 }
 
@@ -110,7 +102,7 @@ static struct ring *ring_take(uint32_t session)
 		return NULL;
 	struct ring *ring = ring_find();
 	if (ring) {
-		atomic_store(&ring->session, 0); /* what its last owner said is spooled */
+		atomic_store(&ring->session, 0); /* what its last owner said is written */
 		ring->end.run = ring_lose_owner;
 		thread_on_end(&ring->end);
 	}
@@ -130,39 +122,36 @@ void ring_prepare(uint32_t count)
 
 void ring_take_own(uint32_t session)
 {
-	if (!self)
-		self = ring_take(session);
+	if (!ring_own)
+		ring_own = ring_take(session);
 }
 
-struct ring *ring_get(uint32_t session, bool *is_new_out)
+struct ring *ring_join(uint32_t session)
 {
-	if (UNLIKELY(!self))
-		self = ring_take(session);
-	if (UNLIKELY(!self))
+	ring_take_own(session);
+	if (!ring_own)
 		return NULL;
-	*is_new_out = atomic_load_explicit(&self->session, memory_order_relaxed) != session;
-	if (UNLIKELY(*is_new_out)) {
-		atomic_store_explicit(&self->used, 0, memory_order_relaxed);
-		atomic_store(&self->session, session);
+	ring_own->generation++; /* from 1 on: an empty slot has 0 */
+	ring_own->literal_count = 0;
+	atomic_store_explicit(&ring_own->used, 0, memory_order_relaxed);
+	atomic_store(&ring_own->session, session);
+	return ring_own;
+}
+
+/* The next one of the session by its thread, behind `thread`: a seed gives the same file whoever took which ring. */
+static struct ring *ring_after(uint32_t session, uint32_t thread)
+{
+	struct ring *found = NULL;
+
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
+		if (atomic_load(&ring->session) != session ||
+		    atomic_load_explicit(&ring->used, memory_order_acquire) == 0)
+			continue;
+		if (ring->header.thread > thread &&
+		    (!found || ring->header.thread < found->header.thread))
+			found = ring;
 	}
-	return self;
-}
-
-struct trace_record *ring_reserve(struct ring *ring, uint32_t slots)
-{
-	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
-
-	assert(slots <= RING_SLOTS);
-	if (used + slots <= RING_SLOTS)
-		return &ring->slots[used];
-	return ring_spool(ring) ? &ring->slots[0] : NULL;
-}
-
-void ring_commit(struct ring *ring, uint32_t slots)
-{
-	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
-
-	atomic_store_explicit(&ring->used, used + slots, memory_order_release);
+	return found;
 }
 
 void ring_collect(uint32_t session)
@@ -170,16 +159,14 @@ void ring_collect(uint32_t session)
 	word_wait_until_none(&holders);
 
 	/* From here on no owner empties its ring; it can only append behind `used`. */
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-		if (atomic_load(&ring->session) == session)
-			spool_append(ring->slots,
-				     atomic_load_explicit(&ring->used, memory_order_acquire));
-	}
+	for (struct ring *ring = ring_after(session, 0); ring;
+	     ring = ring_after(session, ring->header.thread))
+		ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_acquire));
 }
 
 void ring_forget_all(void)
 {
 	atomic_store(&rings, NULL);
 	atomic_store(&holders, 0);
-	self = NULL;
+	ring_own = NULL;
 }

@@ -1,40 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h - where the records of one thread wait to be spooled. For trace.c only.
+ * ring.h - where the events of one thread wait to be written, as the block that they will be. For trace/ only.
  *
- * The owner appends; when the ring is full the owner itself writes it to the spool and starts over
- * at its beginning. Nobody takes a lock, and nothing here is a step of a seeded run.
+ * The owner appends; when the block is full, or old, the owner itself writes it to the spool and begins
+ * the next one. Nobody takes a lock, and nothing here is a step of a seeded run.
  *
  * When a trace ends, trace_finish() takes what is still in the rings. By then the session has
- * changed, and an owner whose ring is full finds that out and drops its record.
+ * changed, and an owner whose ring is full finds that out and drops its event.
  */
 #ifndef TRACE_RING_H
 #define TRACE_RING_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/record.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "trace/format.h"
+#include "trace/trace.h"
 
-struct ring;
+enum {
+	RING_BYTES = 49152,
+	/* No event is longer. */
+	RING_EVENT_BYTES = 32 + TRACE_FIELDS_MAX * (TRACE_TEXT_MAX_BYTES + 8),
+	RING_LITERALS = 512, /* a power of two */
+	RING_LITERALS_MAX = 384,
+};
+
+_Static_assert((int)RING_BYTES <= (int)TRACE_BLOCK_MAX_BYTES, "a ring is a block");
+
+/* A process that is killed takes with it what threads have said since; not more than that of those that go on talking. */
+#define RING_AGE_NS (250 * NS_PER_MS)
+
+/* A string that is never freed, and its number in the block. */
+struct ring_literal {
+	const char *text;
+	uint32_t generation; /* of the block that it is in; an old one: the slot is empty */
+	uint32_t number;
+};
+
+struct ring {
+	struct ring *next; /* of all; set before the ring is one of them */
+	_Atomic bool is_owned;
+	struct thread_end end;    /* of the owner */
+	_Atomic uint32_t session; /* which `used` belongs to; written by the owner */
+
+	/* The owner's alone. */
+	uint32_t thread;
+	uint64_t time_ns;  /* of the last event */
+	uint64_t sequence; /* that the next event has, if nobody else says anything */
+	uint32_t generation;
+	uint32_t literal_count;
+	struct ring_literal literals[RING_LITERALS];
+
+	/*
+	 * Bytes below it are filled in and stay as they are until it goes back to zero. Written by
+	 * the owner, read by trace_finish().
+	 */
+	_Atomic uint32_t used;
+	/* The first event's, from when `used` is not zero; size and checksum when it is written. */
+	struct trace_block_header header;
+	uint8_t bytes[RING_BYTES];
+};
+
+/* The calling thread's, if it has one. */
+extern _Thread_local struct ring *ring_own __attribute__((visibility("hidden")));
 
 /*
- * The ring of the calling thread, good for `session`; NULL without memory, or when the session is
- * over. `is_new_out` tells that this thread has written nothing to this trace.
+ * The ring of the calling thread is from now on one of `session`, and empty; NULL without memory, or when the session is
+ * over.
  */
-struct ring *ring_get(uint32_t session, bool *is_new_out);
+struct ring *ring_join(uint32_t session);
 
 /* So many threads get theirs without mapping anything, where there is memory. */
 void ring_prepare(uint32_t count);
 /* The calling thread is to have one, whether it says anything or not. */
 void ring_take_own(uint32_t session);
 
-/* Room for one record and the text slots after it; NULL when the session is over. */
-struct trace_record *ring_reserve(struct ring *ring, uint32_t slots);
+/* Writes what is in it, which is then empty; false when the session is over. */
+bool ring_write(struct ring *ring);
 
-/* What was reserved is filled in: whoever collects may read it. */
-void ring_commit(struct ring *ring, uint32_t slots);
-
-/* After the session ended: spools what its rings still hold. */
+/* After the session ended: writes what its rings still hold. */
 void ring_collect(uint32_t session);
 
 /* In a child of fork(): the rings are those of threads that do not exist here. */

@@ -11,9 +11,8 @@
 #include "trace/sink.h"
 
 static const char kind_phases[] = {
-	[TRACE_KIND_METADATA] = 'M', [TRACE_KIND_INSTANT] = 'i',     [TRACE_KIND_BEGIN] = 'B',
-	[TRACE_KIND_END] = 'E',      [TRACE_KIND_ASYNC_BEGIN] = 'b', [TRACE_KIND_ASYNC_END] = 'e',
-	[TRACE_KIND_COUNTER] = 'C',
+	[TRACE_KIND_INSTANT] = 'i',     [TRACE_KIND_BEGIN] = 'B',     [TRACE_KIND_END] = 'E',
+	[TRACE_KIND_ASYNC_BEGIN] = 'b', [TRACE_KIND_ASYNC_END] = 'e', [TRACE_KIND_COUNTER] = 'C',
 };
 
 /* Length of the UTF-8 character that `text` starts with; 0 when it is not one. */
@@ -68,30 +67,11 @@ static void put_string(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static const char *literal_of(const struct trace_record *record, uint32_t field)
+static void put_value(FILE *out, const struct trace_entry *entry, uint32_t field)
 {
-	return (const char *)(uintptr_t)record->fields[field];
-}
+	uint64_t value = entry->fields[field].number;
 
-/* The texts of a record lie one after the other behind it. */
-static const char *text_of(const struct trace_event_info *info, const struct trace_record *record,
-			   uint32_t field)
-{
-	const char *text = (const char *)(record + 1);
-
-	for (uint32_t i = 0; i < field; i++) {
-		if (info->fields[i].type == TRACE_FIELD_TEXT)
-			text += strlen(text) + 1;
-	}
-	return text;
-}
-
-static void put_value(FILE *out, const struct trace_event_info *info,
-		      const struct trace_record *record, uint32_t field)
-{
-	uint64_t value = record->fields[field];
-
-	switch (info->fields[field].type) {
+	switch (entry->info->fields[field].type) {
 	case TRACE_FIELD_U32:
 	case TRACE_FIELD_U64:
 		fprintf(out, "%" PRIu64, value);
@@ -106,46 +86,46 @@ static void put_value(FILE *out, const struct trace_event_info *info,
 		break;
 	case TRACE_FIELD_NAME:
 	case TRACE_FIELD_LITERAL:
-		put_string(out, literal_of(record, field));
-		break;
 	case TRACE_FIELD_TEXT:
-		put_string(out, text_of(info, record, field));
+	case TRACE_FIELD_TYPE_COUNT:
+		put_string(out, entry->fields[field].text);
 		break;
 	}
 }
 
-static void put_title(FILE *out, const struct trace_event_info *info,
-		      const struct trace_record *record)
+static void put_title(FILE *out, const struct trace_entry *entry)
 {
+	const struct trace_event_info *info = entry->info;
 	const char *title = info->title;
 
 	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (info->fields[i].type == TRACE_FIELD_NAME && record->fields[i])
-			title = literal_of(record, i);
+		if (info->fields[i].type == TRACE_FIELD_NAME && *entry->fields[i].text)
+			title = entry->fields[i].text;
 	}
 	fputs(",\"name\":", out);
 	put_string(out, title);
 }
 
 /* "id":"0x1:0x40000080" from the keys, if there are any. */
-static void put_id(FILE *out, const struct trace_event_info *info,
-		   const struct trace_record *record)
+static void put_id(FILE *out, const struct trace_entry *entry)
 {
+	const struct trace_event_info *info = entry->info;
 	bool is_first = true;
 
 	for (uint32_t i = 0; i < info->field_count; i++) {
 		if (info->fields[i].type != TRACE_FIELD_KEY)
 			continue;
-		fprintf(out, "%s0x%" PRIx64, is_first ? ",\"id\":\"" : ":", record->fields[i]);
+		fprintf(out, "%s0x%" PRIx64, is_first ? ",\"id\":\"" : ":",
+			entry->fields[i].number);
 		is_first = false;
 	}
 	if (!is_first)
 		fputc('"', out);
 }
 
-static void put_arguments(FILE *out, const struct trace_event_info *info,
-			  const struct trace_record *record)
+static void put_arguments(FILE *out, const struct trace_entry *entry)
 {
+	const struct trace_event_info *info = entry->info;
 	bool is_first = true;
 
 	for (uint32_t i = 0; i < info->field_count; i++) {
@@ -157,7 +137,7 @@ static void put_arguments(FILE *out, const struct trace_event_info *info,
 		fputs(is_first ? ",\"args\":{" : ",", out);
 		put_string(out, info->fields[i].name);
 		fputc(':', out);
-		put_value(out, info, record, i);
+		put_value(out, entry, i);
 		is_first = false;
 	}
 	if (!is_first)
@@ -173,29 +153,51 @@ void sink_begin(FILE *out, const char *process_name)
 	fputs("}}", out);
 }
 
-void sink_event(FILE *out, const struct trace_event_info *infos, const struct trace_record *record)
+/* Viewers take the name of a thread from an event of their own. */
+static void put_thread(FILE *out, const struct trace_entry *entry)
 {
-	const struct trace_event_info *info = &infos[record->event];
+	fprintf(out,
+		",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%" PRIu32
+		",\"name\":\"thread_name\",\"args\":{\"name\":",
+		entry->thread);
+	put_string(out, entry->fields[0].text);
+	fputs("}}", out);
+}
 
-	fprintf(out, ",\n{\"ph\":\"%c\"", kind_phases[info->kind]);
-	if (info->kind != TRACE_KIND_METADATA)
-		fprintf(out, ",\"cat\":\"%s\"", trace_category_titles[info->category]);
-	fprintf(out, ",\"pid\":1,\"tid\":%" PRIu32, record->thread);
-	if (info->kind != TRACE_KIND_METADATA)
-		fprintf(out, ",\"ts\":%" PRIu64 ".%03" PRIu64, record->time_ns / NS_PER_US,
-			record->time_ns % NS_PER_US);
+void sink_event(FILE *out, const struct trace_entry *entry)
+{
+	const struct trace_event_info *info = entry->info;
+
+	if (entry->event == TRACE_thread)
+		put_thread(out, entry);
+	if (info->kind == TRACE_KIND_METADATA)
+		return;
+	fprintf(out, ",\n{\"ph\":\"%c\",\"cat\":", kind_phases[info->kind]);
+	put_string(out, info->category);
+	fprintf(out, ",\"pid\":1,\"tid\":%" PRIu32 ",\"ts\":%" PRIu64 ".%03" PRIu64, entry->thread,
+		entry->time_ns / NS_PER_US, entry->time_ns % NS_PER_US);
 	if (info->kind == TRACE_KIND_INSTANT)
 		fputs(",\"s\":\"t\"", out); /* as tall as its thread */
 	/* An end closes the newest begin of its thread; by another name a viewer would not find it.
 	 */
 	if (info->kind != TRACE_KIND_END)
-		put_title(out, info, record);
-	put_id(out, info, record);
-	put_arguments(out, info, record);
+		put_title(out, entry);
+	put_id(out, entry);
+	put_arguments(out, entry);
 	fputc('}', out);
 }
 
 void sink_end(FILE *out)
 {
 	fputs("\n],\"displayTimeUnit\":\"ns\"}\n", out);
+}
+
+void sink_write(FILE *out, struct trace_reader *reader)
+{
+	struct trace_entry entry;
+
+	sink_begin(out, trace_reader_facts(reader)->program);
+	while (trace_reader_next(reader, &entry))
+		sink_event(out, &entry);
+	sink_end(out);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary.c - see summary.h. Reads what sink.c writes, line by line, not JSON in general.
+ * summary.c - see summary.h. Of JSON it reads what sink.c writes, line by line, not JSON in general.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "trace/summary.h"
+#include "trace/trace_file.h"
 
 /* The category of a line {"ph":"B","cat":"api",…; TRACE_CATEGORY_COUNT when it is no event. */
 static uint32_t category_of(const char *line)
@@ -29,29 +27,57 @@ static uint32_t category_of(const char *line)
 	return TRACE_CATEGORY_COUNT;
 }
 
+static void count(struct trace_summary *summary, uint32_t category)
+{
+	if (category >= TRACE_CATEGORY_COUNT)
+		return;
+	summary->by_category[category]++;
+	summary->events++;
+}
+
+static void count_lines(const struct trace_file *file, struct trace_summary *summary)
+{
+	const char *end = (const char *)file->bytes + file->size_bytes;
+
+	for (const char *line = file->bytes; line && line < end;) {
+		char start[64];
+		size_t left = (size_t)(end - line);
+		size_t length = left < sizeof(start) - 1 ? left : sizeof(start) - 1;
+		memcpy(start, line, length);
+		start[length] = '\0';
+		count(summary, category_of(start));
+		summary->is_complete = strncmp(start, "],", 2) == 0;
+		line = memchr(line, '\n', left);
+		line = line ? line + 1 : NULL;
+	}
+}
+
+static void count_events(const struct trace_file *file, struct trace_summary *summary)
+{
+	struct trace_reader *reader = trace_reader_open(file->bytes, file->size_bytes,
+							summary->problem, sizeof(summary->problem));
+	struct trace_entry entry;
+
+	if (!reader)
+		return;
+	while (trace_reader_next(reader, &entry))
+		count(summary, trace_category_find(entry.info->category));
+	summary->is_complete = trace_reader_facts(reader)->is_complete;
+	(void)trace_reader_complain(reader, summary->problem, sizeof(summary->problem));
+	trace_reader_close(reader);
+}
+
 bool trace_summary_read(const char *path, struct trace_summary *summary_out)
 {
-	FILE *file = fopen(path, "re");
-	struct trace_summary summary = { 0 };
-	char *line = NULL;
-	size_t size_bytes = 0;
+	struct trace_file file;
 
-	if (!file)
+	if (!trace_file_open(path, &file))
 		return false;
-	while (getline(&line, &size_bytes, file) >= 0) {
-		uint32_t category = category_of(line);
-		if (category < TRACE_CATEGORY_COUNT) {
-			summary.by_category[category]++;
-			summary.events++;
-		}
-		summary.is_complete = strncmp(line, "],", 2) == 0;
-	}
-	bool is_good = !ferror(file);
-	int saved_errno = errno;
-	free(line);
-	fclose(file);
-	errno = saved_errno;
-	if (is_good)
-		*summary_out = summary;
-	return is_good;
+	*summary_out = (struct trace_summary){ 0 };
+	if (trace_is_binary(file.bytes, file.size_bytes))
+		count_events(&file, summary_out);
+	else
+		count_lines(&file, summary_out);
+	trace_file_close(&file);
+	return true;
 }

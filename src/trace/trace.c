@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.c - see trace.h. Turns tracing on and off, and makes records of events.
+ * trace.c - see trace.h. Turns tracing on and off.
  *
- *   a thread  ->  its ring (ring.c)  ->  the spool (spool.c)  ->  the file (sink.c), at the end
+ *   a thread (put.c)  ->  its ring (ring.c)  ->  the file (spool.c)
+ *                                           or a temporary one  ->  the file (reader.c, sink.c), at the end
  *
  * Locks: none. `trace_session` says whether there is a trace; ring.c explains how its end and the
  * threads that still write agree.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,95 +23,95 @@
 #include "base/own_fd.h"
 #include "base/refusal.h"
 #include "base/thread.h"
+#include "trace/convert.h"
+#include "trace/events.h"
+#include "trace/put.h"
 #include "trace/ring.h"
-#include "trace/sink.h"
 #include "trace/spool.h"
 
-enum {
-	TEXT_MAX_BYTES = 512, /* a longer text is cut */
-	RINGS_TO_SPARE = 8,   /* for threads of clients that are inside when a trace begins */
-};
+enum { RINGS_TO_SPARE = 8 /* for threads of clients that are inside when a trace begins */ };
 
 _Atomic uint32_t trace_session;
+_Atomic uint32_t trace_details;
 
 static _Atomic bool is_file_open; /* from trace_start() until trace_finish() has written it */
-static _Atomic uint64_t last_sequence;
 static uint32_t last_session;
 static struct own_fd file = OWN_FD_NONE;
 static char *file_path; /* not counted as memory: malloc */
+static bool is_json;
+static bool is_spooled; /* the file is made at the end, of a temporary one */
 
-static size_t text_bytes(uint64_t field)
+/* ---- blocks that no thread's events are in ---- */
+
+struct other_block {
+	struct trace_block_header header;
+	uint8_t bytes[TRACE_BLOCK_MAX_BYTES / 2];
+	uint32_t used;
+};
+
+static void add_number(struct other_block *block, uint64_t number)
 {
-	const char *text = (const char *)(uintptr_t)field;
-
-	return text ? strnlen(text, TEXT_MAX_BYTES - 1) + 1 : 1;
+	for (; number >= 0x80; number >>= 7)
+		block->bytes[block->used++] = (uint8_t)(number | 0x80);
+	block->bytes[block->used++] = (uint8_t)number;
 }
 
-static uint32_t count_text_slots(const struct trace_event_info *info, const uint64_t *fields)
+static void add_text(struct other_block *block, const char *text)
 {
-	size_t bytes = 0;
+	size_t bytes = text ? strnlen(text, TRACE_TEXT_MAX_BYTES - 1) : 0;
 
-	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (info->fields[i].type == TRACE_FIELD_TEXT)
-			bytes += text_bytes(fields[i]);
-	}
-	return (uint32_t)((bytes + sizeof(struct trace_record) - 1) / sizeof(struct trace_record));
+	memcpy(block->bytes + block->used, text ? text : "", bytes);
+	block->used += (uint32_t)bytes;
+	block->bytes[block->used++] = '\0';
 }
 
-static void fill_in(struct trace_record *record, const struct trace_event_info *info,
-		    const uint64_t *fields)
+static void write_block(struct other_block *block, enum trace_block_kind kind)
 {
-	char *text = (char *)(record + 1);
+	block->header.kind = kind;
+	block->header.time_ns = clock_peek_ns();
+	block->header.sequence = trace_sequence();
+	spool_append(&block->header, block->used);
+}
 
-	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (info->fields[i].type != TRACE_FIELD_TEXT) {
-			record->fields[i] = fields[i];
-			continue;
+/* Who is traced, and which events there are. */
+static void write_schema(void)
+{
+	static struct other_block
+		block; /* of one trace at a time, and too large for a client's stack */
+
+	block.used = 0;
+	add_text(&block, program_invocation_short_name);
+	/* To ask for the date would be a step of a seeded run. */
+	add_number(&block, thread_is_simulated() ? 1 : (uint64_t)getpid());
+	add_number(&block, thread_is_simulated() ? 0 : clock_wall_ns());
+	add_number(&block, TRACE_EVENT_COUNT);
+	for (uint32_t event = 0; event < TRACE_EVENT_COUNT; event++) {
+		const struct trace_event_info *info = &trace_event_infos[event];
+		add_number(&block, info->kind);
+		add_text(&block, info->category);
+		add_text(&block, info->name);
+		add_text(&block, info->title);
+		add_number(&block, info->field_count);
+		for (uint32_t i = 0; i < info->field_count; i++) {
+			add_number(&block, info->fields[i].type);
+			add_text(&block, info->fields[i].name);
 		}
-		size_t bytes = text_bytes(fields[i]);
-		memcpy(text, fields[i] ? (const char *)(uintptr_t)fields[i] : "", bytes - 1);
-		text[bytes - 1] = '\0';
-		text += bytes;
 	}
+	assert(block.used < sizeof(block.bytes));
+	write_block(&block, TRACE_BLOCK_SCHEMA);
 }
 
-static void write_record(struct ring *ring, enum trace_event event, const uint64_t *fields)
+static void write_end(void)
 {
-	const struct trace_event_info *info = &trace_event_infos[event];
-	uint32_t text_slots = count_text_slots(info, fields);
-	struct trace_record *record = ring_reserve(ring, 1 + text_slots);
+	struct {
+		struct trace_block_header header;
+		uint8_t has_lost;
+	} block = { .header = { .kind = TRACE_BLOCK_END,
+				.time_ns = clock_peek_ns(),
+				.sequence = trace_sequence() },
+		    .has_lost = spool_error() != 0 };
 
-	uint32_t thread =
-		thread_id(); /* first: a new client thread may have to wait for its turn */
-
-	if (!record)
-		return;
-	*record = (struct trace_record){
-		.time_ns = clock_peek_ns(),
-		.sequence = atomic_fetch_add_explicit(&last_sequence, 1, memory_order_relaxed),
-		.thread = thread,
-		.event = (uint16_t)event,
-		.text_slots = (uint16_t)text_slots,
-	};
-	fill_in(record, info, fields);
-	ring_commit(ring, 1 + text_slots);
-}
-
-void trace_write(enum trace_event event, const uint64_t *fields)
-{
-	uint32_t session = atomic_load(&trace_session);
-	bool is_new;
-
-	if (session == 0)
-		return;
-	struct ring *ring = ring_get(session, &is_new);
-	if (!ring)
-		return;
-	if (UNLIKELY(is_new)) {
-		uint64_t name[TRACE_FIELDS_MAX] = { (uintptr_t)thread_name() };
-		write_record(ring, TRACE_THREAD, name);
-	}
-	write_record(ring, event, fields);
+	spool_append(&block.header, sizeof(block.has_lost));
 }
 
 static void tell_refusal(const struct dxgk_refusal *refusal)
@@ -138,18 +141,33 @@ static void warn_start(const char *path)
 				      : strerror(errno));
 }
 
-static bool start_to(int descriptor, const char *name)
+/* Blocks have their places in an ordinary file; a pipe gets it in one piece. */
+static bool is_ordinary(struct own_fd *fd)
+{
+	struct stat facts;
+
+	return fstat(atomic_load(&fd->number), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static bool start_to(int descriptor, const char *name, uint32_t wishes)
 {
 	file_path = strdup(name);
 	if (!keep_file(descriptor) || !file_path) {
 		warn_start(name);
 		goto close_file;
 	}
-	if (!spool_open()) {
+	is_json = wishes & TRACE_AS_JSON;
+	is_spooled = is_json || !is_ordinary(&file);
+	if (!is_spooled) {
+		spool_begin(&file);
+	} else if (!spool_begin_temporary()) {
 		warn_start("temporary file");
 		goto close_file;
 	}
+	spool_write_file_header();
+	write_schema();
 	ring_prepare(thread_count() + RINGS_TO_SPARE);
+	atomic_store(&trace_details, wishes);
 	atomic_store(&trace_session, ++last_session);
 	return true;
 
@@ -172,24 +190,42 @@ static bool is_first(const char *name)
 
 bool trace_start(const char *path)
 {
-	return is_first(path) && start_to(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), path);
+	uint32_t wishes = trace_name_is_json(path) ? TRACE_AS_JSON : 0;
+	const char *with = secure_getenv("DXGK_TRACE_WITH");
+
+	if (!is_first(path))
+		return false;
+	if (with && !trace_wishes_read(with, &wishes))
+		log_warn("trace: DXGK_TRACE_WITH=%s: it knows arguments and lists", with);
+	return start_to(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), path, wishes);
 }
 
-bool trace_start_to(int descriptor, const char *name)
+bool trace_start_to(int descriptor, const char *name, uint32_t wishes)
 {
 	if (is_first(name))
-		return start_to(descriptor, name);
+		return start_to(descriptor, name, wishes);
 	close(descriptor);
 	return false;
 }
 
-static void visit_record(void *context, const struct trace_record *record)
+/* ---- the end ---- */
+
+static bool write_file(void *context, const void *bytes, size_t size_bytes)
 {
-	sink_event(context, trace_event_infos, record);
+	const struct trace_file trace = { bytes, size_bytes };
+	char problem[256];
+
+	errno = 0;
+	if (!is_json)
+		return fwrite(bytes, 1, size_bytes, context) == size_bytes;
+	if (trace_write_json(&trace, context, problem, sizeof(problem)))
+		return true;
+	log_warn("trace: temporary file: %s", problem);
+	return false;
 }
 
 /* False with errno. */
-static bool write_file(void)
+static bool make_file(void)
 {
 	int fd = own_fd_use(&file, "it is the trace's, and no trace is written");
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -200,11 +236,7 @@ static bool write_file(void)
 		return false;
 	}
 	file = (struct own_fd)OWN_FD_NONE; /* the stream closes it */
-	errno = 0;
-	sink_begin(out, program_invocation_short_name);
-	bool is_good = spool_visit(visit_record, out);
-	sink_end(out);
-	is_good = !ferror(out) && is_good;
+	bool is_good = spool_show(write_file, out) && !ferror(out);
 	return fclose(out) == 0 && is_good;
 }
 
@@ -214,12 +246,16 @@ void trace_finish(void)
 
 	if (session == 0)
 		return;
+	atomic_store(&trace_details, 0);
 	ring_collect(session);
-	if (!write_file())
+	write_end();
+	if (is_spooled && !make_file())
 		log_warn("trace: %s: %s; the file is not complete", file_path, strerror(errno));
 	if (spool_error() != 0)
-		log_warn("trace: temporary file: %s; events are missing", strerror(spool_error()));
+		log_warn("trace: %s: %s; events are missing",
+			 is_spooled ? "temporary file" : file_path, strerror(spool_error()));
 	spool_close();
+	own_fd_close(&file);
 	free(file_path);
 	file_path = NULL;
 	atomic_store(&is_file_open, false);
@@ -229,6 +265,7 @@ void trace_finish(void)
 static void leave_trace_to_parent(void)
 {
 	atomic_store(&trace_session, 0);
+	atomic_store(&trace_details, 0);
 	ring_forget_all();
 	spool_close();
 	own_fd_close(&file);

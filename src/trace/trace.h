@@ -9,9 +9,10 @@
  * held. Emitting is no step of a seeded run: with and without a trace a seed gives the same run,
  * and with one it gives the same file, byte for byte.
  *
- * DXGK_TRACE=path turns it on when the library is loaded. The file is complete after
- * trace_finish(), or when the process ends through exit(); it opens in ui.perfetto.dev and
- * chrome://tracing. A child of fork() does not trace.
+ * DXGK_TRACE=path turns it on when the library is loaded. A path that ends in ".json" gets the form
+ * that ui.perfetto.dev and chrome://tracing read, when the trace ends: by trace_finish(), or when the
+ * process ends through exit(). Every other one gets the binary form (docs/trace.md), as it happens.
+ * A child of fork() does not trace.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
@@ -29,8 +30,17 @@
  */
 MUST_CHECK bool trace_start(const char *path);
 
+/* How a trace is to be. */
+enum trace_wishes {
+	TRACE_AS_JSON = 1,
+	TRACE_WITH_ARGUMENTS = 2, /* of calls and of the driver's entry points, as text */
+	TRACE_WITH_LISTS =
+		4, /* which allocations each packet lists, and where in a segment one is */
+	TRACE_WISHES = 7,
+};
+
 /* The same, to a file that is open, which is the trace's from now on, whatever comes of it. `name` is for messages. */
-MUST_CHECK bool trace_start_to(int descriptor, const char *name);
+MUST_CHECK bool trace_start_to(int descriptor, const char *name, uint32_t wishes);
 
 /*
  * Ends the trace and completes the file. Other threads may still emit; what they say from now on is
@@ -42,6 +52,15 @@ void trace_finish(void);
  */
 extern _Atomic uint32_t trace_session __attribute__((visibility("hidden")));
 
+/* enum trace_wishes of the trace that is running; 0 when none is. */
+extern _Atomic uint32_t trace_details __attribute__((visibility("hidden")));
+
+/* Is a trace running that is to have this? */
+static inline bool trace_has(enum trace_wishes wish)
+{
+	return UNLIKELY(atomic_load_explicit(&trace_details, memory_order_relaxed) & wish);
+}
+
 static inline bool trace_is_on(void)
 {
 	return UNLIKELY(atomic_load_explicit(&trace_session, memory_order_relaxed) != 0);
@@ -49,7 +68,7 @@ static inline bool trace_is_on(void)
 
 enum trace_event {
 	TRACE_NOTHING,
-	TRACE_THREAD, /* the first record of a thread: its name */
+	TRACE_thread, /* the first one of a thread: its name */
 #define CATEGORY(name, title)
 #define EVENT(kind, category, name, title, count, ...) TRACE_##name,
 #include "trace/events.def"
@@ -57,10 +76,7 @@ enum trace_event {
 	TRACE_EVENT_COUNT
 };
 
-enum { TRACE_FIELDS_MAX = 5 };
-
-/* Behind the functions below. */
-void trace_write(enum trace_event event, const uint64_t *fields);
+enum { TRACE_FIELDS_MAX = 8 };
 
 #define TRACE_TYPE_U32     uint32_t
 #define TRACE_TYPE_U64     uint64_t
@@ -72,16 +88,6 @@ void trace_write(enum trace_event event, const uint64_t *fields);
 #define TRACE_TYPE_LITERAL const char *
 #define TRACE_TYPE_TEXT    const char *
 
-#define TRACE_VALUE_U32(value)     (value)
-#define TRACE_VALUE_U64(value)     (value)
-#define TRACE_VALUE_HEX(value)     (value)
-#define TRACE_VALUE_HANDLE(value)  (value)
-#define TRACE_VALUE_KEY(value)     (value)
-#define TRACE_VALUE_STATUS(value)  ((uint32_t)(value))
-#define TRACE_VALUE_NAME(value)    ((uintptr_t)(value))
-#define TRACE_VALUE_LITERAL(value) ((uintptr_t)(value))
-#define TRACE_VALUE_TEXT(value)    ((uintptr_t)(value))
-
 #define TRACE_PARAMETERS_1(type, field) TRACE_TYPE_##type field
 #define TRACE_PARAMETERS_2(type, field, ...)                                                       \
 	TRACE_TYPE_##type field, TRACE_PARAMETERS_1(__VA_ARGS__)
@@ -91,19 +97,29 @@ void trace_write(enum trace_event event, const uint64_t *fields);
 	TRACE_TYPE_##type field, TRACE_PARAMETERS_3(__VA_ARGS__)
 #define TRACE_PARAMETERS_5(type, field, ...)                                                       \
 	TRACE_TYPE_##type field, TRACE_PARAMETERS_4(__VA_ARGS__)
+#define TRACE_PARAMETERS_6(type, field, ...)                                                       \
+	TRACE_TYPE_##type field, TRACE_PARAMETERS_5(__VA_ARGS__)
+#define TRACE_PARAMETERS_7(type, field, ...)                                                       \
+	TRACE_TYPE_##type field, TRACE_PARAMETERS_6(__VA_ARGS__)
+#define TRACE_PARAMETERS_8(type, field, ...)                                                       \
+	TRACE_TYPE_##type field, TRACE_PARAMETERS_7(__VA_ARGS__)
 
-#define TRACE_VALUES_1(type, field)      TRACE_VALUE_##type(field)
-#define TRACE_VALUES_2(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_1(__VA_ARGS__)
-#define TRACE_VALUES_3(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_2(__VA_ARGS__)
-#define TRACE_VALUES_4(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_3(__VA_ARGS__)
-#define TRACE_VALUES_5(type, field, ...) TRACE_VALUE_##type(field), TRACE_VALUES_4(__VA_ARGS__)
+#define TRACE_ARGUMENTS_1(type, field)      field
+#define TRACE_ARGUMENTS_2(type, field, ...) field, TRACE_ARGUMENTS_1(__VA_ARGS__)
+#define TRACE_ARGUMENTS_3(type, field, ...) field, TRACE_ARGUMENTS_2(__VA_ARGS__)
+#define TRACE_ARGUMENTS_4(type, field, ...) field, TRACE_ARGUMENTS_3(__VA_ARGS__)
+#define TRACE_ARGUMENTS_5(type, field, ...) field, TRACE_ARGUMENTS_4(__VA_ARGS__)
+#define TRACE_ARGUMENTS_6(type, field, ...) field, TRACE_ARGUMENTS_5(__VA_ARGS__)
+#define TRACE_ARGUMENTS_7(type, field, ...) field, TRACE_ARGUMENTS_6(__VA_ARGS__)
+#define TRACE_ARGUMENTS_8(type, field, ...) field, TRACE_ARGUMENTS_7(__VA_ARGS__)
 
+/* trace_put_…(), in put.c: writes it. */
 #define EVENT(kind, category, name, title, count, ...)                                             \
+	void trace_put_##name(TRACE_PARAMETERS_##count(__VA_ARGS__));                              \
 	static inline void trace_##name(TRACE_PARAMETERS_##count(__VA_ARGS__))                     \
 	{                                                                                          \
 		if (trace_is_on())                                                                 \
-			trace_write(TRACE_##name,                                                  \
-				    (const uint64_t[]){ TRACE_VALUES_##count(__VA_ARGS__) });      \
+			trace_put_##name(TRACE_ARGUMENTS_##count(__VA_ARGS__));                    \
 	}
 #include "trace/events.def"
 #undef EVENT

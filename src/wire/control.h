@@ -29,7 +29,8 @@ enum control_kind {
 	CONTROL_CHECK = 5, /* a text with what is wrong, a line each; empty: all books are right */
 	/*
 	 * Of a server: from now on a trace of it goes to the file that comes along, until it is told to stop or this
-	 * connection ends. The file is complete when the reply to the second is there.
+	 * connection ends. `type` says how it is to be (enum trace_wishes). The file is complete when the reply to the
+	 * second is there.
 	 */
 	CONTROL_TRACE_START = 6,
 	CONTROL_TRACE_STOP = 7,
@@ -58,7 +59,7 @@ struct control_request {
 	uint32_t size_bytes;
 	uint64_t luid; /* of the adapter; 0: the first one */
 	uint32_t
-		type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; CONTROL_PROCESSES: a process; else 0 */
+		type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; CONTROL_PROCESSES: a process; a trace: see there; else 0 */
 	uint32_t reserved;
 };
 

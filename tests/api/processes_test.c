@@ -366,9 +366,12 @@ TEST(trace, names_processes)
 	char setting[128];
 	static char text[CHILD_TEXT];
 
-	snprintf(setting, sizeof(setting), "DXGK_TRACE=%s", write_file(""));
+	char path[] = "/tmp/dxgk-test-XXXXXX.json";
+	int file = mkstemps(path, (int)strlen(".json"));
+
+	snprintf(setting, sizeof(setting), "DXGK_TRACE=%s", path);
 	EXPECT_CHILD(run_child("leaves_strangers_behind", setting, "DXGK_SEED=1"), 0);
-	int file = open(test_file, O_RDONLY | O_CLOEXEC);
+	unlink(path);
 	EXPECT(file >= 0);
 	read_back(file, text);
 	EXPECT(strstr(text, "\"pid\":5002,\"user\":1000,\"name\":\"stranger\"") != NULL);

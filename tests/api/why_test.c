@@ -130,10 +130,10 @@ CHILD(fault)
 
 TEST(fault, is_logged_and_traced_with_its_address_access_packet_and_process)
 {
-	char path[] = "/tmp/why_trace_XXXXXX";
+	char path[] = "/tmp/why_trace_XXXXXX.json";
 	char setting[64];
 	char *trace = malloc(1 << 24);
-	int file = mkstemp(path);
+	int file = mkstemps(path, (int)strlen(".json"));
 
 	EXPECT(file >= 0 && trace);
 	snprintf(setting, sizeof(setting), "DXGK_TRACE=%s", path);

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_test.c - rings, with the session turned by hand.
+ * ring_test.c - rings, with the session turned by hand. Each block is one number.
  */
 #include "base/thread.h"
 #include "support/test.h"
 #include "trace/ring.h"
 #include "trace/spool.h"
 
-static uint64_t spooled;
-static uint64_t spooled_sum;
+static uint64_t spooled_bytes;
+static uint64_t spooled_blocks;
 
-static void count_record(void *context, const struct trace_record *record)
+static bool count_blocks(void *context, const void *memory, size_t size_bytes)
 {
+	const char *bytes = memory;
+	struct trace_block_header header;
+
 	(void)context;
-	spooled++;
-	spooled_sum += record->fields[0];
-}
-
-static void read_spool(void)
-{
-	spooled = 0;
-	spooled_sum = 0;
-	EXPECT(spool_visit(count_record, NULL));
+	spooled_bytes = spooled_blocks = 0;
+	for (size_t at = 0; at < size_bytes; at += sizeof(header) + header.size_bytes) {
+		memcpy(&header, bytes + at, sizeof(header));
+		EXPECT_EQ(header.magic, TRACE_BLOCK_MAGIC);
+		EXPECT_EQ(header.checksum,
+			  trace_checksum(bytes + at + TRACE_CHECKED_FROM,
+					 sizeof(header) - TRACE_CHECKED_FROM + header.size_bytes));
+		spooled_blocks++;
+		spooled_bytes += header.size_bytes;
+	}
+	return true;
 }
 
 static void begin_session(uint32_t session)
 {
-	EXPECT(spool_open());
+	EXPECT(spool_begin_temporary());
 	atomic_store(&trace_session, session);
 }
 
@@ -34,99 +39,90 @@ static void end_session(uint32_t session)
 {
 	atomic_store(&trace_session, 0);
 	ring_collect(session);
-	read_spool();
+	EXPECT(spool_show(count_blocks, NULL));
 	spool_close();
 }
 
-static bool put(struct ring *ring, uint64_t value)
+static bool put(struct ring *ring, uint8_t value)
 {
-	static _Atomic uint64_t sequence;
-	struct trace_record *record = ring_reserve(ring, 1);
+	uint32_t used = atomic_load(&ring->used);
 
-	if (!record)
-		return false;
-	*record = (struct trace_record){ .sequence = ++sequence, .event = TRACE_refusal };
-	record->fields[0] = value;
-	ring_commit(ring, 1);
+	if (used == RING_BYTES) {
+		if (!ring_write(ring))
+			return false;
+		used = 0;
+	}
+	ring->header.thread = thread_id();
+	ring->bytes[used] = value;
+	atomic_store(&ring->used, used + 1);
 	return true;
 }
 
-TEST(ring, is_new_once_per_session)
+TEST(ring, is_the_same_one_in_every_session_and_begins_empty)
 {
-	bool is_new = false;
-
 	begin_session(1);
-	struct ring *ring = ring_get(1, &is_new);
-	EXPECT(ring && is_new);
-	EXPECT(ring_get(1, &is_new) == ring);
-	EXPECT(!is_new);
+	struct ring *ring = ring_join(1);
+	EXPECT(ring && ring == ring_own);
+	EXPECT_EQ(atomic_load(&ring->session), 1);
 	end_session(1);
+	EXPECT_EQ(spooled_blocks, 0);
 
 	begin_session(2);
-	EXPECT(ring_get(2, &is_new) == ring);
-	EXPECT(is_new);
+	EXPECT(ring_join(2) == ring);
+	EXPECT_EQ(atomic_load(&ring->used), 0);
 	end_session(2);
-	EXPECT_EQ(spooled, 0);
+	EXPECT_EQ(spooled_blocks, 0);
 }
 
 TEST(ring, keeps_everything_however_full_it_gets)
 {
-	bool is_new;
-
 	begin_session(3);
-	struct ring *ring = ring_get(3, &is_new);
-	for (uint64_t i = 1; i <= 10000; i++)
-		EXPECT(put(ring, i));
+	struct ring *ring = ring_join(3);
+	for (uint32_t i = 0; i < 3 * RING_BYTES + 5; i++)
+		EXPECT(put(ring, (uint8_t)i));
 	end_session(3);
-	EXPECT_EQ(spooled, 10000);
-	EXPECT_EQ(spooled_sum, 10000 * 10001 / 2);
+	EXPECT_EQ(spooled_bytes, 3 * RING_BYTES + 5);
+	EXPECT_EQ(spooled_blocks, 4);
 }
 
-TEST(ring, a_record_and_its_texts_stay_together)
+TEST(ring, a_block_that_was_written_takes_its_literals_with_it)
 {
-	bool is_new;
-
 	begin_session(4);
-	struct ring *ring = ring_get(4, &is_new);
-	for (uint64_t i = 0; i < 1000; i++) {
-		struct trace_record *record = ring_reserve(ring, 7);
-		EXPECT(record != NULL);
-		memset(record, 0xff, 7 * sizeof(*record));
-		*record = (struct trace_record){ .sequence = i,
-						 .event = TRACE_refusal,
-						 .text_slots = 6 };
-		record->fields[0] = 1;
-		ring_commit(ring, 7);
-	}
+	struct ring *ring = ring_join(4);
+	uint32_t generation = ring->generation;
+	EXPECT(put(ring, 1));
+	ring->literal_count = 3;
+	EXPECT(ring_write(ring));
+	EXPECT(ring->generation != generation);
+	EXPECT_EQ(ring->literal_count, 0);
+	EXPECT_EQ(atomic_load(&ring->used), 0);
 	end_session(4);
-	EXPECT_EQ(spooled, 1000);
-	EXPECT_EQ(spooled_sum, 1000);
+	EXPECT_EQ(spooled_bytes, 1);
 }
 
 TEST(ring, is_closed_when_the_session_is_over)
 {
-	bool is_new;
 	uint64_t kept = 0;
 
 	begin_session(5);
-	struct ring *ring = ring_get(5, &is_new);
+	struct ring *ring = ring_join(5);
 	atomic_store(&trace_session, 0);
 	while (put(ring, 1))
 		kept++;
-	EXPECT(kept > 0 && kept < 100000);
+	EXPECT_EQ(kept, RING_BYTES);
 	ring_collect(5);
-	read_spool();
+	EXPECT(spool_show(count_blocks, NULL));
 	spool_close();
-	EXPECT_EQ(spooled, kept);
+	EXPECT_EQ(spooled_bytes, kept);
 }
 
 static void put_one(void *argument)
 {
-	bool is_new;
+	struct ring *ring = ring_join(6);
 
-	*(struct ring **)argument = ring_get(6, &is_new);
-	if (!is_new || !put(*(struct ring **)argument, 1))
+	if (!ring || !put(ring, 1))
 		abort();
+	*(struct ring **)argument = ring;
 }
 
 TEST(ring, goes_from_a_thread_that_ended_to_the_next)
@@ -141,14 +137,12 @@ TEST(ring, goes_from_a_thread_that_ended_to_the_next)
 		EXPECT(rings[i] == rings[0]);
 	}
 	end_session(6);
-	EXPECT_EQ(spooled, 3);
+	EXPECT_EQ(spooled_blocks, 3);
 }
 
 static void get_after_the_end(void *argument)
 {
-	bool is_new;
-
-	*(bool *)argument = ring_get(7, &is_new) == NULL;
+	*(bool *)argument = ring_join(7) == NULL;
 }
 
 TEST(ring, a_thread_that_comes_too_late_gets_none)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink_test.c - one record, one line. The events are the test's own, one of each kind and type.
+ * sink_test.c - one event, one line. The events are the test's own, one of each kind and type.
  */
 #include "support/test.h"
 #include "trace/sink.h"
@@ -9,17 +9,15 @@ enum { CALL, CALL_END, MOMENT, LIFE, LIFE_END, CURVE, THREAD };
 
 static const struct trace_event_info infos[] = {
 	[CALL] = { TRACE_KIND_BEGIN,
-		   TRACE_CATEGORY_API,
+		   "api",
+		   "",
 		   "call",
 		   2,
 		   { { TRACE_FIELD_NAME, "call" }, { TRACE_FIELD_U32, "irql" } } },
-	[CALL_END] = { TRACE_KIND_END,
-		       TRACE_CATEGORY_API,
-		       "call",
-		       1,
-		       { { TRACE_FIELD_STATUS, "status" } } },
+	[CALL_END] = { TRACE_KIND_END, "api", "", "call", 1, { { TRACE_FIELD_STATUS, "status" } } },
 	[MOMENT] = { TRACE_KIND_INSTANT,
-		     TRACE_CATEGORY_FENCE,
+		     "fence",
+		     "",
 		     "moment",
 		     5,
 		     { { TRACE_FIELD_TEXT, "first" },
@@ -28,19 +26,22 @@ static const struct trace_event_info infos[] = {
 		       { TRACE_FIELD_HEX, "bits" },
 		       { TRACE_FIELD_LITERAL, "literal" } } },
 	[LIFE] = { TRACE_KIND_ASYNC_BEGIN,
-		   TRACE_CATEGORY_OBJECT,
+		   "object",
+		   "",
 		   "device",
 		   3,
 		   { { TRACE_FIELD_KEY, "process_id" },
 		     { TRACE_FIELD_KEY, "device_handle" },
 		     { TRACE_FIELD_HANDLE, "adapter" } } },
 	[LIFE_END] = { TRACE_KIND_ASYNC_END,
-		       TRACE_CATEGORY_OBJECT,
+		       "object",
+		       "",
 		       "device",
 		       1,
 		       { { TRACE_FIELD_KEY, "process_id" } } },
 	[CURVE] = { TRACE_KIND_COUNTER,
-		    TRACE_CATEGORY_PAGING,
+		    "paging",
+		    "",
 		    "segment",
 		    3,
 		    { { TRACE_FIELD_KEY, "segment" },
@@ -52,19 +53,29 @@ static const struct trace_event_info infos[] = {
 		     .fields = { { TRACE_FIELD_TEXT, "name" } } },
 };
 
-/* The line of one event, valid until the next call. */
+/* The line of one event, valid until the next call. Texts lie one behind the other, in the order of the fields. */
 static const char *line_of(uint16_t event, const uint64_t *fields, const char *texts,
 			   size_t texts_bytes)
 {
 	static char line[4096];
-	struct trace_record records[20] = { { .time_ns = 1234567, .thread = 7, .event = event } };
+	struct trace_entry entry = { .time_ns = 1234567,
+				     .thread = 7,
+				     .event = event == THREAD ? TRACE_thread : TRACE_NOTHING,
+				     .info = &infos[event] };
 	FILE *out = fmemopen(line, sizeof(line), "w");
 
-	if (fields)
-		memcpy(records[0].fields, fields, infos[event].field_count * sizeof(*fields));
-	if (texts)
-		memcpy(&records[1], texts, texts_bytes);
-	sink_event(out, infos, records);
+	(void)texts_bytes;
+	for (uint32_t i = 0; i < infos[event].field_count; i++) {
+		entry.fields[i].number = fields ? fields[i] : 0;
+		entry.fields[i].text = "";
+		if (infos[event].fields[i].type == TRACE_FIELD_TEXT) {
+			entry.fields[i].text = texts;
+			texts += strlen(texts) + 1;
+		} else if (fields && trace_field_is_string(infos[event].fields[i].type)) {
+			entry.fields[i].text = (const char *)(uintptr_t)fields[i];
+		}
+	}
+	sink_event(out, &entry);
 	fclose(out);
 	return line + strlen(",\n");
 }

@@ -10,9 +10,11 @@
  *   exec    the same, but the child is a program that traces by itself
  *   late    client threads that are still emitting while the process exits
  *   quit    events, but an end through _exit()
+ *   killed  events, then SIGKILL
  *   idle    nothing
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +165,10 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "quit")) {
 		run_flood();
 		_exit(3);
+	} else if (!strcmp(what, "killed")) {
+		for (int i = 0; i < 4; i++)
+			run_flood();
+		kill(getpid(), SIGKILL);
 	}
 	return 0;
 }

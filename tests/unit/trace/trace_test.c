@@ -173,11 +173,17 @@ TEST(trace, a_full_disk_is_reported)
 	const char *path = in_folder("limit.json");
 	const char *said = in_folder("limit.txt");
 
-	/* Counted in blocks of 512 or 1024 bytes: the flood does not fit. */
+	/* Counted in blocks of 512 or 1024 bytes: the flood does not fit, in either form. */
 	EXPECT_EQ(shell("(trap '' XFSZ; ulimit -f 512; DXGK_TRACE=%s exec %s flood) 2>%s", path,
 			TRACE_RUN, said),
 		  0);
 	char *text = read_all(said);
+	EXPECT_CONTAINS(text, "not complete");
+	free(text);
+	EXPECT_EQ(shell("(trap '' XFSZ; ulimit -f 16; DXGK_TRACE=%s.binary exec %s flood) 2>%s",
+			path, TRACE_RUN, said),
+		  0);
+	text = read_all(said);
 	EXPECT_CONTAINS(text, "events are missing");
 	free(text);
 }
@@ -205,7 +211,7 @@ TEST(trace, goes_to_a_file_that_is_open)
 	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	EXPECT(file >= 0);
-	EXPECT(trace_start_to(file, "a file"));
+	EXPECT(trace_start_to(file, "a file", TRACE_AS_JSON));
 	trace_process_create(1);
 	trace_process_destroy(1);
 	trace_finish();

@@ -42,11 +42,11 @@ TEST(states, only_what_is_offered_is_lost)
 
 TEST(states, each_step_is_one_event)
 {
-	char path[] = "/tmp/vidmm-states-XXXXXX";
+	char path[] = "/tmp/vidmm-states-XXXXXX.json";
 	char text[65536];
 	struct world world;
 
-	close(mkstemp(path));
+	close(mkstemps(path, (int)strlen(".json")));
 	world_init(&world, 16);
 	EXPECT(trace_start(path));
 	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.h - an event on its way from a thread to the file, and what is known about each kind.
+ * events.h - what is known about each kind of event.
  */
-#ifndef TRACE_RECORD_H
-#define TRACE_RECORD_H
+#ifndef TRACE_EVENTS_H
+#define TRACE_EVENTS_H
 
 #include <stdint.h>
 
 #include "trace/trace.h"
 
-/*
- * One slot of a ring and of the spool file. Copied texts follow in `text_slots` slots of bytes,
- * each text closed by a zero, in the order of the fields.
- */
-struct trace_record {
-	uint64_t time_ns;
-	uint64_t sequence; /* order of events that happened in the same nanosecond */
-	uint32_t thread;   /* thread_id() */
-	uint16_t event;    /* enum trace_event; TRACE_NOTHING where a write to the spool failed */
-	uint16_t text_slots;
-	uint64_t fields[TRACE_FIELDS_MAX];
-};
-_Static_assert(sizeof(struct trace_record) == 64, "a record is one cache line");
-
+/* Numbers of a trace file (docs/trace.md): they stay what they are. */
 enum trace_kind {
 	TRACE_KIND_METADATA,
 	TRACE_KIND_INSTANT,
@@ -31,6 +18,7 @@ enum trace_kind {
 	TRACE_KIND_ASYNC_BEGIN,
 	TRACE_KIND_ASYNC_END,
 	TRACE_KIND_COUNTER,
+	TRACE_KIND_COUNT
 };
 
 enum trace_category {
@@ -42,6 +30,7 @@ enum trace_category {
 	TRACE_CATEGORY_COUNT
 };
 
+/* Numbers of a trace file, too. */
 enum trace_field_type {
 	TRACE_FIELD_U32,
 	TRACE_FIELD_U64,
@@ -52,11 +41,13 @@ enum trace_field_type {
 	TRACE_FIELD_NAME,
 	TRACE_FIELD_LITERAL,
 	TRACE_FIELD_TEXT,
+	TRACE_FIELD_TYPE_COUNT
 };
 
 struct trace_event_info {
 	enum trace_kind kind;
-	enum trace_category category;
+	const char *category; /* its title; NULL of metadata */
+	const char *name;     /* as in events.def */
 	const char *title;
 	uint32_t field_count;
 	struct {
@@ -69,5 +60,13 @@ struct trace_event_info {
 extern const struct trace_event_info trace_event_infos[TRACE_EVENT_COUNT];
 
 extern const char *const trace_category_titles[TRACE_CATEGORY_COUNT];
+
+/* TRACE_CATEGORY_COUNT when there is none of that title. */
+enum trace_category trace_category_find(const char *title);
+
+static inline bool trace_field_is_string(enum trace_field_type type)
+{
+	return type == TRACE_FIELD_NAME || type == TRACE_FIELD_LITERAL || type == TRACE_FIELD_TEXT;
+}
 
 #endif

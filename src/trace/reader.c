@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - see reader.h.
+ *
+ * Blocks of one thread are in order, so each thread is a row of events that is sorted; the rows are merged through a heap
+ * of their next events:
+ *
+ *     file    |a1 a4 a9|b2 b3|a10 a11|b5 b8|
+ *     heap     a1 …           b2 …
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/format.h"
+#include "trace/reader.h"
+
+struct block {
+	const uint8_t *at;
+	const uint8_t *end;
+	uint64_t time_ns;
+	uint64_t sequence;
+	uint32_t thread;
+};
+
+/* What the file says about an event, and what we know it as. */
+struct file_event {
+	struct trace_event_info info;
+	enum trace_event event;
+	uint8_t places[TRACE_FIELDS_MAX]; /* of each of its fields in the entry */
+};
+
+enum { NO_PLACE = TRACE_FIELDS_MAX };
+
+/* Blocks of one thread, and where in them we are. */
+struct row {
+	const struct block *block;
+	const struct block *block_end;
+	const uint8_t *at;
+	const char **strings; /* of the block */
+	uint32_t string_count;
+	uint32_t string_room;
+	uint64_t next_sequence;
+	struct trace_entry entry; /* the next one */
+};
+
+struct trace_reader {
+	struct trace_facts facts;
+	struct file_event *events;
+	uint64_t event_count;
+	struct block *blocks;
+	size_t block_count;
+	size_t block_room;
+	struct row *rows;     /* a heap; behind it those that are over */
+	size_t row_count;     /* in the heap */
+	size_t all_row_count; /* with those */
+	uint64_t first_sequence;
+	uint64_t end_sequence; /* behind the last one that was seen */
+	uint64_t shown;
+	bool has_lost; /* who wrote it could not write everything */
+	bool is_out_of_memory;
+};
+
+/* ---- bytes ---- */
+
+/* False when there is none; at most 64 bits. */
+static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *number_out)
+{
+	uint64_t number = 0;
+
+	for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
+		uint8_t byte = *(*at)++;
+		if (shift == 63 && byte > 1)
+			return false;
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*number_out = number;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool take_text(const uint8_t **at, const uint8_t *end, const char **text_out)
+{
+	const uint8_t *zero = memchr(*at, '\0', (size_t)(end - *at));
+
+	if (!zero)
+		return false;
+	*text_out = (const char *)*at;
+	*at = zero + 1;
+	return true;
+}
+
+/* ---- the table of events ---- */
+
+static uint8_t place_of(const struct trace_event_info *known, const struct trace_event_info *info,
+			uint32_t field)
+{
+	for (uint32_t i = 0; i < known->field_count; i++) {
+		if (strcmp(known->fields[i].name, info->fields[field].name) == 0 &&
+		    trace_field_is_string(known->fields[i].type) ==
+			    trace_field_is_string(info->fields[field].type))
+			return (uint8_t)i;
+	}
+	return NO_PLACE;
+}
+
+static void recognize(struct file_event *event)
+{
+	for (uint32_t known = 1; known < TRACE_EVENT_COUNT; known++) {
+		if (strcmp(trace_event_infos[known].name, event->info.name) == 0)
+			event->event = (enum trace_event)known;
+	}
+	for (uint32_t i = 0; i < event->info.field_count; i++)
+		event->places[i] =
+			event->event == TRACE_NOTHING
+				? (uint8_t)i
+				: place_of(&trace_event_infos[event->event], &event->info, i);
+}
+
+static bool take_event_info(const uint8_t **at, const uint8_t *end, struct trace_event_info *info)
+{
+	uint64_t kind, count, type;
+
+	if (!take_number(at, end, &kind) || kind >= TRACE_KIND_COUNT ||
+	    !take_text(at, end, &info->category) || !take_text(at, end, &info->name) ||
+	    !take_text(at, end, &info->title) || !take_number(at, end, &count) ||
+	    count > TRACE_FIELDS_MAX)
+		return false;
+	info->kind = (enum trace_kind)kind;
+	info->field_count = (uint32_t)count;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!take_number(at, end, &type) || type >= TRACE_FIELD_TYPE_COUNT ||
+		    !take_text(at, end, &info->fields[i].name))
+			return false;
+		info->fields[i].type = (enum trace_field_type)type;
+	}
+	return true;
+}
+
+/* Of the least that an event takes there: five bytes. */
+enum { EVENT_INFO_BYTES = 5 };
+
+static bool take_schema(struct trace_reader *reader, const struct block *block)
+{
+	const uint8_t *at = block->at;
+	uint64_t pid, count;
+
+	if (!take_text(&at, block->end, &reader->facts.program) ||
+	    !take_number(&at, block->end, &pid) ||
+	    !take_number(&at, block->end, &reader->facts.wall_ns) ||
+	    !take_number(&at, block->end, &count) ||
+	    count > (size_t)(block->end - at) / EVENT_INFO_BYTES)
+		return false;
+	reader->facts.pid = (uint32_t)pid;
+	reader->facts.start_ns = block->time_ns;
+	reader->first_sequence = block->sequence;
+	reader->end_sequence = block->sequence;
+	reader->events = mem_zalloc_array(count + 1, sizeof(*reader->events));
+	if (!reader->events) {
+		reader->is_out_of_memory = true;
+		return false;
+	}
+	for (; reader->event_count < count; reader->event_count++) {
+		struct file_event *event = &reader->events[reader->event_count];
+		if (!take_event_info(&at, block->end, &event->info))
+			return false;
+		recognize(event);
+	}
+	return true;
+}
+
+/* ---- blocks ---- */
+
+static bool add_block(struct trace_reader *reader, const struct block *block)
+{
+	if (reader->block_count == reader->block_room) {
+		size_t room = reader->block_room ? 2 * reader->block_room : 64;
+		struct block *grown = mem_realloc(reader->blocks, room * sizeof(*grown));
+		if (!grown) {
+			reader->is_out_of_memory = true;
+			return false;
+		}
+		reader->blocks = grown;
+		reader->block_room = room;
+	}
+	reader->blocks[reader->block_count++] = *block;
+	return true;
+}
+
+/* A whole block at `at`? */
+static bool look_at_block(const uint8_t *at, const uint8_t *end, struct block *block_out,
+			  uint32_t *kind_out)
+{
+	struct trace_block_header header;
+
+	if ((size_t)(end - at) < sizeof(header))
+		return false;
+	memcpy(&header, at, sizeof(header));
+	if (header.magic != TRACE_BLOCK_MAGIC || header.size_bytes > TRACE_BLOCK_MAX_BYTES ||
+	    header.size_bytes > (size_t)(end - at) - sizeof(header) ||
+	    header.checksum !=
+		    trace_checksum(at + TRACE_CHECKED_FROM,
+				   sizeof(header) - TRACE_CHECKED_FROM + header.size_bytes))
+		return false;
+	*block_out = (struct block){ at + sizeof(header), at + sizeof(header) + header.size_bytes,
+				     header.time_ns, header.sequence, header.thread };
+	*kind_out = header.kind;
+	return true;
+}
+
+/* Where the next block may begin; the end, when none does. */
+static const uint8_t *next_magic(const uint8_t *at, const uint8_t *end)
+{
+	static const uint32_t magic = TRACE_BLOCK_MAGIC;
+	const uint8_t *found = memmem(at, (size_t)(end - at), &magic, sizeof(magic));
+
+	return found ? found : end;
+}
+
+/* A hole is passed over: blocks are written by many threads, and one that was killed leaves its own out. */
+static bool find_blocks(struct trace_reader *reader, const uint8_t *at, const uint8_t *end)
+{
+	struct block block;
+	uint32_t kind;
+
+	while (at < end) {
+		if (!look_at_block(at, end, &block, &kind)) {
+			const uint8_t *next = next_magic(at + 1, end);
+			reader->facts.damaged_bytes += (uint64_t)(next - at);
+			at = next;
+			continue;
+		}
+		at = block.end;
+		if (kind == TRACE_BLOCK_EVENTS) {
+			if (block.at < block.end && !add_block(reader, &block))
+				return false;
+		} else if (kind == TRACE_BLOCK_END) {
+			reader->facts.is_complete = true;
+			reader->has_lost = block.at < block.end && *block.at != 0;
+		}
+	}
+	reader->facts.event_blocks = reader->block_count;
+	return true;
+}
+
+/* ---- rows ---- */
+
+/* By thread, then as they are in the file. */
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct block *one = a;
+	const struct block *other = b;
+
+	if (one->thread != other->thread)
+		return one->thread < other->thread ? -1 : 1;
+	return one->at < other->at ? -1 : one->at > other->at;
+}
+
+static bool is_before(const struct trace_entry *a, const struct trace_entry *b)
+{
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns;
+	return a->sequence < b->sequence;
+}
+
+static void row_begin_block(struct row *row)
+{
+	row->at = row->block->at;
+	row->string_count = 0;
+	row->next_sequence = row->block->sequence;
+}
+
+static bool row_add_string(struct trace_reader *reader, struct row *row, const char *text)
+{
+	if (row->string_count == row->string_room) {
+		uint32_t room = row->string_room ? 2 * row->string_room : 64;
+		const char **grown = mem_realloc(row->strings, room * sizeof(*grown));
+		if (!grown) {
+			reader->is_out_of_memory = true;
+			return false;
+		}
+		row->strings = grown;
+		row->string_room = room;
+	}
+	row->strings[row->string_count++] = text;
+	return true;
+}
+
+static bool take_string(struct trace_reader *reader, struct row *row, const char **text_out)
+{
+	uint64_t number;
+
+	*text_out = "";
+	if (!take_number(&row->at, row->block->end, &number))
+		return false;
+	if (number == 0)
+		return true;
+	if (number == (uint64_t)row->string_count + 1) {
+		if (!take_text(&row->at, row->block->end, text_out))
+			return false;
+		return row_add_string(reader, row, *text_out);
+	}
+	if (number > row->string_count)
+		return false;
+	*text_out = row->strings[number - 1];
+	return true;
+}
+
+static bool take_field(struct trace_reader *reader, struct row *row, enum trace_field_type type,
+		       uint64_t *number_out, const char **text_out)
+{
+	if (type == TRACE_FIELD_TEXT)
+		return take_text(&row->at, row->block->end, text_out);
+	if (trace_field_is_string(type))
+		return take_string(reader, row, text_out);
+	return take_number(&row->at, row->block->end, number_out);
+}
+
+static bool take_fields(struct trace_reader *reader, struct row *row,
+			const struct file_event *event, struct trace_entry *entry)
+{
+	for (uint32_t i = 0; i < entry->info->field_count; i++) {
+		if (trace_field_is_string(entry->info->fields[i].type))
+			entry->fields[i].text = "";
+	}
+	for (uint32_t i = 0; i < event->info.field_count; i++) {
+		uint64_t number = 0;
+		const char *text = NULL;
+		if (!take_field(reader, row, event->info.fields[i].type, &number, &text))
+			return false;
+		if (event->places[i] == NO_PLACE)
+			continue;
+		entry->fields[event->places[i]].number = number;
+		entry->fields[event->places[i]].text = text;
+	}
+	return true;
+}
+
+static bool take_head(struct row *row, uint64_t *event_out, uint64_t *gap_out, uint64_t *delta_out)
+{
+	uint8_t head = *row->at++;
+	uint64_t more = 0;
+
+	*gap_out = 0;
+	if ((head & TRACE_HEAD_EVENT) == TRACE_HEAD_MORE &&
+	    !take_number(&row->at, row->block->end, &more))
+		return false;
+	*event_out = (head & TRACE_HEAD_EVENT) + more;
+	if ((head & TRACE_HEAD_GAP) && !take_number(&row->at, row->block->end, gap_out))
+		return false;
+	return take_number(&row->at, row->block->end, delta_out);
+}
+
+/* The next one of the block; false when it is damaged. */
+static bool take_entry(struct trace_reader *reader, struct row *row, struct trace_entry *entry)
+{
+	uint64_t number, gap, delta;
+	bool is_first = row->at == row->block->at;
+	uint64_t before_ns = is_first ? row->block->time_ns : row->entry.time_ns;
+
+	*entry = (struct trace_entry){ .thread = row->block->thread };
+	if (!take_head(row, &number, &gap, &delta) || number >= reader->event_count ||
+	    __builtin_add_overflow(before_ns, delta, &entry->time_ns) ||
+	    __builtin_add_overflow(row->next_sequence, gap, &entry->sequence))
+		return false;
+	const struct file_event *event = &reader->events[number];
+	entry->event = event->event;
+	entry->info =
+		event->event == TRACE_NOTHING ? &event->info : &trace_event_infos[event->event];
+	row->next_sequence = entry->sequence + 1;
+	return take_fields(reader, row, event, entry);
+}
+
+/* Goes to the next event; false: there is none. What comes before what was there already is not one. */
+static bool row_advance(struct trace_reader *reader, struct row *row)
+{
+	struct trace_entry entry;
+
+	while (row->block < row->block_end && !reader->is_out_of_memory) {
+		if (row->at == row->block->end) {
+			if (++row->block < row->block_end)
+				row_begin_block(row);
+			continue;
+		}
+		const uint8_t *at = row->at;
+		if (take_entry(reader, row, &entry) && !is_before(&entry, &row->entry)) {
+			row->entry = entry;
+			return true;
+		}
+		reader->facts.damaged_bytes += (uint64_t)(row->block->end - at);
+		row->at = row->block->end;
+	}
+	return false;
+}
+
+/* Restores the heap below `at`, whose row may have become too late for its place. */
+static void heap_settle(struct row *rows, size_t count, size_t at)
+{
+	for (;;) {
+		size_t first = at;
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
+			if (is_before(&rows[child].entry, &rows[first].entry))
+				first = child;
+		}
+		if (first == at)
+			return;
+		struct row moved = rows[at];
+		rows[at] = rows[first];
+		rows[first] = moved;
+		at = first;
+	}
+}
+
+static size_t count_threads(const struct trace_reader *reader)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < reader->block_count; i++)
+		count += i == 0 || reader->blocks[i].thread != reader->blocks[i - 1].thread;
+	return count;
+}
+
+static bool make_rows(struct trace_reader *reader)
+{
+	if (reader->block_count == 0)
+		return true;
+	qsort(reader->blocks, reader->block_count, sizeof(*reader->blocks), compare_blocks);
+	reader->all_row_count = count_threads(reader);
+	reader->rows = mem_zalloc_array(reader->all_row_count, sizeof(*reader->rows));
+	if (!reader->rows)
+		return false;
+	size_t made = 0;
+	for (size_t i = 0; i < reader->block_count;) {
+		struct row *row = &reader->rows[made++];
+		size_t end = i;
+		while (end < reader->block_count &&
+		       reader->blocks[end].thread == reader->blocks[i].thread)
+			end++;
+		row->block = &reader->blocks[i];
+		row->block_end = &reader->blocks[end];
+		row_begin_block(row);
+		i = end;
+	}
+	/* Those without an event go to the end: their strings are freed with the others'. */
+	for (size_t at = made; at-- > 0;) {
+		if (row_advance(reader, &reader->rows[at]))
+			continue;
+		struct row empty = reader->rows[at];
+		reader->rows[at] = reader->rows[--made];
+		reader->rows[made] = empty;
+	}
+	reader->row_count = made;
+	for (size_t at = made / 2; at-- > 0;)
+		heap_settle(reader->rows, made, at);
+	return !reader->is_out_of_memory;
+}
+
+/* ---- the whole file ---- */
+
+bool trace_is_binary(const void *bytes, size_t size_bytes)
+{
+	return size_bytes >= sizeof(TRACE_FILE_MAGIC) &&
+	       memcmp(bytes, TRACE_FILE_MAGIC, sizeof(TRACE_FILE_MAGIC)) == 0;
+}
+
+/* NULL, or what is wrong. */
+static const char *open_file(struct trace_reader *reader, const uint8_t *bytes, size_t size_bytes)
+{
+	struct trace_file_header header;
+	struct block schema;
+	uint32_t kind;
+
+	if (size_bytes == 0)
+		return "the file is empty: who was to write it was killed before its first event, "
+		       "or never began";
+	if (!trace_is_binary(bytes, size_bytes))
+		return "this is no trace: its first bytes are not \"" TRACE_FILE_MAGIC "\"";
+	if (size_bytes < sizeof(header))
+		return "the trace is cut off in its first bytes";
+	memcpy(&header, bytes, sizeof(header));
+	if (header.version != TRACE_FILE_VERSION)
+		return header.version > TRACE_FILE_VERSION
+			       ? "the trace is of a newer version than this program reads"
+			       : "the trace is of a version that there never was";
+	const uint8_t *at = bytes + sizeof(header);
+	const uint8_t *end = bytes + size_bytes;
+	if (!look_at_block(at, end, &schema, &kind) || kind != TRACE_BLOCK_SCHEMA)
+		return "the trace does not say which events there are: its first block is damaged "
+		       "or cut off";
+	if (!take_schema(reader, &schema))
+		return "the trace does not say which events there are: their table makes no sense";
+	if (!find_blocks(reader, schema.end, end) || !make_rows(reader))
+		return "no memory";
+	return NULL;
+}
+
+struct trace_reader *trace_reader_open(const void *bytes, size_t size_bytes, char *problem,
+				       size_t problem_bytes)
+{
+	struct trace_reader *reader = mem_zalloc(sizeof(*reader));
+	const char *wrong = reader ? open_file(reader, bytes, size_bytes) : "no memory";
+
+	if (!wrong)
+		return reader;
+	snprintf(problem, problem_bytes, "%s",
+		 reader && reader->is_out_of_memory ? "no memory" : wrong);
+	trace_reader_close(reader);
+	return NULL;
+}
+
+void trace_reader_close(struct trace_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < reader->all_row_count && reader->rows; i++)
+		mem_free(reader->rows[i].strings);
+	mem_free(reader->rows);
+	mem_free(reader->blocks);
+	mem_free(reader->events);
+	mem_free(reader);
+}
+
+bool trace_reader_next(struct trace_reader *reader, struct trace_entry *entry_out)
+{
+	if (reader->row_count == 0)
+		return false;
+	struct row *first = &reader->rows[0];
+	*entry_out = first->entry;
+	reader->shown++;
+	if (first->entry.sequence >= reader->end_sequence)
+		reader->end_sequence = first->entry.sequence + 1;
+	if (!row_advance(reader, first)) {
+		struct row over = *first;
+		*first = reader->rows[--reader->row_count];
+		reader->rows[reader->row_count] = over;
+	}
+	heap_settle(reader->rows, reader->row_count, 0);
+	return true;
+}
+
+const struct trace_facts *trace_reader_facts(const struct trace_reader *reader)
+{
+	return &reader->facts;
+}
+
+/* Every event has a number. Those of who was killed are not counted: nobody knows how far they had come. */
+static uint64_t missing_events(const struct trace_reader *reader)
+{
+	uint64_t there_were = reader->end_sequence - reader->first_sequence;
+
+	return there_were > reader->shown ? there_were - reader->shown : 0;
+}
+
+bool trace_reader_complain(const struct trace_reader *reader, char *problem, size_t problem_bytes)
+{
+	uint64_t missing = missing_events(reader);
+
+	if (reader->is_out_of_memory)
+		snprintf(problem, problem_bytes, "no memory to read all of the trace");
+	else if (reader->facts.damaged_bytes > 0)
+		snprintf(problem, problem_bytes,
+			 "%" PRIu64 " bytes of the trace are damaged; %" PRIu64
+			 " events at least are missing",
+			 reader->facts.damaged_bytes, missing);
+	else if (reader->has_lost)
+		snprintf(problem, problem_bytes,
+			 "not all of the trace could be written; %" PRIu64
+			 " events at least are missing",
+			 missing);
+	else if (!reader->facts.is_complete)
+		snprintf(problem, problem_bytes,
+			 "the trace has no end: who wrote it was killed, or is still writing; the "
+			 "last "
+			 "events of each thread are missing");
+	else
+		return false;
+	return true;
+}
