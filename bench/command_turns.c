@@ -59,8 +59,9 @@ static void signal_in_queue(const struct queue *queue)
 		fail("D3DKMTSignalSynchronizationObjectFromGpu");
 }
 
-static double gpu_ns(struct queue *queue, unsigned count)
+static double gpu_ns(void *context, unsigned count)
 {
+	struct queue *queue = context;
 	uint64_t start = clock_now_ns();
 
 	for (unsigned i = 0; i < count; i++) {
@@ -76,21 +77,12 @@ int main(int argc, char **argv)
 {
 	unsigned count = argc == 3 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
 	unsigned rounds = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 0) : 0;
-	pthread_t thread;
 
 	if (count == 0 || rounds == 0) {
 		fprintf(stderr, "usage: command_turns count rounds\n");
 		return 2;
 	}
 	struct queue queue = open_queue();
-	if (pthread_create(&thread, NULL, other_side, NULL) != 0)
-		fail("pthread_create");
-	for (unsigned i = 0; i <= rounds; i++) {
-		double ours = gpu_ns(&queue, count);
-		double theirs = threads_ns(count);
-		if (i > 0) /* the first round warms up */
-			printf("%.1f %.1f\n", ours, theirs);
-	}
-	end_other_side(thread);
+	print_beside_threads(gpu_ns, &queue, count, rounds);
 	return 0;
 }

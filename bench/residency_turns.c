@@ -66,8 +66,9 @@ static void evict(const struct client *client, D3DKMT_HANDLE allocation)
 		fail("D3DKMTEvict");
 }
 
-static double turns_ns(struct client *client, unsigned count)
+static double turns_ns(void *context, unsigned count)
 {
+	struct client *client = context;
 	uint64_t spent_ns = 0;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -88,21 +89,12 @@ int main(int argc, char **argv)
 	unsigned count = argc == 4 ? (unsigned)strtoul(argv[2], NULL, 0) : 0;
 	unsigned rounds = argc == 4 ? (unsigned)strtoul(argv[3], NULL, 0) : 0;
 	bool is_evicting = strcmp(what, "evict") == 0;
-	pthread_t thread;
 
 	if ((!is_evicting && strcmp(what, "free") != 0) || count == 0 || rounds == 0) {
 		fprintf(stderr, "usage: residency_turns free|evict count rounds\n");
 		return 2;
 	}
 	struct client client = open_client(is_evicting);
-	if (pthread_create(&thread, NULL, other_side, NULL) != 0)
-		fail("pthread_create");
-	for (unsigned i = 0; i <= rounds; i++) {
-		double ours = turns_ns(&client, count);
-		double theirs = threads_ns(count);
-		if (i > 0) /* the first round warms up */
-			printf("%.1f %.1f\n", ours, theirs);
-	}
-	end_other_side(thread);
+	print_beside_threads(turns_ns, &client, count, rounds);
 	return 0;
 }

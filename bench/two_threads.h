@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "allocations.h"
 #include "base/clock.h"
 
 struct table {
@@ -62,6 +63,23 @@ static inline void end_other_side(pthread_t thread)
 	pthread_cond_signal(&table.ball_is_there);
 	pthread_mutex_unlock(&table.lock);
 	pthread_join(thread, NULL);
+}
+
+/* One line per round: nanoseconds per turn, ours and the threads'. The first round warms up. */
+static inline void print_beside_threads(double (*ours_ns)(void *ours, unsigned count), void *ours,
+					unsigned count, unsigned rounds)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, other_side, NULL) != 0)
+		fail("pthread_create");
+	for (unsigned i = 0; i <= rounds; i++) {
+		double ours_now = ours_ns(ours, count);
+		double theirs_now = threads_ns(count);
+		if (i > 0)
+			printf("%.1f %.1f\n", ours_now, theirs_now);
+	}
+	end_other_side(thread);
 }
 
 #endif

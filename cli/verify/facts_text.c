@@ -8,6 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/verify/escape.h"
 #include "cli/verify/facts.h"
 
@@ -34,17 +35,6 @@ void facts_write(FILE *out, const struct verify_facts *facts)
 	fprintf(out, "]}");
 }
 
-static uint64_t number_of(const struct json *object, const char *name)
-{
-	const struct json *member = json_member(object, name);
-
-	if (member && member->type == JSON_STRING)
-		return strtoull(member->string, NULL, 0);
-	return member && member->type == JSON_NUMBER && member->number >= 0
-		       ? (uint64_t)member->number
-		       : 0;
-}
-
 bool facts_read(const struct json *from, struct verify_facts *facts)
 {
 	const struct json *model = json_member(from, "model");
@@ -56,11 +46,14 @@ bool facts_read(const struct json *from, struct verify_facts *facts)
 	    !segments || segments->type != JSON_ARRAY)
 		return false;
 	snprintf(facts->model, sizeof(facts->model), "%s", model->string);
-	facts->wddm = (uint32_t)number_of(from, "wddm");
-	facts->abilities = (uint32_t)number_of(from, "abilities");
-	facts->command_nodes = number_of(from, "commandNodes");
-	facts->local_bytes = number_of(from, "localBytes");
-	facts->non_local_bytes = number_of(from, "nonLocalBytes");
+	facts->wddm = (uint32_t)json_number_of(from, "wddm");
+	facts->abilities = (uint32_t)json_number_of(from, "abilities");
+	/* A text: a mask of 64 bits is more than a number of JSON has for sure. */
+	if (!text_is_number(json_text_of(from, "commandNodes"), 0, UINT64_MAX,
+			    &facts->command_nodes))
+		facts->command_nodes = 0;
+	facts->local_bytes = json_number_of(from, "localBytes");
+	facts->non_local_bytes = json_number_of(from, "nonLocalBytes");
 	for (const struct json *node = nodes->first;
 	     node && node->type == JSON_STRING && facts->node_count < VERIFY_NODES_MAX;
 	     node = node->next)
@@ -72,7 +65,7 @@ bool facts_read(const struct json *from, struct verify_facts *facts)
 		uint32_t at = facts->segment_count++;
 
 		facts->segments[at].is_aperture = aperture && aperture->boolean;
-		facts->segments[at].size_bytes = number_of(segment, "bytes");
+		facts->segments[at].size_bytes = json_number_of(segment, "bytes");
 	}
 	return true;
 }

@@ -300,22 +300,6 @@ void finding_write(FILE *out, const struct finding *finding)
 	fputs("}", out);
 }
 
-static const char *string_of(const struct json *object, const char *name)
-{
-	const struct json *member = json_member(object, name);
-
-	return member && member->type == JSON_STRING ? member->string : "";
-}
-
-static uint64_t number_of(const struct json *object, const char *name)
-{
-	const struct json *member = json_member(object, name);
-
-	return member && member->type == JSON_NUMBER && member->number >= 0
-		       ? (uint64_t)member->number
-		       : 0;
-}
-
 static void read_frames(const struct json *from, struct finding *finding)
 {
 	const struct json *frames = json_member(from, "frames");
@@ -328,10 +312,10 @@ static void read_frames(const struct json *from, struct finding *finding)
 	for (const struct json *frame = frame_count ? frames->first : NULL; frame;
 	     frame = frame->next)
 		finding->frames[finding->frame_count++] = (struct finding_frame){
-			.function = text_copy(string_of(frame, "function")),
-			.file = text_copy(string_of(frame, "file")),
-			.image = text_copy(string_of(frame, "image")),
-			.line = (uint32_t)number_of(frame, "line"),
+			.function = text_copy(json_text_of(frame, "function")),
+			.file = text_copy(json_text_of(frame, "file")),
+			.image = text_copy(json_text_of(frame, "image")),
+			.line = (uint32_t)json_number_of(frame, "line"),
 		};
 	for (const struct json *call = call_count ? calls->first : NULL; call; call = call->next)
 		finding->calls[finding->call_count++] =
@@ -340,8 +324,8 @@ static void read_frames(const struct json *from, struct finding *finding)
 
 struct finding *finding_read(const struct json *from)
 {
-	const char *rule = string_of(from, "rule");
-	const char *kind = string_of(from, "kind");
+	const char *rule = json_text_of(from, "rule");
+	const char *kind = json_text_of(from, "kind");
 
 	if (*rule == '\0')
 		return NULL;
@@ -349,14 +333,14 @@ struct finding *finding_read(const struct json *from)
 						       : strcmp(kind, "hang") == 0 ? FINDING_HANG
 										   : FINDING_RULE);
 	snprintf(finding->fingerprint, sizeof(finding->fingerprint), "%s",
-		 string_of(from, "fingerprint"));
-	replace(&finding->sentence, string_of(from, "sentence"));
-	replace(&finding->entry, string_of(from, "entry"));
-	replace(&finding->tail, string_of(from, "tail"));
-	replace(&finding->example.workload, string_of(from, "workload"));
-	replace(&finding->example.plan, string_of(from, "plan"));
-	replace(&finding->example.script, string_of(from, "script"));
-	finding->example.seed = number_of(from, "seed");
+		 json_text_of(from, "fingerprint"));
+	replace(&finding->sentence, json_text_of(from, "sentence"));
+	replace(&finding->entry, json_text_of(from, "entry"));
+	replace(&finding->tail, json_text_of(from, "tail"));
+	replace(&finding->example.workload, json_text_of(from, "workload"));
+	replace(&finding->example.plan, json_text_of(from, "plan"));
+	replace(&finding->example.script, json_text_of(from, "script"));
+	finding->example.seed = json_number_of(from, "seed");
 	finding->first_seed = finding->last_seed = finding->example.seed;
 	read_frames(from, finding);
 	return finding;

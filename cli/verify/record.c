@@ -274,18 +274,7 @@ void record_write_end(FILE *out, const struct record *record)
 
 static char *text_of(const struct json *object, const char *name)
 {
-	const struct json *member = json_member(object, name);
-
-	return needed_text("%s", member && member->type == JSON_STRING ? member->string : "");
-}
-
-static uint64_t number_of(const struct json *object, const char *name)
-{
-	const struct json *member = json_member(object, name);
-
-	return member && member->type == JSON_NUMBER && member->number >= 0
-		       ? (uint64_t)member->number
-		       : 0;
+	return needed_text("%s", json_text_of(object, name));
 }
 
 static bool is_true(const struct json *object, const char *name)
@@ -321,13 +310,13 @@ static void read_campaign(struct record *record, const struct json *root)
 	id->setup = text_of(root, "setup");
 	id->choice = text_of(root, "choice");
 	id->version = text_of(root, "version");
-	id->first_seed = number_of(root, "firstSeed");
-	id->last_seed = number_of(root, "lastSeed");
-	id->shard = (uint32_t)number_of(root, "shard");
-	id->shard_count = (uint32_t)number_of(root, "shards");
+	id->first_seed = json_number_of(root, "firstSeed");
+	id->last_seed = json_number_of(root, "lastSeed");
+	id->shard = (uint32_t)json_number_of(root, "shard");
+	id->shard_count = (uint32_t)json_number_of(root, "shards");
 	if (id->shard_count == 0)
 		id->shard_count = 1;
-	record->start_s = number_of(root, "start");
+	record->start_s = json_number_of(root, "start");
 	record->command = text_of(root, "command");
 	record->facts = facts_text(json_member(root, "facts"));
 	if (json_member(root, "notStarted"))
@@ -369,10 +358,10 @@ static void read_run_findings(struct run_line *line, const struct json *list)
 static void read_run(struct record *record, const struct json *root)
 {
 	struct run_line line = {
-		.seed = number_of(root, "seed"),
+		.seed = json_number_of(root, "seed"),
 		.plan = text_of(root, "plan"),
 		.verdict = read_verdict(root),
-		.microseconds = number_of(root, "us"),
+		.microseconds = json_number_of(root, "us"),
 		.is_last = is_true(root, "last"),
 	};
 	char *workload = text_of(root, "workload");
@@ -402,7 +391,7 @@ static void read_line(struct record *record, const struct json *root)
 		if (finding)
 			(void)findings_join(&record->findings, finding, &is_news);
 	} else if (strcmp(type->string, "end") == 0) {
-		record->seconds = number_of(root, "seconds");
+		record->seconds = json_number_of(root, "seconds");
 		record->is_complete = is_true(root, "complete");
 	}
 }

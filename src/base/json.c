@@ -463,3 +463,19 @@ const struct json *json_member(const struct json *object, const char *name)
 		member = member->next;
 	return member;
 }
+
+uint64_t json_number_of(const struct json *object, const char *name)
+{
+	const struct json *member = json_member(object, name);
+	bool is_one = member && member->type == JSON_NUMBER && member->number >= 0 &&
+		      member->number < 0x1p64;
+
+	return is_one ? (uint64_t)member->number : 0;
+}
+
+const char *json_text_of(const struct json *object, const char *name)
+{
+	const struct json *member = json_member(object, name);
+
+	return member && member->type == JSON_STRING ? member->string : "";
+}

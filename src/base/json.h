@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/status.h"
@@ -46,6 +47,10 @@ MUST_CHECK NTSTATUS json_read_line(const char *path, unsigned line, const char *
 
 /* NULL when it has none of that name, or is no object. */
 const struct json *json_member(const struct json *object, const char *name);
+
+/* The member of that name; 0 or "" when there is none, or it is something else. */
+uint64_t json_number_of(const struct json *object, const char *name);
+const char *json_text_of(const struct json *object, const char *name);
 
 /* Writes document->problem for `where` and returns the status of a broken file. */
 NTSTATUS json_complain(struct json_document *document, const struct json *where, const char *format,

@@ -166,4 +166,23 @@ TEST(json, a_line_of_a_file_is_named_by_its_number)
 	json_finish(&document);
 }
 
+TEST(json, what_a_member_is_not_is_nothing)
+{
+	static const char text[] =
+		"{\"n\": 7, \"t\": \"7\", \"minus\": -1, \"most\": "
+		"18446744073709549568, \"more\": 18446744073709551616, \"huge\": 1e300}";
+	struct json_document document;
+
+	EXPECT_EQ(read_text(text, &document), STATUS_SUCCESS);
+	EXPECT_EQ(json_number_of(document.root, "n"), 7);
+	EXPECT_EQ(json_number_of(document.root, "most"), UINT64_MAX - 2047);
+	EXPECT_STR(json_text_of(document.root, "t"), "7");
+	EXPECT_STR(json_text_of(document.root, "n"), "");
+	EXPECT_STR(json_text_of(document.root, "none"), "");
+	static const char *const nothing[] = { "t", "minus", "more", "huge", "none" };
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		EXPECT_EQ(json_number_of(document.root, nothing[i]), 0);
+	json_finish(&document);
+}
+
 TEST_MAIN("base/json")
