@@ -32,7 +32,8 @@ static NTSTATUS read_owner(struct json_document *document, const struct json *va
 		{ "privateKiB", read_limit },  { "registrations", read_limit },
 		{ "queuedKiB", read_limit },   { "gpuRanges", read_limit },
 		{ "sessions", read_limit },    { "threads", read_limit },
-		{ "descriptors", read_limit },
+		{ "descriptors", read_limit }, { "bankMiB", read_limit },
+		{ "mappings", read_limit },
 	};
 
 	_Static_assert(ARRAY_SIZE(members) == QUOTA_KINDS, "every kind has a name: quota_name()");

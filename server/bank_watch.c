@@ -5,7 +5,8 @@
  * A client has the file of its bank, which is as long as the machine's memory: addresses come to a bank and
  * go, and a file does not grow and shrink under mappings. So it can write pages that are not its bank's,
  * whose content is nobody's and which cost the host memory. What a bank has is known, and what the host
- * has of its file, too; a client for which these are far apart is sent away, and its file ends with it.
+ * has of its file, too; a client for which these are far apart is sent away (SYS-QUOTA), and its file ends with
+ * it. Whose fault it is in a file that several have nobody knows: what is too much there is given back.
  *
  * A thread of its own looks once a second, because it has to wait where calls do.
  */
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/machine_bank.h"
 #include "base/thread.h"
 #include "server/server.h"
 
@@ -57,6 +59,8 @@ static void look_at(struct session *session)
 		"client %s[%u] is sent away: it has written %llu pages of its bank, which has %llu",
 		session->identity.name, session->identity.pid, (unsigned long long)usage.host_pages,
 		(unsigned long long)usage.pages);
+	session_say_goodbye(session,
+			    "it has written to memory of its bank that it has not (SYS-QUOTA)");
 	/* The loop finds it hung up, and ends it. */
 	shutdown(session->socket, SHUT_RDWR);
 }
@@ -77,6 +81,7 @@ static void run(void *context)
 		}
 		if (session)
 			session_put(session);
+		machine_banks_scrub(SLACK_PAGES);
 		(void)thread_wait(&watch.is_stopping, 0, clock_deadline(LOOK_EVERY_NS));
 	}
 }

@@ -130,7 +130,8 @@ static void turn_away(int socket, NTSTATUS status, enum rule rule, const char *r
 {
 	struct wire_message message = { .kind = WIRE_WELCOME, .welcome = { .status = status } };
 
-	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s", rule_id(rule));
+	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s",
+		 rule_id(RULE_SYS_SERVER));
 	snprintf(message.welcome.reason, sizeof(message.welcome.reason), "%s", reason);
 	(void)!wire_send(socket, &message, -1, false);
 }
@@ -450,7 +451,7 @@ void session_end(struct session *session, const char *why)
 		run_end(session); /* the others wait a little */
 }
 
-static void say_goodbye(struct session *session, const char *why)
+void session_say_goodbye(struct session *session, const char *why)
 {
 	struct wire_message message = { .kind = WIRE_GOODBYE };
 
@@ -462,12 +463,12 @@ static void say_goodbye(struct session *session, const char *why)
 
 void session_dismiss(struct session *session, const char *why)
 {
-	say_goodbye(session, why);
+	session_say_goodbye(session, why);
 	session_end(session, why);
 }
 
 void session_part(struct session *session, const char *why)
 {
-	say_goodbye(session, why);
+	session_say_goodbye(session, why);
 	session_end(session, NULL);
 }

@@ -27,6 +27,7 @@
 #include "base/status.h"
 
 struct machine_bank;
+struct quota_ledger;
 struct shown_file;
 
 /* NULL: there is no memory for it. Its memfd is made with its first page. */
@@ -46,6 +47,18 @@ enum machine_bank_viewers {
 MUST_CHECK NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
 					      struct machine_bank **bank_out);
 uint32_t machine_banks_max(void);
+
+/*
+ * It counts for this ledger from now on: a mapping of ours, and the addresses that it has. Before it has
+ * any; once. Refused (SYS-QUOTA). Accepts NULL for the ledger.
+ */
+MUST_CHECK NTSTATUS machine_bank_charge(struct machine_bank *bank, struct quota_ledger *ledger);
+
+/*
+ * May it have so many pages more than are taken? Refused (SYS-QUOTA). For who can be told so: what has to
+ * have pages has them also above the quota. Accepts NULL.
+ */
+MUST_CHECK NTSTATUS machine_bank_check_quota(const struct machine_bank *bank, uint64_t page_count);
 
 /* The memfd, for them; NULL: the bank is nobody's elsewhere, or NULL. */
 struct shown_file *machine_bank_file(const struct machine_bank *bank);
@@ -83,6 +96,12 @@ struct machine_bank_usage {
 	uint64_t length_pages; /* of its memfd: whoever maps that can have as many */
 	uint64_t host_pages;   /* of it that the host has in memory now; of a shown one only */
 };
+
+/*
+ * Whoever writes where a shared bank has nothing has written nothing: what the host has of it beyond its
+ * own, by more than `slack_pages`, is given back. Not of a sealed one, of which nobody can.
+ */
+void machine_banks_scrub(uint64_t slack_pages);
 
 struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank);
 

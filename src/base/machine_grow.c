@@ -10,6 +10,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/checked.h"
@@ -43,7 +44,11 @@ static bool range_show(struct page_range range, struct machine_bank *from, struc
 static void range_own_locked(struct page_range range, struct machine_bank *from,
 			     struct machine_bank *to)
 {
+	uint64_t size_bytes = range.count * MACHINE_PAGE_BYTES;
+
 	lock_assert_held(&machine.lock);
+	quota_force(to->ledger, QUOTA_BANK_BYTES, size_bytes);
+	quota_give(from->ledger, QUOTA_BANK_BYTES, size_bytes);
 	bank_lose(from, range.first, range.count);
 	for (uint64_t page = range.first; page < range.first + range.count; page++) {
 		bit_clear(machine.dirty, page);
@@ -119,6 +124,16 @@ static bool free_granules_locked(uint64_t at, uint64_t end, uint64_t count,
 	return false;
 }
 
+/* No more than is needed where that would not be left of its quota. */
+static uint64_t least_growth(const struct machine_bank *bank, uint64_t count)
+{
+	if (bank->kind == BANK_READ_ELSEWHERE)
+		return GROW_PAGES_READ;
+	return quota_has_left(bank->ledger, QUOTA_BANK_BYTES, GROW_PAGES * MACHINE_PAGE_BYTES)
+		       ? GROW_PAGES
+		       : BANK_GRANULE_PAGES;
+}
+
 bool machine_bank_grow(struct machine_bank *bank, uint64_t count, uint64_t highest)
 {
 	struct page_range range;
@@ -127,7 +142,7 @@ bool machine_bank_grow(struct machine_bank *bank, uint64_t count, uint64_t highe
 
 	if (bank == &machine.own)
 		return false;
-	count = higher_of(count, bank->kind == BANK_READ_ELSEWHERE ? GROW_PAGES_READ : GROW_PAGES);
+	count = higher_of(count, least_growth(bank, count));
 	count = align_down(count + BANK_GRANULE_PAGES - 1, BANK_GRANULE_PAGES);
 	lock_acquire(&machine.lock);
 	bool is_found = machine_bank_is_set_up_locked(bank) &&
@@ -259,6 +274,34 @@ NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
 	return status;
 }
 
+NTSTATUS machine_bank_charge(struct machine_bank *bank, struct quota_ledger *ledger)
+{
+	NTSTATUS status = quota_take(ledger, QUOTA_MAPPINGS, 1);
+
+	if (!NT_SUCCESS(status) || !ledger)
+		return status;
+	lock_acquire(&machine.lock);
+	assert(!bank->ledger && bank->owned_pages == 0);
+	bank->ledger = quota_get(ledger);
+	lock_release(&machine.lock);
+	return STATUS_SUCCESS;
+}
+
+NTSTATUS machine_bank_check_quota(const struct machine_bank *bank, uint64_t page_count)
+{
+	if (!bank || !bank->ledger)
+		return STATUS_SUCCESS;
+	lock_acquire(&machine.lock);
+	uint64_t spare = bank->owned_pages - bank->taken_pages;
+	lock_release(&machine.lock);
+	if (page_count <= spare)
+		return STATUS_SUCCESS;
+	uint64_t size_bytes;
+	if (!checked_mul(page_count - spare, MACHINE_PAGE_BYTES, &size_bytes))
+		size_bytes = UINT64_MAX;
+	return quota_check(bank->ledger, QUOTA_BANK_BYTES, size_bytes);
+}
+
 struct shown_file *machine_bank_file(const struct machine_bank *bank)
 {
 	return bank ? bank->shown : NULL;
@@ -270,8 +313,14 @@ void machine_bank_destroy(struct machine_bank *bank)
 		return;
 	lock_acquire(&machine.lock);
 	bool is_set_up = bank->source != NULL;
+	struct quota_ledger *ledger = bank->ledger;
+	uint64_t size_bytes = bank->owned_pages * MACHINE_PAGE_BYTES;
 	bank->is_ended = true;
+	bank->ledger = NULL; /* what others still have of it is nobody's any more */
 	lock_release(&machine.lock);
+	quota_give(ledger, QUOTA_BANK_BYTES, size_bytes);
+	quota_give(ledger, QUOTA_MAPPINGS, 1);
+	quota_put(ledger);
 	if (is_set_up)
 		(void)machine_banks_shrink(bank);
 	else
@@ -306,18 +355,55 @@ uint64_t machine_pages_of_bank(uint64_t first, uint64_t count)
 	return lower_of(pages, count);
 }
 
+/* Of its file that the host has in memory. */
+static uint64_t host_pages_locked(const struct machine_bank *bank)
+{
+	struct stat facts;
+
+	lock_assert_held(&machine.lock);
+	if (!bank->shown || fstat(shown_file_descriptor(shown_file_id(bank->shown)), &facts) != 0)
+		return 0;
+	return (uint64_t)facts.st_blocks * 512 / MACHINE_PAGE_BYTES;
+}
+
+/* With the lock, although it is the host's work: nothing comes to the bank meanwhile. */
+static void scrub_locked(const struct machine_bank *bank)
+{
+	uint64_t first = 0;
+
+	lock_assert_held(&machine.lock);
+	for (uint64_t page = 0; page <= machine.pages; page += BANK_GRANULE_PAGES) {
+		if (page < machine.pages && machine_bank_at(page) != bank)
+			continue;
+		/* What cannot be punched stays as it is. */
+		if (first < page)
+			(void)madvise(bank->source + first * MACHINE_PAGE_BYTES,
+				      (page - first) * MACHINE_PAGE_BYTES, MADV_REMOVE);
+		first = page + BANK_GRANULE_PAGES;
+	}
+}
+
+void machine_banks_scrub(uint64_t slack_pages)
+{
+	for (uint32_t id = 1; id < BANKS_MAX; id++) {
+		lock_acquire(&machine.lock);
+		const struct machine_bank *bank = machine.banks[id];
+		if (bank && bank->kind == BANK_SHARED_ELSEWHERE &&
+		    host_pages_locked(bank) > bank->owned_pages + slack_pages)
+			scrub_locked(bank);
+		lock_release(&machine.lock);
+	}
+}
+
 struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank)
 {
-	struct stat facts = { 0 };
-
 	lock_acquire(&machine.lock);
 	struct machine_bank_usage usage = {
 		.pages = bank->owned_pages,
 		.taken_pages = bank->taken_pages,
 		.length_pages = bank->page_count,
 	};
-	if (bank->shown && fstat(shown_file_descriptor(shown_file_id(bank->shown)), &facts) == 0)
-		usage.host_pages = (uint64_t)facts.st_blocks * 512 / MACHINE_PAGE_BYTES;
+	usage.host_pages = host_pages_locked(bank);
 	lock_release(&machine.lock);
 	return usage;
 }

@@ -14,6 +14,7 @@
 #include "base/kept_ranges.h"
 #include "base/lock.h"
 #include "base/own_fd.h"
+#include "base/quota.h"
 #include "base/shown_file.h"
 
 /* Addresses change hands in these. */
@@ -41,7 +42,8 @@ struct machine_bank {
 	uint64_t taken_pages;
 	uint64_t cursor; /* where the search for single pages goes on */
 	struct kept_ranges kept;
-	bool is_ended; /* its process has gone */
+	bool is_ended;               /* its process has gone */
+	struct quota_ledger *ledger; /* whose it is, with a reference; NULL: nobody counts */
 };
 
 /* A memfd of so many pages, none of whose addresses it has. False with errno. */

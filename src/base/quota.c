@@ -51,6 +51,8 @@ static const struct {
 				 64 * MIB, 256 * MIB },
 	[QUOTA_GPU_RANGES] = { "gpuRanges", "ranges of GPU addresses", 1,
 			       STATUS_INSUFFICIENT_RESOURCES, 1000000, 4000000 },
+	[QUOTA_BANK_BYTES] = { "bankMiB", "bytes in its banks", MIB, STATUS_QUOTA_EXCEEDED, 0, 0 },
+	[QUOTA_MAPPINGS] = { "mappings", "mappings", 1, STATUS_INSUFFICIENT_RESOURCES, 2048, 6144 },
 	[QUOTA_SESSIONS] = { "sessions", "sessions", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 512 },
 	[QUOTA_THREADS] = { "threads", "threads", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 1024 },
 	[QUOTA_DESCRIPTORS] = { "descriptors", "descriptors", 1, STATUS_INSUFFICIENT_RESOURCES,
@@ -86,6 +88,9 @@ void quota_limits_of_strangers(struct quota_limits *process, struct quota_limits
 	}
 	process->most[QUOTA_SYSTEM_BYTES] = machine_bytes / 2;
 	user->most[QUOTA_SYSTEM_BYTES] = machine_bytes / 4 * 3;
+	/* What is freed stays a bank's for a while. */
+	process->most[QUOTA_BANK_BYTES] = machine_bytes / 4 * 3;
+	user->most[QUOTA_BANK_BYTES] = machine_bytes;
 }
 
 static bool has_limit(const struct quota_limits *limits)
@@ -284,6 +289,20 @@ static bool draw(struct quota_ledger *ledger, enum quota_kind kind, bool is_forc
 	bool has_drawn = draw_locked(ledger, kind, is_forced);
 	lock_release(&ledger->lock);
 	return has_drawn;
+}
+
+static bool has_left(const struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount)
+{
+	uint64_t most = ledger->limits.most[kind];
+	uint64_t used = atomic_load_explicit(&ledger->used[kind], memory_order_relaxed);
+
+	return amount <= most && used <= most - amount;
+}
+
+bool quota_has_left(const struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount)
+{
+	return !ledger || (has_left(ledger, kind, amount) &&
+			   (!ledger->above || has_left(ledger->above, kind, amount)));
 }
 
 NTSTATUS quota_take_from(struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount)

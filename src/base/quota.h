@@ -33,6 +33,8 @@ enum quota_kind {
 	QUOTA_REGISTRATIONS,
 	QUOTA_QUEUED_BYTES, /* of the kernel, for work that is queued and not over */
 	QUOTA_GPU_RANGES,   /* of GPU addresses */
+	QUOTA_BANK_BYTES,   /* addresses of the machine that its banks have, used or not */
+	QUOTA_MAPPINGS,     /* of the kernel, for it: banks, and memory that it brought */
 	/* A server's. */
 	QUOTA_SESSIONS,
 	QUOTA_THREADS,
@@ -98,6 +100,9 @@ MUST_CHECK NTSTATUS quota_open(struct quota_book *book, uint32_t pid, uint32_t u
 /* Both accept NULL. */
 struct quota_ledger *quota_get(struct quota_ledger *ledger);
 void quota_put(struct quota_ledger *ledger);
+
+/* Would it be taken? A look, which may be wrong a moment later. Accepts NULL: it would. */
+bool quota_has_left(const struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount);
 
 /* Behind quota_take(). */
 MUST_CHECK NTSTATUS quota_take_from(struct quota_ledger *ledger, enum quota_kind kind,

@@ -8,6 +8,7 @@
 #include "base/client_call.h"
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/quota.h"
 #include "base/refusal.h"
 #include "base/section.h"
 
@@ -65,8 +66,16 @@ static NTSTATUS map(struct section *section, int descriptor, uint64_t offset, bo
 	return status;
 }
 
-NTSTATUS section_map_part(uintptr_t handle, uint64_t offset, uint64_t size_bytes, bool is_read_only,
-			  const char *argument, struct section **section_out)
+static void section_free(struct section *section)
+{
+	quota_give(section->ledger, QUOTA_MAPPINGS, 1);
+	quota_put(section->ledger);
+	mem_free(section);
+}
+
+NTSTATUS section_map_part(struct quota_ledger *ledger, uintptr_t handle, uint64_t offset,
+			  uint64_t size_bytes, bool is_read_only, const char *argument,
+			  struct section **section_out)
 {
 	uint64_t end;
 
@@ -74,25 +83,30 @@ NTSTATUS section_map_part(uintptr_t handle, uint64_t offset, uint64_t size_bytes
 	    !is_aligned(size_bytes, MACHINE_PAGE_BYTES) || size_bytes == 0)
 		return invalid(RULE_API_VALUE, argument, "is not whole pages of a file");
 	NTSTATUS status = check_descriptor(handle, end, argument);
+	if (NT_SUCCESS(status))
+		status = quota_take(ledger, QUOTA_MAPPINGS, 1);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct section *section = mem_zalloc(sizeof(*section));
-	if (!section)
+	if (!section) {
+		quota_give(ledger, QUOTA_MAPPINGS, 1);
 		return refuse_no_memory("no memory for a section");
+	}
+	section->ledger = quota_get(ledger);
 	section->size_bytes = size_bytes;
 	section->first_page = offset >> MACHINE_PAGE_SHIFT;
 	status = map(section, (int)handle, offset, is_read_only, argument);
 	if (NT_SUCCESS(status))
 		*section_out = section;
 	else
-		mem_free(section);
+		section_free(section);
 	return status;
 }
 
-NTSTATUS section_map(uintptr_t handle, uint64_t size_bytes, bool is_read_only, const char *argument,
-		     struct section **section_out)
+NTSTATUS section_map(struct quota_ledger *ledger, uintptr_t handle, uint64_t size_bytes,
+		     bool is_read_only, const char *argument, struct section **section_out)
 {
-	return section_map_part(handle, 0, size_bytes, is_read_only, argument, section_out);
+	return section_map_part(ledger, handle, 0, size_bytes, is_read_only, argument, section_out);
 }
 
 void section_unmap(struct section *section)
@@ -101,5 +115,5 @@ void section_unmap(struct section *section)
 		return;
 	munmap(section->pointer, section->size_bytes);
 	shown_file_put(section->file);
-	mem_free(section);
+	section_free(section);
 }

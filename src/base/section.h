@@ -14,11 +14,13 @@
 #include "base/attributes.h"
 #include "base/status.h"
 
+struct quota_ledger;
 struct shown_file;
 
 struct section {
 	void *pointer;
 	uint64_t size_bytes;
+	struct quota_ledger *ledger; /* whose mapping it is, with a reference, or NULL */
 
 	/* For clients in other processes, when the call is one's (client_call.h). */
 	struct shown_file *file; /* NULL: it is not, or somebody else has taken it */
@@ -28,14 +30,16 @@ struct section {
 
 /*
  * The first `size_bytes` (whole pages) of what `handle` (any pointer-sized number) names. The
- * client may close its descriptor afterwards. `argument` names it in a refusal.
+ * client may close its descriptor afterwards. `argument` names it in a refusal. The mapping counts for
+ * the ledger.
  */
-MUST_CHECK NTSTATUS section_map(uintptr_t handle, uint64_t size_bytes, bool is_read_only,
-				const char *argument, struct section **section_out);
+MUST_CHECK NTSTATUS section_map(struct quota_ledger *ledger, uintptr_t handle, uint64_t size_bytes,
+				bool is_read_only, const char *argument,
+				struct section **section_out);
 
 /* The same of a part of it, whole pages. */
-MUST_CHECK NTSTATUS section_map_part(uintptr_t handle, uint64_t offset, uint64_t size_bytes,
-				     bool is_read_only, const char *argument,
+MUST_CHECK NTSTATUS section_map_part(struct quota_ledger *ledger, uintptr_t handle, uint64_t offset,
+				     uint64_t size_bytes, bool is_read_only, const char *argument,
 				     struct section **section_out);
 
 /* Accepts NULL. */

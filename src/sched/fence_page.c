@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
+#include "base/quota.h"
 #include "ranges/client_arena.h"
 #include "sched/fence_page.h"
 
@@ -36,6 +37,12 @@ struct fence_pages *fence_pages_create(uint32_t pages_per_chunk, bool is_elsewhe
 	return pages;
 }
 
+void fence_pages_charge(struct fence_pages *pages, struct quota_ledger *ledger)
+{
+	assert(!pages->ledger && !pages->bank);
+	pages->ledger = quota_get(ledger);
+}
+
 static uint64_t chunk_bytes(const struct fence_pages *pages)
 {
 	return (uint64_t)pages->slots_per_chunk * FENCE_SLOT_BYTES;
@@ -56,6 +63,22 @@ static bool chunk_view(struct fence_chunk *chunk, uint64_t size_bytes)
 	return false;
 }
 
+static NTSTATUS bank_create_locked(struct fence_pages *pages)
+{
+	struct machine_bank *bank;
+	NTSTATUS status = machine_bank_create_shown(MACHINE_BANK_READ, &bank);
+
+	lock_assert_held(&pages->lock);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = machine_bank_charge(bank, pages->ledger);
+	if (NT_SUCCESS(status))
+		pages->bank = bank;
+	else
+		machine_bank_destroy(bank);
+	return status;
+}
+
 static NTSTATUS pages_take_locked(struct fence_pages *pages, uint64_t *address_out)
 {
 	NTSTATUS status = STATUS_SUCCESS;
@@ -65,7 +88,7 @@ static NTSTATUS pages_take_locked(struct fence_pages *pages, uint64_t *address_o
 		return machine_alloc_contiguous(chunk_bytes(pages), 0, 0, UINT64_MAX, 0,
 						address_out);
 	if (!pages->bank)
-		status = machine_bank_create_shown(MACHINE_BANK_READ, &pages->bank);
+		status = bank_create_locked(pages);
 	return NT_SUCCESS(status)
 		       ? machine_bank_run(pages->bank, chunk_bytes(pages) / MACHINE_PAGE_BYTES,
 					  UINT64_MAX, address_out)
@@ -136,6 +159,7 @@ static void pages_destroy(struct fence_pages *pages)
 	lock_release(&pages->lock);
 	lock_finish(&pages->lock);
 	machine_bank_destroy(pages->bank);
+	quota_put(pages->ledger);
 	mem_free(pages);
 }
 

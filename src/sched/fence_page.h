@@ -44,7 +44,8 @@ struct machine_bank;
 /* Its fields are fence_page.c's; lock guards them. */
 struct fence_pages {
 	uint32_t slots_per_chunk;
-	bool is_elsewhere; /* clients in other processes see them */
+	bool is_elsewhere;           /* clients in other processes see them */
+	struct quota_ledger *ledger; /* whose they are, with a reference; NULL: nobody counts */
 
 	struct lock lock;    /* LOCK_RANK_FENCE_PAGES */
 	struct list partial; /* chunks with free slots */
@@ -65,6 +66,9 @@ struct fence_slot {
 
 /* Takes no pages yet. NULL when there is no memory. */
 MUST_CHECK struct fence_pages *fence_pages_create(uint32_t pages_per_chunk, bool is_elsewhere);
+
+/* The file that clients in other processes map counts for this ledger. Before the first slot. */
+void fence_pages_charge(struct fence_pages *pages, struct quota_ledger *ledger);
 
 /* The owner needs no more slots; the pages go with the last slot. Accepts NULL. */
 void fence_pages_close(struct fence_pages *pages);

@@ -79,7 +79,10 @@ static NTSTATUS take(struct vidmm_backing *backing, struct machine_bank *bank, u
 NTSTATUS backing_take(struct vidmm_backing *backing, struct machine_bank *bank, uint64_t page_count,
 		      uint64_t highest)
 {
-	return take(backing, bank, page_count, highest, machine_bank_stretch);
+	NTSTATUS status = machine_bank_check_quota(bank, page_count);
+
+	return NT_SUCCESS(status) ? take(backing, bank, page_count, highest, machine_bank_stretch)
+				  : status;
 }
 
 NTSTATUS backing_take_to_fill(struct vidmm_backing *backing, struct machine_bank *bank,

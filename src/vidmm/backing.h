@@ -37,7 +37,7 @@ struct vidmm_backing {
 
 /*
  * `page_count` pages of a bank, NULL for the machine's own, at or below the address `highest`. All or
- * none: STATUS_NO_MEMORY.
+ * none: STATUS_NO_MEMORY, or what the bank's quota says.
  * `backing` is empty.
  */
 MUST_CHECK NTSTATUS backing_take(struct vidmm_backing *backing, struct machine_bank *bank,

@@ -12,6 +12,7 @@ static NTSTATUS take_slot(struct dxg_process *process, bool is_shared, struct fe
 	struct fence_pages *pages = fence_pages_create(1, process_shares_elsewhere(process));
 	if (!pages)
 		return STATUS_NO_MEMORY;
+	fence_pages_charge(pages, process->ledger);
 	NTSTATUS status = fence_slot_take(pages, 0, slot_out);
 	fence_pages_close(pages);
 	return status;

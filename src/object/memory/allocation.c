@@ -317,9 +317,9 @@ static NTSTATUS group_build_objects(struct group *group)
 		assert(group->built == 1); /* a standard allocation is one */
 		if (!group->bodies[0]->has_extra)
 			allocation_extra_begin(group->bodies[0], NULL);
-		status = section_map(request->items[0].section, request->existing_heap_bytes,
-				     request->is_read_only, "hSection",
-				     &group->bodies[0]->extra.section);
+		status = section_map(group->device->process->ledger, request->items[0].section,
+				     request->existing_heap_bytes, request->is_read_only,
+				     "hSection", &group->bodies[0]->extra.section);
 	} else if (NT_SUCCESS(status) && UNLIKELY(group->device->process->arena)) {
 		status = group_map_brought(group);
 	}

@@ -25,7 +25,8 @@ NTSTATUS brought_map(struct client_arena *arena, struct allocation_body *body,
 	uint64_t skip = address - brought->address;
 	if (!body->has_extra)
 		allocation_extra_begin(body, NULL);
-	NTSTATUS status = section_map_part((uintptr_t)brought->descriptor, brought->offset + skip,
+	NTSTATUS status = section_map_part(body->maker.device->process->ledger,
+					   (uintptr_t)brought->descriptor, brought->offset + skip,
 					   brought->size_bytes - skip, is_read_only, "pSystemMem",
 					   &body->extra.section);
 	if (NT_SUCCESS(status)) {

@@ -68,8 +68,7 @@ no_memory:
 
 NTSTATUS resource_body_make_bank(struct resource_body *body, const struct dxg_process *maker)
 {
-	NTSTATUS status =
-		process_check_bank(machine_bank_create_shown(MACHINE_BANK_SHARED, &body->bank));
+	NTSTATUS status = process_make_bank(MACHINE_BANK_SHARED, maker->ledger, &body->bank);
 
 	body->account =
 		(struct vidmm_account){ .parent = &body->adapter->account, .bank = body->bank };

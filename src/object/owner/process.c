@@ -24,23 +24,33 @@
 
 #define ALONE_PATIENCE_NS (10 * NS_PER_MS)
 
-NTSTATUS process_check_bank(NTSTATUS status)
+NTSTATUS process_make_bank(enum machine_bank_viewers viewers, struct quota_ledger *ledger,
+			   struct machine_bank **bank_out)
 {
+	NTSTATUS status = machine_bank_create_shown(viewers, bank_out);
+
+	if (NT_SUCCESS(status)) {
+		status = machine_bank_charge(*bank_out, ledger);
+		if (!NT_SUCCESS(status)) {
+			machine_bank_destroy(*bank_out);
+			*bank_out = NULL;
+		}
+		return status;
+	}
 	if (status == STATUS_INSUFFICIENT_RESOURCES)
 		return refuse(
 			status, RULE_MM_NO_BANKS, NULL,
 			"There are %u files of memory that processes map, or no descriptor is left",
 			machine_banks_max());
-	return NT_SUCCESS(status) ? status : refuse_no_memory("no memory for a bank");
+	return refuse_no_memory("no memory for a bank");
 }
 
-static NTSTATUS make_bank(bool is_elsewhere, struct machine_bank **bank_out)
+static NTSTATUS make_bank(struct dxg_process *process)
 {
-	if (is_elsewhere)
-		return process_check_bank(
-			machine_bank_create_shown(MACHINE_BANK_WRITTEN, bank_out));
-	*bank_out = machine_bank_create();
-	return process_check_bank(*bank_out ? STATUS_SUCCESS : STATUS_NO_MEMORY);
+	if (process->arena)
+		return process_make_bank(MACHINE_BANK_WRITTEN, process->ledger, &process->bank);
+	process->bank = machine_bank_create();
+	return process->bank ? STATUS_SUCCESS : refuse_no_memory("no memory for a bank");
 }
 
 bool process_shares_elsewhere(const struct dxg_process *process)
@@ -71,7 +81,8 @@ NTSTATUS process_create(struct dxg_kernel *kernel, const struct process_identity
 	process->fence_pages = fence_pages_create(FENCE_CHUNK_PAGES, arena != NULL);
 	if (!process->fence_pages)
 		goto put_arena;
-	status = make_bank(arena != NULL, &process->bank);
+	fence_pages_charge(process->fence_pages, process->ledger);
+	status = make_bank(process);
 	if (!NT_SUCCESS(status))
 		goto destroy_fence_pages;
 	process->nt = miniport_process_begin(identity->pid);

@@ -14,6 +14,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/machine_bank.h"
 #include "base/notice.h"
 #include "base/quota.h"
 #include "handle/table.h"
@@ -128,8 +129,9 @@ MUST_CHECK NTSTATUS process_create(struct dxg_kernel *kernel,
 				   const struct process_arena *arena,
 				   struct dxg_process **process_out);
 
-/* What machine_bank_create_shown() answered, refused where it did not. */
-MUST_CHECK NTSTATUS process_check_bank(NTSTATUS status);
+/* A bank that other processes map, which counts for the ledger. Refused. */
+MUST_CHECK NTSTATUS process_make_bank(enum machine_bank_viewers viewers,
+				      struct quota_ledger *ledger, struct machine_bank **bank_out);
 
 /* May processes elsewhere open what this one shares? Then it is in files that they can map. */
 bool process_shares_elsewhere(const struct dxg_process *process);

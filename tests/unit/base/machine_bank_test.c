@@ -441,6 +441,28 @@ TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_r
 	finish();
 }
 
+TEST(shown, to_several_has_nothing_where_it_has_no_address)
+{
+	begin();
+	struct machine_bank *bank = shown_new(MACHINE_BANK_SHARED);
+	uint64_t address = take(bank, 16);
+	uint64_t own = machine_bank_usage(bank).pages;
+	unsigned char *all = mmap(NULL, MACHINE_PAGES * MACHINE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, descriptor_of(bank), 0);
+
+	EXPECT(all != MAP_FAILED);
+	memset(all, 5, MACHINE_PAGES * MACHINE_PAGE_BYTES);
+	machine_banks_scrub(MACHINE_PAGES); /* not worth it */
+	EXPECT_EQ(machine_bank_usage(bank).host_pages, MACHINE_PAGES);
+	machine_banks_scrub(0);
+	EXPECT(machine_bank_usage(bank).host_pages <= own);
+	EXPECT_EQ(*(unsigned char *)machine_to_pointer(address), 5);
+	EXPECT(machine_free_contiguous(address));
+	munmap(all, MACHINE_PAGES * MACHINE_PAGE_BYTES);
+	machine_bank_destroy(bank);
+	finish();
+}
+
 TEST(shown, of_a_client_is_not_sealed_by_us)
 {
 	int descriptor = memfd_create("section", MFD_CLOEXEC | MFD_ALLOW_SEALING);
