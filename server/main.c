@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "server/serve.h"
 
@@ -39,6 +40,19 @@ static int read_seconds(const char *text, int64_t *ns_out)
 		return -1;
 	*ns_out = (int64_t)(seconds * 1e9);
 	return 0;
+}
+
+/*
+ * Clients of the server's own user are strangers to each other, too: nothing of theirs is found in our
+ * /proc/PID/fd. A server for tests is looked at from outside (DXGK_TESTING).
+ */
+static void shut_in(void)
+{
+	const char *testing = getenv("DXGK_TESTING");
+
+	if ((!testing || strcmp(testing, "1") != 0) && prctl(PR_SET_DUMPABLE, 0) != 0)
+		fprintf(stderr, "dxgkd: programs of its user can look into it: %s\n",
+			strerror(errno));
 }
 
 int main(int argc, char **argv)
@@ -87,5 +101,6 @@ int main(int argc, char **argv)
 		print_usage(stderr);
 		return EXIT_USAGE;
 	}
+	shut_in();
 	return dxgk_serve(&options);
 }

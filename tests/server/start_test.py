@@ -9,12 +9,14 @@ The client prints what its adapters are and ends (dxgk info).
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 DXGKD, CLIENT = sys.argv[1], sys.argv[2]
 sys.path.insert(0, sys.argv[3])
@@ -227,6 +229,48 @@ def systemd_hands_over(folder):
     return problems
 
 
+LOOK = """
+import os, sys
+for name in ('fd', 'map_files'):
+    try:
+        for entry in os.listdir(f'/proc/{sys.argv[1]}/{name}'):
+            open(f'/proc/{sys.argv[1]}/{name}/{entry}', 'rb').close()
+            print(name, entry)
+    except PermissionError:
+        pass
+try:
+    open(f'/proc/{sys.argv[1]}/mem', 'rb').close()
+    print('mem')
+except PermissionError:
+    pass
+"""
+
+
+def nobody_looks_in(folder):
+    """Programs of the server's user, without rights of their own, find nothing of its files and memory."""
+    become = []
+    if os.geteuid() == 0:
+        become = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        os.chmod(folder, 0o777)
+        words = [*become, DXGKD, '--version']
+        if not shutil.which('setpriv') or subprocess.run(words, capture_output=True, check=False).returncode != 0:
+            return []                                        # nobody cannot start the programs of this build
+    environment = {key: value for key, value in os.environ.items() if key != 'DXGK_TESTING'}
+    path = os.path.join(folder, 'own.sock')
+    with subprocess.Popen([*become, DXGKD, '--socket', path], env=environment, stderr=subprocess.PIPE) as server:
+        try:
+            started = time.monotonic()
+            while not os.path.exists(path) and time.monotonic() < started + PATIENCE_S:
+                time.sleep(0.02)
+            client(path)
+            found = subprocess.run([*become, sys.executable, '-c', LOOK, str(server.pid)], stdout=subprocess.PIPE,
+                                   text=True, check=True).stdout
+        finally:
+            server.terminate()
+            server.communicate()
+    return [f'found {found}'] if found or server.returncode != 0 else []
+
+
 def says_nothing_about_clients(folder):
     problems = []
     with Server(folder) as server:
@@ -275,6 +319,7 @@ CLAIMS = {
     'auto finds the server of the user': auto_finds,
     'a group may connect where it was named': group_may,
     'systemd hands a socket over': systemd_hands_over,
+    'programs of its own user find nothing in a server': nobody_looks_in,
     'a server that is asked to end tells its clients, and says nothing about them': says_nothing_about_clients,
     'an idle server ends': ends_when_idle,
 }
