@@ -310,6 +310,45 @@ static inline void complete_all(unsigned node, unsigned count)
 	}
 }
 
+/* ---- devices and memory ---- */
+
+static inline NTSTATUS mark_as_error(D3DKMT_HANDLE of)
+{
+	D3DKMT_MARKDEVICEASERROR args = { of, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
+
+	return D3DKMTMarkDeviceAsError(&args);
+}
+
+/* With no private data, which this driver needs none of. */
+static inline NTSTATUS try_allocation(D3DKMT_HANDLE on, D3DKMT_HANDLE *allocation_out)
+{
+	D3DDDI_ALLOCATIONINFO2 element = { 0 };
+	D3DKMT_CREATEALLOCATION args = { .hDevice = on,
+					 .NumAllocations = 1,
+					 .pAllocationInfo2 = &element };
+	NTSTATUS status = D3DKMTCreateAllocation2(&args);
+
+	*allocation_out = element.hAllocation;
+	return status;
+}
+
+static inline D3DKMT_HANDLE make_allocation(D3DKMT_HANDLE on)
+{
+	D3DKMT_HANDLE allocation = 0;
+
+	EXPECT_OK(try_allocation(on, &allocation));
+	return allocation;
+}
+
+static inline void destroy_allocation(D3DKMT_HANDLE allocation)
+{
+	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device,
+					   .phAllocationList = &allocation,
+					   .AllocationCount = 1 };
+
+	EXPECT_OK(D3DKMTDestroyAllocation2(&args));
+}
+
 /* ---- contexts and work ---- */
 
 static inline NTSTATUS try_create_virtual(D3DKMT_HANDLE on, unsigned node,

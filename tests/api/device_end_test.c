@@ -25,41 +25,14 @@ static void destroy_and_look(const char *what)
 	expect_nothing_wrong();
 }
 
-static D3DKMT_HANDLE make_allocation(void)
-{
-	D3DDDI_ALLOCATIONINFO2 element = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return element.hAllocation;
-}
-
-static void destroy_allocation(D3DKMT_HANDLE allocation)
-{
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device,
-					   .phAllocationList = &allocation,
-					   .AllocationCount = 1 };
-
-	EXPECT_OK(D3DKMTDestroyAllocation2(&args));
-}
-
-static NTSTATUS mark_as_error(void)
-{
-	D3DKMT_MARKDEVICEASERROR args = { device, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-
-	return D3DKMTMarkDeviceAsError(&args);
-}
-
 /* ---- devices ---- */
 
 TEST(device, is_forgotten_when_its_destruction_returns_though_memory_went_late)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		begin_on(HW_NONE);
-		D3DKMT_HANDLE allocations[] = { make_allocation(), make_allocation(),
-						make_allocation() };
+		D3DKMT_HANDLE allocations[] = { make_allocation(device), make_allocation(device),
+						make_allocation(device) };
 
 		EXPECT_OK(submit(create_virtual(0), 1));
 		for (unsigned j = 0; j < 3; j++)
@@ -92,7 +65,7 @@ TEST(device, is_forgotten_when_its_destruction_returns_though_it_was_just_lost)
 		D3DKMT_HANDLE kept = create_fence(0, 0, NULL);
 
 		EXPECT(kept);
-		EXPECT_OK(mark_as_error());
+		EXPECT_OK(mark_as_error(device));
 		destroy_and_look("after a loss");
 	}
 }
@@ -127,7 +100,7 @@ struct update {
 static struct update prepare_update(void)
 {
 	return (struct update){ device, create_virtual(0), create_fence(0, 0, NULL),
-				make_allocation() };
+				make_allocation(device) };
 }
 
 /* Waits for its fence to be 5. */
@@ -199,7 +172,7 @@ TEST(context, is_forgotten_when_its_destruction_returns)
 		EXPECT_OK(submit(context, 1));
 		AWAIT(pending(0) == 1);
 		if (i % 2)
-			EXPECT_OK(mark_as_error());
+			EXPECT_OK(mark_as_error(device));
 		EXPECT_EQ(complete(0), 1);
 		EXPECT_OK(destroy_context(context));
 		expect_forgotten("DestroyContext", "a context");
@@ -212,7 +185,7 @@ TEST(hw_queue, of_a_lost_device_is_forgotten_when_its_destruction_returns)
 		begin_on(HW_BY_HAND);
 		struct hw_queue queue = create_hw_queue(0);
 
-		EXPECT_OK(mark_as_error());
+		EXPECT_OK(mark_as_error(device));
 		EXPECT_OK(destroy_hw_queue(queue.queue));
 		expect_forgotten("DestroyHwQueue", "a queue");
 	}
@@ -227,7 +200,7 @@ TEST(hw_context, of_a_lost_device_is_forgotten_when_its_destruction_returns)
 					     create_hw_queue_in(context) };
 
 		EXPECT(queues[0].queue != queues[1].queue);
-		EXPECT_OK(mark_as_error());
+		EXPECT_OK(mark_as_error(device));
 		EXPECT_OK(destroy_hw_context(context));
 		expect_forgotten("DestroyHwContext", "a hardware context");
 	}

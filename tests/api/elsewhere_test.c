@@ -6,6 +6,7 @@
  * They are in this process, and behave as the library of such a client does (embed/guest.c). The profile
  * has 64 MiB of GPU memory.
  */
+#include "api/open_shared.h"
 #include "api/soft_work.h"
 
 #include <stdatomic.h>
@@ -221,23 +222,6 @@ TEST(fences, that_are_shared_are_in_the_arena_of_each_and_outlive_their_maker)
 
 /* ---- sharing ---- */
 
-static D3DKMT_HANDLE open_nt(const struct client *client, HANDLE handle)
-{
-	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char room[256];
-	D3DKMT_OPENRESOURCEFROMNTHANDLE args = {
-		.hDevice = client->device,
-		.hNtHandle = handle,
-		.NumAllocations = 1,
-		.pOpenAllocationInfo2 = &info,
-		.TotalPrivateDriverDataBufferSize = sizeof(room),
-		.pTotalPrivateDriverDataBuffer = room,
-	};
-
-	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
-	return info.hAllocation;
-}
-
 TEST(resources, that_are_shared_are_the_same_memory_for_each_who_opens_them)
 {
 	struct stranger a;
@@ -259,7 +243,7 @@ TEST(resources, that_are_shared_are_the_same_memory_for_each_who_opens_them)
 				     &handle));
 	EXPECT_OK(make_resident(&a.worker.client, &made, 1, 0));
 	be(&b);
-	D3DKMT_HANDLE opened = open_nt(&b.worker.client, handle);
+	D3DKMT_HANDLE opened = open_nt(&b.worker.client, handle).memory;
 	EXPECT_OK(lock2(b.worker.client.device, opened, &in_b));
 	be(&a);
 	EXPECT_OK(lock2(a.worker.client.device, made, &in_a));
@@ -304,7 +288,7 @@ TEST(resources, that_may_only_be_read_are_mapped_so)
 	EXPECT_OK(D3DKMTShareObjects(1, &creation.args.hResource, NULL, 0x20000 /* read control */,
 				     &handle));
 	be(&b);
-	D3DKMT_HANDLE opened = open_nt(&b.worker.client, handle);
+	D3DKMT_HANDLE opened = open_nt(&b.worker.client, handle).memory;
 	EXPECT_OK(lock2(b.worker.client.device, opened, &pointer));
 	EXPECT_EQ(*(volatile uint64_t *)pointer, pattern(3, 0));
 	int null = open("/dev/zero", O_RDONLY | O_CLOEXEC);

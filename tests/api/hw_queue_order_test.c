@@ -450,18 +450,12 @@ TEST(destroy, of_a_queue_lets_go_who_waits_for_its_progress)
 
 TEST(destroy, of_memory_waits_for_hardware_queues)
 {
-	D3DDDI_ALLOCATIONINFO2 element = { 0 };
-	D3DKMT_CREATEALLOCATION create = { .NumAllocations = 1, .pAllocationInfo2 = &element };
-
 	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
-	create.hDevice = device;
-	EXPECT_OK(D3DKMTCreateAllocation2(&create));
+	D3DKMT_HANDLE allocation = make_allocation(device);
+
 	EXPECT_OK(hw_submit(queue, 1, 1));
-	D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
-					      .phAllocationList = &element.hAllocation,
-					      .AllocationCount = 1 };
-	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
+	destroy_allocation(allocation);
 	settle();
 	EXPECT_EQ(notes_count("CloseAllocation"), 0);
 	EXPECT_EQ(hw_complete(0), 1);

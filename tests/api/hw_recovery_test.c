@@ -29,13 +29,6 @@ static void fault(unsigned which, unsigned flags, UINT64 progress)
 	EXPECT_EQ(crank(&escape), 1);
 }
 
-static NTSTATUS mark_as_error(D3DKMT_HANDLE of)
-{
-	D3DKMT_MARKDEVICEASERROR args = { of, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-
-	return D3DKMTMarkDeviceAsError(&args);
-}
-
 /* Two devices with a queue each on node 0: queue 0 is of `device`, queue 1 of the other one. */
 struct pair {
 	D3DKMT_HANDLE other;
@@ -405,20 +398,14 @@ TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go)
 
 TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 {
-	D3DDDI_ALLOCATIONINFO2 element = { 0 };
-	D3DKMT_CREATEALLOCATION create = { .NumAllocations = 1, .pAllocationInfo2 = &element };
-
 	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
-	create.hDevice = device;
-	EXPECT_OK(D3DKMTCreateAllocation2(&create));
+	D3DKMT_HANDLE allocation = make_allocation(device);
+
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	AWAIT(hw_pending(0) == 1);
 	EXPECT_OK(mark_as_error(device));
-	D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
-					      .phAllocationList = &element.hAllocation,
-					      .AllocationCount = 1 };
-	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
+	destroy_allocation(allocation);
 	settle();
 	EXPECT_EQ(notes_count("CloseAllocation"), 0);
 	EXPECT_EQ(hw_complete(0), 1);

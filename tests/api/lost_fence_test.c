@@ -14,10 +14,8 @@ enum way { MARKED, ENGINE_RESET, ADAPTER_RESET, WAYS };
 /* `device` has work with the GPU, or a reset would not be its fault; what is left of it ends. */
 static void lose(enum way way)
 {
-	D3DKMT_MARKDEVICEASERROR args = { device, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-
 	if (way == MARKED)
-		EXPECT_OK(D3DKMTMarkDeviceAsError(&args));
+		EXPECT_OK(mark_as_error(device));
 	else
 		EXPECT_OK(force(way == ENGINE_RESET ? D3DKMT_TDRDBGCTRLTYPE_ENGINETDR
 						    : D3DKMT_TDRDBGCTRLTYPE_GPUTDR,

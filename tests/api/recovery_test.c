@@ -16,7 +16,7 @@ enum {
 
 /* ---- ways to lose a device ---- */
 
-static NTSTATUS mark_as_error(D3DKMT_HANDLE of, unsigned reason)
+static NTSTATUS mark_as(D3DKMT_HANDLE of, unsigned reason)
 {
 	D3DKMT_MARKDEVICEASERROR args = { of, (D3DKMT_DEVICE_ERROR_REASON)reason };
 
@@ -65,12 +65,12 @@ TEST(mark, puts_the_device_in_error)
 
 	for (unsigned i = 0; i < 2; i++) {
 		begin_by_hand();
-		EXPECT_BAD(mark_as_error(device, 1), "API-VALUE", "Reason");
-		EXPECT_BAD_HANDLE(mark_as_error(0, reasons[i]), "hDevice");
+		EXPECT_BAD(mark_as(device, 1), "API-VALUE", "Reason");
+		EXPECT_BAD_HANDLE(mark_as(0, reasons[i]), "hDevice");
 		EXPECT_EQ(execution_state(device), ACTIVE);
-		EXPECT_OK(mark_as_error(device, reasons[i]));
+		EXPECT_OK(mark_as(device, reasons[i]));
 		EXPECT_EQ(execution_state(device), DMA_FAULT);
-		EXPECT_OK(mark_as_error(device, reasons[i]));
+		EXPECT_OK(mark_as(device, reasons[i]));
 		expect_new_device_works();
 	}
 }
@@ -86,7 +86,7 @@ TEST(mark, cancels_what_is_queued_and_leaves_other_devices_alone)
 	EXPECT_OK(queue_wait(bad, never, 1));
 	EXPECT_OK(submit(bad, 1));
 	EXPECT_OK(submit(good, 2));
-	EXPECT_OK(mark_as_error(device, D3DKMT_DEVICE_ERROR_REASON_GENERIC));
+	EXPECT_OK(mark_as_error(device));
 	EXPECT_REFUSED(submit(bad, 1), STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
 	EXPECT_OK(submit(good, 3));
 	EXPECT_STR(pending_tags(0), "2 3 ");
@@ -105,18 +105,6 @@ struct things {
 	D3DKMT_HANDLE shared;
 };
 
-static NTSTATUS create_allocation(D3DKMT_HANDLE *allocation_out)
-{
-	D3DDDI_ALLOCATIONINFO2 element = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element };
-	NTSTATUS status = D3DKMTCreateAllocation2(&args);
-
-	*allocation_out = element.hAllocation;
-	return status;
-}
-
 static NTSTATUS lock_allocation(D3DKMT_HANDLE allocation)
 {
 	D3DKMT_LOCK2 args = { .hDevice = device, .hAllocation = allocation };
@@ -133,8 +121,8 @@ static struct things make_things(void)
 	struct things things = { .context = create_virtual(0),
 				 .fence = create_fence(0, NO_JUMP, NULL) };
 
-	EXPECT_OK(create_allocation(&things.allocation));
-	EXPECT_OK(create_allocation(&things.locked));
+	EXPECT_OK(try_allocation(device, &things.allocation));
+	EXPECT_OK(try_allocation(device, &things.locked));
 	EXPECT_OK(lock_allocation(things.locked));
 	args.Flags.CreateResource = 1;
 	args.Flags.CreateShared = 1;
@@ -168,7 +156,7 @@ static void expect_gone_for_new_things(const struct things *things)
 
 	EXPECT_GONE(try_create_context(device, &made));
 	EXPECT_GONE(try_create_virtual(device, 0, &made));
-	EXPECT_GONE(create_allocation(&made));
+	EXPECT_GONE(try_allocation(device, &made));
 	EXPECT_GONE(D3DKMTCreateSynchronizationObject2(&sync));
 	old_sync.Info.Type = D3DDDI_SYNCHRONIZATION_MUTEX;
 	EXPECT_GONE(D3DKMTCreateSynchronizationObject(&old_sync));
@@ -356,7 +344,7 @@ TEST(fences, of_a_lost_device_go_to_their_maximum)
 	int event = new_event();
 
 	EXPECT_OK(wait_fence(fence, 100, event));
-	EXPECT_OK(mark_as_error(device, D3DKMT_DEVICE_ERROR_REASON_GENERIC));
+	EXPECT_OK(mark_as_error(device));
 	AWAIT(event_count(event) == 1);
 	EXPECT_EQ(*jumps, UINT64_MAX);
 	EXPECT_EQ(*stays, 3);
@@ -384,7 +372,7 @@ TEST(fences, that_do_not_jump_let_who_waits_go_all_the_same)
 		EXPECT(thread);
 		for (unsigned i = 0; i < 20; i++)
 			let_others();
-		EXPECT_OK(mark_as_error(device, D3DKMT_DEVICE_ERROR_REASON_GENERIC));
+		EXPECT_OK(mark_as_error(device));
 		dxgk_test_thread_join(thread);
 		EXPECT(waited == STATUS_DEVICE_REMOVED || (jumps && waited == STATUS_SUCCESS));
 	}
@@ -405,7 +393,7 @@ TEST(fences, of_a_lost_device_let_the_queues_of_others_go_on)
 	EXPECT_OK(queue_wait(context, opened, 9));
 	EXPECT_OK(submit(context, 1));
 	EXPECT_EQ(pending(0), 0);
-	EXPECT_OK(mark_as_error(lost, D3DKMT_DEVICE_ERROR_REASON_GENERIC));
+	EXPECT_OK(mark_as_error(lost));
 	AWAIT(pending(0) == 1);
 	complete_all(0, 1);
 	close_nt(handle);
@@ -592,7 +580,7 @@ TEST(late, paging_resets_the_adapter_and_a_new_device_pages)
 	D3DDDI_MAKERESIDENT resident = { .NumAllocations = 1, .AllocationList = &allocation };
 
 	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
-	EXPECT_OK(create_allocation(&allocation));
+	EXPECT_OK(try_allocation(device, &allocation));
 	resident.hPagingQueue = queue.hPagingQueue;
 	(void)crank(&hold);
 	EXPECT_EQ(D3DKMTMakeResident(&resident), STATUS_PENDING);

@@ -25,13 +25,6 @@ static struct painter hold_up(D3DKMT_HANDLE one, D3DKMT_HANDLE other)
 	return painter;
 }
 
-static void lose_device(void)
-{
-	D3DKMT_MARKDEVICEASERROR error = { device, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-
-	EXPECT_OK(D3DKMTMarkDeviceAsError(&error));
-}
-
 static DXGKARG_CANCELCOMMAND last_cancelled(DXGK_ALLOCATIONLIST *list, unsigned count)
 {
 	struct recorder_fetch fetch = fetched(RECORDER_CANCEL_COMMAND);
@@ -53,7 +46,7 @@ TEST(cancelled, packets_are_told_with_their_lists)
 	begin_painting();
 	(void)hold_up(allocate(64 * KIB), allocate(64 * KIB));
 	memcpy(rendered, fetched(RECORDER_RENDER).list, sizeof(rendered));
-	lose_device();
+	EXPECT_OK(mark_as_error(device));
 	AWAIT(notes_count("CancelCommand") == 1);
 	expect_sound("when the driver was told");
 	args = last_cancelled(list, 2);
@@ -103,7 +96,7 @@ TEST(cancelled, packets_are_told_before_what_they_list_is_destroyed)
 		D3DKMT_HANDLE other = allocate(64 * KIB);
 
 		(void)hold_up(one, other);
-		lose_device();
+		EXPECT_OK(mark_as_error(device));
 		destroy_with_flags(one, flags[i]);
 		destroy_with_flags(other, flags[i]);
 		expect_told_first(2);
@@ -125,7 +118,7 @@ TEST(cancelled, packets_are_told_before_what_waits_for_them_is_destroyed)
 		destroy_with_flags(one, 0);
 		destroy_with_flags(other, 0);
 		destroy_with_flags(unused, ASSUME_NOT_IN_USE);
-		lose_device();
+		EXPECT_OK(mark_as_error(device));
 		expect_told_first(3);
 	}
 }
@@ -134,7 +127,7 @@ TEST(cancelled, packets_are_told_before_their_device_ends)
 {
 	begin_painting();
 	(void)hold_up(allocate(64 * KIB), allocate(64 * KIB));
-	lose_device();
+	EXPECT_OK(mark_as_error(device));
 	leave_device(device);
 	device = 0;
 	expect_told_first(2);

@@ -155,9 +155,7 @@ TEST(lock, that_waits_ends_when_the_device_is_lost)
 	EXPECT(thread);
 	settle();
 	EXPECT(!locking.is_over);
-	D3DKMT_MARKDEVICEASERROR mark = { .hDevice = device,
-					  .Reason = D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-	EXPECT_OK(D3DKMTMarkDeviceAsError(&mark));
+	EXPECT_OK(mark_as_error(device));
 	AWAIT(locking.is_over);
 	dxgk_test_thread_join(thread);
 	EXPECT_EQ(locking.status, STATUS_DEVICE_REMOVED);

@@ -571,14 +571,13 @@ TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
 	begin_painting();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
-	D3DKMT_MARKDEVICEASERROR error = { device, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
 
 	EXPECT_OK(paint(&painter, 8));
 	EXPECT_OK(queue_wait(painter.context, fence, 1));
 	paint_with(&painter, allocate(64 * KIB));
 	EXPECT_OK(paint(&painter, 16));
 	EXPECT_OK(paint(&painter, 24));
-	EXPECT_OK(D3DKMTMarkDeviceAsError(&error));
+	EXPECT_OK(mark_as_error(device));
 	EXPECT_STR(pending_tags(0), "8 ");
 	EXPECT_REFUSED(paint(&painter, 8), STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
 	EXPECT_EQ(complete(0), 8);

@@ -360,7 +360,7 @@ TEST(open, the_size_of_the_runtime_data_is_exact)
 	}
 }
 
-TEST(open, the_size_of_the_resource_data_is_exact)
+TEST(open, needs_a_device_and_the_exact_size_of_the_resource_data)
 {
 	for (enum door door = 0; door < DOORS; door++) {
 		struct shared shared;
@@ -371,6 +371,10 @@ TEST(open, the_size_of_the_resource_data_is_exact)
 		opening.resource_bytes = 1;
 		EXPECT_NOT_OPENED(door, &shared, &opening, STATUS_INVALID_PARAMETER, "API-BUFFER",
 				  "ResourcePrivateDriverDataSize");
+		opening_init(&opening, &shared);
+		opening.device = 0;
+		EXPECT_NOT_OPENED(door, &shared, &opening, STATUS_INVALID_PARAMETER, "API-HANDLE",
+				  "hDevice");
 		share_end(door, &shared);
 	}
 }
@@ -395,21 +399,6 @@ TEST(open, a_total_buffer_one_byte_short_is_no_memory)
 		opening.no_total = true;
 		EXPECT_NOT_OPENED(door, &shared, &opening, STATUS_INVALID_PARAMETER,
 				  "API-NULL-ARGUMENT", "pTotalPrivateDriverDataBuffer");
-		share_end(door, &shared);
-	}
-}
-
-TEST(open, needs_a_device)
-{
-	for (enum door door = 0; door < DOORS; door++) {
-		struct shared shared;
-		struct opening opening;
-
-		share_for(door, &shared, 1);
-		opening_init(&opening, &shared);
-		opening.device = 0;
-		EXPECT_NOT_OPENED(door, &shared, &opening, STATUS_INVALID_PARAMETER, "API-HANDLE",
-				  "hDevice");
 		share_end(door, &shared);
 	}
 }

@@ -105,7 +105,6 @@ TEST(submit, to_several_contexts_is_done_by_each)
 /* DxgkDdiCancelCommand: packets that were still in the software queue when the device was lost. */
 TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
 {
-	D3DKMT_MARKDEVICEASERROR error = { 0, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
 	uint64_t address;
 
 	begin_by_hand();
@@ -116,8 +115,7 @@ TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
 	EXPECT_OK(submit(context, 2));
 	last.Commands = 0x123450000;
 	EXPECT_OK(D3DKMTSubmitCommand(&last));
-	error.hDevice = device;
-	EXPECT_OK(D3DKMTMarkDeviceAsError(&error));
+	EXPECT_OK(mark_as_error(device));
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("CancelCommand") == 2);
 	struct recorder_fetch fetch = fetched(RECORDER_CANCEL_COMMAND);

@@ -7,17 +7,6 @@
 
 enum { TURNS, TURNS_ONE_ENGINE, TURNS_WITHOUT_PREEMPTION, TURNS_ADAPTERS };
 
-static D3DKMT_HANDLE create_allocation(D3DKMT_HANDLE on)
-{
-	D3DDDI_ALLOCATIONINFO2 element = { 0 };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = on,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element };
-
-	EXPECT_OK(D3DKMTCreateAllocation2(&args));
-	return element.hAllocation;
-}
-
 /* One after the other, each with its own preemption. */
 static void page_some(D3DKMT_HANDLE on)
 {
@@ -25,7 +14,7 @@ static void page_some(D3DKMT_HANDLE on)
 
 	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
 	for (unsigned i = 0; i < 5; i++) {
-		D3DKMT_HANDLE allocation = create_allocation(on);
+		D3DKMT_HANDLE allocation = make_allocation(on);
 		D3DDDI_MAKERESIDENT resident = { .hPagingQueue = queue.hPagingQueue,
 						 .NumAllocations = 1,
 						 .AllocationList = &allocation };

@@ -350,19 +350,28 @@ static void choose_target(struct run *run, struct creation *creation)
 	creation->args.hResource = model->openings[opening].handle;
 }
 
+/* Of whatever kind, on any device; false: there is none. */
+static bool begin_creation(struct run *run, struct creation *creation)
+{
+	int device = pick(run, KIND_DEVICE);
+
+	memset(creation, 0, sizeof(*creation));
+	if (device < 0)
+		return false;
+	creation->is_v2 = one_in(run, 2);
+	creation->is_resource = one_in(run, 2);
+	creation->device = device;
+	creation->args.hDevice = run->model.devices[device].handle;
+	return true;
+}
+
 void step_create(struct run *run)
 {
 	static struct creation creation;
 	NTSTATUS wanted = STATUS_SUCCESS;
-	int device = pick(run, KIND_DEVICE);
 
-	if (device < 0)
+	if (!begin_creation(run, &creation))
 		return;
-	memset(&creation, 0, sizeof(creation));
-	creation.is_v2 = one_in(run, 2);
-	creation.is_resource = one_in(run, 2);
-	creation.device = device;
-	creation.args.hDevice = run->model.devices[device].handle;
 	choose_group(run, &creation);
 	creation.count = one_in(run, 8) ? MANY : 1 + below(run, 4);
 	for (uint32_t i = 0; i < creation.count; i++)
@@ -434,16 +443,10 @@ void step_standard(struct run *run)
 {
 	static struct creation creation;
 	NTSTATUS wanted = STATUS_SUCCESS;
-	int device = pick(run, KIND_DEVICE);
 
-	if (device < 0)
+	if (!begin_creation(run, &creation))
 		return;
-	memset(&creation, 0, sizeof(creation));
-	creation.is_v2 = one_in(run, 2);
-	creation.is_resource = one_in(run, 2);
 	creation.count = 1;
-	creation.device = device;
-	creation.args.hDevice = run->model.devices[device].handle;
 	creation.elements2[0].pSystemMem = find_slot(run, &creation);
 	if (!has_room(run, &creation) || !creation.elements2[0].pSystemMem)
 		return;

@@ -87,6 +87,16 @@ static inline void child_run_seeded(struct child_result *result, uint64_t seed, 
 	child_run(result, child_run_seed, &(struct child_seed){ seed, run });
 }
 
+/* It ended as it should; otherwise what it said is shown. */
+#define EXPECT_CHILD_OK(run, argument)                                                             \
+	do {                                                                                       \
+		struct child_result child_said;                                                    \
+		child_run(&child_said, run, argument);                                             \
+		if (child_said.exit_status != 0)                                                   \
+			print_error("%s", child_said.err);                                         \
+		EXPECT_EQ(child_said.exit_status, 0);                                              \
+	} while (0)
+
 /* It ended as it should; otherwise the seed and what it said are shown. */
 #define EXPECT_SEEDED_OK(seed_value, run)                                                          \
 	do {                                                                                       \

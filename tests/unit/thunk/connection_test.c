@@ -180,15 +180,6 @@ static void with_the_right_one(void *argument)
 	CHILD_EXPECT(kernel.listened == 2 && kernel.unlistened == 1 && kernel.closed == 1);
 }
 
-#define EXPECT_CHILD_OK(run, argument)                                                             \
-	do {                                                                                       \
-		struct child_result child_said;                                                    \
-		child_run(&child_said, run, argument);                                             \
-		if (child_said.exit_status != 0)                                                   \
-			print_error("%s", child_said.err);                                         \
-		EXPECT_EQ(child_said.exit_status, 0);                                              \
-	} while (0)
-
 TEST(connection, to_no_library_is_refused_with_the_loaders_words)
 {
 	EXPECT_CHILD_OK(without_library, NULL);

@@ -100,15 +100,6 @@ static void shares_the_last(void *argument)
 	expect_shared(file, memory, PAGES * PAGE);
 }
 
-#define EXPECT_CHILD_OK(run, argument)                                                             \
-	do {                                                                                       \
-		struct child_result child_said;                                                    \
-		child_run(&child_said, run, argument);                                             \
-		if (child_said.exit_status != 0)                                                   \
-			print_error("%s", child_said.err);                                         \
-		EXPECT_EQ(child_said.exit_status, 0);                                              \
-	} while (0)
-
 TEST(memory, of_the_program_becomes_the_servers_where_it_is_with_its_content)
 {
 	EXPECT_CHILD_OK(shares, NULL);
