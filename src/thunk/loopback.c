@@ -110,7 +110,7 @@ struct places {
 	struct {
 		const void *memory;
 		uint64_t size_bytes;
-	} place[64];
+	} place[1024];
 };
 
 #ifdef HAS_ADDRESS_SANITIZER

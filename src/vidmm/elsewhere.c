@@ -102,8 +102,8 @@ static NTSTATUS check_rights_locked(const struct vidmm_allocation *allocation,
 		return shown_file_let_read(file, client)
 			       ? STATUS_SUCCESS
 			       : refuse(STATUS_ACCESS_DENIED, RULE_MM_LOCK_SHARED, "hAllocation",
-					"is memory that its maker brought and that is not sealed "
-					"against writing, and this process may only read it");
+					"is in a file that cannot be sealed against writing, and "
+					"this process may only read it");
 	NTSTATUS status = shown_file_let_write(file, client);
 	if (status == STATUS_ACCESS_DENIED)
 		return refuse(status, RULE_MM_LOCK_SHARED, "hAllocation",

@@ -259,6 +259,58 @@ CHILD(reader)
 	return 0;
 }
 
+/* ---- sections ---- */
+
+/* Its own memory, which it may have sealed before. */
+CHILD(section_maker)
+{
+	bool is_sealed = test_hear().value != 0;
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+	int section = memfd_create("section", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	D3DKMT_CREATESTANDARDALLOCATION standard = {
+		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
+		.ExistingHeapData.Size = SHARED_BYTES,
+	};
+	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
+	D3DKMT_CREATEALLOCATION args = { .hDevice = device,
+					 .NumAllocations = 1,
+					 .pAllocationInfo2 = &element,
+					 .pStandardAllocation = &standard };
+
+	CHILD_EXPECT(ftruncate(section, SHARED_BYTES) == 0);
+	CHILD_EXPECT(fcntl(section, F_ADD_SEALS,
+			   F_SEAL_SHRINK | (is_sealed ? F_SEAL_FUTURE_WRITE : 0)) == 0);
+	args.Flags.StandardAllocation = 1;
+	args.Flags.ExistingSection = 1;
+	args.Flags.CreateResource = 1;
+	args.Flags.CreateShared = 1;
+	args.Flags.NtSecuritySharing = 1;
+	args.Flags.ReadOnly = is_sealed;
+	CHILD_EXPECT(D3DKMTCreateAllocation2(&args) == STATUS_SUCCESS);
+	send_shared(args.hResource, READ_CONTROL);
+	test_hear();
+	return 0;
+}
+
+CHILD(section_reader)
+{
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+	D3DKMT_HANDLE memory = open_next(device);
+	bool is_sealed = test_hear().value != 0;
+	void *pointer;
+
+	if (is_sealed) {
+		CHILD_EXPECT(lock2(device, memory, &pointer) == STATUS_SUCCESS);
+		try_memory(pointer);
+	} else {
+		CHILD_EXPECT(lock2(device, memory, &pointer) == STATUS_ACCESS_DENIED);
+		CHILD_EXPECT(strcmp(last_refusal().rule, "MM-LOCK-SHARED") == 0);
+		CHILD_EXPECT(strcmp(last_refusal().argument, "hAllocation") == 0);
+	}
+	test_say(DONE, 0);
+	return 0;
+}
+
 /* ---- tests ---- */
 
 static void pass_on(int descriptor, const struct lodger *to)
@@ -344,6 +396,29 @@ TEST(reader, who_comes_last_leaves_those_who_write_their_right)
 	lodger_say(&writer, GO, 0);
 	lodger_end(&writer);
 	parties_part(&all);
+}
+
+TEST(reader, of_a_section_is_shown_it_if_its_maker_has_sealed_it)
+{
+	struct house house;
+
+	house_open(&house, NULL);
+	for (unsigned is_sealed = 0; is_sealed < 2; is_sealed++) {
+		struct lodger maker = lodger_start("section_maker");
+		struct lodger reader = lodger_start("section_reader");
+		int descriptor;
+
+		lodger_say(&maker, GO, is_sealed);
+		EXPECT_EQ(lodger_hear_with(&maker, &descriptor).word, HERE);
+		pass_on(descriptor, &reader);
+		lodger_say(&reader, GO, is_sealed);
+		lodger_hear(&reader, DONE);
+		lodger_end(&reader);
+		lodger_say(&maker, GO, 0);
+		lodger_end(&maker);
+	}
+	expect_valid();
+	house_close(&house);
 }
 
 API_TEST_MAIN("server/rights")
