@@ -9,15 +9,14 @@
 #include "wire/channel.h"
 
 /*
- * A look costs some tens of nanoseconds; sleeping and being woken thousands. Who never looks long never
- * learns that it would help: so once in a while one does.
+ * A look costs some tens of nanoseconds, sleeping and being woken some tens of thousands. So one looks for
+ * about as long: never is that much worse than sleeping at once. Who was woken has to get a processor
+ * first.
  */
 enum {
-	LOOKS_LEAST = 16,
-	LOOKS_FIRST = 256,
-	LOOKS_MOST = 1024,
-	MISSES_TO_GIVE_UP = 8,
-	MISSES_TO_TRY_AGAIN = 64,
+	LOOKS_USUAL = 1024,
+	LOOKS_AFTER_WAKING = 4096,
+	MISSES_COUNTED = 6, /* 2^n waits until the next try, at most */
 };
 
 int channel_file_create(uint64_t size_bytes)
@@ -44,7 +43,7 @@ bool channel_open(struct channel *channel, int file)
 		return false;
 	*channel = (struct channel){
 		.memory = memory,
-		.looks = thread_processors() > 1 ? LOOKS_FIRST : 0,
+		.can_look = thread_processors() > 1,
 	};
 	return true;
 }
@@ -56,25 +55,23 @@ void channel_close(struct channel *channel)
 	*channel = (struct channel){ 0 };
 }
 
-/* The next look is as long as the last ones were worth it. Where nobody else runs none is. */
-static void learn_hit(struct channel *channel)
-{
-	channel->misses = 0;
-	if (UNLIKELY(channel->looks < LOOKS_MOST))
-		channel->looks *= 2;
-}
-
+/* Where looking does not help, because others need the processors, or calls take long, it is rare. */
 static void learn_miss(struct channel *channel)
 {
-	if (channel->looks == 0)
-		return;
-	channel->misses++;
-	if (channel->misses % MISSES_TO_TRY_AGAIN == 0)
-		channel->looks = LOOKS_FIRST;
-	else if (channel->misses > MISSES_TO_GIVE_UP)
-		channel->looks = LOOKS_LEAST;
-	else if (channel->looks > LOOKS_LEAST)
-		channel->looks /= 2;
+	if (channel->misses < MISSES_COUNTED)
+		channel->misses++;
+	channel->sleep_next = (UINT32_C(1) << channel->misses) - 1;
+}
+
+/* How often to look in the wait that begins. */
+static uint32_t looks_now(struct channel *channel, uint32_t looks)
+{
+	if (!channel->can_look)
+		return 0;
+	if (LIKELY(channel->sleep_next == 0))
+		return looks;
+	channel->sleep_next--;
+	return 0;
 }
 
 /* Who changes the number or is_over wakes whoever said that he sleeps. */
@@ -89,37 +86,50 @@ RARE static bool sleep_until(struct channel_way *way, uint32_t wanted, const _At
 	return seen == wanted;
 }
 
-/* Returns when the number is `wanted` (true), or is_over is. */
-static bool await(struct channel *channel, struct channel_way *way, uint32_t wanted,
-		  const _Atomic bool *is_over)
+/* True: the number came to be `wanted` meanwhile. */
+static bool look(struct channel *channel, struct channel_way *way, uint32_t wanted, uint32_t looks)
 {
-	for (uint32_t i = 0; i < channel->looks; i++) {
+	if (looks == 0)
+		return false;
+	do {
 		if (atomic_load_explicit(&way->number, memory_order_acquire) == wanted) {
-			learn_hit(channel);
+			channel->misses = 0;
 			return true;
 		}
 		thread_relax();
-	}
+	} while (--looks > 0);
 	learn_miss(channel);
-	return sleep_until(way, wanted, is_over);
+	return false;
 }
 
-/* Sequentially consistent against sleep_until(): the sleeper sees the number, or we see the sleeper. */
-static void tell(struct channel_way *way, uint32_t number)
+/*
+ * Sequentially consistent against sleep_until(): the sleeper sees the number, or we see the sleeper.
+ * True: there was one.
+ */
+static bool tell(struct channel_way *way, uint32_t number)
 {
 	atomic_store(&way->number, number);
-	if (UNLIKELY(atomic_load(&way->reader_sleeps) != 0))
-		thread_wake_shared(&way->number);
+	if (LIKELY(atomic_load(&way->reader_sleeps) == 0))
+		return false;
+	thread_wake_shared(&way->number);
+	return true;
 }
 
 void channel_ask(struct channel *channel)
 {
-	tell(&channel->memory->request, ++channel->number);
+	struct channel_way *way = &channel->memory->request;
+
+	atomic_store_explicit(&way->is_quick, channel->is_quick, memory_order_relaxed);
+	channel->has_woken = tell(way, ++channel->number);
 }
 
 bool channel_await_answer(struct channel *channel, const _Atomic bool *is_over)
 {
-	return await(channel, &channel->memory->reply, channel->number, is_over);
+	uint32_t looks = channel->has_woken ? LOOKS_AFTER_WAKING : LOOKS_USUAL;
+
+	channel->is_quick =
+		look(channel, &channel->memory->reply, channel->number, looks_now(channel, looks));
+	return channel->is_quick || sleep_until(&channel->memory->reply, channel->number, is_over);
 }
 
 /* Another value, or who is about to sleep would; and none that a side waits for. */
@@ -136,7 +146,13 @@ void channel_wake_client(struct channel *channel)
 
 bool channel_await_request(struct channel *channel, const _Atomic bool *is_over)
 {
-	bool has_come = await(channel, &channel->memory->request, channel->number + 1, is_over);
+	struct channel_way *way = &channel->memory->request;
+	/* A client that lies about it has a look too many, or one too few. */
+	uint32_t looks = atomic_load_explicit(&way->is_quick, memory_order_relaxed)
+				 ? looks_now(channel, LOOKS_USUAL)
+				 : 0;
+	bool has_come = look(channel, way, channel->number + 1, looks) ||
+			sleep_until(way, channel->number + 1, is_over);
 
 	channel->number += has_come;
 	return has_come && !atomic_load(is_over);
@@ -149,5 +165,5 @@ void channel_wake_server(struct channel *channel)
 
 void channel_answer(struct channel *channel)
 {
-	tell(&channel->memory->reply, channel->number);
+	(void)tell(&channel->memory->reply, channel->number);
 }

@@ -7,7 +7,9 @@
  *
  * A thread has one call under way at a time, so a ring of one is enough. Each side looks at the other's
  * number for a little while before it sleeps on it, and says so before: who finds the other one awake
- * makes no system call. How long a look is worth it is learned from the last ones.
+ * makes no system call. Two that sleep come awake again like this: the client, having woken the server,
+ * looks for as long as that may take; when the answer comes meanwhile, it says so with its next request,
+ * and the server, which looks after no other, looks. Who looks in vain does so less and less often.
  *
  * What is short stands in the cache line of its number: who sees that has the rest.
  *
@@ -35,7 +37,8 @@ enum {
 /* One way: what one side writes and the other reads. */
 struct channel_way {
 	_Atomic uint32_t number;
-	uint32_t reserved;
+	_Atomic uint32_t
+		is_quick; /* of a request: its writer was awake when the last answer came */
 	unsigned char room[CHANNEL_ROOM_BYTES];
 
 	/* In a line of its own: the reader writes it, when it sleeps. */
@@ -51,9 +54,12 @@ _Static_assert(sizeof(struct channel_memory) == CHANNEL_BYTES, "two ways");
 /* One side's own view of it. */
 struct channel {
 	struct channel_memory *memory;
-	uint32_t number; /* of the last request that this side made, or answered */
-	uint32_t looks;  /* how often to look before sleeping; 0: there is no other processor */
-	uint32_t misses; /* how often in a row that did not help */
+	uint32_t number;     /* of the last request that this side made, or answered */
+	bool can_look;       /* there is another processor */
+	bool is_quick;       /* client: the last answer came while it looked */
+	bool has_woken;      /* client: the server slept when it was asked */
+	uint32_t misses;     /* how often in a row looking did not help */
+	uint32_t sleep_next; /* so many times it is not tried */
 };
 
 /* A sealed file. -1 with errno. */

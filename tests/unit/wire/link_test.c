@@ -145,14 +145,90 @@ TEST(channel, carries_calls_where_there_is_one_processor_too)
 	struct thread *thread;
 
 	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
-	client.looks = server.looks = 0; /* nobody looks, everybody sleeps */
+	client.can_look = server.can_look = false; /* nobody looks, everybody sleeps */
 	for (int i = 0; i < 100; i++) {
 		EXPECT(NT_SUCCESS(thread_create("server", answer_one, &server, &thread)));
 		channel_ask(&client);
 		EXPECT(channel_await_answer(&client, &never));
 		thread_join(thread);
-		EXPECT_EQ(client.looks, 0);
+		EXPECT(!client.is_quick);
+		EXPECT_EQ(client.misses, 0);
 	}
+	channel_close(&client);
+	channel_close(&server);
+	close(file);
+}
+
+/* A call after which both sides are as they are between calls of a client that is awake. */
+static void call_awake(struct channel *client, struct channel *server)
+{
+	static const _Atomic bool never;
+
+	channel_ask(client);
+	EXPECT(channel_await_request(server, &never));
+	channel_answer(server);
+	EXPECT(channel_await_answer(client, &never));
+}
+
+/* Waits that end unanswered: is_over is true, so nobody sleeps. Returns how many of them looked. */
+static unsigned await_in_vain(struct channel *channel, bool is_client, unsigned waits)
+{
+	static const _Atomic bool is_over = true;
+	unsigned looked = 0;
+
+	for (unsigned i = 0; i < waits; i++) {
+		looked += channel->sleep_next == 0;
+		EXPECT(!(is_client ? channel_await_answer(channel, &is_over)
+				   : channel_await_request(channel, &is_over)));
+	}
+	return looked;
+}
+
+TEST(channel, that_is_looked_at_in_vain_is_looked_at_less_and_less_and_never_given_up)
+{
+	int file = channel_file_create(CHANNEL_BYTES);
+	struct channel client;
+	struct channel server;
+
+	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
+	client.can_look = server.can_look = true;
+	call_awake(&client, &server); /* it tells the server with its next request */
+	EXPECT(client.is_quick);
+	call_awake(&client, &server);
+	EXPECT_EQ(await_in_vain(&server, false, 8), 3); /* the first, the third, the seventh */
+	(void)await_in_vain(&server, false, 1000);
+	EXPECT_EQ(await_in_vain(&server, false, 6400), 100);
+	client.number++; /* of a request that is never answered */
+	(void)await_in_vain(&client, true, 1000);
+	EXPECT_EQ(await_in_vain(&client, true, 6400), 100);
+	/* One that helped, and all is as at first. */
+	client.number--;
+	client.sleep_next = server.sleep_next = 0;
+	call_awake(&client, &server);
+	EXPECT_EQ(client.misses, 0);
+	EXPECT(client.is_quick);
+	call_awake(&client, &server);
+	EXPECT_EQ(server.misses, 0);
+	EXPECT_EQ(await_in_vain(&server, false, 8), 3);
+	channel_close(&client);
+	channel_close(&server);
+	close(file);
+}
+
+TEST(channel, of_a_client_that_slept_is_not_looked_at_by_the_server)
+{
+	int file = channel_file_create(CHANNEL_BYTES);
+	struct channel client;
+	struct channel server;
+
+	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
+	client.can_look = false;
+	server.can_look = true;
+	call_awake(&client, &server);
+	EXPECT(!client.is_quick);
+	call_awake(&client, &server);
+	(void)await_in_vain(&server, false, 100);
+	EXPECT_EQ(server.misses, 0);
 	channel_close(&client);
 	channel_close(&server);
 	close(file);
