@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/ctl.h"
+#include "cli/live/target.h"
 
 /* ---- for the verbs ---- */
 
@@ -351,19 +352,6 @@ static void print_help(FILE *out)
 		     "adapter\nunless one is named.\n");
 }
 
-/* "00000000:00000001" */
-static bool parse_luid(const char *text, uint64_t *luid_out)
-{
-	static const char digits[] = "0123456789abcdefABCDEF";
-	size_t high = strspn(text, digits);
-
-	if (high != 8 || text[high] != ':' || strspn(text + high + 1, digits) != 8 ||
-	    text[17] != '\0')
-		return false;
-	*luid_out = strtoull(text, NULL, 16) << 32 | strtoull(text + high + 1, NULL, 16);
-	return true;
-}
-
 static int run_verb(const struct control_client *client, int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
@@ -386,63 +374,30 @@ static int run_verb(const struct control_client *client, int argc, char **argv)
 	return CTL_USAGE;
 }
 
-/* Where it is: as the options say, else the environment. False after saying what is missing. */
-static bool find_kernel(struct control_client *client, const char *server, const char *program)
-{
-	if (!server && !program)
-		program = getenv("DXGK_CONTROL");
-	if (!server && !program)
-		server = getenv("DXGK_SOCKET");
-	if (server && control_find_server(client, server))
-		return true;
-	if (program && *program) {
-		control_of_program(client, program);
-		return true;
-	}
-	if (server && strcmp(server, "auto") == 0)
-		fprintf(stderr, "dxgk ctl: no server listens at any of the usual places\n");
-	else
-		fprintf(stderr, "dxgk ctl: it takes a socket\n");
-	return false;
-}
-
 int cmd_ctl(int argc, char **argv)
 {
-	static const struct option options[] = { { "socket", required_argument, NULL, 's' },
-						 { "control", required_argument, NULL, 'c' },
-						 { "adapter", required_argument, NULL, 'a' },
+	static const struct option options[] = { { "socket", required_argument, NULL, 'S' },
+						 { "control", required_argument, NULL, 'C' },
+						 { "adapter", required_argument, NULL, 'A' },
 						 { "help", no_argument, NULL, 'h' },
 						 { 0 } };
-	struct control_client client = { 0 };
-	const char *server = NULL;
-	const char *program = NULL;
+	struct live_target target = { 0 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			server = optarg;
-			break;
-		case 'c':
-			program = optarg;
-			break;
-		case 'a':
-			if (!parse_luid(optarg, &client.luid))
-				return ctl_complain("--adapter", optarg);
-			break;
-		case 'h':
-			print_help(stdout);
-			return 0;
-		default:
+		if (live_target_option(&target, option))
+			continue;
+		if (option != 'h')
 			return CTL_USAGE;
-		}
+		print_help(stdout);
+		return 0;
 	}
 	if (optind == argc) {
 		fprintf(stderr, "dxgk ctl: it takes a control\n");
 		print_help(stderr);
 		return CTL_USAGE;
 	}
-	if (!find_kernel(&client, server, program))
+	if (!live_target_find(&target, "ctl"))
 		return CTL_USAGE;
-	return run_verb(&client, argc - optind, argv + optind);
+	return run_verb(&target.client, argc - optind, argv + optind);
 }

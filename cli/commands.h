@@ -7,8 +7,10 @@
 
 int cmd_ctl(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_tour(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

@@ -14,8 +14,10 @@ static const struct {
 } verbs[] = {
 	{ "ctl", cmd_ctl, "controls of a running kernel, and what it counts" },
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
+	{ "metrics", cmd_metrics, "what a running kernel counts, for monitoring" },
 	{ "replay", cmd_replay, "how many bytes a policy of eviction would move" },
 	{ "run", cmd_run, "carry out a scenario that a script describes" },
+	{ "top", cmd_top, "what a running kernel does, again and again" },
 	{ "tour", cmd_tour, "clients that want more memory than there is, watched" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
 	{ "verify", cmd_verify, "what is wrong with a driver" },

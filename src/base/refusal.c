@@ -24,6 +24,7 @@ static const char *const rule_ids[RULE_COUNT] = {
 /* A record, and whose answer it is about. */
 struct told {
 	struct dxgk_refusal record;
+	enum rule rule; /* RULE_COUNT: another process counts it */
 	char whose[256];
 };
 
@@ -35,6 +36,7 @@ struct records {
 static _Thread_local void *kept_records; /* struct records, from the first one on */
 static _Thread_local struct refusal_scope *innermost;
 static _Atomic uint64_t refusal_count;
+static _Atomic uint64_t counts_by_rule[RULE_COUNT];
 static void (*refusal_listener)(const struct dxgk_refusal *refusal);
 static const struct refusal_comments *_Atomic refusal_commented;
 
@@ -43,11 +45,18 @@ const char *rule_id(enum rule rule)
 	return rule_ids[rule];
 }
 
+uint64_t refusal_told(enum rule rule)
+{
+	return atomic_load_explicit(&counts_by_rule[rule], memory_order_relaxed);
+}
+
 static void refusal_tell(struct told *told)
 {
 	struct dxgk_refusal *record = &told->record;
 
 	record->sequence = atomic_fetch_add_explicit(&refusal_count, 1, memory_order_relaxed) + 1;
+	if (told->rule < RULE_COUNT)
+		atomic_fetch_add_explicit(&counts_by_rule[told->rule], 1, memory_order_relaxed);
 	log_topic(LOG_REFUSALS, "%s: %s (%s, %s)", record->call, record->reason, record->rule,
 		  status_name(record->status));
 	if (told->whose[0])
@@ -88,7 +97,7 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 {
 	const struct refusal_comments *comments =
 		atomic_load_explicit(&refusal_commented, memory_order_acquire);
-	struct told told = { .whose = "" };
+	struct told told = { .rule = rule, .whose = "" };
 
 	if (innermost && innermost->has_refused)
 		return;
@@ -167,7 +176,7 @@ const char *refusal_call(void)
 
 void refusal_repeat(const struct dxgk_refusal *refusal)
 {
-	struct told told = { .record = *refusal, .whose = "" };
+	struct told told = { .record = *refusal, .rule = RULE_COUNT, .whose = "" };
 
 	refusal_tell(&told);
 	refusal_carry(&told.record);

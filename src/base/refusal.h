@@ -103,6 +103,9 @@ struct refusal_comments {
 };
 void refusal_comment(const struct refusal_comments *comments);
 
+/* How often this process has told of a refusal by that rule. */
+uint64_t refusal_told(enum rule rule);
+
 /* See <opendxgk/refusal.h>. */
 bool refusal_last(struct dxgk_refusal *refusal);
 

@@ -5,10 +5,13 @@
  * Goes through dispatch_call() like every other call, so that it is checked, traced and refused in
  * the same way.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/refusal.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "dispatch/control_request.h"
 #include "dispatch/dispatch.h"
@@ -106,13 +109,35 @@ static NTSTATUS print_about(struct dxg_kernel *kernel, const struct control_requ
 	return STATUS_SUCCESS;
 }
 
+/* A line that does not fit is not begun. */
+static NTSTATUS print_refusals(const struct control_request *request, char *body)
+{
+	struct text text = text_begin(body, request->size_bytes);
+
+	for (uint32_t rule = request->type; rule < RULE_COUNT; rule++) {
+		uint64_t times = refusal_told((enum rule)rule);
+		size_t before = text.used;
+
+		if (times == 0)
+			continue;
+		text_add(&text, "%u %s %" PRIu64 "\n", rule + 1, rule_id((enum rule)rule), times);
+		if (text.used >= text.size) {
+			body[before] = '\0';
+			break;
+		}
+	}
+	return STATUS_SUCCESS;
+}
+
 /* NULL, or what is wrong with it. */
 static const char *complaint_of(const struct control_request *request)
 {
-	if (request->kind < CONTROL_ESCAPE || request->kind > CONTROL_PROCESSES)
+	bool is_in_parts = request->kind == CONTROL_PROCESSES || request->kind == CONTROL_REFUSALS;
+
+	if (request->kind < CONTROL_ESCAPE || (request->kind > CONTROL_PROCESSES && !is_in_parts))
 		return "The request is neither an escape nor a query";
-	if (request->reserved != 0 || (request->kind != CONTROL_ESCAPE &&
-				       request->kind != CONTROL_PROCESSES && request->type != 0))
+	if (request->reserved != 0 ||
+	    (request->kind != CONTROL_ESCAPE && !is_in_parts && request->type != 0))
 		return "The request has something in a reserved field";
 	if (request->kind == CONTROL_STATISTICS &&
 	    request->size_bytes != sizeof(D3DKMT_QUERYSTATISTICS))
@@ -142,6 +167,8 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 		status = run_escape(kernel, process, request, body);
 	else if (request->kind == CONTROL_STATISTICS)
 		status = run_statistics(kernel, process, request, body);
+	else if (request->kind == CONTROL_REFUSALS)
+		status = print_refusals(request, body);
 	else
 		status = print_about(kernel, request, body);
 	reply_after(reply, status, request->size_bytes);

@@ -34,6 +34,8 @@ enum control_kind {
 	 */
 	CONTROL_TRACE_START = 6,
 	CONTROL_TRACE_STOP = 7,
+	CONTROL_REFUSALS =
+		8, /* a text: rules behind number `type` by which something was refused, "number rule times" */
 
 	/* For tests (server/testing_service.h), with a struct control_test. */
 	CONTROL_TEST_VALIDATE = 0x1000,
@@ -59,7 +61,7 @@ struct control_request {
 	uint32_t size_bytes;
 	uint64_t luid; /* of the adapter; 0: the first one */
 	uint32_t
-		type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; CONTROL_PROCESSES: a process; a trace: see there; else 0 */
+		type; /* CONTROL_ESCAPE: a D3DKMT_ESCAPETYPE; CONTROL_PROCESSES: a process; CONTROL_REFUSALS: a rule; a trace: see there; else 0 */
 	uint32_t reserved;
 };
 

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dxg/d3dkmthk.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/status.h"
+#include "cli/live/snapshot.h"
+
+static bool ask(const struct control_client *client, const char *verb,
+		D3DKMT_QUERYSTATISTICS_TYPE type, uint32_t selector, D3DKMT_QUERYSTATISTICS *query)
+{
+	struct control_reply reply;
+
+	*query = (D3DKMT_QUERYSTATISTICS){ .Type = type };
+	query->QuerySegment.SegmentId = selector;
+	if (!control_ask(client, CONTROL_STATISTICS, 0, query, sizeof(*query), &reply))
+		return false;
+	if (!NT_SUCCESS(reply.status))
+		control_print_refusal(verb, &reply);
+	return NT_SUCCESS(reply.status);
+}
+
+static bool take_adapter(const struct control_client *client, const char *verb,
+			 struct live_snapshot *snapshot)
+{
+	D3DKMT_QUERYSTATISTICS query;
+
+	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_ADAPTER, 0, &query))
+		return false;
+
+	const D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION *adapter =
+		&query.QueryResult.AdapterInformation;
+
+	snapshot->segment_count =
+		adapter->NbSegments < LIVE_SEGMENTS_MAX ? adapter->NbSegments : LIVE_SEGMENTS_MAX;
+	snapshot->node_count =
+		adapter->NodeCount < LIVE_NODES_MAX ? adapter->NodeCount : LIVE_NODES_MAX;
+	snapshot->resets = adapter->TdrDetectedCount;
+	snapshot->moves_in = adapter->PagingFault.Faults.Count;
+	snapshot->moved_in_bytes = adapter->PagingFault.Faults.Bytes;
+	snapshot->moves_out = adapter->PagingFault.Evictions.Count;
+	snapshot->moved_out_bytes = adapter->PagingFault.Evictions.Bytes;
+	snapshot->discarded_bytes = adapter->PagingTransfer.BytesDiscarded;
+	return true;
+}
+
+static bool take_segment(const struct control_client *client, const char *verb, uint32_t index,
+			 struct live_segment *segment)
+{
+	D3DKMT_QUERYSTATISTICS query;
+
+	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_SEGMENT, index, &query))
+		return false;
+
+	const D3DKMT_QUERYSTATISTICS_SEGMENT_INFORMATION *answer =
+		&query.QueryResult.SegmentInformation;
+
+	*segment = (struct live_segment){
+		.is_aperture = answer->Aperture != 0,
+		.size_bytes = answer->CommitLimit,
+		.resident_bytes = answer->BytesResident,
+		.committed_bytes = answer->BytesCommitted,
+		.evicted_bytes = answer->Memory.TotalBytesEvicted,
+		.resident_allocations = answer->Memory.AllocsResident,
+	};
+	return true;
+}
+
+static struct live_packets packets_of(
+	const D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_INFORMATION *packets)
+{
+	return (struct live_packets){ packets->PacketSubmited, packets->PacketCompleted,
+				      packets->PacketPreempted, packets->PacketFaulted };
+}
+
+static bool take_node(const struct control_client *client, const char *verb, uint32_t index,
+		      struct live_node *node)
+{
+	D3DKMT_QUERYSTATISTICS query;
+
+	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_NODE, index, &query))
+		return false;
+
+	const D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION *all =
+		&query.QueryResult.NodeInformation.GlobalInformation;
+
+	*node = (struct live_node){
+		.busy_ns = (uint64_t)all->RunningTime.QuadPart * 100,
+		.context_switches = all->ContextSwitch,
+		.client = packets_of(&all->PacketStatistics.DmaPacket[D3DKMT_ClientRenderBuffer]),
+		.paging = packets_of(&all->PacketStatistics.DmaPacket[D3DKMT_SystemPagingBuffer]),
+	};
+	return true;
+}
+
+/* ---- processes, which come as text ---- */
+
+/* The number behind "  word "; `of_out` is what stands behind " of ", else what it was. */
+static uint64_t number_behind(const char *line, const char *word, uint64_t *of_out)
+{
+	char mark[32];
+	unsigned long long number = 0;
+	unsigned long long of;
+
+	snprintf(mark, sizeof(mark), "  %s ", word);
+
+	const char *at = strstr(line, mark);
+
+	if (!at)
+		return 0;
+	if (sscanf(at + strlen(mark), "%llu of %llu", &number, &of) == 2 && of_out)
+		*of_out = of;
+	return number;
+}
+
+bool live_process_parse(const char *line, struct live_process *process)
+{
+	int name_at = 0;
+
+	*process = (struct live_process){ 0 };
+	if (sscanf(line, "process %" SCNu32 "  pid %" SCNu32 "  user %" SCNu32 "  %n", &process->id,
+		   &process->pid, &process->user, &name_at) != 3 ||
+	    name_at == 0)
+		return false;
+
+	/* A program may call itself anything: the last of what looks like the end of a name is. */
+	const char *class = NULL;
+
+	for (const char *at = line + name_at - 2; (at = strstr(at, "  class ")); at++)
+		class = at;
+	if (!class)
+		return false;
+
+	size_t length = class > line + name_at ? (size_t)(class - line - name_at) : 0;
+	uint64_t budget_kib = 0;
+
+	snprintf(process->name, sizeof(process->name), "%.*s", (int)length, line + name_at);
+	class += strlen("  class ");
+	snprintf(process->class, sizeof(process->class), "%.*s", (int)strcspn(class, "\n"), class);
+	char *end = strstr(process->class, "  ");
+
+	if (end)
+		*end = '\0';
+	end = strstr(process->name, " (controller)");
+	if (end)
+		*end = '\0';
+	process->handles = number_behind(class, "handles", NULL);
+	process->system_bytes = number_behind(class, "memory", NULL) * 1024;
+	for (int group = 0; group < LIVE_GROUPS; group++) {
+		budget_kib = 0;
+		process->usage_bytes[group] =
+			number_behind(class, group == 0 ? "local" : "system", &budget_kib) * 1024;
+		process->budget_bytes[group] = budget_kib * 1024;
+	}
+	return true;
+}
+
+static bool add_process(struct live_snapshot *snapshot, const struct live_process *process)
+{
+	struct live_process *larger =
+		mem_realloc(snapshot->processes, (snapshot->process_count + 1) * sizeof(*larger));
+
+	if (!larger)
+		return false;
+	snapshot->processes = larger;
+	larger[snapshot->process_count++] = *process;
+	return true;
+}
+
+/* The lines of one answer; the number of the last process, 0 when there was none, in `last`. */
+static bool add_processes(struct live_snapshot *snapshot, char *text, uint32_t *last)
+{
+	char *rest = NULL;
+
+	*last = 0;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		struct live_process process;
+
+		if (!live_process_parse(line, &process))
+			continue;
+		*last = process.id;
+		/* Who asks has a process of its own for it. */
+		if (process.pid == (uint32_t)getpid() && process.handles == 0)
+			continue;
+		if (!add_process(snapshot, &process))
+			return false;
+	}
+	return true;
+}
+
+static bool add_refusal(struct live_snapshot *snapshot, const struct live_refusal *refusal)
+{
+	struct live_refusal *larger =
+		mem_realloc(snapshot->refusals, (snapshot->refusal_count + 1) * sizeof(*larger));
+
+	if (!larger)
+		return false;
+	snapshot->refusals = larger;
+	larger[snapshot->refusal_count++] = *refusal;
+	snapshot->refused += refusal->times;
+	return true;
+}
+
+static bool add_refusal_lines(struct live_snapshot *snapshot, char *text, uint32_t *last)
+{
+	char *rest = NULL;
+
+	*last = 0;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		struct live_refusal refusal;
+		uint32_t number;
+
+		if (sscanf(line, "%" SCNu32 " %31s %" SCNu64, &number, refusal.rule,
+			   &refusal.times) != 3)
+			continue;
+		if (!add_refusal(snapshot, &refusal))
+			return false;
+		*last = number;
+	}
+	return true;
+}
+
+/* As many lines as an answer has room for, then those behind. */
+static bool take_lines(const struct control_client *client, const char *verb,
+		       enum control_kind kind,
+		       bool (*add)(struct live_snapshot *snapshot, char *text, uint32_t *last),
+		       struct live_snapshot *snapshot)
+{
+	char text[CONTROL_MOST_BYTES];
+	struct control_reply reply;
+	uint32_t after = 0;
+
+	do {
+		memset(text, 0, sizeof(text));
+		if (!control_ask(client, kind, after, text, sizeof(text), &reply))
+			return false;
+		text[sizeof(text) - 1] = '\0';
+		if (!NT_SUCCESS(reply.status)) {
+			control_print_refusal(verb, &reply);
+			return false;
+		}
+		if (!add(snapshot, text, &after)) {
+			fprintf(stderr, "dxgk %s: no memory\n", verb);
+			return false;
+		}
+	} while (after != 0);
+	return true;
+}
+
+bool live_snapshot_take(const struct control_client *client, const char *verb,
+			struct live_snapshot *snapshot)
+{
+	*snapshot = (struct live_snapshot){ .at_ns = clock_now_ns() };
+
+	bool is_taken = take_adapter(client, verb, snapshot);
+
+	for (uint32_t i = 0; is_taken && i < snapshot->segment_count; i++)
+		is_taken = take_segment(client, verb, i, &snapshot->segments[i]);
+	for (uint32_t i = 0; is_taken && i < snapshot->node_count; i++)
+		is_taken = take_node(client, verb, i, &snapshot->nodes[i]);
+	if (is_taken && take_lines(client, verb, CONTROL_PROCESSES, add_processes, snapshot) &&
+	    take_lines(client, verb, CONTROL_REFUSALS, add_refusal_lines, snapshot))
+		return true;
+	live_snapshot_finish(snapshot);
+	return false;
+}
+
+void live_snapshot_finish(struct live_snapshot *snapshot)
+{
+	mem_free(snapshot->processes);
+	mem_free(snapshot->refusals);
+	*snapshot = (struct live_snapshot){ 0 };
+}

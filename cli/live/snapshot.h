@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.h - what a running kernel has and has counted, at one moment: for dxgk top and dxgk metrics.
+ *
+ * Asked for over the control socket, a question after the other, so the numbers are not of the very same instant.
+ */
+#ifndef CLI_LIVE_SNAPSHOT_H
+#define CLI_LIVE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "cli/control_client.h"
+
+enum { LIVE_SEGMENTS_MAX = 32, LIVE_NODES_MAX = 64, LIVE_GROUPS = 2, LIVE_NAME_BYTES = 64 };
+
+struct live_segment {
+	bool is_aperture;
+	uint64_t size_bytes;
+	uint64_t resident_bytes;
+	uint64_t committed_bytes;
+	uint64_t evicted_bytes; /* so far */
+	uint32_t resident_allocations;
+};
+
+struct live_packets {
+	uint64_t submitted, completed, preempted, faulted;
+};
+
+struct live_node {
+	uint64_t busy_ns; /* so far */
+	uint64_t context_switches;
+	struct live_packets client;
+	struct live_packets paging;
+};
+
+struct live_process {
+	uint32_t id, pid, user;
+	char name[LIVE_NAME_BYTES];
+	char class[24];
+	uint64_t handles;
+	uint64_t system_bytes;
+	uint64_t usage_bytes[LIVE_GROUPS];  /* local, system */
+	uint64_t budget_bytes[LIVE_GROUPS]; /* likewise */
+};
+
+struct live_refusal {
+	char rule[32];
+	uint64_t times; /* so far */
+};
+
+struct live_snapshot {
+	uint64_t at_ns;
+	uint64_t resets;
+	uint64_t moved_in_bytes, moved_out_bytes, discarded_bytes; /* so far, likewise the rest */
+	uint64_t moves_in, moves_out;
+	uint32_t segment_count;
+	struct live_segment segments[LIVE_SEGMENTS_MAX];
+	uint32_t node_count;
+	struct live_node nodes[LIVE_NODES_MAX];
+	uint32_t refusal_count;
+	struct live_refusal *refusals;
+	uint64_t refused; /* by all rules */
+	uint32_t process_count;
+	struct live_process *processes;
+};
+
+/* False when the kernel did not answer, or there is no memory, which was said for `verb`. */
+MUST_CHECK bool live_snapshot_take(const struct control_client *client, const char *verb,
+				   struct live_snapshot *snapshot);
+/* Accepts a zeroed struct. */
+void live_snapshot_finish(struct live_snapshot *snapshot);
+
+/* A line of `dxgk ctl processes`; false when it is none. */
+MUST_CHECK bool live_process_parse(const char *line, struct live_process *process);
+
+#endif

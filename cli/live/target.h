@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h - whose kernel is meant: the options that dxgk ctl, top and metrics have in common.
+ */
+#ifndef CLI_LIVE_TARGET_H
+#define CLI_LIVE_TARGET_H
+
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "cli/control_client.h"
+
+struct live_target {
+	const char *server;
+	const char *program;
+	const char *luid;
+	struct control_client client;
+};
+
+#define LIVE_TARGET_USAGE "[--socket PATH | --control PATH] [--adapter LUID]"
+
+/* --socket, --control and --adapter are 'S', 'C' and 'A' in a table of getopt_long(); false: `option` is none of these. */
+bool live_target_option(struct live_target *target, int option);
+
+/* By the options, else by DXGK_CONTROL and DXGK_SOCKET. False after saying for `verb` what is missing. */
+MUST_CHECK bool live_target_find(struct live_target *target, const char *verb);
+
+#endif

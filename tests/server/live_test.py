@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""live_test.py - dxgk top in a terminal and without one, dxgk metrics in both forms and over HTTP.
+
+usage: live_test.py path-of-dxgk path-of-dxgkd path-of-ctl_client path-of-tools
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+import urllib.error
+import urllib.request
+
+DXGK, DXGKD, CLIENT = map(os.path.abspath, sys.argv[1:4])
+sys.path.insert(0, sys.argv[4])
+import tap  # noqa: E402
+
+PATIENCE = 60
+SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-?[0-9.e+]+)')
+
+
+def environment(**settings):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith('DXGK_') or name == 'DXGK_DRIVER_PATH'}
+    return {**kept, **settings}
+
+
+def run(*words, status=0):
+    done = subprocess.run([DXGK, *words], env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == status, done
+    return done
+
+
+class Server:
+    """dxgkd, and a client with a MiB resident."""
+
+    def __init__(self, root):
+        self.path = os.path.join(root, 'dxgk.sock')
+        ready = os.path.join(root, 'ready')
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.bind(ready)
+            told.settimeout(PATIENCE)
+            self.process = subprocess.Popen([DXGKD, '--socket', self.path], env=environment(NOTIFY_SOCKET=ready))
+            assert b'READY=1' in told.recv(256)
+        self.client = subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True)
+        assert self.client.stdout.readline().startswith('ready')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.communicate('', timeout=PATIENCE)
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=PATIENCE) == 0
+
+
+class Terminal:
+    """A program in a terminal of its own; `screen()` is all it has drawn since it was last asked."""
+
+    def __init__(self, rows, columns, *words):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.execve(DXGK, [DXGK, *words], environment(TERM='xterm', LANG='C.UTF-8'))
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
+        self.drawn = ''
+
+    def until(self, words):
+        deadline = time.monotonic() + PATIENCE
+        while words not in self.drawn:
+            assert time.monotonic() < deadline, (words, self.drawn)
+            if select.select([self.terminal], [], [], 0.2)[0]:
+                self.drawn += os.read(self.terminal, 65536).decode('utf-8', 'replace')
+        found, self.drawn = self.drawn, ''
+        return found
+
+    def type(self, keys):
+        self.drawn = ''
+        os.write(self.terminal, keys.encode())
+
+    def end(self):
+        """Its exit status."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if select.select([self.terminal], [], [], 0.05)[0]:
+                try:
+                    os.read(self.terminal, 65536)
+                except OSError:
+                    pass
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                os.close(self.terminal)
+                return os.waitstatus_to_exitcode(status)
+        raise AssertionError('it does not end')
+
+
+def samples(text):
+    found = {}
+    for line in text.splitlines():
+        if line.startswith('#'):
+            continue
+        match = SAMPLE.fullmatch(line)
+        assert match, line
+        found[(match[1], match[2] or '')] = float(match[3])
+    return found
+
+
+def test_a_screen_of_80_by_24_and_one_of_200_by_60(root):
+    with Server(root) as server:
+        for rows, columns in ((24, 80), (60, 200)):
+            top = Terminal(rows, columns, 'top', '--socket', server.path, '-d', '0.2')
+            drawn = top.until('ctl_client')
+            assert 'segment 1' in drawn and 'node 0' in drawn, drawn
+            top.type('q')
+            assert top.end() == 0
+
+
+def test_keys_order_filter_freeze_expand_and_ask_before_they_evict(root):
+    with Server(root) as server:
+        top = Terminal(30, 120, 'top', '--socket', server.path, '-d', '0.2')
+        top.until('ctl_client')
+        top.type('\n')
+        top.until('class normal')
+        top.type(' ')
+        top.until('frozen')
+        top.type(' ')
+        top.until('freeze')
+        top.type('/')
+        top.until('only')
+        top.type('nobody-is-called-so\n')
+        time.sleep(1)
+        top.type('/')
+        top.until('only')
+        top.type('\n')
+        top.until('ctl_client')
+        for answer, said in (('n\n', 'freeze'), ('y\n', 'has left GPU memory')):
+            top.type('e')
+            top.until('[y/N]')
+            top.type(answer)
+            top.until(said)
+        top.type('b')
+        top.until('local memory than')
+        top.type('nonsense\n')
+        top.until('is no size')
+        top.type('q')
+        assert top.end() == 0
+
+
+def test_lines_and_json_where_there_is_no_terminal(root):
+    with Server(root) as server:
+        lines = run('top', '--socket', server.path, '-n', '1').stdout
+        assert 'ctl_client' in lines and '\x1b' not in lines, lines
+        first, second = map(json.loads, run('top', '--json', '-n', '2', '-d', '0.1', '--socket', server.path).stdout.splitlines())
+        assert [process['name'] for process in second['processes']] == ['ctl_client'], second
+        assert second['segments'][0]['residentBytes'] >= 1 << 20
+        assert first['segments'][0]['sizeBytes'] == second['segments'][0]['sizeBytes']
+
+
+def test_a_server_that_goes_ends_the_screen(root):
+    with Server(root) as server:
+        top = Terminal(24, 80, 'top', '--socket', server.path, '-d', '0.2')
+        top.until('ctl_client')
+        server.client.communicate('', timeout=PATIENCE)
+        server.process.send_signal(signal.SIGTERM)
+        assert top.end() == 1
+
+
+def test_nonsense_is_refused(root):
+    nobody = os.path.join(root, 'nobody.sock')
+    run('top', '--socket', nobody, '-n', '1', status=1)
+    for words in (('top', '-n', '0'), ('top', '-n', 'x'), ('top', '-d', '0'), ('top', 'extra'), ('top', '--no-such'),
+                  ('metrics', 'extra'), ('metrics', '--listen', 'x'), ('metrics', '--listen', '0.0.0.0:9400'),
+                  ('metrics', '--listen', '127.0.0.1:99999'), ('top', '--adapter', '7')):
+        run(words[0], '--socket', nobody, *words[1:], status=2)
+
+
+def test_metrics_agree_with_the_statistics(root):
+    with Server(root) as server:
+        run('ctl', '--socket', server.path, 'budget', 'x', 'y', status=2)
+        text = run('metrics', '--per-process', '--socket', server.path).stdout
+        found = samples(text)
+        stats = run('ctl', '--socket', server.path, 'stats').stdout
+        resident = int(re.search(r'^segment 1\n.*\n +resident +(\d+) bytes', stats, re.MULTILINE)[1])
+        assert found[('dxgk_segment_resident_bytes', 'segment="1",kind="memory"')] == resident
+        assert any(name == 'dxgk_process_used_bytes' and 'ctl_client' in labels and value >= 1 << 20
+                   for (name, labels), value in found.items()), text
+        families = re.findall(r'^# TYPE (\S+)', text, re.MULTILINE)
+        assert len(families) == len(set(families)) and 'dxgk_refusals_total' in families
+
+
+def test_openmetrics_ends_with_its_end(root):
+    with Server(root) as server:
+        text = run('metrics', '--openmetrics', '--socket', server.path).stdout
+        assert text.endswith('# EOF\n')
+        for family, kind in re.findall(r'^# TYPE (\S+) (\S+)', text, re.MULTILINE):
+            assert not (kind == 'counter' and family.endswith('_total')), family
+        samples(text)
+
+
+def test_a_scrape_over_http(root):
+    with Server(root) as server:
+        exporter = subprocess.Popen([DXGK, 'metrics', '--listen', '127.0.0.1:0', '--socket', server.path], env=environment(),
+                                    stdout=subprocess.PIPE, text=True)
+        address = exporter.stdout.readline().strip()
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            assert answer.headers['Content-Type'].startswith('text/plain; version=0.0.4')
+            samples(answer.read().decode())
+        wish = urllib.request.Request(address, headers={'Accept': 'application/openmetrics-text; version=1.0.0'})
+        with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
+            assert answer.headers['Content-Type'].startswith('application/openmetrics-text')
+            assert answer.read().decode().endswith('# EOF\n')
+        for path, data, status in (('/other', None, 404), ('/metrics', b'x', 405)):
+            try:
+                urllib.request.urlopen(address.replace('/metrics', path), data=data, timeout=PATIENCE)
+                raise AssertionError(path)
+            except urllib.error.HTTPError as refused:
+                assert refused.code == status
+        exporter.send_signal(signal.SIGTERM)
+        assert exporter.wait(timeout=PATIENCE) == 0
+
+
+def test_promtool_is_content(root):
+    if not shutil.which('promtool'):
+        raise tap.Skip('promtool (package prometheus) is not installed')
+    with Server(root) as server:
+        text = run('metrics', '--per-process', '--socket', server.path).stdout
+        done = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done
+
+
+if __name__ == '__main__':
+    tap.run_tests(globals())
