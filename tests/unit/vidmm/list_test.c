@@ -53,6 +53,23 @@ static NTSTATUS prepare(struct work *work)
 	return vidmm_allocation_list_prepare(&work->list, &fits);
 }
 
+static void bring_in(struct work *work)
+{
+	EXPECT_EQ(prepare(work), STATUS_PENDING);
+	gpu_run(&scene.gpu, 99);
+}
+
+/* Brought in, ready, done. */
+static void use(uint32_t first, uint32_t count)
+{
+	struct work work;
+
+	work_init(&work, first, count);
+	bring_in(&work);
+	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
+	vidmm_allocation_list_release(&work.list);
+}
+
 TEST(list, everything_on_it_is_in_place_when_it_is_ready)
 {
 	struct work work;
@@ -82,8 +99,7 @@ TEST(list, what_is_in_place_is_ready_at_once)
 	begin(2 * MIB, SET_LOCAL);
 	work_init(&first, 0, 2);
 	work_init(&second, 0, 2);
-	EXPECT_EQ(prepare(&first), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&first);
 	EXPECT_EQ(prepare(&second), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&first.list);
 	vidmm_allocation_list_release(&second.list);
@@ -98,8 +114,7 @@ TEST(list, pins_until_it_is_released)
 	begin(3 * MIB, SET_LOCAL);
 	work_init(&first, 0, 2);
 	work_init(&second, 2, 2);
-	EXPECT_EQ(prepare(&first), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&first);
 	thing_render(&things[0], '0');
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
@@ -126,11 +141,7 @@ TEST(list, says_how_much_of_it_fits)
 	EXPECT_RULE("MM-LIST-FITS");
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
-	work_init(&work, 0, fits);
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_allocation_list_release(&work.list);
+	use(0, fits);
 	end();
 }
 
@@ -172,8 +183,7 @@ TEST(list, one_that_waits_can_be_given_up)
 	begin(4 * MIB, SET_LOCAL);
 	work_init(&first, 0, 2);
 	work_init(&second, 2, 2);
-	EXPECT_EQ(prepare(&first), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&first);
 	EXPECT_EQ(prepare(&second), STATUS_PENDING);
 	vidmm_allocation_list_release(&second.list);
 	EXPECT_EQ(second.done, 0);
@@ -188,20 +198,15 @@ TEST(list, the_longest_unused_goes_first)
 
 	begin(2 * MIB, SET_LOCAL);
 	struct thing last;
-	for (uint32_t i = 0; i < 4; i++) {
-		work_init(&work, i, 1);
-		EXPECT_EQ(prepare(&work), STATUS_PENDING);
-		gpu_run(&scene.gpu, 9);
-		vidmm_allocation_list_release(&work.list);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		use(i, 1);
 	work_init(&work, 0, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
 	thing_init(&last, &scene.client, 2 * MIB, SET_LOCAL);
 	work_init(&work, 0, 1);
 	work.entries[0].binding = &last.binding;
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&work);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	vidmm_allocation_list_release(&work.list);
 	EXPECT(thing_is_in(&things[0]));
@@ -218,12 +223,8 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 
 	begin(2 * MIB, SET_LOCAL); /* of 8 MiB */
 	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
-	for (uint32_t i = 0; i < 4; i++) {
-		work_init(&work, i, 1);
-		EXPECT_EQ(prepare(&work), STATUS_PENDING);
-		gpu_run(&scene.gpu, 9);
-		vidmm_allocation_list_release(&work.list);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		use(i, 1);
 	thing_render(&things[1], '1');
 	thing_render(&things[3], '3');
 	/* The second and the fourth quarter, and a half. */
@@ -231,8 +232,7 @@ TEST(list, what_stands_in_its_own_way_is_put_together_anew)
 	work.entries[0].binding = &things[1].binding;
 	work.entries[1].binding = &things[3].binding;
 	work.entries[2].binding = &large.binding;
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 99);
+	bring_in(&work);
 	EXPECT_EQ(work.done, 1);
 	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
 	EXPECT(thing_is_in(&large));
@@ -271,8 +271,7 @@ TEST(list, is_located_where_it_is_and_only_there)
 	work_init(&first, 0, 1);
 	work_init(&both, 0, 2);
 	EXPECT(!vidmm_allocation_list_locate(&first.list));
-	EXPECT_EQ(prepare(&first), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&first);
 	EXPECT(!vidmm_allocation_list_locate(&both.list));
 	both.list.count = 1;
 	EXPECT(vidmm_allocation_list_locate(&both.list));
@@ -294,8 +293,7 @@ TEST(list, a_release_says_whether_it_still_waited)
 	EXPECT_EQ(work.done, 0);
 	gpu_run(&scene.gpu, 9);
 	work_init(&work, 1, 1);
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
+	bring_in(&work);
 	EXPECT_EQ(work.done, 1);
 	EXPECT(!vidmm_allocation_list_release(&work.list));
 	end();
@@ -334,17 +332,9 @@ TEST(list, does_not_fit_beyond_what_all_apertures_may_hold)
 	EXPECT_EQ(fits, 2);
 	EXPECT_EQ(prepare(&work), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LIST-FITS");
-	work_init(&work, 0, 2);
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_allocation_list_release(&work.list);
+	use(0, 2);
 	/* What was used before makes room. */
-	work_init(&work, 2, 2);
-	EXPECT_EQ(prepare(&work), STATUS_PENDING);
-	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(prepare(&work), STATUS_SUCCESS);
-	vidmm_allocation_list_release(&work.list);
+	use(2, 2);
 	end();
 }
 
