@@ -556,7 +556,8 @@ static void fill(D3DKMT_HANDLE never)
 		EXPECT_OK(submit(full_context, 3));
 }
 
-TEST(full, queue_makes_its_client_wait_for_room)
+/* A queue that is full behind `fence`, and a thread that would submit more. */
+static struct dxgk_test_thread *begin_full(D3DKMT_HANDLE *fence_out)
 {
 	begin_by_hand();
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -565,6 +566,16 @@ TEST(full, queue_makes_its_client_wait_for_room)
 	EXPECT(thread);
 	for (unsigned i = 0; i < 50; i++)
 		let_others();
+	if (fence_out)
+		*fence_out = fence;
+	return thread;
+}
+
+TEST(full, queue_makes_its_client_wait_for_room)
+{
+	D3DKMT_HANDLE fence;
+	struct dxgk_test_thread *thread = begin_full(&fence);
+
 	EXPECT_EQ(notes_count("submitted more"), 0);
 	mark("room");
 	EXPECT_OK(signal_fence(fence, 1));
@@ -576,13 +587,8 @@ TEST(full, queue_makes_its_client_wait_for_room)
 
 TEST(full, queue_that_is_destroyed_lets_its_client_go)
 {
-	begin_by_hand();
-	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
-	fill(fence);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_more, NULL);
-	EXPECT(thread);
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
+	struct dxgk_test_thread *thread = begin_full(NULL);
+
 	EXPECT_OK(destroy_context(full_context));
 	dxgk_test_thread_join(thread);
 	EXPECT_EQ(full_status, STATUS_INVALID_PARAMETER);
@@ -594,13 +600,8 @@ TEST(full, queue_that_is_destroyed_lets_its_client_go)
 
 TEST(full, queue_of_a_device_that_is_destroyed_lets_its_client_go)
 {
-	begin_by_hand();
-	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
-	fill(fence);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_more, NULL);
-	EXPECT(thread);
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
+	struct dxgk_test_thread *thread = begin_full(NULL);
+
 	EXPECT_OK(destroy_device(device));
 	dxgk_test_thread_join(thread);
 	EXPECT(full_status == STATUS_INVALID_PARAMETER || full_status == STATUS_DEVICE_REMOVED);
@@ -608,13 +609,8 @@ TEST(full, queue_of_a_device_that_is_destroyed_lets_its_client_go)
 
 TEST(full, queue_of_a_process_that_ends_lets_its_client_go)
 {
-	begin_by_hand();
-	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
-	fill(fence);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_more, NULL);
-	EXPECT(thread);
-	for (unsigned i = 0; i < 50; i++)
-		let_others();
+	struct dxgk_test_thread *thread = begin_full(NULL);
+
 	D3DKMTCloseDxCoreDevice();
 	dxgk_test_thread_join(thread);
 	/* Or it came only after the end, and has a handle of the process before. */
