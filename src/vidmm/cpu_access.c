@@ -14,7 +14,8 @@
  *	memory segment that the CPU sees         shows it there; it comes and goes with its pages.
  *	                                         Cached memory only if the segment is coherent
  *	memory segment that it does not see      shows it through a window (host_aperture.h); else,
- *	                                         has it moved to system memory first, if it may be
+ *	                                         has it moved to system memory first, if it may be.
+ *	                                         From behind the window it leaves with its pages
  *	on its way                               waits until it has arrived
  *	memory that other processes map          shows its pages, wherever they are; what is not on its
  *	                                         own in a segment has to leave it first (elsewhere.h)
@@ -114,9 +115,9 @@ struct locker {
 
 static enum lock_step window_step(const struct cpu_window *window)
 {
-	if (window->is_changing)
+	if (window_is_changing(window))
 		return LOCK_WAIT;
-	return window->is_open ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
+	return window->state == CPU_WINDOW_OPEN ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
 }
 
 /* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
@@ -362,7 +363,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	manager->retry_generation++;
 	place = place_now(allocation);
 	/* Where the host cannot hide what is seen through a window, that stays open. */
-	if (place && (!place->window.is_open || cpu_view_hide(&allocation->view)))
+	if (place && (place->window.state == CPU_WINDOW_CLOSED || cpu_view_hide(&allocation->view)))
 		count_locked(place);
 	if (place)
 		place_settle_locked(place);

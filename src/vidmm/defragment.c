@@ -88,7 +88,8 @@ struct resident {
 static bool may_move(const struct vidmm_place *place, const struct vidmm_segment *segment)
 {
 	return place->state == PLACE_IN && place->segment == segment &&
-	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable;
+	       place->eviction.is_resident && !place->allocation->traits.is_unmoveable &&
+	       !roles_hold_pages(place);
 }
 
 static int compare_residents(const void *left_, const void *right_)

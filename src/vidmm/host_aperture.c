@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <assert.h>
 
+#include "base/checked.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "base/log.h"
+#include "vidmm/allocation.h"
 #include "vidmm/place.h"
 #include "vidmm/host_aperture.h"
 
@@ -75,7 +77,7 @@ bool window_take_locked(struct vidmm_place *place)
 void window_give_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	assert(!place->window.is_open);
+	assert(place->window.state == CPU_WINDOW_CLOSED);
 	ranges_give(&place->segment->windows, place->window.range);
 	place->window.range = NULL;
 }
@@ -89,14 +91,25 @@ struct vidmm_backing window_pages(const struct vidmm_place *place)
 	};
 }
 
-void window_change_locked(struct vidmm_place *place)
+static void set_state(struct vidmm_place *place, enum cpu_window_state state)
+{
+	place->window.state = state_step(STATES_CPU_WINDOW, place->window.state, state);
+}
+
+static void change_locked(struct vidmm_place *place, enum cpu_window_state change)
 {
 	lock_assert_held(&place->manager->lock);
-	assert(place->window.range && !place->window.is_changing);
-	place->window.is_changing = true;
+	assert(place->window.range);
+	set_state(place, change);
 	place->window.opened_at = place->manager->resets;
 	place_set_lock(place, PLACE_LOCKED);
 	place->waits++;
+}
+
+void window_change_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	change_locked(place, CPU_WINDOW_OPENING);
 }
 
 /* ---- in the driver ---- */
@@ -173,10 +186,10 @@ static bool map_place(const struct vidmm_place *place)
 
 /* ---- opening and closing ---- */
 
-static void change_over_locked(struct vidmm_place *place)
+static void change_over_locked(struct vidmm_place *place, enum cpu_window_state state)
 {
 	lock_assert_held(&place->manager->lock);
-	place->window.is_changing = false;
+	set_state(place, state);
 	place->window.is_unwanted = false;
 	place->waits--;
 }
@@ -191,6 +204,40 @@ static bool is_up_to_date_locked(struct vidmm_place *place)
 	return opened_at == place->manager->resets || atomic_load(&place->manager->is_gone);
 }
 
+/*
+ * Are the pages that it shows the machine's, each where its segment has it? What the driver shows says
+ * where that is.
+ */
+static bool shows_memory_locked(const struct vidmm_place *place)
+{
+	struct vidmm_segment *segment = place->segment;
+	const struct page_run *run = page_set_runs(&place->pages);
+	uint64_t base = atomic_load(&segment->memory_address) >> MACHINE_PAGE_SHIFT;
+	bool is_known = atomic_load(&segment->memory_address) != MACHINE_NOWHERE;
+	uint64_t left = place->allocation->size_bytes >> MACHINE_PAGE_SHIFT;
+	uint64_t pfn = first_pfn(segment, place->window.range);
+
+	lock_assert_held(&place->manager->lock);
+	for (uint64_t at = 0, behind; left > 0; left -= behind, pfn += behind, at += behind) {
+		uint64_t first;
+
+		if (at == run->count) {
+			run++;
+			at = 0;
+		}
+		behind = machine_behind(pfn, lower_of(left, run->count - at), &first);
+		if (!is_known && first >= run->first_page + at)
+			base = first - run->first_page - at;
+		is_known = true;
+		if (first == pfn || first != base + run->first_page + at)
+			return false;
+	}
+	if (!machine_is_memory(base << MACHINE_PAGE_SHIFT, segment->config.size_bytes))
+		return false;
+	atomic_store(&segment->memory_address, base << MACHINE_PAGE_SHIFT);
+	return true;
+}
+
 bool window_open(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
@@ -202,8 +249,8 @@ bool window_open(struct vidmm_place *place)
 		is_open = map_place(place);
 		lock_acquire(&manager->lock);
 	}
-	place->window.is_open = is_open;
-	change_over_locked(place);
+	change_over_locked(place, is_open ? CPU_WINDOW_OPEN : CPU_WINDOW_CLOSED);
+	place->window.shows_memory = is_open && shows_memory_locked(place);
 	if (!is_open) {
 		window_give_locked(place);
 		place_set_lock(place, PLACE_NOT_LOCKED);
@@ -216,37 +263,76 @@ bool window_open(struct vidmm_place *place)
 bool window_end_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	if (place->window.is_changing)
+	if (window_is_changing(&place->window))
 		place->window.is_unwanted = true;
-	if (!place->window.is_open || place->window.is_changing)
-		return place->window.is_changing;
-	window_change_locked(place);
-	plan_add(&place->manager->plan, PLAN_WINDOWS, &place->plan_link);
+	if (place->window.state != CPU_WINDOW_OPEN)
+		return window_is_changing(&place->window);
+	change_locked(place, CPU_WINDOW_CLOSING);
+	plan_add(&place->manager->plan, PLAN_WINDOWS, &place->window.plan_link);
 	return true;
+}
+
+/* CLOSING, in the driver. Nobody else does anything about it meanwhile. */
+static void close_in_driver(struct vidmm_place *place)
+{
+	struct window_view view = view_of(place);
+
+	if (!atomic_load(&place->manager->is_gone))
+		unmap(&view, view.count);
+}
+
+static void closed_locked(struct vidmm_place *place, enum place_lock lock)
+{
+	lock_assert_held(&place->manager->lock);
+	change_over_locked(place, CPU_WINDOW_CLOSED);
+	window_give_locked(place);
+	place_set_lock(place, lock);
+	place->manager->plan.has_changes = true;
+	place->manager
+		->retry_generation++; /* there is room in the aperture, and this one may move */
+	place_settle_locked(place);
 }
 
 static void window_close(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
-	struct window_view view = view_of(place);
 
-	if (!atomic_load(&manager->is_gone))
-		unmap(&view, view.count);
+	close_in_driver(place);
 	lock_acquire(&manager->lock);
-	place->window.is_open = false;
-	change_over_locked(place);
-	window_give_locked(place);
-	place_set_lock(place, PLACE_NOT_LOCKED);
-	manager->plan.has_changes = true;
-	manager->retry_generation++; /* there is room in the aperture, and this one may move */
-	place_settle_locked(place);
+	closed_locked(place, PLACE_NOT_LOCKED);
 	lock_release(&manager->lock);
 }
 
 void windows_close(struct list *places)
 {
-	list_drain (struct vidmm_place, each, places, plan_link)
+	list_drain (struct vidmm_place, each, places, window.plan_link)
 		window_close(each);
+}
+
+/* Who has it locked sees the same pages as before, wherever they go. */
+void window_leave(struct vidmm_place *place)
+{
+	struct vidmm_allocation *allocation = place->allocation;
+	struct vidmm *manager = place->manager;
+
+	if (place->segment->config.window_pages == 0)
+		return;
+	lock_acquire(&manager->lock);
+	while (window_is_changing(&place->window))
+		notice_wait_relock(&manager->changed, &manager->lock);
+	bool is_open = place->window.state == CPU_WINDOW_OPEN;
+	if (is_open)
+		change_locked(place, CPU_WINDOW_CLOSING);
+	lock_release(&manager->lock);
+	if (!is_open)
+		return;
+	close_in_driver(place);
+	lock_acquire(&allocation->lock);
+	lock_acquire(&manager->lock);
+	closed_locked(place, allocation->lock_count > 0 ? PLACE_LOCKED : PLACE_NOT_LOCKED);
+	lock_release(&manager->lock);
+	lock_release(&allocation->lock);
+	notice_give(&manager->changed);
 }
 
 /* ---- the kernel's own page tables ---- */
@@ -336,7 +422,7 @@ static struct vidmm_place *next_open_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);
 	list_each (struct vidmm_place, place, &manager->places, all_link) {
-		if (place->window.is_open && !place->window.is_changing &&
+		if (place->window.state == CPU_WINDOW_OPEN &&
 		    place->window.opened_at != manager->resets)
 			return place;
 	}
@@ -349,7 +435,7 @@ static void reopened(struct vidmm_place *place)
 
 	lock_acquire(&manager->lock);
 	bool is_unwanted = place->window.is_unwanted;
-	change_over_locked(place);
+	change_over_locked(place, CPU_WINDOW_OPEN);
 	if (is_unwanted)
 		(void)window_end_locked(place);
 	manager->plan.has_changes = true;
@@ -363,7 +449,7 @@ void vidmm_windows_reopen(struct vidmm *manager)
 		lock_acquire(&manager->lock);
 		struct vidmm_place *place = next_open_locked(manager);
 		if (place)
-			window_change_locked(place);
+			change_locked(place, CPU_WINDOW_REOPENING);
 		lock_release(&manager->lock);
 		if (!place)
 			return;

@@ -11,16 +11,16 @@
  * place counts as locked. When there is no stretch left, whoever locks goes another way
  * (access.h).
  *
- * What is seen through one stays where it is until it is unlocked: the pages behind it are the device's,
- * so they cannot change their role (roles.h), and a copy could miss a store. It is no candidate for
- * eviction meanwhile, and who finds no room for that reason is told so (MM-NO-ROOM). A client that
- * keeps its locks for life is better off without: the aperture is as large as the driver made it, and
- * what does not fit is in system memory while it is locked. Clients in other processes are shown no
+ * What is seen through one is evicted like any other if the GPU can reach it in system memory, and what
+ * the window shows is memory of the machine: its pages change their role (roles.h), the window is
+ * closed, and it stays outside until it is unlocked. Otherwise it stays where it is until then, because
+ * a copy could miss a store; it is no candidate for eviction meanwhile, and who finds no room for that
+ * reason is told so (MM-NO-ROOM). Clients in other processes are shown no
  * windows at all, which they would keep; what they lock in such memory leaves it, or is refused
  * (elsewhere.h).
  *
  * Locks: the manager's guards windows; none is held in the driver. Who opens or closes one says so
- * (is_changing) and holds on to the place.
+ * (OPENING, CLOSING) and holds on to the place.
  */
 #ifndef VIDMM_HOST_APERTURE_H
 #define VIDMM_HOST_APERTURE_H
@@ -29,10 +29,11 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/list.h"
 #include "base/status.h"
 #include "vidmm/backing.h"
+#include "vidmm/state_tables.h"
 
-struct list;
 struct range;
 struct vidmm;
 struct vidmm_place;
@@ -41,10 +42,11 @@ struct vidmm_table_block;
 /* Part of a place. */
 struct cpu_window {
 	struct range *range; /* granules of the aperture; NULL: there is none */
-	bool is_open;
-	bool is_changing;   /* somebody is in the driver for it */
-	bool is_unwanted;   /* … and closes it afterwards */
-	uint64_t opened_at; /* vidmm.resets: of before that the driver knows nothing */
+	uint8_t state;       /* enum cpu_window_state */
+	bool is_unwanted; /* unlocked while somebody was in the driver for it: closed afterwards */
+	bool shows_memory; /* OPEN: of the machine, where the segment's is (vidmm_segment.memory_address) */
+	uint64_t opened_at;    /* vidmm.resets: of before that the driver knows nothing */
+	struct list plan_link; /* plan: to be closed; its place may be in the plan as well */
 };
 
 /* Has it one, or can it have one now? Then it does. */
@@ -57,6 +59,15 @@ struct vidmm_backing window_pages(const struct vidmm_place *place);
 
 /* Before window_open(): others wait, and the place stays. */
 void window_change_locked(struct vidmm_place *place);
+
+/* Is somebody in the driver for it? */
+static inline bool window_is_changing(const struct cpu_window *window)
+{
+	return window->state != CPU_WINDOW_CLOSED && window->state != CPU_WINDOW_OPEN;
+}
+
+/* Its place is LEAVING: returns when it has none any more. No lock is held. */
+void window_leave(struct vidmm_place *place);
 
 /* Asks the driver, and ends the change. False: it has none any more. No lock is held. */
 MUST_CHECK bool window_open(struct vidmm_place *place);

@@ -476,8 +476,7 @@ static NTSTATUS out_prepare_locked(struct vidmm_place *place, bool is_dropped, b
 	if (place->segment->is_system)
 		return STATUS_SUCCESS;
 	if (allocation->lock_count > 0 || elsewhere_is_inside(allocation)) {
-		assert(roles_can_change(allocation, place->segment) ||
-		       elsewhere_is_inside(allocation));
+		assert(atomic_load(&place->segment->memory_address) != MACHINE_NOWHERE);
 		place->move.content = is_dropped && allocation->lock_count == 0
 					      ? MOVE_EXCHANGE_DROPPED
 					      : MOVE_EXCHANGE;
@@ -566,6 +565,7 @@ bool move_drops(const struct vidmm_place *place)
 
 static enum move_result out_prepare(struct vidmm_place *place)
 {
+	window_leave(place);
 	/* Whoever reclaims it has the allocation's lock, too: before this, or when it is known. */
 	lock_acquire(&place->allocation->lock);
 	move_init(place, MOVE_OUT);

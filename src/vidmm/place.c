@@ -32,6 +32,7 @@ static struct vidmm_place *place_new(const struct vidmm_binding *binding)
 	if (!binding->allocation->driver)
 		place->driver_device = binding->device->driver_device;
 	list_init(&place->held_link);
+	list_init(&place->window.plan_link);
 	list_init(&place->handover.link);
 	list_init(&place->eviction.link);
 	list_init(&place->listings);

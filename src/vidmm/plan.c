@@ -38,6 +38,13 @@ static void print_places(struct text *text, const struct list *places, const cha
 	}
 }
 
+static void print_windows(struct text *text, const struct list *windows)
+{
+	list_each (const struct vidmm_place, place, windows, window.plan_link)
+		text_add(text, "close the window of 0x%llx\n",
+			 (unsigned long long)place->allocation->id);
+}
+
 static void print_tables(struct text *text, const struct list *tables)
 {
 	list_each (struct vidmm_tables, each, tables, plan_link)
@@ -75,7 +82,7 @@ void plan_print(const struct plan *plan, char *at, size_t size)
 {
 	struct text text = text_begin(at, size);
 
-	print_places(&text, &plan->parts[PLAN_WINDOWS], "close the window of");
+	print_windows(&text, &plan->parts[PLAN_WINDOWS]);
 	print_places(&text, &plan->parts[PLAN_LEAVING], "leave");
 	print_places(&text, &plan->parts[PLAN_SHIFTING], "shift");
 	print_places(&text, &plan->parts[PLAN_ENTERING], "enter");

@@ -18,7 +18,7 @@
 
 /* In the order in which they are carried out: what makes room before what needs it. */
 enum plan_part {
-	PLAN_WINDOWS,    /* vidmm_place.plan_link: nobody sees through them any more */
+	PLAN_WINDOWS,    /* cpu_window.plan_link: nobody sees through them any more */
 	PLAN_LEAVING,    /* vidmm_place.plan_link: victims, and what goes by itself */
 	PLAN_SHIFTING,   /* vidmm_place.plan_link */
 	PLAN_ENTERING,   /* vidmm_place.plan_link: room was found */

@@ -37,10 +37,26 @@ uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked)
 	return is_locked ? roles_locked_segments(place) : UINT32_MAX;
 }
 
-bool roles_hold(const struct vidmm_place *place)
+bool roles_hold_pages(const struct vidmm_place *place)
 {
 	return place_has_cpu_lock(place) && !place->segment->is_system &&
 	       !roles_can_change(place->allocation, place->segment);
+}
+
+/* The GPU reaches it in system memory then: nobody who lists it has to wait for the unlock. */
+static bool can_leave_window(const struct vidmm_place *place)
+{
+	const struct vidmm_allocation *allocation = place->allocation;
+
+	return place->window.state == CPU_WINDOW_OPEN && place->window.shows_memory &&
+	       allocation->supported_segments & roles_locked_segments(place) &&
+	       !allocation->backing.is_clients && !allocation->driver &&
+	       !elsewhere_is_possible(allocation);
+}
+
+bool roles_hold(const struct vidmm_place *place)
+{
+	return roles_hold_pages(place) && !can_leave_window(place);
 }
 
 /* ---- the exchange ---- */
@@ -71,21 +87,21 @@ void roles_release(struct vidmm_place *place)
 
 void roles_settle(const struct vidmm_place *place)
 {
-	const struct vidmm_segment *segment = place->segment;
+	uint64_t address = atomic_load(&place->segment->memory_address);
 
-	for (uint32_t i = 0; segment->is_visible_memory && i < place->move.local_count; i++)
-		machine_settle(segment->config.cpu_address +
-				       (place->move.local[i].first_pfn << MACHINE_PAGE_SHIFT),
+	for (uint32_t i = 0; address != MACHINE_NOWHERE && i < place->move.local_count; i++)
+		machine_settle(address + (place->move.local[i].first_pfn << MACHINE_PAGE_SHIFT),
 			       place->move.local[i].count);
 }
 
 static void settle_free_locked(const struct vidmm *manager, const struct vidmm_segment *segment)
 {
+	uint64_t address = atomic_load(&segment->memory_address);
+
 	lock_assert_held(&manager->lock);
 	for (const struct range *range = segment->ranges.lowest; range; range = range->upper) {
 		if (range->is_free)
-			machine_settle(segment->config.cpu_address +
-					       (range->first << MACHINE_PAGE_SHIFT),
+			machine_settle(address + (range->first << MACHINE_PAGE_SHIFT),
 				       range->count);
 	}
 }
@@ -96,7 +112,7 @@ void roles_settle_free_locked(struct vidmm *manager)
 	if (machine_exchange_usage().displaced_pages == 0)
 		return;
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
-		if (manager->segments[i].is_visible_memory)
+		if (atomic_load(&manager->segments[i].memory_address) != MACHINE_NOWHERE)
 			settle_free_locked(manager, &manager->segments[i]);
 	}
 }
@@ -130,7 +146,7 @@ static void walk_pass(struct walk *walk, uint64_t count)
 /* The first `count` pages of the allocation; returns how many of them it were. */
 static uint64_t pages_exchange(const struct vidmm_place *place, uint64_t count)
 {
-	uint64_t base_pfn = place->segment->config.cpu_address >> MACHINE_PAGE_SHIFT;
+	uint64_t base_pfn = atomic_load(&place->segment->memory_address) >> MACHINE_PAGE_SHIFT;
 	struct walk local = { .base_pfn = base_pfn, .run = place->move.local };
 	struct walk other = { .run = place->move.system };
 	uint64_t done = 0;

@@ -17,6 +17,11 @@
  * memory that the CPU does not see or in a device's own, what is locked stays in system memory, or
  * where it was locked.
  *
+ * Between the two is memory that the CPU sees through windows of a CPU host aperture (host_aperture.h).
+ * What was locked there leaves in the same way, where what the window shows is memory of the machine
+ * and the GPU can reach it in system memory; its window is closed. It does not come back before it is unlocked: nobody
+ * would have it seen there, and windows are few.
+ *
  * What was locked inside has the segment's own pages, and takes them along. That is good for a client
  * that is in this process; what others are shown keeps its own (elsewhere.h).
  *
@@ -51,6 +56,9 @@ uint32_t roles_locked_segments(const struct vidmm_place *place);
 
 /* In a memory segment, and kept there by a lock. */
 bool roles_hold(const struct vidmm_place *place);
+
+/* … at these pages of it: it may leave, and cannot be at others. */
+bool roles_hold_pages(const struct vidmm_place *place);
 
 /* Of a move whose runs are made: what the exchange needs. False: no mapping is left for it. */
 MUST_CHECK bool roles_reserve(struct vidmm_place *place);

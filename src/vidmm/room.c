@@ -222,7 +222,9 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 /* The CPU has it, whatever else is over soon; but for a window that is being closed. */
 static bool place_is_locked_on(const struct vidmm_place *place)
 {
-	return place_has_cpu_lock(place) && !(place->window.is_open && place->window.is_changing);
+	return place_has_cpu_lock(place) && (place->window.state == CPU_WINDOW_CLOSED ||
+					     place->window.state == CPU_WINDOW_OPENING ||
+					     place->window.state == CPU_WINDOW_OPEN);
 }
 
 /*

@@ -19,6 +19,8 @@ NTSTATUS segment_init(struct vidmm_segment *segment, uint32_t id,
 		.is_visible_memory = config->is_cpu_visible &&
 				     machine_is_memory(config->cpu_address, config->size_bytes),
 	};
+	atomic_init(&segment->memory_address,
+		    segment->is_visible_memory ? config->cpu_address : MACHINE_NOWHERE);
 	list_init(&segment->held);
 	list_init(&segment->parting);
 	NTSTATUS status = evict_set_init(&segment->candidates, policy);

@@ -32,6 +32,9 @@ struct vidmm_segment {
 	uint64_t granule_pages;
 	bool is_system;         /* aperture or implicit: content stays in system memory */
 	bool is_visible_memory; /* the CPU sees it, and it is memory of the machine */
+	/* Of its first byte, where it is memory of the machine; MACHINE_NOWHERE: it is not, or, of what the
+	   CPU sees through windows only, none has shown it yet (host_aperture.c). Then it stays as it is. */
+	_Atomic uint64_t memory_address;
 
 	/* Guarded by the manager's lock. */
 	struct ranges ranges;        /* memory and apertures */

@@ -97,6 +97,16 @@ const struct state_table state_tables[STATE_TABLES] = {
 			[PLACE_DYING] = TO(PLACE_DYING),
 		},
 	},
+	[STATES_CPU_WINDOW] = {
+		"window", 5, { "closed", "opening", "open", "reopening", "closing" },
+		{
+			[CPU_WINDOW_CLOSED] = TO(CPU_WINDOW_OPENING),
+			[CPU_WINDOW_OPENING] = TO(CPU_WINDOW_OPEN) | TO(CPU_WINDOW_CLOSED),
+			[CPU_WINDOW_OPEN] = TO(CPU_WINDOW_REOPENING) | TO(CPU_WINDOW_CLOSING),
+			[CPU_WINDOW_REOPENING] = TO(CPU_WINDOW_OPEN),
+			[CPU_WINDOW_CLOSING] = TO(CPU_WINDOW_CLOSED),
+		},
+	},
 	[STATES_MOVE_CHECK] = {
 		"move's check", 3, { "unsettled", "settled", "refused" },
 		{

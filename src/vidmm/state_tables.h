@@ -57,6 +57,16 @@ enum place_end {
 	PLACE_DYING,     /* … and now it ends */
 };
 
+/* ---- what the CPU sees of it through a CPU host aperture (cpu_window) ---- */
+
+enum cpu_window_state {
+	CPU_WINDOW_CLOSED,
+	CPU_WINDOW_OPENING, /* somebody is in the driver for it … */
+	CPU_WINDOW_OPEN,
+	CPU_WINDOW_REOPENING, /* … again, after a reset */
+	CPU_WINDOW_CLOSING,   /* … or to close it */
+};
+
 /* ---- its way in, out, or to other pages (place_move) ---- */
 
 /* What the CPU does about it between two operations of the driver (a comparison, an exchange of pages). */
@@ -138,6 +148,7 @@ enum state_table_id {
 	STATES_PLACE_LOCK,
 	STATES_PLACE_STAY,
 	STATES_PLACE_END,
+	STATES_CPU_WINDOW,
 	STATES_MOVE_CHECK,
 	STATES_BINDING_WAIT,
 	STATES_BINDING_NEED,

@@ -20,6 +20,7 @@ static void count_places(const struct vidmm *manager, struct census *census)
 		census->counts[STATES_PLACE_LOCK][place->lock]++;
 		census->counts[STATES_PLACE_STAY][place->stay]++;
 		census->counts[STATES_PLACE_END][place->end]++;
+		census->counts[STATES_CPU_WINDOW][place->window.state]++;
 		if (place->state != PLACE_OUT && place->state != PLACE_IN)
 			census->counts[STATES_MOVE_CHECK][place->move.check]++;
 		census->counts[STATES_CONTENT][atomic_load_explicit(&place->allocation->content,

@@ -572,4 +572,87 @@ TEST(stores, are_never_lost_while_it_comes_and_goes)
 	finish();
 }
 
+static uint64_t first_page_of(struct thing *thing)
+{
+	return page_set_runs(&binding_place(&thing->binding)->pages)->first_page;
+}
+
+static void defragment(bool is_upward)
+{
+	const struct vidmm_defragmentation how = { .is_upward = is_upward };
+	enum defragment_round round = DEFRAGMENT_SHIFTS;
+	struct defragment order;
+
+	defragment_init(&order, scene.gpu.manager, SEGMENT_LOCAL, &how);
+	while (round != DEFRAGMENT_DONE) {
+		EXPECT_EQ(defragment_step(&order, &round), STATUS_SUCCESS);
+		gpu_run(&scene.gpu, 9);
+	}
+}
+
+TEST(stores, are_never_lost_while_it_is_put_in_order)
+{
+	struct writer writer = { .page_count = 2 * MIB / PAGE };
+	struct thread *thread;
+	unsigned moves = 0;
+
+	scene_init_with(&(struct gpu_config){ .is_physical = true }, 2 * MIB, SET_LOCAL);
+	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+	for (int i = 0; i < 100; i++) {
+		uint64_t before = first_page_of(&scene.thing);
+		struct thing gap;
+		struct thing wall;
+
+		/* Between both of them and behind it is room. */
+		thing_add(&gap, &scene.client, 2 * MIB, SET_LOCAL);
+		thing_add(&wall, &scene.client, MIB, SET_LOCAL);
+		thing_finish(&gap);
+		defragment(i % 2 == 0);
+		thing_finish(&wall);
+		moves += first_page_of(&scene.thing) != before;
+	}
+	atomic_store(&writer.must_stop, true);
+	thread_join(thread);
+	EXPECT(moves > 50);
+	expect_count(&writer);
+	unlock_thing(&scene.thing);
+	finish();
+}
+
+/* It leaves through a window, and comes back by a copy when nobody has it locked. */
+TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window)
+{
+	struct writer writer = { .page_count = 2 * MIB / PAGE };
+
+	scene_init_two(&(struct gpu_config){
+		.is_hidden = true, .window_pages = 2048, .local_bytes = 3 * MIB });
+	scene_add_thing(2 * MIB, SET_LOCAL | SET_SYSTEM);
+	for (int i = 0; i < 20; i++) {
+		struct thread *thread;
+		struct thing comer;
+
+		thing_bring_in(&scene.thing);
+		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+		writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
+		atomic_store(&writer.must_stop, false);
+		EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+		thing_init(&comer, &scene.other, 2 * MIB, SET_LOCAL);
+		EXPECT_EQ(thing_demand(&comer), STATUS_PENDING);
+		gpu_run(&scene.gpu, 20);
+		EXPECT(thing_is_in(&comer));
+		atomic_store(&writer.must_stop, true);
+		thread_join(thread);
+		for (uint64_t k = 0; k < writer.page_count; k++)
+			EXPECT_EQ(writer.words[k * PAGE / sizeof(uint64_t)], writer.count);
+		unlock_thing(&scene.thing);
+		thing_finish(&comer);
+		EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+		gpu_run(&scene.gpu, 20);
+	}
+	EXPECT(machine_exchange_usage().mappings < 64);
+	finish();
+}
+
 TEST_MAIN("vidmm/locked_moves")

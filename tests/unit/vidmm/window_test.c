@@ -5,6 +5,7 @@
  * The GPU turned by hand shows in the aperture what it is asked to, so a byte that is read there is
  * the byte in GPU memory.
  */
+#include "base/machine_exchange.h"
 #include "base/thread.h"
 #include "scene.h"
 #include "vidmm/table_block.h"
@@ -136,6 +137,106 @@ TEST(window, keeps_memory_in_place_until_it_is_closed)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'w'));
+	scene_finish();
+}
+
+/* ---- that is needed by others ---- */
+
+static const struct gpu_config full = { .is_hidden = true,
+					.window_pages = 2048,
+					.local_bytes = 4 * MIB };
+
+/* Another device's memory enters, for which this one has to leave. */
+static void crowd_out(struct thing *comer)
+{
+	thing_init(comer, &scene.other, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(comer), STATUS_PENDING);
+	gpu_run(&scene.gpu, 20);
+	EXPECT(thing_is_in(comer));
+}
+
+TEST(window, what_is_seen_through_one_leaves_at_its_address_for_who_needs_the_room)
+{
+	struct thing comer;
+
+	scene_init_two(&full);
+	scene_add_thing(3 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	thing_render(&scene.thing, 'g');
+	char *bytes = lock_thing(&scene.thing);
+	crowd_out(&comer);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
+	EXPECT(is_all(bytes, 3 * MIB, 'g'));
+	/* The GPU reaches it there, and both see what the other writes. */
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	memset(bytes, 'c', 3 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	gpu_check(&scene.gpu);
+	/* Another lock is the same memory, and the last unlock closes nothing. */
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	unlock_thing(&scene.thing);
+	unlock_thing(&scene.thing);
+	EXPECT_EQ(scene.gpu.windows_closed, scene.gpu.windows_opened);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	EXPECT_EQ(machine_exchange_usage().reserved_mappings, 0);
+	scene_finish();
+}
+
+/* Whoever lists it would wait until the unlock. */
+TEST(window, what_the_gpu_reaches_nowhere_else_stays)
+{
+	struct thing comer;
+
+	scene_init_two(&full);
+	scene_add_thing(3 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	lock_thing(&scene.thing);
+	thing_init(&comer, &scene.other, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(&comer), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-ROOM");
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	unlock_thing(&scene.thing);
+	scene_finish();
+}
+
+TEST(window, without_a_mapping_for_its_pages_it_stays_and_is_seen)
+{
+	struct thing comer;
+
+	setenv("DXGK_EXCHANGE_MAPPINGS", "5", 1);
+	scene_init_two(&full);
+	scene_add_thing(3 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'c', 3 * MIB);
+	thing_init(&comer, &scene.other, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(&comer), STATUS_NO_MEMORY);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	memset(bytes, 'd', 3 * MIB);
+	EXPECT(thing_holds(&scene.thing, 'd'));
+	unlock_thing(&scene.thing);
+	scene_finish();
+	unsetenv("DXGK_EXCHANGE_MAPPINGS");
+}
+
+/* The unlock comes between the decision and the way out. */
+TEST(window, that_closes_while_it_leaves_is_waited_for)
+{
+	struct thing comer;
+
+	scene_init_two(&full);
+	scene_add_thing(3 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	memset(lock_thing(&scene.thing), 'u', 3 * MIB);
+	thing_init(&comer, &scene.other, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(&comer), STATUS_PENDING);
+	unlock_thing(&scene.thing); /* it is on its way */
+	gpu_run(&scene.gpu, 20);
+	EXPECT(thing_is_in(&comer));
+	EXPECT(thing_holds(&scene.thing, 'u'));
+	EXPECT_EQ(scene.gpu.open_pages, 0);
 	scene_finish();
 }
 
