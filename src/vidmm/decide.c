@@ -23,19 +23,21 @@
  * What needs no decision never comes here: counting what is resident up and down, offers of what is
  * nowhere.
  *
- * MakeResident of what has no room, from the call to the fence:
+ * MakeResident of what has no room, from the call to the fence, in ten functions:
  *
- *	vidmm_make_resident()    lists it, judges the budget; it is absent, its device a waiter
- *	decide_unlock()          that is posted
- *	room_look_locked()       the device's turn: no segment has room for it (room.c)
- *	room_victim()            the policy's choice (evict.h) among those who may go
- *	place_leave_locked()     it is LEAVING: its devices are suspended, it is in the plan
- *	move_prepare(), move_start()   its pages; its way out as a job behind work that uses it (move.c)
- *	out_built()              the pager has built that: posted, and the room can be taken over
- *	place_enter_locked()     the next look finds the room: ENTERING, prepared and started likewise,
- *	                         behind the way out
- *	job_done()               the bytes are there: IN; the request is in the plan
- *	vidmm_request.done()     answered: the paging queue signals its fence (object/memory/paging_queue.c)
+ *	 1  vidmm_make_resident()    lists it, judges the budget: it is absent, its device a waiter
+ *	 2  decide_unlock()          that is posted; all of the rest is decided here
+ *	 3  room_look_locked()       the device's turn: no segment has room for it (room.c)
+ *	 4  room_victim()            the policy's choice (evict.h) among those who may go
+ *	 5  place_leave_locked()     it is LEAVING: its devices are suspended, it is in the plan
+ *	 6  move_prepare()           the plan is taken: pages and runs for its way out (move.c)
+ *	 7  move_start()             a job of the pager, behind work that uses it. When the pager has built
+ *	                             it, that is posted (2), and the room can be taken over
+ *	 8  place_enter_locked()     the next look (3) finds the room: ENTERING, prepared and started
+ *	                             likewise (6, 7), behind the way out
+ *	 9  job_done()               the bytes are there: IN; the request is answered by the plan (2)
+ *	10  paging_operation_over()  which its answer calls (vidmm_request.done): the paging queue signals
+ *	                             its fence (object/memory/paging_queue.c)
  */
 #include <string.h>
 
