@@ -135,10 +135,10 @@ struct page_tables_config {
 	 * Room in a segment that is not system memory. Does not wait:
 	 * STATUS_GRAPHICS_NO_VIDEO_MEMORY, which the caller refuses.
 	 */
-	NTSTATUS(*take_room)
+	NTSTATUS(*take_block)
 	(void *memory, struct vidmm_process *process, uint32_t segment, uint64_t size_bytes,
 	 uint64_t align_bytes, struct pager_table *table_out);
-	void (*give_room)(void *memory, const struct pager_table *table, uint64_t size_bytes);
+	void (*give_block)(void *memory, const struct pager_table *table, uint64_t size_bytes);
 	void *memory;
 
 	/*
@@ -154,7 +154,7 @@ struct page_tables_config {
 	 * where it is now, it stays where it is meanwhile, and waiting for some, which lets go of one
 	 * hold until then.
 	 */
-	void (*find_room)(void *memory, struct pager_table *table);
+	void (*find_block)(void *memory, struct pager_table *table);
 	void (*hold)(struct vidmm_process *process);
 	void (*release)(struct vidmm_process *process);
 	NTSTATUS(*await)

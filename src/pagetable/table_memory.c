@@ -32,12 +32,12 @@ static bool take_waited_for(struct table_block_wants *wants, uint32_t level, uin
 			    struct pager_table *place_out)
 {
 	for (uint32_t i = 0; wants && i < wants->count; i++) {
-		struct table_block_want *room = &wants->wants[i];
+		struct table_block_want *block = &wants->wants[i];
 
-		if (!room->is_taken || room->level != level || room->size_bytes != size_bytes)
+		if (!block->is_taken || block->level != level || block->size_bytes != size_bytes)
 			continue;
-		*place_out = room->place;
-		room->is_taken = false;
+		*place_out = block->place;
+		block->is_taken = false;
 		return true;
 	}
 	return false;
@@ -55,8 +55,8 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 	if (!table_is_in_system_memory(config, segment)) {
 		if (take_waited_for(making->wants, level, size_bytes, place_out))
 			return STATUS_SUCCESS;
-		return config->take_room(config->memory, tables->process, segment, size_bytes,
-					 align_bytes, place_out);
+		return config->take_block(config->memory, tables->process, segment, size_bytes,
+					  align_bytes, place_out);
 	}
 	NTSTATUS status =
 		machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
@@ -72,7 +72,7 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 void table_give_place(const struct page_tables_config *config, const struct table *table)
 {
 	if (table->place.segment != 0)
-		config->give_room(config->memory, &table->place, table->size_bytes);
+		config->give_block(config->memory, &table->place, table->size_bytes);
 	else if (!machine_free_contiguous(table->place.offset_bytes))
 		assert(!"the run is ours");
 }
@@ -95,10 +95,10 @@ static void wants_give_back(struct table_block_wants *wants,
 			    const struct page_tables_config *config)
 {
 	for (uint32_t i = 0; i < wants->count; i++) {
-		const struct table_block_want *room = &wants->wants[i];
+		const struct table_block_want *block = &wants->wants[i];
 
-		if (room->is_taken)
-			config->give_room(config->memory, &room->place, room->size_bytes);
+		if (block->is_taken)
+			config->give_block(config->memory, &block->place, block->size_bytes);
 	}
 	mem_free(wants->wants);
 	wants->wants = NULL;
@@ -193,7 +193,7 @@ void page_tables_go_out(struct page_tables *tables)
 static void find_table(const struct page_tables_config *config, struct table *table)
 {
 	if (table->place.segment != 0)
-		config->find_room(config->memory, &table->place);
+		config->find_block(config->memory, &table->place);
 	if (table->wide)
 		find_table(config, table->wide);
 }

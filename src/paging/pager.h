@@ -68,7 +68,7 @@ struct pager_table {
 	uint32_t segment;      /* 0: system memory, and then offset_bytes is the physical address */
 	uint64_t offset_bytes; /* in the segment */
 	void *pointer;         /* for the CPU (host aperture included); NULL: it cannot see it */
-	void *room;            /* whoever gave it: its own */
+	void *block;           /* whoever gave it: its own */
 };
 
 /* The same, as an operation names it. */

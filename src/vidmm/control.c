@@ -158,7 +158,7 @@ void manager_settle(struct vidmm *manager, bool with_entering)
 static bool are_tables_selected(struct vidmm_process *process,
 				const struct vidmm_selection *selection)
 {
-	uint32_t segments = table_blocks_segments(&process->tables.rooms);
+	uint32_t segments = table_blocks_segments(&process->tables.blocks);
 
 	if (selection->allocation || selection->least_bytes != 0 || selection->most_bytes != 0 ||
 	    (selection->process && selection->process != process))

@@ -40,15 +40,15 @@ static struct window_view view_of(const struct vidmm_place *place)
 	};
 }
 
-static struct window_view view_of_room(const struct vidmm *manager,
-				       const struct vidmm_table_block *room)
+static struct window_view view_of_block(const struct vidmm *manager,
+					const struct vidmm_table_block *block)
 {
 	return (struct window_view){
 		.manager = manager,
-		.segment = room->segment,
-		.range = room->window,
-		.runs = page_set_runs(&room->pages),
-		.count = granules_of(room->segment, room->wish.size_bytes),
+		.segment = block->segment,
+		.range = block->window,
+		.runs = page_set_runs(&block->pages),
+		.count = granules_of(block->segment, block->wish.size_bytes),
 	};
 }
 
@@ -338,67 +338,67 @@ void window_leave(struct vidmm_place *place)
 /* ---- the kernel's own page tables ---- */
 
 /* As the CPU reaches it without a view: in one piece behind the window, or not at all. */
-static void *pointer_of(const struct vidmm_table_block *room)
+static void *pointer_of(const struct vidmm_table_block *block)
 {
-	uint64_t count = room->wish.size_bytes >> MACHINE_PAGE_SHIFT;
+	uint64_t count = block->wish.size_bytes >> MACHINE_PAGE_SHIFT;
 	uint64_t first;
 
-	if (machine_behind(first_pfn(room->segment, room->window), count, &first) != count)
+	if (machine_behind(first_pfn(block->segment, block->window), count, &first) != count)
 		return NULL;
 	return machine_to_pointer(first << MACHINE_PAGE_SHIFT);
 }
 
-NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *room)
+NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *block)
 {
 	struct range *range = NULL;
 
-	if (room->segment->config.window_pages == 0)
+	if (block->segment->config.window_pages == 0)
 		return STATUS_SUCCESS;
 	lock_acquire(&manager->lock);
-	bool is_taken = take(manager, room->segment, room->wish.size_bytes, &range);
-	room->window = range;
-	room->opened_at = manager->resets;
+	bool is_taken = take(manager, block->segment, block->wish.size_bytes, &range);
+	block->window = range;
+	block->opened_at = manager->resets;
 	lock_release(&manager->lock);
 	if (!is_taken)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	struct window_view view = view_of_room(manager, room);
+	struct window_view view = view_of_block(manager, block);
 	NTSTATUS status = map(&view);
 	if (NT_SUCCESS(status)) {
-		room->pointer = pointer_of(room);
+		block->pointer = pointer_of(block);
 		return STATUS_SUCCESS;
 	}
 	lock_acquire(&manager->lock);
-	room->window = NULL;
-	ranges_give(&room->segment->windows, range);
+	block->window = NULL;
+	ranges_give(&block->segment->windows, range);
 	lock_release(&manager->lock);
 	return status;
 }
 
-void window_close_table(struct vidmm *manager, struct vidmm_table_block *room)
+void window_close_table(struct vidmm *manager, struct vidmm_table_block *block)
 {
-	if (!room->window)
+	if (!block->window)
 		return;
-	struct window_view view = view_of_room(manager, room);
+	struct window_view view = view_of_block(manager, block);
 	if (!atomic_load(&manager->is_gone))
 		unmap(&view, view.count);
 	lock_acquire(&manager->lock);
-	ranges_give(&room->segment->windows, room->window);
+	ranges_give(&block->segment->windows, block->window);
 	lock_release(&manager->lock);
-	room->window = NULL;
-	room->pointer = NULL;
+	block->window = NULL;
+	block->pointer = NULL;
 }
 
 /* ---- after a reset ---- */
 
 /* One of the kernel's own tables, which stays: the pager that has it is suspended. */
-static struct vidmm_table_block *next_room_locked(struct vidmm *manager)
+static struct vidmm_table_block *next_block_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);
-	list_each (struct vidmm_table_block, room, &manager->rooms, link) {
-		if (!room->window || room->opened_at == manager->resets)
+	list_each (struct vidmm_table_block, block, &manager->blocks, link) {
+		if (!block->window || block->opened_at == manager->resets)
 			continue;
-		room->opened_at = manager->resets;
-		return room;
+		block->opened_at = manager->resets;
+		return block;
 	}
 	return NULL;
 }
@@ -407,11 +407,11 @@ static void reopen_tables(struct vidmm *manager)
 {
 	for (;;) {
 		lock_acquire(&manager->lock);
-		const struct vidmm_table_block *room = next_room_locked(manager);
+		const struct vidmm_table_block *block = next_block_locked(manager);
 		lock_release(&manager->lock);
-		if (!room)
+		if (!block)
 			return;
-		struct window_view view = view_of_room(manager, room);
+		struct window_view view = view_of_block(manager, block);
 		if (!NT_SUCCESS(map(&view)))
 			log_warn("the driver does not map the kernel's page tables again after a "
 				 "reset");

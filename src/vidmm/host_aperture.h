@@ -81,9 +81,9 @@ bool window_end_locked(struct vidmm_place *place);
  * aperture; elsewhere nothing is opened. STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no stretch left;
  * or what the driver answered. No lock is held.
  */
-MUST_CHECK NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *room);
+MUST_CHECK NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *block);
 /* Accepts one without a window. */
-void window_close_table(struct vidmm *manager, struct vidmm_table_block *room);
+void window_close_table(struct vidmm *manager, struct vidmm_table_block *block);
 
 /* Of a plan: those that ended. No lock is held. */
 void windows_close(struct list *places);

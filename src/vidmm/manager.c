@@ -113,7 +113,7 @@ NTSTATUS vidmm_create(const struct vidmm_config *config, struct vidmm **manager_
 	list_init(&manager->processes);
 	list_init(&manager->waiters);
 	list_init(&manager->ready_lists);
-	list_init(&manager->rooms);
+	list_init(&manager->blocks);
 	plan_init(&manager->plan);
 	NTSTATUS status = segments_init(manager, config);
 	if (NT_SUCCESS(status) && !config->is_ticked_by_hand)
@@ -143,7 +143,7 @@ void vidmm_destroy(struct vidmm *manager)
 	thread_join(manager->ticker);
 	assert(list_is_empty(&manager->places) && list_is_empty(&manager->processes));
 	assert(list_is_empty(&manager->ghosts));
-	assert(list_is_empty(&manager->rooms));
+	assert(list_is_empty(&manager->blocks));
 	assert(plan_is_empty(&manager->plan));
 	segments_finish(manager);
 	lock_finish(&manager->lock);
@@ -177,7 +177,7 @@ void vidmm_process_init(struct vidmm_process *process, struct vidmm *manager,
 	list_init(&process->link);
 	list_init(&process->devices);
 	list_init(&process->news_link);
-	list_init(&process->tables.rooms);
+	list_init(&process->tables.blocks);
 	list_init(&process->tables.dependents);
 	list_init(&process->tables.plan_link);
 	for (int i = 0; i < 3; i++)
@@ -194,7 +194,7 @@ void vidmm_process_finish(struct vidmm_process *process)
 	if (!manager)
 		return;
 	lock_acquire(&manager->lock);
-	assert(list_is_empty(&process->devices) && list_is_empty(&process->tables.rooms));
+	assert(list_is_empty(&process->devices) && list_is_empty(&process->tables.blocks));
 	trim_forget_locked(process);
 	for (int i = 0; i < 3; i++) {
 		/* What is shared stays offered, nobody's to decommit. */

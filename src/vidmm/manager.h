@@ -271,7 +271,7 @@ struct vidmm_tables {
 	/* Guarded by the manager's lock. */
 	const struct vidmm_tables_ops *ops; /* NULL: they stay */
 	void *context;
-	struct list rooms;      /* vidmm_table_block.tables_link */
+	struct list blocks;     /* vidmm_table_block.tables_link */
 	struct list dependents; /* vidmm_device.leave_link: whose work the way out waits for */
 	struct list plan_link;  /* plan: about to enter or leave */
 	uint64_t given_up_at;   /* vidmm.retry_generation: they could not enter, or leave */

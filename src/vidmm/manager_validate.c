@@ -408,7 +408,7 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 			    check_place(place, &recount)))
 			return false;
 	}
-	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
+	list_each (const struct vidmm_table_block, room, &manager->blocks, link) {
 		if (room->window)
 			recount.window_count[room->segment->id - 1] += room->window->count;
 	}

@@ -210,7 +210,7 @@ struct vidmm {
 	struct list places;    /* vidmm_place.all_link */
 	struct list ghosts;    /* likewise: nobody's any more, but the driver does not know it */
 	struct list processes; /* vidmm_process.link */
-	struct list rooms;     /* vidmm_table_block.link: what page tables have, or had */
+	struct list blocks;    /* vidmm_table_block.link: what page tables have, or had */
 	struct list waiters;   /* vidmm_waiter.link: whose turn it is, first in front */
 	struct list
 		ready_lists; /* vidmm_allocation_list.ready_link: in place until their packets are over */
@@ -590,8 +590,8 @@ void manager_settle(struct vidmm *manager, bool with_entering);
 
 /* Memory of a segment that no allocation has. */
 struct vidmm_table_block {
-	struct list link;            /* vidmm.rooms */
-	struct list tables_link;     /* vidmm_tables.rooms, or table_request.rooms */
+	struct list link;            /* vidmm.blocks */
+	struct list tables_link;     /* vidmm_tables.blocks, or table_request.blocks */
 	struct vidmm_tables *tables; /* NULL: the kernel's own */
 	struct vidmm_segment *segment;
 	struct segment_wish wish;
@@ -606,7 +606,7 @@ struct vidmm_table_block {
 struct table_request {
 	struct vidmm_waiter waiter;
 	struct vidmm_process *process;
-	struct list rooms; /* vidmm_table_block.tables_link: to be placed all at once */
+	struct list blocks; /* vidmm_table_block.tables_link: to be placed all at once */
 	NTSTATUS status;
 	_Atomic bool is_answered;
 };
@@ -629,9 +629,9 @@ static inline struct vidmm_table_block *table_block_of(const struct list *tables
 	return container_of(tables_link, struct vidmm_table_block, tables_link);
 }
 
-static inline uint64_t table_block_bytes(const struct vidmm_table_block *room)
+static inline uint64_t table_block_bytes(const struct vidmm_table_block *block)
 {
-	return segment_bytes(room->segment, &room->wish);
+	return segment_bytes(block->segment, &block->wish);
 }
 
 /* NULL, refused: there is no memory for it. Not placed. */
@@ -639,23 +639,23 @@ struct vidmm_table_block *table_block_create(struct vidmm *manager, struct vidmm
 					     uint32_t segment_id, uint64_t size_bytes,
 					     uint64_t align_bytes);
 /* Where it is. It is placed, and stays so meanwhile. */
-struct pager_table table_block_where(struct vidmm_table_block *room);
-void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block *room);
+struct pager_table table_block_where(struct vidmm_table_block *block);
+void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block *block);
 
 /* Nothing of it runs: it has no work queued, or only such as waits for its device's turn. */
 bool device_is_idle_locked(const struct vidmm_device *device);
 bool process_is_idle_locked(const struct vidmm_process *process);
 /* All of them, or none: STATUS_GRAPHICS_NO_VIDEO_MEMORY, or STATUS_NO_MEMORY to write it down. */
-MUST_CHECK NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *rooms);
+MUST_CHECK NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *blocks);
 /* What they take up, or would, in one segment. */
-uint64_t table_blocks_bytes(const struct list *rooms, const struct vidmm_segment *segment);
-uint32_t table_blocks_segments(const struct list *rooms);
+uint64_t table_blocks_bytes(const struct list *blocks, const struct vidmm_segment *segment);
+uint32_t table_blocks_segments(const struct list *blocks);
 /* LEAVING, with the process's devices suspended. False: somebody holds them. */
 bool tables_leave_locked(struct vidmm_tables *tables);
-/* Their rooms were placed: ENTERING. */
+/* Their blocks were placed: ENTERING. */
 void tables_enter_locked(struct vidmm_tables *tables);
-/* They have one room fewer. */
-void tables_lost_room_locked(struct vidmm_tables *tables);
+/* They have one block fewer. */
+void tables_lost_block_locked(struct vidmm_tables *tables);
 /* After the lock: what was decided is begun. */
 void tables_move(struct list *moving);
 void table_request_answer_locked(struct table_request *request, NTSTATUS status);

@@ -36,7 +36,7 @@ static bool tables_go(const struct room_search *search, const struct vidmm_table
 	if (!search->is_first || process == search->process || !tables->ops ||
 	    !vidmm_tables_are_in(process) ||
 	    tables->given_up_at == search->manager->retry_generation ||
-	    table_blocks_bytes(&tables->rooms, segment) == 0)
+	    table_blocks_bytes(&tables->blocks, segment) == 0)
 		return false;
 	/* The flag first: who lets go looks at it afterwards. */
 	atomic_store(&search->manager->awaits_tables, true);
@@ -63,7 +63,7 @@ static uint64_t tables_give_of(const struct room_search *search,
 		    !tables_go(search, tables, process, segment, hint))
 			continue;
 		if (!is_meant || tables_leave_locked(tables))
-			given += table_blocks_bytes(&tables->rooms, segment);
+			given += table_blocks_bytes(&tables->blocks, segment);
 	}
 	return given;
 }
@@ -92,22 +92,23 @@ static bool segments_of_set_are_emptying(const struct room_search *search, uint3
 	return segments_are_emptying(placements, count);
 }
 
-/* Everything of a list of rooms, or nobody's room is taken for it. */
-static enum room rooms_find(struct room_search *search, struct list *rooms)
+/* Everything of a list of blocks, or nobody's room is taken for it. */
+static enum room blocks_find(struct room_search *search, struct list *blocks)
 {
-	uint32_t segments = table_blocks_segments(rooms);
+	uint32_t segments = table_blocks_segments(blocks);
 	enum room room = ROOM_SOON;
 
 	if (segments & search->taken_segments || segments_of_set_are_emptying(search, segments))
 		return ROOM_SOON;
-	NTSTATUS status = table_blocks_place_locked(search->manager, rooms);
+	NTSTATUS status = table_blocks_place_locked(search->manager, blocks);
 	if (status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 		return NT_SUCCESS(status) ? ROOM_FOUND : ROOM_NO_MEMORY;
 	for (uint32_t i = 0; room == ROOM_SOON && i < search->manager->segment_count; i++) {
 		struct vidmm_segment *segment = &search->manager->segments[i];
 		struct placement all = { .segment = segment,
 					 .wish = { .form = FORM_CONTIGUOUS,
-						   .size_bytes = table_blocks_bytes(rooms, segment),
+						   .size_bytes =
+							   table_blocks_bytes(blocks, segment),
 						   .alignment_bytes = MACHINE_PAGE_BYTES } };
 
 		if (all.wish.size_bytes > 0)
@@ -128,7 +129,7 @@ static enum room tables_find(struct room_search *search, struct vidmm_process *p
 	if (tables->given_up_at == search->manager->retry_generation || search->manager->is_gone ||
 	    !tables->ops)
 		return ROOM_SKIPPED;
-	enum room room = rooms_find(search, &tables->rooms);
+	enum room room = blocks_find(search, &tables->blocks);
 	if (room == ROOM_FOUND)
 		tables_enter_locked(tables);
 	if (room == ROOM_NEVER || room == ROOM_NO_MEMORY)
@@ -174,7 +175,7 @@ bool request_look_locked(struct room_search *search, struct table_request *reque
 	if (room == ROOM_FOUND && !vidmm_tables_are_in(request->process))
 		return true; /* on a way */
 	if (room == ROOM_FOUND)
-		room = rooms_find(search, &request->rooms);
+		room = blocks_find(search, &request->blocks);
 	if (room == ROOM_SOON)
 		return true;
 	table_request_answer_locked(request, room == ROOM_FOUND ? STATUS_SUCCESS

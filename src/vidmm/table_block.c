@@ -15,26 +15,26 @@
 #include "vidmm/table_block.h"
 #include "vidmm/table_states.h"
 
-/* ---- one room ---- */
+/* ---- one block ---- */
 
-static void *room_pointer(const struct vidmm_segment *segment, uint64_t offset_bytes)
+static void *block_pointer(const struct vidmm_segment *segment, uint64_t offset_bytes)
 {
 	return segment->config.is_cpu_visible
 		       ? machine_to_pointer(segment->config.cpu_address + offset_bytes)
 		       : NULL;
 }
 
-struct pager_table table_block_where(struct vidmm_table_block *room)
+struct pager_table table_block_where(struct vidmm_table_block *block)
 {
-	uint64_t offset_bytes = (uint64_t)page_set_runs(&room->pages)[0].first_page
+	uint64_t offset_bytes = (uint64_t)page_set_runs(&block->pages)[0].first_page
 				<< MACHINE_PAGE_SHIFT;
 
-	return (struct pager_table){ .segment = room->segment->id,
+	return (struct pager_table){ .segment = block->segment->id,
 				     .offset_bytes = offset_bytes,
-				     .pointer = room->window
-							? room->pointer
-							: room_pointer(room->segment, offset_bytes),
-				     .room = room };
+				     .pointer = block->window ? block->pointer
+							      : block_pointer(block->segment,
+									      offset_bytes),
+				     .block = block };
 }
 
 static NTSTATUS refuse_memory(void)
@@ -46,110 +46,110 @@ struct vidmm_table_block *table_block_create(struct vidmm *manager, struct vidmm
 					     uint32_t segment_id, uint64_t size_bytes,
 					     uint64_t align_bytes)
 {
-	struct vidmm_table_block *room = mem_zalloc(sizeof(*room));
+	struct vidmm_table_block *block = mem_zalloc(sizeof(*block));
 
 	assert(segment_id > 0 && segment_id <= manager->segment_count);
-	if (!room) {
+	if (!block) {
 		(void)!refuse_memory();
 		return NULL;
 	}
-	list_init(&room->link);
-	list_init(&room->tables_link);
-	room->tables = process ? &process->tables : NULL;
-	room->segment = &manager->segments[segment_id - 1];
-	room->wish = (struct segment_wish){ .form = FORM_CONTIGUOUS,
-					    .size_bytes = size_bytes,
-					    .alignment_bytes = align_bytes,
-					    .is_from_end = true };
-	return room;
+	list_init(&block->link);
+	list_init(&block->tables_link);
+	block->tables = process ? &process->tables : NULL;
+	block->segment = &manager->segments[segment_id - 1];
+	block->wish = (struct segment_wish){ .form = FORM_CONTIGUOUS,
+					     .size_bytes = size_bytes,
+					     .alignment_bytes = align_bytes,
+					     .is_from_end = true };
+	return block;
 }
 
-static NTSTATUS room_place_locked(struct vidmm *manager, struct vidmm_table_block *room)
+static NTSTATUS block_place_locked(struct vidmm *manager, struct vidmm_table_block *block)
 {
-	NTSTATUS status = segment_take(room->segment, &room->wish, &room->pages);
+	NTSTATUS status = segment_take(block->segment, &block->wish, &block->pages);
 
 	lock_assert_held(&manager->lock);
 	if (!NT_SUCCESS(status))
 		return status;
-	room->is_placed = true;
-	budget_resize_locked(manager, room->segment, -(int64_t)table_block_bytes(room));
+	block->is_placed = true;
+	budget_resize_locked(manager, block->segment, -(int64_t)table_block_bytes(block));
 	return STATUS_SUCCESS;
 }
 
-void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block *room)
+void table_block_displace_locked(struct vidmm *manager, struct vidmm_table_block *block)
 {
 	lock_assert_held(&manager->lock);
-	segment_give(room->segment, &room->wish, &room->pages);
-	room->is_placed = false;
-	budget_resize_locked(manager, room->segment, (int64_t)table_block_bytes(room));
+	segment_give(block->segment, &block->wish, &block->pages);
+	block->is_placed = false;
+	budget_resize_locked(manager, block->segment, (int64_t)table_block_bytes(block));
 }
 
-NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *rooms)
+NTSTATUS table_blocks_place_locked(struct vidmm *manager, struct list *blocks)
 {
 	struct list *link;
 	struct list *undone;
 
 	lock_assert_held(&manager->lock);
-	list_for_each (link, rooms) {
-		NTSTATUS status = room_place_locked(manager, table_block_of(link));
+	list_for_each (link, blocks) {
+		NTSTATUS status = block_place_locked(manager, table_block_of(link));
 
 		if (NT_SUCCESS(status))
 			continue;
-		for (undone = rooms->next; undone != link; undone = undone->next)
+		for (undone = blocks->next; undone != link; undone = undone->next)
 			table_block_displace_locked(manager, table_block_of(undone));
 		return status;
 	}
 	return STATUS_SUCCESS;
 }
 
-uint64_t table_blocks_bytes(const struct list *rooms, const struct vidmm_segment *segment)
+uint64_t table_blocks_bytes(const struct list *blocks, const struct vidmm_segment *segment)
 {
 	const struct list *link;
 	uint64_t bytes = 0;
 
-	list_for_each (link, rooms) {
+	list_for_each (link, blocks) {
 		if (table_block_of(link)->segment == segment)
 			bytes += table_block_bytes(table_block_of(link));
 	}
 	return bytes;
 }
 
-uint32_t table_blocks_segments(const struct list *rooms)
+uint32_t table_blocks_segments(const struct list *blocks)
 {
 	const struct list *link;
 	uint32_t segments = 0;
 
-	list_for_each (link, rooms)
+	list_for_each (link, blocks)
 		segments |= UINT32_C(1) << (table_block_of(link)->segment->id - 1);
 	return segments;
 }
 
 /* ---- with the room there is ---- */
 
-NTSTATUS vidmm_take_room(void *manager_, struct vidmm_process *process, uint32_t segment,
-			 uint64_t size_bytes, uint64_t align_bytes, struct pager_table *table_out)
+NTSTATUS vidmm_take_block(void *manager_, struct vidmm_process *process, uint32_t segment,
+			  uint64_t size_bytes, uint64_t align_bytes, struct pager_table *table_out)
 {
 	struct vidmm *manager = manager_;
-	struct vidmm_table_block *room =
+	struct vidmm_table_block *block =
 		table_block_create(manager, process, segment, size_bytes, align_bytes);
 
-	if (!room)
+	if (!block)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&manager->lock);
 	/* More of what is out would be in: who needs it waits until all of it is. */
-	NTSTATUS status = vidmm_tables_are_in(process) ? room_place_locked(manager, room)
+	NTSTATUS status = vidmm_tables_are_in(process) ? block_place_locked(manager, block)
 						       : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	if (NT_SUCCESS(status)) {
-		list_push_back(&manager->rooms, &room->link);
-		if (room->tables)
-			list_push_back(&room->tables->rooms, &room->tables_link);
+		list_push_back(&manager->blocks, &block->link);
+		if (block->tables)
+			list_push_back(&block->tables->blocks, &block->tables_link);
 	}
 	lock_release(&manager->lock);
 	if (!NT_SUCCESS(status)) {
-		mem_free(room);
+		mem_free(block);
 		return status == STATUS_NO_MEMORY ? refuse_memory() : status;
 	}
-	*table_out = table_block_where(room);
+	*table_out = table_block_where(block);
 	return STATUS_SUCCESS;
 }
 
@@ -157,7 +157,7 @@ NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 			  uint64_t align_bytes, struct pager_table *table_out)
 {
 	NTSTATUS status =
-		vidmm_take_room(manager, NULL, segment, size_bytes, align_bytes, table_out);
+		vidmm_take_block(manager, NULL, segment, size_bytes, align_bytes, table_out);
 
 	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 		return refuse(status, RULE_MM_TABLE_ROOM, NULL,
@@ -165,7 +165,7 @@ NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 			      (unsigned long long)size_bytes, segment);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = window_open_table(manager, table_out->room);
+	status = window_open_table(manager, table_out->block);
 	if (!NT_SUCCESS(status)) {
 		vidmm_give_table(manager, table_out, size_bytes);
 		return refuse(status, RULE_MM_PAGING_TABLES, NULL,
@@ -173,7 +173,7 @@ NTSTATUS vidmm_take_table(void *manager, uint32_t segment, uint64_t size_bytes,
 			      "its CPU host aperture: %s",
 			      segment, status_name(status));
 	}
-	*table_out = table_block_where(table_out->room);
+	*table_out = table_block_where(table_out->block);
 	return STATUS_SUCCESS;
 }
 
@@ -190,27 +190,27 @@ uint64_t vidmm_table_windows(void *manager_, uint32_t segment_id, uint64_t *page
 void vidmm_give_table(void *manager_, const struct pager_table *table, uint64_t size_bytes)
 {
 	struct vidmm *manager = manager_;
-	struct vidmm_table_block *room = table->room;
+	struct vidmm_table_block *block = table->block;
 
-	window_close_table(manager, room);
+	window_close_table(manager, block);
 	lock_acquire(&manager->lock);
-	list_remove(&room->link);
-	list_remove(&room->tables_link);
-	if (room->is_placed) {
-		table_block_displace_locked(manager, room);
+	list_remove(&block->link);
+	list_remove(&block->tables_link);
+	if (block->is_placed) {
+		table_block_displace_locked(manager, block);
 		manager->retry_generation++; /* who gave up tries again */
 		if (!list_is_empty(&manager->waiters))
 			room_look_again(manager, clock_now_ns());
 	}
-	if (room->tables)
-		tables_lost_room_locked(room->tables);
+	if (block->tables)
+		tables_lost_block_locked(block->tables);
 	lock_release(&manager->lock);
-	mem_free(room);
+	mem_free(block);
 }
 
-void vidmm_find_room(void *manager, struct pager_table *table)
+void vidmm_find_block(void *manager, struct pager_table *table)
 {
-	*table = table_block_where(table->room);
+	*table = table_block_where(table->block);
 }
 
 /* ---- how much there is ---- */
@@ -219,12 +219,12 @@ void vidmm_find_room(void *manager, struct pager_table *table)
 static uint64_t kept_bytes_locked(const struct vidmm *manager, const struct vidmm_process *process,
 				  const struct vidmm_segment *segment)
 {
-	uint64_t bytes = process ? table_blocks_bytes(&process->tables.rooms, segment) : 0;
+	uint64_t bytes = process ? table_blocks_bytes(&process->tables.blocks, segment) : 0;
 
 	lock_assert_held(&manager->lock);
-	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
-		if (room->segment == segment && !room->tables)
-			bytes += table_block_bytes(room);
+	list_each (const struct vidmm_table_block, block, &manager->blocks, link) {
+		if (block->segment == segment && !block->tables)
+			bytes += table_block_bytes(block);
 	}
 	return bytes;
 }
@@ -249,23 +249,23 @@ uint64_t vidmm_room_left(void *manager_, const struct vidmm_process *process, ui
 
 /* ---- recounting ---- */
 
-static const char *check_rooms(const struct vidmm_process *process, uint64_t leaving_bytes[],
-			       uint64_t entering_bytes[])
+static const char *check_blocks(const struct vidmm_process *process, uint64_t leaving_bytes[],
+				uint64_t entering_bytes[])
 {
 	enum vidmm_tables_state state = tables_state(&process->tables);
 	const struct list *link;
 
-	list_for_each (link, &process->tables.rooms) {
-		const struct vidmm_table_block *room = table_block_of(link);
-		uint64_t bytes = table_block_bytes(room);
+	list_for_each (link, &process->tables.blocks) {
+		const struct vidmm_table_block *block = table_block_of(link);
+		uint64_t bytes = table_block_bytes(block);
 
-		if (room->is_placed == (state == VIDMM_TABLES_OUT))
+		if (block->is_placed == (state == VIDMM_TABLES_OUT))
 			return "a page table is in and its process's are out, or the other way "
 			       "round";
 		if (state == VIDMM_TABLES_LEAVING)
-			leaving_bytes[room->segment->id - 1] += bytes;
+			leaving_bytes[block->segment->id - 1] += bytes;
 		if (state == VIDMM_TABLES_ENTERING)
-			entering_bytes[room->segment->id - 1] += bytes;
+			entering_bytes[block->segment->id - 1] += bytes;
 	}
 	return NULL;
 }
@@ -276,11 +276,11 @@ const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_
 {
 	const char *wrong = NULL;
 
-	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
-		uint32_t at = room->segment->id - 1;
-		uint64_t bytes = table_block_bytes(room);
+	list_each (const struct vidmm_table_block, block, &manager->blocks, link) {
+		uint32_t at = block->segment->id - 1;
+		uint64_t bytes = table_block_bytes(block);
 
-		if (!room->is_placed)
+		if (!block->is_placed)
 			continue;
 		resident_bytes[at] += bytes;
 		page_count[at] += bytes >> MACHINE_PAGE_SHIFT;
@@ -288,7 +288,7 @@ const char *table_blocks_recount(const struct vidmm *manager, uint64_t resident_
 	}
 	list_each (struct vidmm_process, each, &manager->processes, link) {
 		if (!wrong)
-			wrong = check_rooms(each, leaving_bytes, entering_bytes);
+			wrong = check_blocks(each, leaving_bytes, entering_bytes);
 	}
 	return wrong;
 }
@@ -297,9 +297,9 @@ uint64_t table_blocks_count_bytes(const struct vidmm *manager, const struct vidm
 {
 	uint64_t bytes = 0;
 
-	list_each (const struct vidmm_table_block, room, &manager->rooms, link) {
-		if (room->is_placed && room->segment == segment)
-			bytes += table_block_bytes(room);
+	list_each (const struct vidmm_table_block, block, &manager->blocks, link) {
+		if (block->is_placed && block->segment == segment)
+			bytes += table_block_bytes(block);
 	}
 	return bytes;
 }

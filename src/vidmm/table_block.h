@@ -26,10 +26,10 @@ void vidmm_give_table(void *manager, const struct pager_table *table, uint64_t s
 uint64_t vidmm_table_windows(void *manager, uint32_t segment, uint64_t *page_bytes_out);
 
 /* The same as part of what a process has; for page_tables_config. Refuses nothing by itself. */
-MUST_CHECK NTSTATUS vidmm_take_room(void *manager, struct vidmm_process *process, uint32_t segment,
-				    uint64_t size_bytes, uint64_t align_bytes,
-				    struct pager_table *table_out);
-void vidmm_find_room(void *manager, struct pager_table *table);
+MUST_CHECK NTSTATUS vidmm_take_block(void *manager, struct vidmm_process *process, uint32_t segment,
+				     uint64_t size_bytes, uint64_t align_bytes,
+				     struct pager_table *table_out);
+void vidmm_find_block(void *manager, struct pager_table *table);
 uint64_t vidmm_room_left(void *manager, const struct vidmm_process *process, uint32_t segment,
 			 bool is_ever);
 

@@ -2,7 +2,7 @@
 /*
  * table_request.c - a call that needs the page tables of its process in place, or more of them.
  *
- *   in:   rooms that are to be taken, perhaps none
+ *   in:   blocks that are to be taken, perhaps none
  *   out:  they are, and everything the process has is in; or nothing, refused
  *
  * It waits for its turn in the row of all who need memory (room.c). Meanwhile it holds nothing: who
@@ -20,29 +20,29 @@ static void requested_free(struct table_request *request)
 {
 	struct list *link;
 
-	while ((link = list_pop_front(&request->rooms)))
+	while ((link = list_pop_front(&request->blocks)))
 		mem_free(table_block_of(link));
 }
 
-static NTSTATUS requested_create(struct table_request *request, struct table_block_want rooms[],
+static NTSTATUS requested_create(struct table_request *request, struct table_block_want blocks[],
 				 uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct vidmm_table_block *room = table_block_create(
-			request->process->manager, request->process, rooms[i].segment,
-			rooms[i].size_bytes, rooms[i].align_bytes);
+		struct vidmm_table_block *block = table_block_create(
+			request->process->manager, request->process, blocks[i].segment,
+			blocks[i].size_bytes, blocks[i].align_bytes);
 
-		if (!room) {
+		if (!block) {
 			requested_free(request);
 			return STATUS_NO_MEMORY;
 		}
-		rooms[i].place.room = room;
-		list_push_back(&request->rooms, &room->tables_link);
+		blocks[i].place.block = block;
+		list_push_back(&request->blocks, &block->tables_link);
 	}
 	return STATUS_SUCCESS;
 }
 
-/* With success its rooms were placed, and are its process's. */
+/* With success its blocks were placed, and are its process's. */
 void table_request_answer_locked(struct table_request *request, NTSTATUS status)
 {
 	struct vidmm_process *process = request->process;
@@ -50,9 +50,9 @@ void table_request_answer_locked(struct table_request *request, NTSTATUS status)
 
 	lock_assert_held(&process->manager->lock);
 	list_remove(&request->waiter.link);
-	while (NT_SUCCESS(status) && (link = list_pop_front(&request->rooms))) {
-		list_push_back(&process->manager->rooms, &table_block_of(link)->link);
-		list_push_back(&process->tables.rooms, link);
+	while (NT_SUCCESS(status) && (link = list_pop_front(&request->blocks))) {
+		list_push_back(&process->manager->blocks, &table_block_of(link)->link);
+		list_push_back(&process->tables.blocks, link);
 	}
 	request->status = status;
 	vidmm_tables_hold(process);
@@ -72,15 +72,15 @@ static NTSTATUS request_wait(struct table_request *request)
 	return request->status;
 }
 
-NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_want rooms[],
+NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_want blocks[],
 			    uint32_t count)
 {
 	struct table_request request = { .waiter.kind = VIDMM_WAITER_TABLES, .process = process };
 
 	if (LIKELY(count == 0 && vidmm_tables_are_in(process)))
 		return STATUS_SUCCESS;
-	list_init(&request.rooms);
-	NTSTATUS status = requested_create(&request, rooms, count);
+	list_init(&request.blocks);
+	NTSTATUS status = requested_create(&request, blocks, count);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = request_wait(&request);
@@ -93,8 +93,8 @@ NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_wa
 			      "more can be evicted for them");
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		rooms[i].place = table_block_where(rooms[i].place.room);
-		rooms[i].is_taken = true;
+		blocks[i].place = table_block_where(blocks[i].place.block);
+		blocks[i].is_taken = true;
 	}
 	return STATUS_SUCCESS;
 }

@@ -70,7 +70,7 @@ static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state sta
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < process->manager->segment_count; i++)
-		bytes += table_blocks_bytes(&tables->rooms, &process->manager->segments[i]);
+		bytes += table_blocks_bytes(&tables->blocks, &process->manager->segments[i]);
 	trace_page_tables_place(process->id, names[state], bytes);
 }
 
@@ -96,10 +96,10 @@ static bool begin_to_leave_locked(struct vidmm_tables *tables)
 }
 
 /* Whatever comes after the last one of them begins anew. */
-void tables_lost_room_locked(struct vidmm_tables *tables)
+void tables_lost_block_locked(struct vidmm_tables *tables)
 {
 	lock_assert_held(&tables_process(tables)->manager->lock);
-	if (list_is_empty(&tables->rooms) && tables_state(tables) != VIDMM_TABLES_IN)
+	if (list_is_empty(&tables->blocks) && tables_state(tables) != VIDMM_TABLES_IN)
 		set_state_locked(tables, VIDMM_TABLES_IN);
 }
 
@@ -135,7 +135,7 @@ bool tables_leave_locked(struct vidmm_tables *tables)
 	assert(tables->ops);
 	if (!begin_to_leave_locked(tables))
 		return false;
-	list_for_each (link, &tables->rooms)
+	list_for_each (link, &tables->blocks)
 		table_block_of(link)->segment->leaving_bytes +=
 			table_block_bytes(table_block_of(link));
 	devices_suspend_locked(tables);
@@ -150,7 +150,7 @@ void tables_enter_locked(struct vidmm_tables *tables)
 
 	lock_assert_held(&tables_process(tables)->manager->lock);
 	assert(tables_state(tables) == VIDMM_TABLES_OUT && tables->ops);
-	list_for_each (link, &tables->rooms)
+	list_for_each (link, &tables->blocks)
 		table_block_of(link)->segment->entering_bytes +=
 			table_block_bytes(table_block_of(link));
 	set_state_locked(tables, VIDMM_TABLES_ENTERING);
@@ -198,12 +198,12 @@ void vidmm_tables_left(struct vidmm_process *process)
 	struct list *link;
 
 	end_way(process, VIDMM_TABLES_LEAVING);
-	list_for_each (link, &tables->rooms) {
-		struct vidmm_table_block *room = table_block_of(link);
+	list_for_each (link, &tables->blocks) {
+		struct vidmm_table_block *block = table_block_of(link);
 
-		room->segment->leaving_bytes -= table_block_bytes(room);
-		vidmm_count(&room->segment->traffic.tables_left, table_block_bytes(room));
-		table_block_displace_locked(process->manager, room);
+		block->segment->leaving_bytes -= table_block_bytes(block);
+		vidmm_count(&block->segment->traffic.tables_left, table_block_bytes(block));
+		table_block_displace_locked(process->manager, block);
 	}
 	dependents_release_locked(tables);
 	arrive_unlock(process, VIDMM_TABLES_OUT);
@@ -215,7 +215,7 @@ void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 	struct list *link;
 
 	end_way(process, VIDMM_TABLES_LEAVING);
-	list_for_each (link, &tables->rooms)
+	list_for_each (link, &tables->blocks)
 		table_block_of(link)->segment->leaving_bytes -=
 			table_block_bytes(table_block_of(link));
 	dependents_release_locked(tables);
@@ -229,11 +229,11 @@ void vidmm_tables_entered(struct vidmm_process *process)
 	struct list *link;
 
 	end_way(process, VIDMM_TABLES_ENTERING);
-	list_for_each (link, &process->tables.rooms) {
-		struct vidmm_table_block *room = table_block_of(link);
+	list_for_each (link, &process->tables.blocks) {
+		struct vidmm_table_block *block = table_block_of(link);
 
-		room->segment->entering_bytes -= table_block_bytes(room);
-		vidmm_count(&room->segment->traffic.tables_back, table_block_bytes(room));
+		block->segment->entering_bytes -= table_block_bytes(block);
+		vidmm_count(&block->segment->traffic.tables_back, table_block_bytes(block));
 	}
 	arrive_unlock(process, VIDMM_TABLES_IN);
 }

@@ -31,12 +31,12 @@ bool vidmm_tables_are_held(struct vidmm_process *process);
 bool vidmm_tables_are_in(const struct vidmm_process *process);
 
 /*
- * Returns when everything the process has is IN, and `rooms` are taken besides: others are evicted
+ * Returns when everything the process has is IN, and `blocks` are taken besides: others are evicted
  * for it, in its turn. Refused when nothing more can go. The tables are held by the caller, and in
  * between they are not: they may have been elsewhere. Not on the pager's thread, no lock held.
  */
 MUST_CHECK NTSTATUS vidmm_tables_await(struct vidmm_process *process,
-				       struct table_block_want rooms[], uint32_t count);
+				       struct table_block_want blocks[], uint32_t count);
 
 /*
  * From now on they may go; no more. The second one returns when they are on no way: IN, or OUT for

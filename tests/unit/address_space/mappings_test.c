@@ -108,8 +108,8 @@ static void start_as(struct mapped_gpu *mapped, uint64_t local_bytes)
 				     { 9, SEGMENT_SYSTEM, 0, 4096, 0 },
 				     { 9, SEGMENT_LOCAL, 0, 4096, 0 } } },
 		.implicit_system_segment = SEGMENT_SYSTEM,
-		.take_room = vidmm_take_room,
-		.give_room = vidmm_give_table,
+		.take_block = vidmm_take_block,
+		.give_block = vidmm_give_table,
 		.memory = mapped->gpu.manager,
 		.look = vidmm_look,
 	};

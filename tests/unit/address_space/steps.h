@@ -151,7 +151,7 @@ static inline uint64_t table_bytes(void)
 
 static inline uint64_t table_bytes_of(struct party *party)
 {
-	return table_blocks_bytes(&party->process.tables.rooms, &world.manager->segments[0]);
+	return table_blocks_bytes(&party->process.tables.blocks, &world.manager->segments[0]);
 }
 
 /* The other one needs so much. */

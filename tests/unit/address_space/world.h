@@ -93,12 +93,12 @@ static inline struct pager_table spoilt(struct pager_table table, uint64_t size_
 	return table;
 }
 
-static inline NTSTATUS take_room(void *memory, struct vidmm_process *process, uint32_t segment,
-				 uint64_t size_bytes, uint64_t align_bytes,
-				 struct pager_table *table_out)
+static inline NTSTATUS take_block(void *memory, struct vidmm_process *process, uint32_t segment,
+				  uint64_t size_bytes, uint64_t align_bytes,
+				  struct pager_table *table_out)
 {
-	NTSTATUS status = vidmm_take_room(world.manager, process, segment, size_bytes, align_bytes,
-					  table_out);
+	NTSTATUS status = vidmm_take_block(world.manager, process, segment, size_bytes, align_bytes,
+					   table_out);
 
 	(void)memory;
 	if (NT_SUCCESS(status))
@@ -106,17 +106,17 @@ static inline NTSTATUS take_room(void *memory, struct vidmm_process *process, ui
 	return status;
 }
 
-static inline void give_room(void *memory, const struct pager_table *table, uint64_t size_bytes)
+static inline void give_block(void *memory, const struct pager_table *table, uint64_t size_bytes)
 {
 	(void)memory;
 	(void)spoilt(*table, size_bytes);
 	vidmm_give_table(world.manager, table, size_bytes);
 }
 
-static inline void find_room(void *memory, struct pager_table *table)
+static inline void find_block(void *memory, struct pager_table *table)
 {
 	(void)memory;
-	vidmm_find_room(world.manager, table);
+	vidmm_find_block(world.manager, table);
 	*table = spoilt(*table, MACHINE_PAGE_BYTES);
 }
 
@@ -264,9 +264,9 @@ static inline void describe_tables(const struct shape *shape)
 				     { 9, above, 0, 4096, 0 },
 				     { 9, above, 0, 4096, 0 } } },
 		.segments_of_64k_pages = 1 << (FAKE_LOCAL - 1),
-		.take_room = take_room,
-		.give_room = give_room,
-		.find_room = find_room,
+		.take_block = take_block,
+		.give_block = give_block,
+		.find_block = find_block,
 		.hold = vidmm_tables_hold,
 		.release = vidmm_tables_release,
 		.await = await,

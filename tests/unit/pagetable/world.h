@@ -484,8 +484,8 @@ static inline void world_describe(struct world *world, const struct shape *shape
 	}
 	world->config.implicit_system_segment = IMPLICIT;
 	world->config.segments_of_64k_pages = shape->segments_of_64k_pages;
-	world->config.take_room = world_take;
-	world->config.give_room = world_give;
+	world->config.take_block = world_take;
+	world->config.give_block = world_give;
 	world->config.memory = world;
 	world->config.root_bytes = world_root_bytes;
 	world->config.look = world_look;

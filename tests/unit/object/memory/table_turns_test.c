@@ -67,8 +67,8 @@ TEST(table_turns, both_of_two_processes_with_endless_work_get_on)
 	}
 	for (unsigned n = 0; n < 2 * AHEAD; n++)
 		submit(&workers[n % 2]);
-	EXPECT(table_blocks_bytes(&memory_of(&app)->tables.rooms, segment) +
-		       table_blocks_bytes(&memory_of(&other)->tables.rooms, segment) >
+	EXPECT(table_blocks_bytes(&memory_of(&app)->tables.blocks, segment) +
+		       table_blocks_bytes(&memory_of(&other)->tables.blocks, segment) >
 	       local_bytes);
 	while (switches < SWITCHES) {
 		uint32_t tag = complete();
