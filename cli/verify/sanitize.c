@@ -128,14 +128,16 @@ static char *find_library(uint32_t sanitizers)
 }
 
 /*
- * Crashes are told by the kernel, with what the driver was called with; leaks by the rules of the pool. Frames come in a form
- * that can be taken apart.
+ * Crashes are told by the kernel, with what the driver was called with, and on the stack they happened on, since that takes more
+ * room than a sanitizer gives a handler; leaks by the rules of the pool. A driver that asks for too much is refused, not ended.
+ * Frames come in a form that can be taken apart.
  */
 static void set_options(void)
 {
 	static const char frames[] = "stack_trace_format=\"    #%n|%f|%s|%l|%m|\"";
 	static const char signals[] = "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:"
-				      "handle_sigill=0:handle_abort=0";
+				      "handle_sigill=0:handle_abort=0:use_sigaltstack=0:"
+				      "allocator_may_return_null=1";
 	char *address =
 		needed_text("detect_leaks=0:verify_asan_link_order=0:%s:%s", signals, frames);
 	char *undefined = needed_text("print_stacktrace=1:%s:%s", signals, frames);

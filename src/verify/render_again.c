@@ -23,6 +23,8 @@ enum {
 	OUTPUT_MAX = 256 * 1024,
 	ADDRESS_BYTES = 8, /* from a patch offset on */
 	BUFFER_ALIGNMENT = 4096,
+	SLACK_BYTES =
+		4096, /* behind what a driver writes into, which may be one that writes too much */
 };
 
 struct render_copy {
@@ -43,7 +45,7 @@ struct output {
 
 static void *copy_of(const void *bytes, size_t size_bytes)
 {
-	void *copy = malloc(size_bytes + 1);
+	void *copy = malloc(size_bytes + SLACK_BYTES);
 
 	if (copy && size_bytes > 0)
 		memcpy(copy, bytes, size_bytes);
@@ -92,13 +94,15 @@ static void output_free(struct output *output)
 
 static bool output_init(struct output *output, const DXGKARG_RENDER *args)
 {
-	size_t room =
-		((size_t)args->DmaSize + BUFFER_ALIGNMENT) / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+	size_t room = ((size_t)args->DmaSize + SLACK_BYTES + BUFFER_ALIGNMENT) / BUFFER_ALIGNMENT *
+		      BUFFER_ALIGNMENT;
 
 	*output = (struct output){
 		.dma = aligned_alloc(BUFFER_ALIGNMENT, room),
-		.patches = calloc(args->PatchLocationListOutSize + 1, sizeof(*output->patches)),
-		.private_data = calloc(1, args->DmaBufferPrivateDataSize + 1),
+		.patches = calloc(1, (size_t)args->PatchLocationListOutSize *
+						     sizeof(*output->patches) +
+					     SLACK_BYTES),
+		.private_data = calloc(1, (size_t)args->DmaBufferPrivateDataSize + SLACK_BYTES),
 	};
 	if (!output->dma || !output->patches || !output->private_data) {
 		output_free(output);
@@ -124,6 +128,9 @@ static bool render_again(const struct verify_call *call, const struct render_cop
 	output->status = call->adapter->miniport->driver.DxgkDdiRender((HANDLE)call->handle, &args);
 	output->dma_bytes = (uint32_t)((unsigned char *)args.pDmaBuffer - output->dma);
 	output->patch_count = (uint32_t)(args.pPatchLocationListOut - output->patches);
+	if (output->dma_bytes > copy->args.DmaSize ||
+	    output->patch_count > copy->args.PatchLocationListOutSize)
+		output->status = STATUS_BUFFER_TOO_SMALL;
 	return true;
 }
 

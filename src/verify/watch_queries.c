@@ -13,19 +13,8 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "verify/holes.h"
 #include "verify/verify.h"
-
-/* Without it a hole cannot be told from an answer, and structs are not compared. */
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_clear_padding)
-#define CLEAR_HOLES(pointer) __builtin_clear_padding(pointer)
-#define CAN_CLEAR_HOLES      true
-#endif
-#endif
-#ifndef CAN_CLEAR_HOLES
-#define CLEAR_HOLES(pointer) ((void)(pointer))
-#define CAN_CLEAR_HOLES      false
-#endif
 
 enum { GUARD_BYTES = 256, GUARD_BYTE = 0xb7, INPUT_MAX = 16, NODE_METADATA = 0x10000 };
 

@@ -3,6 +3,7 @@
  * order_test.c - the life of a driver, and what it says about itself (watch_order.c, watch_queries.c).
  */
 #include "stage.h"
+#include "verify/holes.h"
 
 #include <ddk/ntddk.h>
 #include <ddk/dispmprt.h>
@@ -182,6 +183,12 @@ TEST(restart, works_and_changes_nothing)
 	EXPECT_EQ(stage_reports(RULE_DDI_QAI_STABLE), 0);
 	stage_play(bend_failing_restart, stop_and_start, NULL, 0);
 	EXPECT_EQ(stage_reports(RULE_DDI_ORDER_RESTART), 1);
+}
+
+TEST(restart, gives_the_same_answers)
+{
+	SKIP_UNLESS(CAN_CLEAR_HOLES,
+		    "a kernel compiled by clang does not compare structures with holes");
 	stage_play(bend_changed_restart, stop_and_start, NULL, 0);
 	EXPECT_EQ(stage_reports(RULE_DDI_ORDER_RESTART), 1);
 	EXPECT_EQ(stage_reports(RULE_DDI_QAI_STABLE), 0);
