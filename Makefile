@@ -42,7 +42,7 @@ test:
 	@python3 tools/run_tests.py $(patsubst %,--test '%',$(TESTS)) $(VARIANTS)
 
 soak:
-	@tools/setup.sh build test
+	@tools/setup.sh build test soak
 	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain asan)
 
 coverage:

@@ -18,6 +18,7 @@
 
 #include <opendxgk/testing.h>
 
+#include "base/processor.h"
 #include "base/refusal.h"
 #include "cli/run/run.h"
 #include "cli/verify/child.h"
@@ -400,6 +401,8 @@ NORETURN void child_run(const struct run_request *request, int tell)
 {
 	child.request = request;
 	child.tell = tell;
+	if (request->is_seeded)
+		processor_stay();
 	if (!set_environment(request) || atexit(tell_end) != 0 || !load_hooks())
 		_exit(EXIT_NO_KERNEL);
 	child.hooks.listen_reports(hear_report, NULL);

@@ -2,12 +2,14 @@
 /*
  * sanitize.c - see sanitize.h.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,10 +76,8 @@ uint32_t sanitize_read(const char *text)
 static const char *library_of(uint32_t sanitizers)
 {
 	/* That of the address sanitizer has what undefined behaviour needs, too. */
-	if (sanitizers & SANITIZE_ADDRESS)
-		return "libclang_rt.asan-x86_64.so";
-	return sanitizers & SANITIZE_THREAD ? "libclang_rt.tsan-x86_64.so"
-					    : "libclang_rt.ubsan_standalone-x86_64.so";
+	return sanitizers & SANITIZE_ADDRESS ? "libclang_rt.asan-x86_64.so"
+					     : "libclang_rt.ubsan_standalone-x86_64.so";
 }
 
 /* The first line that a program prints; NULL when there is none. To be freed. */
@@ -151,12 +151,40 @@ static void set_options(void)
 	free(thread);
 }
 
+/*
+ * A sanitizer stands between a program and dlopen(), which then does not look where the program says (RUNPATH). So the folder of the
+ * kernel's library goes where everybody looks.
+ */
+static void set_library_path(void)
+{
+	void *library = dlopen("libdxgk.so.0", RTLD_LAZY | RTLD_LOCAL);
+	void *known = library ? dlsym(library, "dxgk_embed") : NULL;
+	const char *before = getenv("LD_LIBRARY_PATH");
+	Dl_info info;
+
+	if (!known || !dladdr(known, &info) || !strrchr(info.dli_fname, '/'))
+		return;
+	char *path =
+		needed_text("%.*s%s%s", (int)(strrchr(info.dli_fname, '/') - info.dli_fname),
+			    info.dli_fname, before && *before ? ":" : "", before ? before : "");
+	setenv("LD_LIBRARY_PATH", path, 1);
+	free(path);
+}
+
 bool sanitize_host(uint32_t sanitizers, char **argv)
 {
 	if (sanitizers == 0 || getenv(marker))
 		return true;
 	if (OWN_SANITIZERS != 0 && (sanitizers & ~(uint32_t)OWN_SANITIZERS) != 0) {
 		fputs("dxgk verify: this program was built with another sanitizer itself\n",
+		      stderr);
+		return false;
+	}
+	/* It has to see the kernel's locks as well, else what they keep apart looks like a race. */
+	if (OWN_SANITIZERS == 0 && sanitizers == SANITIZE_THREAD) {
+		fputs("dxgk verify: --sanitize thread needs a dxgk and a kernel that were built "
+		      "with it "
+		      "(tools/variants.py tsan: build-tsan/cli/dxgk)\n",
 		      stderr);
 		return false;
 	}
@@ -167,9 +195,12 @@ bool sanitize_host(uint32_t sanitizers, char **argv)
 			return false;
 		setenv("LD_PRELOAD", path, 1);
 		free(path);
+		set_library_path();
 	}
 	set_options();
 	setenv(marker, "1", 1);
+	/* Their shadow memory has its place, and chance may put something else there. */
+	personality(ADDR_NO_RANDOMIZE);
 	execv("/proc/self/exe", argv);
 	fprintf(stderr, "dxgk verify: cannot start over: %s\n", strerror(errno));
 	return false;

@@ -4,7 +4,7 @@
 
 #include "cli/verify/scene.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, WDDM_2_0 = 2000 };
 
 void scene_begin(struct scene *scene, FILE *script, struct random *random,
 		 const struct verify_facts *facts)
@@ -100,8 +100,10 @@ unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_by
 						 .size_bytes = size_bytes };
 	scene_line(scene, "allocate a%u c%u %llu%s", number, client, (unsigned long long)size_bytes,
 		   scene_can(scene, ABLE_GPUMMU) ? "" : " contiguous");
-	if (scene_can(scene, ABLE_GPUMMU)) {
+	if (scene_can(scene, ABLE_GPUMMU))
 		scene_line(scene, "map a%u", number);
+	/* Before WDDM 2.0 the kernel sees to it itself, for what is in the list of a submission. */
+	if (scene_can(scene, ABLE_GPUMMU) || scene->facts->wddm >= WDDM_2_0) {
 		scene_line(scene, "resident a%u", number);
 		allocation->is_resident = true;
 	}

@@ -13,16 +13,21 @@
  * and all clients are inside, the run can never go on: that is reported as a deadlock with the list
  * of threads, and the process stops.
  *
- * A pthread mutex guards the state and each thread sleeps on a condition of its own; nothing else
- * in the project blocks for real during a seeded run.
+ * A pthread mutex guards the state and each thread sleeps on a word of its own; nothing else in the
+ * project blocks for real during a seeded run. Who is next is woken when the mutex is free: else it
+ * would wake only to wait for that, and a run is made of such turns.
  */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/futex.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -46,6 +51,8 @@ static struct {
 	uint64_t switches_left; /* at points where the thread could go on */
 	struct list threads;    /* sim_thread.link, in order of registration */
 	struct sim_thread *holder;
+	_Atomic uint32_t
+		*called; /* sim_thread.turns of who is to be woken when the mutex is free */
 	uint32_t foreign_count;
 	uint32_t last_foreign;
 	pthread_key_t foreign_key;
@@ -173,13 +180,58 @@ static struct sim_thread *sim_choose(void)
 	return sim_pass_time(earliest);
 }
 
+/* ---- turns ---- */
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value,
+		  const struct timespec *until)
+{
+	syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, until, NULL,
+		FUTEX_BITSET_MATCH_ANY);
+}
+
+static void sim_unlock(void)
+{
+	_Atomic uint32_t *called = sim.called;
+
+	sim.called = NULL;
+	pthread_mutex_unlock(&sim.mutex);
+	/* Its thread may have seen it and be gone: the word is not looked at. */
+	if (called)
+		futex(called, FUTEX_WAKE, 1, NULL);
+}
+
+static void sim_call(struct sim_thread *thread)
+{
+	if (sim.called && sim.called != &thread->turns)
+		futex(sim.called, FUTEX_WAKE, 1, NULL);
+	atomic_fetch_add(&thread->turns, 1);
+	sim.called = &thread->turns;
+}
+
+/* Until it is called; false: it was not, by then. Drops and retakes sim.mutex. */
+static bool sim_sleep_relock(struct sim_thread *thread, const struct timespec *until)
+{
+	uint32_t turns = atomic_load(&thread->turns);
+	int kept =
+		errno; /* a lock that is taken between a failure and its report changes nothing */
+
+	sim_assert_held();
+	sim_unlock();
+	errno = 0;
+	futex(&thread->turns, FUTEX_WAIT_BITSET, turns, until);
+	bool is_late = errno == ETIMEDOUT;
+	errno = kept;
+	pthread_mutex_lock(&sim.mutex);
+	return !is_late;
+}
+
 static void sim_hand_over(void)
 {
 	sim.holder = sim_choose();
 	/* When nobody runs, the earliest is the one to keep the time. */
 	struct sim_thread *next = sim.holder ? sim.holder : sim_earliest();
 	if (next && next != self)
-		pthread_cond_signal(&next->turn);
+		sim_call(next);
 }
 
 /*
@@ -190,16 +242,16 @@ static void sim_be_patient(struct sim_thread *thread)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += SIM_PATIENCE_NS;
 	if (until.tv_nsec >= (long)NS_PER_S) {
 		until.tv_nsec -= (long)NS_PER_S;
 		until.tv_sec++;
 	}
-	if (pthread_cond_timedwait(&thread->turn, &sim.mutex, &until) == ETIMEDOUT && !sim.holder) {
+	if (!sim_sleep_relock(thread, &until) && !sim.holder) {
 		sim.holder = sim_pass_time(thread);
 		if (sim.holder != thread)
-			pthread_cond_signal(&sim.holder->turn);
+			sim_call(sim.holder);
 	}
 }
 
@@ -209,14 +261,14 @@ static void sim_await_turn(struct sim_thread *thread)
 		if (!sim.holder && sim_earliest() == thread)
 			sim_be_patient(thread);
 		else
-			pthread_cond_wait(&thread->turn, &sim.mutex);
+			sim_sleep_relock(thread, NULL);
 	}
 }
 
 static void sim_register_locked(struct sim_thread *thread)
 {
 	sim_assert_held();
-	pthread_cond_init(&thread->turn, NULL);
+	thread->turns = 0;
 	thread->state = SIM_READY;
 	thread->deadline_ns = CLOCK_FOREVER;
 	list_push_back(&sim.threads, &thread->link);
@@ -240,8 +292,7 @@ static void sim_foreign_gone(void *context)
 	sim.foreign_count--;
 	self = NULL;
 	sim_unregister_locked(thread);
-	pthread_mutex_unlock(&sim.mutex);
-	pthread_cond_destroy(&thread->turn);
+	sim_unlock();
 	free(thread);
 }
 
@@ -321,7 +372,7 @@ uint64_t sim_now_ns(void)
 	sim_lock_as_holder();
 	uint64_t now_ns = sim.now_ns;
 	sim.now_ns += SIM_POINT_NS; /* a loop that waits for the clock must end */
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 	return now_ns;
 }
 
@@ -329,7 +380,7 @@ uint64_t sim_peek_ns(void)
 {
 	pthread_mutex_lock(&sim.mutex);
 	uint64_t now_ns = sim.now_ns;
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 	return now_ns;
 }
 
@@ -337,13 +388,13 @@ void sim_jump(uint64_t ns)
 {
 	sim_lock_as_holder();
 	sim.now_ns += ns;
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_take_turn(void)
 {
 	sim_lock_as_holder();
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 static void sim_wake_locked(const void *word, uint32_t count);
@@ -371,7 +422,7 @@ void sim_park_point(void)
 {
 	sim_lock_as_holder();
 	sim_park_locked();
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_park(const char *name, uint64_t point)
@@ -383,7 +434,7 @@ void sim_park(const char *name, uint64_t point)
 	sim.park_point = point;
 	sim.has_parked = false;
 	atomic_store(&sim.park_awaits, 1);
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_park_await(void)
@@ -400,7 +451,7 @@ bool sim_park_end(void)
 	sim.park_point = 0;
 	atomic_store(&sim.park_awaits, 0);
 	sim_wake_locked(&sim.park_awaits, UINT32_MAX);
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 	return has_parked;
 }
 
@@ -419,7 +470,7 @@ enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint
 		self->deadline_ns = CLOCK_FOREVER;
 	}
 	bool timed_out = self->timed_out;
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 	return timed_out ? THREAD_TIMED_OUT : THREAD_WOKEN;
 }
 
@@ -451,7 +502,7 @@ void sim_wake(const void *word, uint32_t count)
 {
 	sim_lock_as_holder();
 	sim_wake_locked(word, count);
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 	sim_point();
 }
 
@@ -465,7 +516,7 @@ void sim_point(void)
 		sim_hand_over();
 		sim_await_turn(self);
 	}
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t ordinal)
@@ -474,7 +525,7 @@ void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t o
 	thread->name = name;
 	thread->ordinal = ordinal;
 	sim_register_locked(thread);
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_thread_begin(struct sim_thread *thread)
@@ -482,7 +533,7 @@ void sim_thread_begin(struct sim_thread *thread)
 	pthread_mutex_lock(&sim.mutex);
 	self = thread;
 	sim_await_turn(thread);
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 /* Wakes and goes in one step: a joiner that had the turn in between would wait for us in vain. */
@@ -492,16 +543,14 @@ void sim_thread_end(struct sim_thread *thread, const void *wake_word)
 	sim_wake_locked(wake_word, UINT32_MAX);
 	self = NULL;
 	sim_unregister_locked(thread);
-	pthread_mutex_unlock(&sim.mutex);
-	pthread_cond_destroy(&thread->turn);
+	sim_unlock();
 }
 
 void sim_thread_forget(struct sim_thread *thread)
 {
 	pthread_mutex_lock(&sim.mutex);
 	list_remove(&thread->link);
-	pthread_mutex_unlock(&sim.mutex);
-	pthread_cond_destroy(&thread->turn);
+	sim_unlock();
 }
 
 void sim_before_fork(void)
@@ -513,7 +562,7 @@ void sim_before_fork(void)
 void sim_after_fork(void)
 {
 	if (sim_on)
-		pthread_mutex_unlock(&sim.mutex);
+		sim_unlock();
 }
 
 /* The threads that were registered are the parent's, and so is what they wait for. */
@@ -524,6 +573,7 @@ void sim_after_fork_in_child(void)
 	pthread_mutex_init(&sim.mutex, NULL);
 	list_init(&sim.threads);
 	sim.holder = NULL;
+	sim.called = NULL;
 	sim.foreign_count = 0;
 	sim.last_foreign = 0;
 	sim.now_ns = NS_PER_S;
@@ -536,7 +586,7 @@ void sim_enter(void)
 {
 	sim_lock_as_holder();
 	self->is_outside = false;
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }
 
 void sim_leave(void)
@@ -548,5 +598,5 @@ void sim_leave(void)
 	/* Alone, it keeps the baton: what it does next is the next step of the run. */
 	if (sim.holder == self && sim.foreign_count > 1)
 		sim_hand_over();
-	pthread_mutex_unlock(&sim.mutex);
+	sim_unlock();
 }

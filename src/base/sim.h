@@ -9,7 +9,6 @@
 #ifndef BASE_SIM_H
 #define BASE_SIM_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +29,7 @@ struct sim_thread {
 	const void *blocked_on;
 	uint64_t deadline_ns;
 	bool timed_out;
-	pthread_cond_t turn;
+	_Atomic uint32_t turns; /* how often it was called; it sleeps on this word */
 };
 
 /* Set before the second thread exists, then constant. */
