@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "dispatch/path.h"
+#include "trace/trace.h"
 
 struct text {
 	char bytes[640];
@@ -103,17 +104,35 @@ static void put_result(struct text *text, const struct call_field *field, const 
 		    read_number(args, field->offset, field->size_bytes));
 }
 
+static void put_call(struct text *arguments, struct text *results, const struct call *call,
+		     const void *client_args, NTSTATUS status)
+{
+	const struct call_description *description = call->description;
+
+	for (unsigned i = 0; client_args && i < description->field_count; i++) {
+		put_argument(arguments, &description->fields[i], call->args.bytes);
+		if (NT_SUCCESS(status))
+			put_result(results, &description->fields[i], call->args.bytes);
+	}
+}
+
+void call_trace(const struct call *call, const void *client_args, NTSTATUS status)
+{
+	struct text text = { .used = 0 };
+	struct text results = { .used = 0 };
+
+	put_call(&text, &results, call, client_args, status);
+	put(&text, "%s", results.bytes);
+	trace_api_call_arguments(text.bytes);
+}
+
 void call_log(const struct call *call, const void *client_args, NTSTATUS status)
 {
 	const struct call_description *description = call->description;
 	struct text arguments = { .used = 0 };
 	struct text results = { .used = 0 };
 
-	for (unsigned i = 0; client_args && i < description->field_count; i++) {
-		put_argument(&arguments, &description->fields[i], call->args.bytes);
-		if (NT_SUCCESS(status))
-			put_result(&results, &description->fields[i], call->args.bytes);
-	}
+	put_call(&arguments, &results, call, client_args, status);
 	log_topic(LOG_CALLS, "%s(%s): %s%s", description->name, arguments.bytes,
 		  status_name(status), results.bytes);
 }

@@ -24,6 +24,8 @@ extern call_path *const dispatch_paths[CALL_COUNT]; /* NULL: not built */
  * The call is over; without `client_args` its arguments were never read.
  */
 RARE void call_log(const struct call *call, const void *client_args, NTSTATUS status);
+/* The same text, for a trace that is to have it. */
+RARE void call_trace(const struct call *call, const void *client_args, NTSTATUS status);
 
 /* As dispatch_call(). */
 SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_process *process,
@@ -44,6 +46,8 @@ SPECIALIZED NTSTATUS dispatch_call_here(struct dxg_kernel *kernel, struct dxg_pr
 				  ? dispatch_paths[id](&call, client_args)
 				  : refuse(STATUS_NOT_IMPLEMENTED, RULE_API_NOT_BUILT, NULL,
 					   "the call is not built yet");
+	if (trace_has(TRACE_WITH_ARGUMENTS))
+		call_trace(&call, dispatch_paths[id] ? client_args : NULL, status);
 	trace_api_call_end(status);
 	if (UNLIKELY(log_is_on(LOG_CALLS))) /* finding the name costs more than many a call */
 		call_log(&call, dispatch_paths[id] ? client_args : NULL, status);

@@ -335,6 +335,14 @@ void ddi_say(struct ddi_crossing *crossing, NTSTATUS status)
 		  status_name(status));
 }
 
+void ddi_trace_arguments(const struct ddi_crossing *crossing)
+{
+	char arguments[DDI_ARGUMENTS_TEXT];
+
+	ddi_describe_arguments(crossing, arguments, sizeof(arguments));
+	trace_ddi_call_arguments(arguments);
+}
+
 static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const char *name = ddi_infos[crossing->ddi].name;
@@ -342,7 +350,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 	nt_routine_left = ddi_routine(crossing->miniport, crossing->ddi);
 	nt_thread_act_for(crossing->behalf_before);
 	nt_irql_leave(&crossing->irql, name);
-	trace_ddi_call_end(status);
+	ddi_trace_end(crossing, status);
 	ddi_innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))

@@ -195,12 +195,22 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 /* What to say about a call that failed, or of which everything is said. */
 NTSTATUS ddi_level_0_judge(struct ddi_crossing *crossing, NTSTATUS status);
 
+/* Its arguments as text, if the trace is to have them. */
+void ddi_trace_arguments(const struct ddi_crossing *crossing);
+
+static inline void ddi_trace_end(const struct ddi_crossing *crossing, NTSTATUS status)
+{
+	if (trace_has(TRACE_WITH_ARGUMENTS))
+		ddi_trace_arguments(crossing);
+	trace_ddi_call_end(status);
+}
+
 SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (UNLIKELY(!crossing->is_simple))
 		return ddi_leave(crossing, status);
 	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
-	trace_ddi_call_end(status);
+	ddi_trace_end(crossing, status);
 	ddi_innermost = NULL;
 	gate_leave(&crossing->miniport->level_gate);
 	lock_release(&crossing->client->entry);
@@ -230,7 +240,7 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 		return;
 	}
 	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
-	trace_ddi_call_end(status);
+	ddi_trace_end(crossing, status);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		ddi_level_0_judge(crossing, status);
 	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);

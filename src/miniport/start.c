@@ -466,6 +466,10 @@ NTSTATUS miniport_start(const struct miniport_config *config, const struct minip
 		return status;
 	}
 	trace_adapter_start(miniport->adapter_id, miniport->info.driver_path);
+	for (uint32_t i = 0; i < miniport->info.segment_count; i++)
+		trace_segment_is(miniport->adapter_id, miniport->info.segments[i].id,
+				 miniport->info.segments[i].size_bytes,
+				 miniport->info.segments[i].is_aperture ? "aperture" : "local");
 	*miniport_out = miniport;
 	return STATUS_SUCCESS;
 }

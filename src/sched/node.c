@@ -257,6 +257,10 @@ static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 		/* It may have been moved back to something else meanwhile. */
 		queue->is_blocked =
 			queue->next == &packet->link || packet->state == PACKET_RETURNED;
+		if (queue->is_blocked)
+			trace_queue_waits(queue->sched->config.adapter_id, queue->id,
+					  packet->ticket.number,
+					  sched_packet_kind_name(packet->kind));
 	}
 	queue_place_locked(queue);
 }
@@ -365,7 +369,8 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 		turns_watch_locked(node);
 	}
 	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,
-			       packet->queue->id, submission.is_resubmission);
+			       packet->queue->id, submission.is_resubmission,
+			       packet->ticket.number);
 	return submission;
 }
 

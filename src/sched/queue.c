@@ -401,9 +401,7 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 	list_push_back(&owner->packets, &packet->ticket.link);
 	atomic_fetch_add(&owner->pending, 1);
 	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->ticket.number,
-			    packet->kind == SCHED_WORK   ? "work"
-			    : packet->kind == SCHED_WAIT ? "wait"
-							 : "signal");
+			    sched_packet_kind_name(packet->kind));
 }
 
 static NTSTATUS queue_add_locked(struct sched_queue *queue, struct sched_packet *packet)
@@ -531,6 +529,7 @@ void sched_queue_kick(struct sched_queue *queue)
 	queue->was_kicked = true;
 	if (queue->is_blocked) {
 		queue->is_blocked = false;
+		trace_queue_goes_on(queue->sched->config.adapter_id, queue->id);
 		queue_place_locked(queue);
 		if (!sched_node_of(queue)->is_busy)
 			sched_wake_thread_locked(queue->sched);

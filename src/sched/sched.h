@@ -223,6 +223,12 @@ struct sched_packet_ops {
 
 enum sched_packet_kind { SCHED_WORK, SCHED_WAIT, SCHED_SIGNAL };
 
+/* For traces. */
+static inline const char *sched_packet_kind_name(enum sched_packet_kind kind)
+{
+	return kind == SCHED_WORK ? "work" : kind == SCHED_WAIT ? "wait" : "signal";
+}
+
 /* What stands in a row of an owner, by number. */
 struct sched_ticket {
 	struct list link;

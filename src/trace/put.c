@@ -3,6 +3,9 @@
  * put.c - writes events into the ring of the calling thread, as docs/trace.md has them. One function for each line
  * of events.def, so that no type is looked at when it runs.
  */
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/thread.h"
 #include "trace/put.h"
@@ -78,7 +81,12 @@ RARE static struct ring *join(uint32_t session)
 
 	if (ring) {
 		ring->thread = thread;
-		trace_put_thread(thread_name(), thread);
+		char name[16] = "";
+		bool is_clients = !thread_self() && !thread_is_simulated();
+		if (is_clients)
+			(void)prctl(PR_GET_NAME, name);
+		trace_put_thread(name[0] ? name : thread_name(),
+				 thread_is_simulated() ? thread : (uint32_t)gettid());
 	}
 	return ring;
 }

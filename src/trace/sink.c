@@ -144,38 +144,185 @@ static void put_arguments(FILE *out, const struct trace_entry *entry)
 		fputc('}', out);
 }
 
-void sink_begin(FILE *out, const char *process_name)
+static void put_process_name(FILE *out, uint32_t pid, const char *name)
 {
-	fputs("{\"traceEvents\":[\n"
-	      "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":",
-	      out);
-	put_string(out, process_name);
+	fprintf(out,
+		"{\"ph\":\"M\",\"pid\":%" PRIu32
+		",\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":",
+		pid);
+	put_string(out, name);
 	fputs("}}", out);
+}
+
+void sink_begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid)
+{
+	*sink = (struct sink){ .out = out, .pid = pid };
+	fputs("{\"traceEvents\":[\n", out);
+	put_process_name(out, pid, process_name);
 }
 
 /* Viewers take the name of a thread from an event of their own. */
-static void put_thread(FILE *out, const struct trace_entry *entry)
+static void put_thread(FILE *out, uint32_t pid, uint32_t thread, const char *name)
 {
 	fprintf(out,
-		",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%" PRIu32
+		",\n{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
 		",\"name\":\"thread_name\",\"args\":{\"name\":",
-		entry->thread);
-	put_string(out, entry->fields[0].text);
+		pid, thread);
+	put_string(out, name);
 	fputs("}}", out);
 }
 
-void sink_event(FILE *out, const struct trace_entry *entry)
+static void put_head(FILE *out, char phase, const char *category, uint32_t pid, uint32_t thread,
+		     uint64_t time_ns)
+{
+	fprintf(out, ",\n{\"ph\":\"%c\",\"cat\":", phase);
+	put_string(out, category);
+	fprintf(out, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":%" PRIu64 ".%03" PRIu64, pid,
+		thread, time_ns / NS_PER_US, time_ns % NS_PER_US);
+}
+
+/* ---- whose ---- */
+
+static void meet_process(struct sink *sink, const struct trace_entry *entry)
+{
+	uint64_t id = entry->fields[0].number;
+	uint32_t pid = (uint32_t)entry->fields[1].number;
+
+	if (id >= SINK_PROCESSES || pid == 0)
+		return;
+	sink->pids[id] = pid;
+	if (pid == sink->pid)
+		return;
+	fputs(",\n", sink->out);
+	put_process_name(sink->out, pid, entry->fields[3].text);
+}
+
+/* Lives and curves are of the process that they name; everything else is of the thread that said it. */
+static uint32_t pid_of(const struct sink *sink, const struct trace_entry *entry)
 {
 	const struct trace_event_info *info = entry->info;
 
-	if (entry->event == TRACE_thread)
-		put_thread(out, entry);
-	if (info->kind == TRACE_KIND_METADATA)
+	for (uint32_t i = 0; i < info->field_count && info->kind >= TRACE_KIND_ASYNC_BEGIN; i++) {
+		uint64_t id = entry->fields[i].number;
+		if (strcmp(info->fields[i].name, "process_id") == 0 && id < SINK_PROCESSES &&
+		    sink->pids[id] != 0)
+			return sink->pids[id];
+	}
+	return sink->pid;
+}
+
+/* ---- nodes ---- */
+
+static const char node_category[] = "node";
+
+/* No program has such a number. */
+static uint32_t adapter_pid(uint32_t adapter)
+{
+	return UINT32_C(0x70000000) + adapter;
+}
+
+/* Its row begins with the first packet that it is seen with. NULL: there are too many. */
+static struct sink_node *node_of(struct sink *sink, const struct trace_entry *entry)
+{
+	uint32_t adapter = (uint32_t)entry->fields[0].number;
+	uint32_t number = (uint32_t)entry->fields[1].number;
+	bool is_new_adapter = true;
+	char name[32];
+
+	for (uint32_t i = 0; i < sink->node_count; i++) {
+		if (sink->nodes[i].adapter != adapter)
+			continue;
+		if (sink->nodes[i].node == number)
+			return &sink->nodes[i];
+		is_new_adapter = false;
+	}
+	if (sink->node_count == SINK_NODES)
+		return NULL;
+	if (is_new_adapter) {
+		snprintf(name, sizeof(name), "adapter %" PRIu32, adapter);
+		fputs(",\n", sink->out);
+		put_process_name(sink->out, adapter_pid(adapter), name);
+	}
+	snprintf(name, sizeof(name), "node %" PRIu32, number);
+	put_thread(sink->out, adapter_pid(adapter), number + 1, name);
+	struct sink_node *node = &sink->nodes[sink->node_count++];
+	node->adapter = adapter;
+	node->node = number;
+	return node;
+}
+
+/* Adapter, queue and ticket are one packet. */
+static uint64_t flow_of(uint64_t adapter, uint64_t queue, uint64_t ticket)
+{
+	return adapter << 56 ^ queue << 32 ^ ticket;
+}
+
+static void put_flow(struct sink *sink, char phase, uint32_t pid, uint32_t thread, uint64_t time_ns,
+		     uint64_t flow)
+{
+	put_head(sink->out, phase, node_category, pid, thread, time_ns);
+	fprintf(sink->out, ",\"name\":\"packet's way\",\"id\":\"0x%" PRIx64 "\"%s}", flow,
+		phase == 's' ? "" : ",\"bp\":\"e\"");
+}
+
+static void begin_packet(struct sink *sink, const struct sink_node *node, uint64_t time_ns)
+{
+	const struct sink_packet *packet = &node->packets[0];
+	uint32_t pid = adapter_pid(node->adapter);
+
+	put_head(sink->out, 'B', node_category, pid, node->node + 1, time_ns);
+	fprintf(sink->out,
+		",\"name\":\"queue %" PRIu32 "\",\"args\":{\"fence\":\"0x%" PRIx64 "\"}}",
+		packet->queue, packet->fence);
+	put_flow(sink, 't', pid, node->node + 1, time_ns, packet->flow);
+}
+
+static void submit_packet(struct sink *sink, const struct trace_entry *entry)
+{
+	struct sink_node *node = node_of(sink, entry);
+
+	if (!node || node->count == SINK_PACKETS)
 		return;
-	fprintf(out, ",\n{\"ph\":\"%c\",\"cat\":", kind_phases[info->kind]);
-	put_string(out, info->category);
-	fprintf(out, ",\"pid\":1,\"tid\":%" PRIu32 ",\"ts\":%" PRIu64 ".%03" PRIu64, entry->thread,
-		entry->time_ns / NS_PER_US, entry->time_ns % NS_PER_US);
+	node->packets[node->count++] = (struct sink_packet){
+		.fence = entry->fields[2].number,
+		.flow = flow_of(entry->fields[0].number, entry->fields[3].number,
+				entry->fields[5].number),
+		.queue = (uint32_t)entry->fields[3].number,
+	};
+	if (node->count == 1)
+		begin_packet(sink, node, entry->time_ns);
+}
+
+static void leave_packet(struct sink *sink, const struct trace_entry *entry)
+{
+	struct sink_node *node = node_of(sink, entry);
+	uint32_t at = 0;
+
+	while (node && at < node->count && node->packets[at].fence != entry->fields[2].number)
+		at++;
+	if (!node || at == node->count)
+		return;
+	memmove(&node->packets[at], &node->packets[at + 1],
+		(node->count - at - 1) * sizeof(node->packets[0]));
+	node->count--;
+	if (at > 0)
+		return;
+	put_head(sink->out, 'E', node_category, adapter_pid(node->adapter), node->node + 1,
+		 entry->time_ns);
+	fputc('}', sink->out);
+	if (node->count > 0)
+		begin_packet(sink, node, entry->time_ns);
+}
+
+/* ---- events ---- */
+
+static void put_event(struct sink *sink, const struct trace_entry *entry)
+{
+	const struct trace_event_info *info = entry->info;
+	FILE *out = sink->out;
+
+	put_head(out, kind_phases[info->kind], info->category, pid_of(sink, entry), entry->thread,
+		 entry->time_ns);
 	if (info->kind == TRACE_KIND_INSTANT)
 		fputs(",\"s\":\"t\"", out); /* as tall as its thread */
 	/* An end closes the newest begin of its thread; by another name a viewer would not find it.
@@ -187,17 +334,56 @@ void sink_event(FILE *out, const struct trace_entry *entry)
 	fputc('}', out);
 }
 
-void sink_end(FILE *out)
+void sink_event(struct sink *sink, const struct trace_entry *entry)
 {
-	fputs("\n],\"displayTimeUnit\":\"ns\"}\n", out);
+	if (entry->event == TRACE_thread)
+		put_thread(sink->out, sink->pid, entry->thread, entry->fields[0].text);
+	if (entry->event == TRACE_process_is)
+		meet_process(sink, entry);
+	if (entry->info->kind == TRACE_KIND_METADATA)
+		return;
+	put_event(sink, entry);
+	if (entry->event == TRACE_packet_queued)
+		put_flow(sink, 's', sink->pid, entry->thread, entry->time_ns,
+			 flow_of(entry->fields[0].number, entry->fields[1].number,
+				 entry->fields[2].number));
+	if (entry->event == TRACE_packet_submitted)
+		submit_packet(sink, entry);
+	if (entry->event == TRACE_packet_left)
+		leave_packet(sink, entry);
+	if (entry->event == TRACE_packet_retired)
+		put_flow(sink, 'f', sink->pid, entry->thread, entry->time_ns,
+			 flow_of(entry->fields[0].number, entry->fields[1].number,
+				 entry->fields[2].number));
+}
+
+/* What the hardware still has: every stretch ends. */
+static void end_packets(struct sink *sink, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < sink->node_count; i++) {
+		const struct sink_node *node = &sink->nodes[i];
+		if (node->count == 0)
+			continue;
+		put_head(sink->out, 'E', node_category, adapter_pid(node->adapter), node->node + 1,
+			 time_ns);
+		fputc('}', sink->out);
+	}
+}
+
+void sink_end(struct sink *sink)
+{
+	fputs("\n],\"displayTimeUnit\":\"ns\"}\n", sink->out);
 }
 
 void sink_write(FILE *out, struct trace_reader *reader)
 {
-	struct trace_entry entry;
+	const struct trace_facts *facts = trace_reader_facts(reader);
+	struct trace_entry entry = { 0 };
+	struct sink sink;
 
-	sink_begin(out, trace_reader_facts(reader)->program);
+	sink_begin(&sink, out, facts->program, facts->pid);
 	while (trace_reader_next(reader, &entry))
-		sink_event(out, &entry);
-	sink_end(out);
+		sink_event(&sink, &entry);
+	end_packets(&sink, entry.time_ns);
+	sink_end(&sink);
 }

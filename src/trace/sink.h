@@ -12,10 +12,39 @@
 
 #include "trace/reader.h"
 
-/* begin, any number of events, end. The stream's own error flag tells how it went. */
-void sink_begin(FILE *out, const char *process_name);
-void sink_event(FILE *out, const struct trace_entry *entry);
-void sink_end(FILE *out);
+enum { SINK_NODES = 32, SINK_PACKETS = 64, SINK_PROCESSES = 256 };
+
+/* A packet that the hardware has. */
+struct sink_packet {
+	uint64_t fence;
+	uint64_t flow;
+	uint32_t queue;
+};
+
+/* A node, which does one packet after the other. The first one of its row is a stretch of the node's track. */
+struct sink_node {
+	uint32_t adapter;
+	uint32_t node;
+	uint32_t count;
+	struct sink_packet packets[SINK_PACKETS];
+};
+
+struct sink {
+	FILE *out;
+	uint32_t pid;
+	struct sink_node nodes[SINK_NODES];
+	uint32_t node_count;
+	uint32_t pids[SINK_PROCESSES]; /* by number of a process; 0: not known */
+};
+
+/*
+ * begin, any number of events, end. The stream's own error flag tells how it went. What a viewer draws: threads of the
+ * program with calls, entry points and moments; lives and curves of each process, by its pid; for each adapter a process
+ * of its own with a track for each node; arrows from where a packet is queued to where it runs and to where it is retired.
+ */
+void sink_begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid);
+void sink_event(struct sink *sink, const struct trace_entry *entry);
+void sink_end(struct sink *sink);
 
 /* All of them, from a reader that has not shown any. */
 void sink_write(FILE *out, struct trace_reader *reader);

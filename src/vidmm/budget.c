@@ -16,8 +16,11 @@
  *
  * Locks: the manager's. Listeners are called without it.
  */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "base/refusal.h"
+#include "trace/trace.h"
 #include "vidmm/place.h"
 
 /* Page tables that came later may have taken of what was reserved or claimed. */
@@ -113,6 +116,15 @@ void budget_leave_locked(struct vidmm_process *process)
 	budget_recount_locked(manager);
 }
 
+static void budget_trace_locked(const struct vidmm_process *process, enum vidmm_group group)
+{
+	lock_assert_held(&process->manager->lock);
+	if (trace_is_on())
+		trace_budget(process->manager->config.adapter_id, process->id,
+			     group == VIDMM_LOCAL ? 0 : 1, budget_of_locked(process, group),
+			     process->usage_bytes[group]);
+}
+
 void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group, int64_t bytes)
 {
 	struct vidmm *manager = process->manager;
@@ -122,6 +134,7 @@ void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group,
 	process->usage_bytes[group] += (uint64_t)bytes;
 	manager->claimed_bytes[group] += claim_of(process, group);
 	manager->has_budget_changes = true;
+	budget_trace_locked(process, group);
 }
 
 uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum)
@@ -137,6 +150,64 @@ uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maxim
 			excess += process->usage_bytes[group] - limit;
 	}
 	return excess;
+}
+
+static uint64_t resident_wish(const struct vidmm_process *process)
+{
+	return process->usage_bytes[VIDMM_LOCAL] + process->usage_bytes[VIDMM_NON_LOCAL];
+}
+
+/* Who has most, behind `before`; NULL: the first one, and no more. */
+static const struct vidmm_process *next_holder_locked(const struct vidmm *manager,
+						      const struct vidmm_process *before)
+{
+	const struct vidmm_process *most = NULL;
+
+	lock_assert_held(&manager->lock);
+	list_each (const struct vidmm_process, each, &manager->processes, link) {
+		uint64_t bytes = resident_wish(each);
+		bool is_behind = !before || bytes < resident_wish(before) ||
+				 (bytes == resident_wish(before) && each->id > before->id);
+		if (bytes > 0 && is_behind &&
+		    (!most || bytes > resident_wish(most) ||
+		     (bytes == resident_wish(most) && each->id < most->id)))
+			most = each;
+	}
+	return most;
+}
+
+/* "; of what is resident process 1 has … bytes": those with most; nothing when nobody has any. */
+static void name_holders_locked(const struct vidmm *manager, char *text, size_t text_bytes)
+{
+	const struct vidmm_process *holder = NULL;
+	size_t used = 0;
+
+	lock_assert_held(&manager->lock);
+	text[0] = '\0';
+	for (int i = 0; i < 3 && (holder = next_holder_locked(manager, holder)); i++) {
+		int length = snprintf(text + used, text_bytes - used,
+				      "%sprocess %u has %llu local and %llu non-local bytes",
+				      i == 0 ? "; of what is resident " : ", ", holder->id,
+				      (unsigned long long)holder->usage_bytes[VIDMM_LOCAL],
+				      (unsigned long long)holder->usage_bytes[VIDMM_NON_LOCAL]);
+		if (length < 0 || (size_t)length >= text_bytes - used) {
+			text[used] = '\0'; /* not half a name */
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
+NTSTATUS budget_refuse(struct vidmm *manager, uint64_t excess_bytes)
+{
+	char holders[160];
+
+	lock_acquire(&manager->lock);
+	name_holders_locked(manager, holders, sizeof(holders));
+	lock_release(&manager->lock);
+	return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "AllocationList",
+		      "is %llu bytes above what the process may have resident%s",
+		      (unsigned long long)excess_bytes, holders);
 }
 
 /* ---- telling ---- */
@@ -176,6 +247,7 @@ static void process_news_locked(struct vidmm_process *process)
 		process->was_over[i] = is_over;
 		if (is_worth_it) {
 			process->told_budget_bytes[i] = budget;
+			budget_trace_locked(process, group);
 			process->budget_news |= (uint8_t)(1 << i);
 		}
 		if (is_worth_it || process->trim_flags)

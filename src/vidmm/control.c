@@ -185,7 +185,7 @@ void control_evict(struct vidmm *manager, const struct vidmm_selection *selectio
 	list_each (struct vidmm_place, place, &manager->places, all_link) {
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    is_selected(place, selection))
-			place_leave_locked(place);
+			place_leave_locked(place, "control");
 	}
 	tables_leave_selected_locked(manager, selection);
 	decide_unlock(manager);

@@ -270,7 +270,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 		step = LOCK_REFUSE_TO_MOVE;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
 		place_set_lock(place, PLACE_LOCK_AWAITED);
-		place_leave_locked(place);
+		place_leave_locked(place, "lock");
 		locker->has_moved = true;
 		step = LOCK_WAIT;
 	}

@@ -303,7 +303,7 @@ static bool send_away_locked(const struct defragment *order, struct vidmm_place 
 	if (order->how.must_verify || place->shift.sent_away_at == order->number)
 		return false;
 	place->shift.sent_away_at = order->number;
-	place_leave_locked(place);
+	place_leave_locked(place, "defrag");
 	return true;
 }
 
@@ -420,7 +420,7 @@ static void aperture_put_in_order(struct defragment *order)
 		segment->is_emptying = true;
 		list_each (struct vidmm_place, place, &manager->places, all_link) {
 			if (may_move(place, segment))
-				place_leave_locked(place);
+				place_leave_locked(place, "defrag");
 		}
 	}
 	decide_unlock(manager);

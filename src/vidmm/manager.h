@@ -139,6 +139,7 @@ struct vidmm_listener {
 };
 
 struct vidmm_config {
+	uint32_t adapter_id; /* for traces */
 	uint32_t segment_count;
 	const struct vidmm_segment_config *segments;
 	bool has_gpu_mmu;           /* false: everything is contiguous */

@@ -236,13 +236,22 @@ static void place_end_locked(struct vidmm_place *place)
 		place_free(place);
 }
 
+static const char *place_goes_why(const struct vidmm_place *place)
+{
+	if (place->end != PLACE_LIVES)
+		return "destroy";
+	if (place->stay == PLACE_MISPLACED)
+		return "wishes";
+	return place_offer_is_due(place) ? "offer" : "evict-call";
+}
+
 void place_settle_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	if (place->state == PLACE_IN) {
 		place_sort_locked(place);
 		if (place_goes_now(place))
-			place_leave_locked(place);
+			place_leave_locked(place, place_goes_why(place));
 	} else if (place->state == PLACE_OUT && place->end == PLACE_DYING) {
 		place_end_locked(place);
 	}
@@ -287,6 +296,13 @@ static void place_set_state(struct vidmm_place *place, enum place_state state)
 			       place->allocation->size_bytes);
 }
 
+static void place_trace_segment(const struct vidmm_place *place,
+				const struct vidmm_segment *segment)
+{
+	trace_segment_bytes(place->manager->config.adapter_id, segment->id, segment->resident_bytes,
+			    segment->entering_bytes, segment->leaving_bytes);
+}
+
 void bindings_sort_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -325,6 +341,11 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
 	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
+	if (UNLIKELY(place->is_room_wanted))
+		trace_room_given(place->allocation->id, where->segment->id,
+				 place->allocation->size_bytes);
+	place->is_room_wanted = false;
+	place_trace_segment(place, place->segment);
 	place_set_state(place, PLACE_ENTERING);
 	bindings_sort_locked(place);
 	plan_add(&place->manager->plan, PLAN_ENTERING, &place->plan_link);
@@ -387,9 +408,33 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	bindings_sort_locked(place);
 }
 
-void place_leave_locked(struct vidmm_place *place)
+static void place_say_why(const struct vidmm_place *place, const char *why,
+			  uint64_t for_allocation_id, const struct vidmm_process *for_process)
+{
+	static const char *const ranks[EVICT_CLASS_COUNT] = {
+		[EVICT_DESTROYED] = "destroyed",
+		[EVICT_OFFERED_LOW] = "offered low",
+		[EVICT_OFFERED_NORMAL] = "offered normal",
+		[EVICT_OFFERED_HIGH] = "offered high",
+		[EVICT_LEFTOVER] = "leftover",
+		[EVICT_LISTED] = "listed",
+	};
+
+	trace_allocation_leaves(place->allocation->id, why, for_allocation_id,
+				for_process ? for_process->id : 0, ranks[place->eviction.class]);
+}
+
+void place_leave_locked(struct vidmm_place *place, const char *why)
 {
 	lock_assert_held(&place->manager->lock);
+	place_leave_for_locked(place, why, 0, NULL);
+}
+
+void place_leave_for_locked(struct vidmm_place *place, const char *why, uint64_t for_allocation_id,
+			    const struct vidmm_process *for_process)
+{
+	lock_assert_held(&place->manager->lock);
+	place_say_why(place, why, for_allocation_id, for_process);
 	place->move.content =
 		MOVE_NOTHING; /* what becomes of it is known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
@@ -567,6 +612,7 @@ void place_out_locked(struct vidmm_place *place)
 	if (place->wish.form == FORM_MAPPED || place->wish.form == FORM_SYSTEM)
 		place->manager->aperture_committed_bytes -= place->wish.size_bytes;
 	segment_give(place->segment, &place->wish, &place->pages);
+	place_trace_segment(place, place->segment);
 	place->segment = NULL;
 	place->shift.slide_to = 0;
 	place_set_stay(place, PLACE_STAYS);
@@ -589,6 +635,7 @@ void place_vanish_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
+	place_say_why(place, "reset", 0, NULL);
 	devices_suspend_locked(place);
 	place_out_locked(place);
 }

@@ -176,6 +176,7 @@ struct vidmm_place {
 	bool awaits_unpin;      /* threads that lock it want to know when `pins` is 0 */
 	bool has_changed_group; /* this search found no room in the group it belongs to */
 	bool is_recommitted;    /* the first of `reclaims` found it decommitted */
+	bool is_room_wanted;    /* the trace has been told that it waits for room */
 
 	struct place_shift shift;
 	struct place_handover handover;
@@ -282,7 +283,11 @@ void place_arrive_locked(struct vidmm_place *place);
    later. */
 void place_turn_back_locked(struct vidmm_place *place);
 /* LEAVING; devices that list it are suspended. */
-void place_leave_locked(struct vidmm_place *place);
+/* `why` as in trace/events.def. */
+void place_leave_locked(struct vidmm_place *place, const char *why);
+/* For another allocation (0: page tables) of a process; NULL: for nobody. */
+void place_leave_for_locked(struct vidmm_place *place, const char *why, uint64_t for_allocation_id,
+			    const struct vidmm_process *for_process);
 /* The way out failed: IN as before. */
 void place_stay_locked(struct vidmm_place *place);
 /* Other pages of its segment were taken for it: SHIFTING; as above for devices. */
@@ -538,6 +543,8 @@ uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group 
 /* The same, whatever the limits that were set (control.h). */
 uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group);
 /* Bytes above: of the budgets of this moment, or of the maximum. */
+/* A list that is so much above what its process may have; says who has the memory. */
+MUST_CHECK NTSTATUS budget_refuse(struct vidmm *manager, uint64_t excess_bytes);
 uint64_t budget_excess_locked(const struct vidmm_process *process, bool is_maximum);
 /* Who has to be told, now that usage changed. */
 void budget_news_locked(struct vidmm *manager);

@@ -415,7 +415,8 @@ NTSTATUS request_refuse(NTSTATUS status)
 		      "There is no memory to write down what is to be resident");
 }
 
-static NTSTATUS refuse_list(enum obstacle obstacle, uint32_t at, uint64_t excess_bytes)
+static NTSTATUS refuse_list(struct vidmm *manager, enum obstacle obstacle, uint32_t at,
+			    uint64_t excess_bytes)
 {
 	if (obstacle == LOCKED_OUTSIDE)
 		return refuse_item(STATUS_NO_MEMORY, RULE_MM_LOCK_PLACE, "AllocationList", at,
@@ -426,9 +427,7 @@ static NTSTATUS refuse_list(enum obstacle obstacle, uint32_t at, uint64_t excess
 	if (obstacle == COUNTED_TOO_OFTEN)
 		return refuse_item(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList", at,
 				   "is resident as often as can be counted");
-	return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "AllocationList",
-		      "is %llu bytes above what the process may have resident",
-		      (unsigned long long)excess_bytes);
+	return budget_refuse(manager, excess_bytes);
 }
 
 /* Everything was listed, and one of them could not be brought in. */
@@ -494,7 +493,7 @@ static NTSTATUS make_resident_slowly(struct vidmm_device *device,
 	decide_unlock(manager);
 	mem_free(request->wants);
 	request->wants = NULL;
-	return obstacle != OBSTACLE_NONE ? refuse_list(obstacle, at, *bytes_to_trim_out)
+	return obstacle != OBSTACLE_NONE ? refuse_list(manager, obstacle, at, *bytes_to_trim_out)
 					 : refuse_resident(status, request);
 }
 

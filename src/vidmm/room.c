@@ -28,6 +28,7 @@
  * calls are refused, and all others look again a little later: nobody goes, and nobody starves for it.
  */
 #include "base/clock.h"
+#include "trace/trace.h"
 #include "vidmm/control.h"
 #include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
@@ -155,6 +156,15 @@ struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_s
 
 /* ---- making room ---- */
 
+void room_evict_locked(const struct room_search *search, struct vidmm_place *victim)
+{
+	bool is_for_budget = victim->eviction.class == EVICT_LISTED && search->spares_budgets;
+
+	lock_assert_held(&victim->manager->lock);
+	place_leave_for_locked(victim, is_for_budget ? "budget" : "room-for", search->allocation_id,
+			       search->process);
+}
+
 static bool is_in_one_piece(enum segment_form form)
 {
 	return form == FORM_CONTIGUOUS || form == FORM_MAPPED;
@@ -186,7 +196,7 @@ static uint64_t segment_evict(const struct room_search *search, struct vidmm_seg
 	evict_walk_begin(&walk, search->manager->use_clock);
 	while (free_bytes < need_bytes && (place = room_victim(search, segment, &walk, hint))) {
 		free_bytes += segment_bytes(segment, &place->wish);
-		place_leave_locked(place);
+		room_evict_locked(search, place);
 	}
 	return free_bytes;
 }
@@ -268,7 +278,8 @@ static bool device_compact(const struct room_search *search, const struct placem
 	list_each (struct vidmm_place, place, &search->manager->places, all_link) {
 		if (place->state == PLACE_IN && place->segment == segment &&
 		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
-			place_leave_locked(place);
+			place_leave_for_locked(place, "compact", search->allocation_id,
+					       search->process);
 	}
 	return segment->leaving_bytes > 0;
 }
@@ -370,9 +381,16 @@ static enum room room_find_in(struct room_search *search, struct vidmm_place *pl
 		if (taken != ROOM_NEVER)
 			return taken;
 	}
+	search->allocation_id = place->allocation->id;
 	enum room room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
-	if (room == ROOM_SOON)
+	search->allocation_id = 0;
+	if (room == ROOM_SOON) {
 		search->taken_segments |= segments;
+		if (!place->is_room_wanted)
+			trace_room_wanted(place->allocation->id, search->process->id,
+					  place->allocation->size_bytes, segments);
+		place->is_room_wanted = true;
+	}
 	return room;
 }
 
@@ -585,7 +603,7 @@ static bool submission_compact(const struct room_search *search, struct vidmm_al
 		    place->allocation->traits.is_unmoveable)
 			continue;
 		place->segment->is_emptying = true;
-		place_leave_locked(place);
+		place_leave_for_locked(place, "compact", search->allocation_id, search->process);
 		has_any = true;
 	}
 	/* Held again, wherever it is: nobody can have what it gives up itself. */

@@ -63,7 +63,7 @@ static uint64_t segment_gives(const struct room_search *search, struct vidmm_seg
 	while (given < most_bytes && (place = room_victim(search, segment, &walk, hint))) {
 		given += place->wish.size_bytes;
 		if (is_meant)
-			place_leave_locked(place);
+			room_evict_locked(search, place);
 	}
 	return given;
 }

@@ -30,6 +30,7 @@ struct room_search {
 	bool is_asking;          /* a call that can still be refused */
 	uint32_t taken_segments; /* somebody in front waits for room there */
 	uint64_t now_ns;
+	uint64_t allocation_id; /* that room is looked for, for traces; 0: page tables */
 };
 
 /* What keeps those who do not go now. */
@@ -47,6 +48,9 @@ static inline void retry_hint_until(struct retry_hint *hint, uint64_t at_ns)
 /* ---- room.c ---- */
 
 /* Who can go for one of them goes; NEVER: nobody can, and nobody will. */
+/* It goes for who looks. */
+void room_evict_locked(const struct room_search *search, struct vidmm_place *victim);
+
 enum room room_make(struct room_search *search, const struct placement placements[],
 		    uint32_t count);
 

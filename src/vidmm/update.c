@@ -80,7 +80,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
 	if (place->listed > 0)
-		place_leave_locked(place);
+		place_leave_locked(place, "wishes");
 	else
 		place_settle_locked(place);
 	return STATUS_SUCCESS;

@@ -20,6 +20,7 @@
 #include "object/memory/allocation_extra.h"
 #include "object/memory/brought.h"
 #include "object/memory/resource.h"
+#include "trace/trace.h"
 
 enum { FEW = 4 };
 
@@ -404,6 +405,10 @@ SPECIALIZED void body_take_answer(struct allocation_body *body,
 
 	body->driver_allocation = answer->driver_allocation;
 	vidmm_allocation_init(&body->memory, &wishes);
+	trace_allocation_owner(wishes.id, body->maker.device->process->id,
+			       body->maker.device->object.handle,
+			       body->maker.resource ? body->maker.resource->object.handle : 0,
+			       body->maker.device->adapter->id);
 }
 
 static void group_take_answers(struct group *group)

@@ -11,6 +11,7 @@
 #include "base/refusal.h"
 #include "object/submit/hw_gate.h"
 #include "object/submit/queue_sync.h"
+#include "trace/trace.h"
 
 static NTSTATUS no_memory(const char *what)
 {
@@ -163,6 +164,9 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 	refcount_init(&wait->refs);
 	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
 	wait_take_items(wait, items, count);
+	for (uint32_t i = 0; i < count && trace_is_on(); i++)
+		trace_queue_wait_for(target->device->adapter->id, target->device->process->id,
+				     items[i].object->object.handle, items[i].value);
 
 	status = work_target_queue(target, &wait->packet);
 	if (!NT_SUCCESS(status)) {

@@ -17,32 +17,32 @@ if set(trace) != {"traceEvents", "displayTimeUnit"} or trace["displayTimeUnit"] 
 
 stacks = collections.defaultdict(list)
 alive = {}
+flows = set()
 named = set()
 counts = collections.Counter()
 last_ts = -1.0
 for number, event in enumerate(trace["traceEvents"]):
     where = f"event {number} {event}"
     phase = event["ph"]
-    if event["pid"] != 1:
-        sys.exit(f"{where}: pid is not 1")
+    thread = (event["pid"], event["tid"])
     if phase == "M":
         if event["name"] == "thread_name":
-            if event["tid"] in named:
+            if thread in named:
                 sys.exit(f"{where}: named twice")
-            named.add(event["tid"])
+            named.add(thread)
         continue
     counts[event["cat"]] += 1
-    if event["tid"] not in named:
+    if phase not in "beC" and thread not in named:
         sys.exit(f"{where}: its thread has no name")
     if event["ts"] < last_ts:
         sys.exit(f"{where}: earlier than the event before")
     last_ts = event["ts"]
     if phase == "B":
-        stacks[event["tid"]].append(event["cat"])
+        stacks[thread].append(event["cat"])
     elif phase == "E":
         if "name" in event:
             sys.exit(f"{where}: an end with a name closes only a begin of that name")
-        if not stacks[event["tid"]] or stacks[event["tid"]].pop() != event["cat"]:
+        if not stacks[thread] or stacks[thread].pop() != event["cat"]:
             sys.exit(f"{where}: closes what is not open")
     elif phase in "be":
         key = (event["cat"], event["id"], event["name"])
@@ -52,6 +52,13 @@ for number, event in enumerate(trace["traceEvents"]):
             alive[key] = event
         else:
             del alive[key]
+    elif phase in "stf":
+        if (phase == "s") == (event["id"] in flows):
+            sys.exit(f"{where}: {'begins twice' if phase == 's' else 'goes on without a begin'}")
+        if phase == "s":
+            flows.add(event["id"])
+        elif phase == "f":
+            flows.remove(event["id"])
     elif phase not in "iC":
         sys.exit(f"{where}: unknown phase")
 

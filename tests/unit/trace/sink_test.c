@@ -75,7 +75,8 @@ static const char *line_of(uint16_t event, const uint64_t *fields, const char *t
 			entry.fields[i].text = (const char *)(uintptr_t)fields[i];
 		}
 	}
-	sink_event(out, &entry);
+	struct sink sink = { .out = out, .pid = 1 };
+	sink_event(&sink, &entry);
 	fclose(out);
 	return line + strlen(",\n");
 }

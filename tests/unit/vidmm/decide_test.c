@@ -120,7 +120,7 @@ TEST(no_memory, to_decide_with_is_waited_for)
 		gpu_work(&scene.client);
 		gpu_retire(&scene.client);
 		lock_acquire(&scene.gpu.manager->lock);
-		place_leave_locked(binding_place(&scene.thing.binding));
+		place_leave_locked(binding_place(&scene.thing.binding), "control");
 		decide_unlock(scene.gpu.manager);
 		gpu_work(&scene.client); /* which needs it back */
 		mem_fail_nth(1);
