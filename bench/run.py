@@ -37,7 +37,7 @@ ROUNDS = 11
 VERIFY_SEEDS, VERIFY_SECONDS = 2_000, 180
 
 
-def run(command, build, may_exit_with=0, profile=None):
+def run(command, build, may_exit_with=0, profile=None, trace=None):
     """What it printed; None when it ended with the other status that is allowed."""
     environment = {**os.environ, 'VK_ICD_FILENAMES': LAVAPIPE,
                    'DXGK_DRIVER_PATH': os.path.join(build, 'drivers', 'soft')}
@@ -45,6 +45,8 @@ def run(command, build, may_exit_with=0, profile=None):
         environment.pop(name, None)
     if profile:
         environment['DXGK_PROFILE'] = profile
+    if trace:
+        environment['DXGK_TRACE'] = trace
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == may_exit_with != 0:
         return None
@@ -54,12 +56,12 @@ def run(command, build, may_exit_with=0, profile=None):
     return done.stdout
 
 
-def instructions(build, function, command):
+def instructions(build, function, command, trace=None):
     """How many callgrind counts inside `function` and what it calls."""
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         out = os.path.join(folder, 'callgrind.out')
         run(['valgrind', '--tool=callgrind', '--collect-atstart=no',
-             f'--toggle-collect={function}*', f'--callgrind-out-file={out}', *command], build)
+             f'--toggle-collect={function}*', f'--callgrind-out-file={out}', *command], build, trace=trace)
         with open(out, encoding='utf-8') as file:
             total = re.search(r'^(?:summary|totals): (\d+)', file.read(), re.MULTILINE)
     return int(total.group(1))
@@ -152,6 +154,17 @@ def bench_allocations(build):
     rows.append({'what': 'pairs made under strict seccomp', 'unit': '',
                  'value': int(run([program, 'strict', '1000'], build))})
     return rows + bench_two_threads(build, program)
+
+
+def bench_traces(build):
+    program = os.path.join(build, 'bench', 'trace_events')
+    each = instructions(build, 'emit_events', [program, str(PAIRS)]) / PAIRS
+    pairs = [os.path.join(build, 'bench', 'allocation_pairs'), 'pairs', '1000', str(ALLOCATION_PAIRS)]
+    with tempfile.TemporaryDirectory(prefix='bench-') as folder:
+        traced = instructions(build, 'exchange_allocations', pairs, trace=os.path.join(folder, 'trace'))
+    return [{'what': 'event of a trace', 'unit': 'instructions', 'goal': 150, 'value': each},
+            {'what': 'allocation pair, traced / not', 'unit': 'times', 'goal': 1.3,
+             'value': traced / instructions(build, 'exchange_allocations', pairs)}]
 
 
 def numbers(text):
@@ -532,7 +545,7 @@ def main(arguments):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     before = processor_seconds()
     rows = []
-    for bench in (bench_device_state, bench_handles, bench_allocations, bench_spaces,
+    for bench in (bench_device_state, bench_handles, bench_allocations, bench_traces, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
                   bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
                   bench_server_ways, bench_server_calls, bench_server_clients, bench_verify):
