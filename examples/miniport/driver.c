@@ -331,6 +331,16 @@ static NTSTATUS APIENTRY object_destroy(HANDLE handle)
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS APIENTRY create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *args)
+{
+	return object_create(&args->hKmdProcess);
+}
+
+static NTSTATUS APIENTRY destroy_process(HANDLE hAdapter, HANDLE hKmdProcess)
+{
+	return object_destroy(hKmdProcess);
+}
+
 static NTSTATUS APIENTRY create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *args)
 {
 	return object_create(&args->hDevice);
@@ -461,6 +471,8 @@ DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT driver, PUNICODE_STRIN
 		.DxgkDdiUnload = unload,
 		.DxgkDdiNotifySurpriseRemoval = notify_surprise_removal,
 		.DxgkDdiQueryAdapterInfo = query_adapter_info,
+		.DxgkDdiCreateProcess = create_process,
+		.DxgkDdiDestroyProcess = destroy_process,
 		.DxgkDdiCreateDevice = create_device,
 		.DxgkDdiDestroyDevice = object_destroy,
 		.DxgkDdiCreateContext = create_context,

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "miniport/work.h"
+#include "verify/blame.h"
 #include "verify/fences.h"
 #include "verify/verify.h"
 
@@ -265,7 +266,9 @@ static void callback_after(struct verify_callback *callback, void *state)
 
 /* ---- questions ---- */
 
-static void judge_answer(struct fences *fences, uint32_t number, uint32_t said, uint32_t floor)
+/* The answer is to blame on who gave it, also where it was asked for behind another entry point. */
+static void judge_answer(const struct verify_adapter *adapter, struct fences *fences,
+			 uint32_t number, uint32_t said, uint32_t floor)
 {
 	struct fence_node *node = &fences->nodes[number];
 
@@ -280,17 +283,17 @@ static void judge_answer(struct fences *fences, uint32_t number, uint32_t said, 
 		node->is_swallowed = false;
 	lock_release(&fences->lock);
 	if (is_hidden)
-		nt_report(RULE_DDI_INTERRUPT_LOST,
-			  "DxgkDdiQueryCurrentFence said %u for node %u, and the interrupt for "
-			  "fence %u, "
-			  "which is over, was lost",
-			  said, number, swallowed);
+		blame(adapter, DDI_QUERY_CURRENT_FENCE, RULE_DDI_INTERRUPT_LOST,
+		      "DxgkDdiQueryCurrentFence said %u for node %u, and the interrupt for "
+		      "fence %u, "
+		      "which is over, was lost",
+		      said, number, swallowed);
 	else if (is_old || is_new)
-		nt_report(RULE_DDI_FENCE_QUERY,
-			  "DxgkDdiQueryCurrentFence said %u for node %u; the last reported was %u, "
-			  "the "
-			  "last submitted %u",
-			  said, number, floor, submitted);
+		blame(adapter, DDI_QUERY_CURRENT_FENCE, RULE_DDI_FENCE_QUERY,
+		      "DxgkDdiQueryCurrentFence said %u for node %u; the last reported was %u, "
+		      "the "
+		      "last submitted %u",
+		      said, number, floor, submitted);
 }
 
 static uint32_t reported_of(struct fences *fences, uint32_t number)
@@ -317,7 +320,7 @@ static void ask_ourselves(struct fences *fences, const struct verify_call *call)
 		uint32_t floor = reported_of(fences, i);
 
 		if (NT_SUCCESS(miniport->driver.DxgkDdiQueryCurrentFence(miniport->context, &args)))
-			judge_answer(fences, i, args.CurrentFence, floor);
+			judge_answer(call->adapter, fences, i, args.CurrentFence, floor);
 	}
 }
 
@@ -463,7 +466,7 @@ static void after(struct verify_call *call, void *state)
 		const DXGKARG_QUERYCURRENTFENCE *args = call->arguments;
 
 		if (node_of(fences, args->NodeOrdinal))
-			judge_answer(fences, args->NodeOrdinal, args->CurrentFence,
+			judge_answer(call->adapter, fences, args->NodeOrdinal, args->CurrentFence,
 				     (uint32_t)call->kept[VERIFY_WATCH_fences]);
 		break;
 	}
