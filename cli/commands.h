@@ -14,5 +14,7 @@ int cmd_top(int argc, char **argv);
 int cmd_tour(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_view(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 
 #endif

@@ -21,6 +21,8 @@ static const struct {
 	{ "tour", cmd_tour, "clients that want more memory than there is, watched" },
 	{ "trace", cmd_trace, "run a program and record what it makes the kernel do" },
 	{ "verify", cmd_verify, "what is wrong with a driver" },
+	{ "view", cmd_view, "a trace as a page, or as the answer to a question" },
+	{ "why", cmd_why, "the life of an allocation in a trace" },
 };
 
 static void print_help(FILE *out)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_view.c - dxgk view: a trace as a page, or as the answer to a question.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/view/page.h"
+#include "cli/view/query.h"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PROBLEM_BYTES = 512 };
+
+static const char default_path[] = "view.html";
+
+struct options {
+	const char *trace;
+	const char *page;
+	const struct view_query *query;
+	const char *allocation; /* its id, as text */
+	const char *packet;     /* its ticket */
+	const char *within;
+	bool is_json;
+};
+
+static void print_usage(FILE *out)
+{
+	fprintf(out,
+		"Usage: dxgk view TRACE [-o FILE]\n"
+		"       dxgk view TRACE --query NAME [--json] [--allocation ID] [--packet TICKET] "
+		"[--within MS]\n"
+		"Writes a page that shows the trace (%s): one file, which every browser opens.\n"
+		"Or answers a question as a table:\n",
+		default_path);
+	for (const struct view_query *query = view_queries; query->name; query++)
+		fprintf(out, "  %-16s %s\n", query->name, query->title);
+}
+
+/* False after a complaint. */
+static bool parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'o':
+		options->page = optarg;
+		return true;
+	case 'q':
+		options->query = view_query_find(optarg);
+		if (!options->query)
+			fprintf(stderr, "dxgk view: there is no query \"%s\"; --help lists them\n",
+				optarg);
+		return options->query != NULL;
+	case 'a':
+		options->allocation = optarg;
+		return true;
+	case 'p':
+		options->packet = optarg;
+		return true;
+	case 'w':
+		options->within = optarg;
+		return true;
+	case 'j':
+		options->is_json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = { { "output", required_argument, NULL, 'o' },
+					       { "query", required_argument, NULL, 'q' },
+					       { "allocation", required_argument, NULL, 'a' },
+					       { "packet", required_argument, NULL, 'p' },
+					       { "within", required_argument, NULL, 'w' },
+					       { "json", no_argument, NULL, 'j' },
+					       { "help", no_argument, NULL, 'h' },
+					       { 0 } };
+	int option;
+
+	*options = (struct options){ 0 };
+	while ((option = getopt_long(argc, argv, "o:h", names, NULL)) != -1) {
+		if (option == 'h')
+			return -1;
+		if (!parse_option(option, options))
+			return EXIT_USAGE;
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "dxgk view: one TRACE; dxgk view --help tells more\n");
+		return EXIT_USAGE;
+	}
+	options->trace = argv[optind];
+	if (!options->query &&
+	    (options->is_json || options->allocation || options->packet || options->within)) {
+		fprintf(stderr,
+			"dxgk view: --json, --allocation, --packet and --within go with --query\n");
+		return EXIT_USAGE;
+	}
+	if (options->query && options->page) {
+		fprintf(stderr, "dxgk view: either -o or --query\n");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+static bool parse_number(const char *text, int64_t *number_out)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*number_out = strtoll(text, &end, 0);
+	return errno == 0 && *end == '\0';
+}
+
+/* The last row of `column` with the number that `text` is; false after a complaint. */
+static bool find_row(const struct view_model *model, enum view_column column, const char *option,
+		     const char *text, int64_t *row_out)
+{
+	uint32_t rows = model->rows[view_columns[column].table];
+	int64_t number;
+
+	*row_out = -1;
+	if (!text)
+		return true;
+	if (!parse_number(text, &number)) {
+		fprintf(stderr, "dxgk view: %s: \"%s\" is not a number\n", option, text);
+		return false;
+	}
+	for (uint32_t row = 0; row < rows; row++) {
+		if (model->columns[column][row] == number)
+			*row_out = row;
+	}
+	if (*row_out < 0)
+		fprintf(stderr, "dxgk view: %s: the trace has none with the number %s\n", option,
+			text);
+	return *row_out >= 0;
+}
+
+static int ask(const struct options *options, const struct view_model *model)
+{
+	struct view_about about = { .milliseconds = -1 };
+	struct view_answer answer;
+
+	if (!find_row(model, VIEW_allocations_id, "--allocation", options->allocation,
+		      &about.allocation) ||
+	    !find_row(model, VIEW_packets_ticket, "--packet", options->packet, &about.packet))
+		return EXIT_USAGE;
+	if (options->within && !parse_number(options->within, &about.milliseconds)) {
+		fprintf(stderr, "dxgk view: --within: \"%s\" is not a number of milliseconds\n",
+			options->within);
+		return EXIT_USAGE;
+	}
+
+	bool is_answered = view_query_ask(options->query, model, &about, &answer);
+
+	if (!is_answered)
+		fprintf(stderr, "dxgk view: no memory\n");
+	else if (options->is_json)
+		view_answer_print_json(options->query, &answer, stdout);
+	else
+		view_answer_print(&answer, stdout);
+	view_answer_finish(&answer);
+	return is_answered ? 0 : EXIT_FAILED;
+}
+
+static int view_write_page(const struct view_model *model, const char *title, const char *path)
+{
+	FILE *out = fopen(path, "we");
+
+	if (!out) {
+		fprintf(stderr, "dxgk: %s: %s\n", path, strerror(errno));
+		return EXIT_FAILED;
+	}
+
+	bool is_packed = view_page_write(model, title, out);
+	bool is_written = !ferror(out);
+
+	is_written = fclose(out) == 0 && is_written;
+	if (!is_packed)
+		fprintf(stderr, "dxgk: no memory for a page of this trace\n");
+	else if (!is_written)
+		fprintf(stderr, "dxgk: %s: %s\n", path, strerror(errno));
+	return is_packed && is_written ? 0 : EXIT_FAILED;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	char problem[PROBLEM_BYTES];
+	struct view_model model;
+	struct options options;
+	int exit_status = parse(argc, argv, &options);
+
+	if (exit_status < 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (exit_status != 0)
+		return exit_status;
+	if (!view_model_read(options.trace, &model, problem, sizeof(problem))) {
+		fprintf(stderr, "dxgk view: %s\n", problem);
+		return EXIT_FAILED;
+	}
+	if (problem[0])
+		fprintf(stderr, "dxgk view: %s\n", problem);
+	if (options.query)
+		exit_status = ask(&options, &model);
+	else
+		exit_status = view_write_page(&model, options.trace,
+					      options.page ? options.page : default_path);
+	view_model_finish(&model);
+	return exit_status;
+}

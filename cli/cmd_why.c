@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_why.c - dxgk why: the life of an allocation, in sentences.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/view/names.h"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PROBLEM_BYTES = 512 };
+
+static void tell(const struct view_model *model, int64_t time, const char *sentence)
+{
+	view_name name;
+
+	(void)model;
+	printf("%12s  %s\n", view_time_name(time, name), sentence);
+}
+
+/* "is evicted from segment 1.1 local, to make room for allocation 7 of stream 12" */
+static void tell_state(const struct view_model *model, uint32_t row)
+{
+	int64_t winner = VIEW_AT(model, states, for, row) - 1;
+	int64_t by = VIEW_AT(model, states, for_process, row);
+	const char *rank = view_text(model, VIEW_AT(model, states, rank, row));
+	const char *reason = view_text(model, VIEW_AT(model, states, reason, row));
+	char sentence[4 * VIEW_NAME_BYTES];
+	view_name segment, other, process;
+	int length = 0;
+
+	view_segment_name(model, VIEW_AT(model, states, segment, row), segment);
+	switch ((enum view_state)VIEW_AT(model, states, state, row)) {
+	case VIEW_ENTERING:
+		snprintf(sentence, sizeof(sentence), "It is brought into %s.", segment);
+		break;
+	case VIEW_IN:
+		snprintf(sentence, sizeof(sentence), "It is in %s.", segment);
+		break;
+	case VIEW_SHIFTING:
+		snprintf(sentence, sizeof(sentence), "It is moved within %s.", segment);
+		break;
+	case VIEW_OUT:
+		snprintf(sentence, sizeof(sentence),
+			 "It is out: its content is in system memory, or there is none.");
+		break;
+	case VIEW_LEAVING:
+		length = snprintf(sentence, sizeof(sentence), "It leaves %s", segment);
+		if (*reason)
+			length += snprintf(sentence + length, sizeof(sentence) - (size_t)length,
+					   "; reason: %s", reason);
+		if (winner >= 0)
+			length += snprintf(sentence + length, sizeof(sentence) - (size_t)length,
+					   " %s", view_allocation_name(model, winner, other));
+		if (by > 0)
+			length += snprintf(sentence + length, sizeof(sentence) - (size_t)length,
+					   " of %s", view_process_name(model, by, process));
+		if (*rank)
+			length += snprintf(sentence + length, sizeof(sentence) - (size_t)length,
+					   "; to the policy it was %s", rank);
+		snprintf(sentence + length, sizeof(sentence) - (size_t)length, ".");
+		break;
+	}
+	tell(model, VIEW_AT(model, states, time, row), sentence);
+}
+
+static void tell_offer(const struct view_model *model, uint32_t row)
+{
+	static const char *const sentences[] = {
+		[VIEW_OFFER_NONE] = "It is no longer offered.",
+		[VIEW_OFFERED] = "Its owner offers it: its content may go.",
+		[VIEW_DISCARDED] = "Its content is thrown away, as the offer allows.",
+		[VIEW_DECOMMITTED] = "Its memory is given back."
+	};
+
+	tell(model, VIEW_AT(model, offers, time, row),
+	     sentences[VIEW_AT(model, offers, state, row)]);
+}
+
+static void tell_lock(const struct view_model *model, uint32_t row)
+{
+	tell(model, VIEW_AT(model, locks, time, row),
+	     VIEW_AT(model, locks, count, row) ? "The CPU has it locked."
+					       : "The CPU has it locked no more.");
+}
+
+/* A row of the table, and how its sentences are told; each table is in order of time. */
+struct source {
+	enum view_column allocation, time;
+	void (*tell)(const struct view_model *model, uint32_t row);
+	uint32_t next;
+};
+
+static bool find_next(const struct view_model *model, struct source *source, int64_t allocation)
+{
+	uint32_t rows = model->rows[view_columns[source->allocation].table];
+
+	while (source->next < rows &&
+	       model->columns[source->allocation][source->next] != allocation)
+		source->next++;
+	return source->next < rows;
+}
+
+static void tell_life(const struct view_model *model, int64_t allocation)
+{
+	struct source sources[] = { { VIEW_states_allocation, VIEW_states_time, tell_state, 0 },
+				    { VIEW_offers_allocation, VIEW_offers_time, tell_offer, 0 },
+				    { VIEW_locks_allocation, VIEW_locks_time, tell_lock, 0 } };
+	int64_t died = VIEW_AT(model, allocations, died, allocation);
+
+	tell(model, VIEW_AT(model, allocations, born, allocation), "It is created.");
+	for (;;) {
+		struct source *first = NULL;
+
+		for (unsigned i = 0; i < ARRAY_SIZE(sources); i++) {
+			if (find_next(model, &sources[i], allocation) &&
+			    (!first || model->columns[sources[i].time][sources[i].next] <
+					       model->columns[first->time][first->next]))
+				first = &sources[i];
+		}
+		if (!first)
+			break;
+		first->tell(model, first->next++);
+	}
+	if (died >= 0)
+		tell(model, died, "It is destroyed, and its memory is released.");
+	else
+		tell(model, model->length_ns, "It is still alive when the trace ends.");
+}
+
+static void introduce(const struct view_model *model, int64_t allocation)
+{
+	int64_t device = VIEW_AT(model, allocations, device, allocation);
+	int64_t resource = VIEW_AT(model, allocations, resource, allocation);
+	view_name name, process, bytes;
+
+	printf("%s of %s, %s", view_allocation_name(model, allocation, name),
+	       view_process_name(model, VIEW_AT(model, allocations, process, allocation), process),
+	       view_bytes_name(VIEW_AT(model, allocations, size, allocation), bytes));
+	if (device)
+		printf(", device 0x%" PRIx64, device);
+	if (resource)
+		printf(", resource 0x%" PRIx64, resource);
+	printf("\n");
+}
+
+/* An allocation's id, its name, or the handle of the resource it belongs to. */
+static bool is_meant(const struct view_model *model, int64_t row, const char *what, int64_t number)
+{
+	return VIEW_AT(model, allocations, id, row) == number ||
+	       (number > 0 && VIEW_AT(model, allocations, resource, row) == number) ||
+	       strcmp(view_text(model, VIEW_AT(model, allocations, name, row)), what) == 0;
+}
+
+static int tell_all(const struct view_model *model, const char *what)
+{
+	char *end;
+	int64_t number = strtoll(what, &end, 0);
+	bool is_found = false;
+
+	if (*what == '\0' || *end != '\0')
+		number = -1;
+	for (uint32_t row = 0; row < VIEW_ROWS(model, allocations); row++) {
+		if (!is_meant(model, row, what, number))
+			continue;
+		if (is_found)
+			printf("\n");
+		is_found = true;
+		introduce(model, row);
+		tell_life(model, row);
+	}
+	if (!is_found)
+		fprintf(stderr,
+			"dxgk why: the trace has no allocation with the id, handle or name %s\n",
+			what);
+	return is_found ? 0 : EXIT_FAILED;
+}
+
+int cmd_why(int argc, char **argv)
+{
+	char problem[PROBLEM_BYTES];
+	struct view_model model;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		printf("Usage: dxgk why ID|HANDLE|NAME TRACE\n"
+		       "Tells the life of an allocation, or of all allocations of a resource, in "
+		       "sentences.\n");
+		return 0;
+	}
+	if (argc != 3) {
+		fprintf(stderr, "Usage: dxgk why ID|HANDLE|NAME TRACE\n");
+		return EXIT_USAGE;
+	}
+	if (!view_model_read(argv[2], &model, problem, sizeof(problem))) {
+		fprintf(stderr, "dxgk why: %s\n", problem);
+		return EXIT_FAILED;
+	}
+	if (problem[0])
+		fprintf(stderr, "dxgk why: %s\n", problem);
+
+	int exit_status = tell_all(&model, argv[1]);
+
+	view_model_finish(&model);
+	return exit_status;
+}

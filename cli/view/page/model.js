@@ -1,0 +1,418 @@
+// What the columns say, in the order in which lanes and questions look at it. Nothing here draws.
+'use strict';
+
+const STATE = { OUT: 0, ENTERING: 1, IN: 2, LEAVING: 3, SHIFTING: 4 };
+const STATE_NAMES = ['out', 'entering', 'in', 'leaving', 'shifting'];
+const OFFER = { NONE: 0, OFFERED: 1, DISCARDED: 2, DECOMMITTED: 3 };
+const OFFER_NAMES = ['', 'offered', 'discarded', 'decommitted'];
+const SERIES_KINDS = ['budget', 'usage'];
+const FOREVER = Number.POSITIVE_INFINITY;
+
+// The first index in [from, to) for which `column[index] >= value`, in a column that never falls.
+function lowerBound(column, value, from = 0, to = column.length) {
+	while (from < to) {
+		const middle = (from + to) >>> 1;
+		if (column[middle] < value)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+// Stretches of time, sorted by their beginning. `latest[i]` is the latest end among the first i+1,
+// so that those which are under way at a moment are found by halving.
+class Stretches {
+	constructor(rows, begins, ends) {
+		const order = rows.slice().sort((a, b) => begins[a] - begins[b] || a - b);
+		this.rows = order;
+		this.begins = Float64Array.from(order, (row) => begins[row]);
+		this.ends = Float64Array.from(order, (row) => ends[row] < 0 ? FOREVER : ends[row]);
+		this.latest = new Float64Array(order.length);
+		let latest = -1;
+		for (let i = 0; i < order.length; i++) {
+			latest = Math.max(latest, this.ends[i]);
+			this.latest[i] = latest;
+		}
+	}
+
+	get length() {
+		return this.rows.length;
+	}
+
+	// Indices [first, last) among which everything is that touches [from, to].
+	range(from, to) {
+		return [lowerBound(this.latest, from), lowerBound(this.begins, to)];
+	}
+
+	// The index of one under way at `time`, the youngest; -1 if there is none.
+	at(time) {
+		let index = lowerBound(this.begins, time + 1e-9) - 1;
+		for (; index >= 0 && this.latest[index] > time; index--) {
+			if (this.ends[index] > time)
+				return index;
+		}
+		return -1;
+	}
+}
+
+// Values that hold until the next one; a pyramid of least and most answers for a pixel's worth.
+class Series {
+	constructor(times, values) {
+		this.times = times;
+		this.values = values;
+		this.most = [values];
+		this.least = [values];
+		while (this.most[this.most.length - 1].length > 64) {
+			this.most.push(Series.halve(this.most[this.most.length - 1], Math.max));
+			this.least.push(Series.halve(this.least[this.least.length - 1], Math.min));
+		}
+		this.top = values.length ? Series.fold(this.most, 0, values.length, Math.max, 0) : 0;
+	}
+
+	static halve(values, pick) {
+		const half = new Float64Array((values.length + 1) >>> 1);
+		for (let i = 0; i < half.length; i++) {
+			const right = 2 * i + 1 < values.length ? values[2 * i + 1] : values[2 * i];
+			half[i] = pick(values[2 * i], right);
+		}
+		return half;
+	}
+
+	static fold(levels, from, to, pick, start) {
+		let result = start;
+		for (let level = 0; from < to; level++) {
+			const values = levels[level];
+			if (level === levels.length - 1) {
+				for (let i = from; i < to; i++)
+					result = pick(result, values[i]);
+				return result;
+			}
+			if (from & 1)
+				result = pick(result, values[from++]);
+			if (to & 1 && from < to)
+				result = pick(result, values[--to]);
+			from >>>= 1;
+			to >>>= 1;
+		}
+		return result;
+	}
+
+	at(time) {
+		const index = lowerBound(this.times, time + 1e-9) - 1;
+		return index < 0 ? 0 : this.values[index];
+	}
+
+	// The most that held at any moment of [from, to).
+	mostIn(from, to) {
+		return Series.fold(this.most, lowerBound(this.times, from), lowerBound(this.times, to),
+			Math.max, this.at(from));
+	}
+}
+
+// Rows of a table by the value of one of its columns, in their order: index[value] is a list.
+function group(column, rows, count) {
+	const lists = Array.from({ length: count }, () => []);
+	for (let row = 0; row < rows; row++) {
+		if (column[row] >= 0 && column[row] < count)
+			lists[column[row]].push(row);
+	}
+	return lists;
+}
+
+// As group(), for long tables: one array of rows and where each value's begin.
+function groupFlat(column, rows, count) {
+	const starts = new Uint32Array(count + 1);
+	for (let row = 0; row < rows; row++)
+		starts[column[row] + 1]++;
+	for (let i = 0; i < count; i++)
+		starts[i + 1] += starts[i];
+	const next = starts.slice();
+	const order = new Uint32Array(rows);
+	for (let row = 0; row < rows; row++)
+		order[next[column[row]]++] = row;
+	return { starts, order };
+}
+
+class Model {
+	constructor({ header, tables }) {
+		this.header = header;
+		this.tables = tables;
+		this.texts = header.texts;
+		this.length = Math.max(1, header.length_ns);
+		this.nameThings();
+		this.indexWork();
+		this.indexMemory();
+		this.indexCalls();
+		this.indexSeries();
+	}
+
+	text(index) {
+		return this.texts[index] || '';
+	}
+
+	// The short tables as lists of objects: who there is.
+	nameThings() {
+		const { processes, threads, nodes, segments, queues, series } = this.tables;
+		const list = (table, make) => Array.from({ length: table.rows }, (_, row) => make(row));
+		this.processes = list(processes, (row) => ({ pid: processes.pid[row] || processes.id[row], name: this.text(processes.name[row]) }));
+		Object.assign(this.header, {
+			threads: list(threads, (row) => ({ id: threads.id[row], process: threads.process[row] - 1, name: this.text(threads.name[row]) })),
+			nodes: list(nodes, (row) => ({ adapter: nodes.adapter[row], node: nodes.number[row], name: this.text(nodes.name[row]) })),
+			segments: list(segments, (row) => ({ adapter: segments.adapter[row], segment: segments.number[row],
+				size_bytes: segments.size[row], name: this.text(segments.kind[row]) })),
+			queues: list(queues, (row) => ({ process: queues.process[row] - 1, kind: this.text(queues.kind[row]) || 'queue',
+				name: queues.handle[row] ? hexText(queues.handle[row]) : String(queues.number[row]) })),
+			series: list(series, (row) => ({ kind: SERIES_KINDS[series.kind[row]], process: series.process[row] - 1,
+				group: this.text(series.group[row]) })),
+		});
+	}
+
+	// ---- packets: with a queue from `queued` to `left`, with a node in one or more runs ----
+
+	indexWork() {
+		const { packets, runs, waits, lists } = this.tables;
+		this.queuePackets = group(packets.queue, packets.rows, this.header.queues.length)
+			.map((rows) => new Stretches(rows, packets.queued, packets.left));
+		this.nodeRuns = group(runs.node, runs.rows, this.header.nodes.length)
+			.map((rows) => new Stretches(rows, runs.begin, runs.end));
+		this.packetRuns = group(runs.packet, runs.rows, packets.rows + 1);
+		this.packetWaits = group(waits.packet, waits.rows, packets.rows + 1);
+		this.packetAllocations = group(lists.packet, lists.rows, packets.rows);
+		this.callPackets = new Map();
+		for (let row = 0; row < packets.rows; row++) {
+			const call = packets.call[row] - 1;
+			if (call >= 0)
+				this.callPackets.set(call, [...this.callPackets.get(call) || [], row]);
+		}
+	}
+
+	packetProcess(packet) {
+		const queue = this.header.queues[this.tables.packets.queue[packet]];
+		return queue ? queue.process : -1;
+	}
+
+	runProcess(run) {
+		const packet = this.tables.runs.packet[run] - 1;
+		return packet < 0 ? -1 : this.packetProcess(packet);
+	}
+
+	// ---- allocations: where each was, from state to state ----
+
+	indexMemory() {
+		const { allocations, states, offers, locks, ranges } = this.tables;
+		this.allocationStates = groupFlat(states.allocation, states.rows, allocations.rows);
+		this.allocationOffers = groupFlat(offers.allocation, offers.rows, allocations.rows);
+		this.allocationLocks = groupFlat(locks.allocation, locks.rows, allocations.rows);
+		this.allocationRanges = group(ranges.allocation, ranges.rows, allocations.rows);
+		this.allocationById = new Map();
+		for (let row = 0; row < allocations.rows; row++)
+			this.allocationById.set(allocations.id[row], row);
+		this.countMoves();
+		this.addUpSegments();
+	}
+
+	statesOf(allocation) {
+		const { starts, order } = this.allocationStates;
+		return order.subarray(starts[allocation], starts[allocation + 1]);
+	}
+
+	offersOf(allocation) {
+		const { starts, order } = this.allocationOffers;
+		return order.subarray(starts[allocation], starts[allocation + 1]);
+	}
+
+	locksOf(allocation) {
+		const { starts, order } = this.allocationLocks;
+		return order.subarray(starts[allocation], starts[allocation + 1]);
+	}
+
+	endOf(allocation) {
+		const died = this.tables.allocations.died[allocation];
+		return died < 0 ? this.length : died;
+	}
+
+	// When a state is over: at the allocation's next one, or with it.
+	stateEnd(states, index, allocation) {
+		return index + 1 < states.length ? this.tables.states.time[states[index + 1]]
+			: this.endOf(allocation);
+	}
+
+	countMoves() {
+		const { allocations, states } = this.tables;
+		this.moves = new Uint32Array(allocations.rows);
+		this.movedBytes = new Float64Array(allocations.rows);
+		this.evictions = new Uint32Array(allocations.rows);
+		this.waitCaused = new Float64Array(allocations.rows);
+		for (let row = 0; row < states.rows; row++) {
+			const allocation = states.allocation[row];
+			const state = states.state[row];
+			if (state === STATE.ENTERING || state === STATE.LEAVING) {
+				this.moves[allocation]++;
+				this.movedBytes[allocation] += allocations.size[allocation];
+			}
+			if (state === STATE.LEAVING)
+				this.evictions[allocation]++;
+		}
+		const { rooms } = this.tables;
+		for (let row = 0; row < rooms.rows; row++) {
+			const allocation = rooms.allocation[row] - 1;
+			if (allocation >= 0)
+				this.waitCaused[allocation] += this.roomWait(row);
+		}
+	}
+
+	roomWait(row) {
+		const { begin, end } = this.tables.rooms;
+		return (end[row] < 0 ? this.length : end[row]) - begin[row];
+	}
+
+	// Bytes of each process in each segment, from entering to out.
+	addUpSegments() {
+		const { allocations, states } = this.tables;
+		const groups = this.processes.length + 1;           // the kernel's own are the last
+		const segments = this.header.segments.length;
+		const steps = Array.from({ length: segments * groups }, () => ({ times: [], values: [] }));
+		const where = new Int32Array(allocations.rows).fill(-1);
+		const add = (lane, time, bytes) => {
+			const { times, values } = steps[lane];
+			const last = values.length ? values[values.length - 1] : 0;
+			if (times.length && times[times.length - 1] === time)
+				values[values.length - 1] = last + bytes;
+			else {
+				times.push(time);
+				values.push(last + bytes);
+			}
+		};
+		const leave = (allocation, time) => {
+			if (where[allocation] >= 0)
+				add(where[allocation], time, -allocations.size[allocation]);
+			where[allocation] = -1;
+		};
+		const ends = Array.from({ length: allocations.rows }, (_, row) => row)
+			.filter((row) => allocations.died[row] >= 0)
+			.sort((a, b) => allocations.died[a] - allocations.died[b]);
+		let nextEnd = 0;
+		for (let row = 0; row < states.rows; row++) {
+			const allocation = states.allocation[row];
+			const time = states.time[row];
+			for (; nextEnd < ends.length && allocations.died[ends[nextEnd]] < time; nextEnd++)
+				leave(ends[nextEnd], allocations.died[ends[nextEnd]]);
+			const segment = states.segment[row] - 1;
+			const owner = allocations.process[allocation] - 1;
+			const lane = segment < 0 || states.state[row] === STATE.OUT ? -1
+				: segment * groups + (owner < 0 ? groups - 1 : owner);
+			if (lane === where[allocation])
+				continue;
+			leave(allocation, time);
+			where[allocation] = lane;
+			if (lane >= 0)
+				add(lane, time, allocations.size[allocation]);
+		}
+		for (; nextEnd < ends.length; nextEnd++)
+			leave(ends[nextEnd], allocations.died[ends[nextEnd]]);
+		this.segmentSeries = Array.from({ length: segments }, (_, segment) =>
+			Array.from({ length: groups }, (_, owner) => {
+				const { times, values } = steps[segment * groups + owner];
+				return new Series(Float64Array.from(times), Float64Array.from(values));
+			}));
+	}
+
+	// ---- calls: of one thread they nest ----
+
+	indexCalls() {
+		const { calls } = this.tables;
+		const ends = new Float64Array(calls.rows);
+		for (let row = 0; row < calls.rows; row++)
+			ends[row] = calls.length[row] < 0 ? FOREVER : calls.begin[row] + calls.length[row];
+		this.callEnds = ends;
+		this.callParent = new Int32Array(calls.rows).fill(-1);
+		this.threadCalls = group(calls.thread, calls.rows, this.header.threads.length)
+			.map((rows) => this.nest(rows, calls.begin, ends));
+	}
+
+	// Stretches by depth.
+	nest(rows, begins, ends) {
+		const depths = [];
+		const open = [];
+		for (const row of rows.slice().sort((a, b) => begins[a] - begins[b] || ends[b] - ends[a])) {
+			while (open.length && ends[open[open.length - 1]] <= begins[row])
+				open.pop();
+			this.callParent[row] = open.length ? open[open.length - 1] : -1;
+			(depths[open.length] = depths[open.length] || []).push(row);
+			open.push(row);
+		}
+		return depths.map((list) => new Stretches(list, begins, ends));
+	}
+
+	indexSeries() {
+		const { counters } = this.tables;
+		this.series = group(counters.series, counters.rows, this.header.series.length)
+			.map((rows) => new Series(Float64Array.from(rows, (row) => counters.time[row]),
+				Float64Array.from(rows, (row) => counters.value[row])));
+	}
+
+	// ---- names ----
+
+	processName(process) {
+		const found = this.processes[process];
+		return found ? `${found.name || 'process'} ${found.pid}` : 'kernel';
+	}
+
+	allocationName(allocation) {
+		const { allocations } = this.tables;
+		const name = this.text(allocations.name[allocation]);
+		return `allocation ${hexText(allocations.id[allocation])}${name ? ` "${name}"` : ''}`;
+	}
+
+	packetName(packet) {
+		const { packets } = this.tables;
+		return `packet ${packets.ticket[packet]} of ${this.queueName(packets.queue[packet])}`;
+	}
+
+	queueName(queue) {
+		const { kind, name } = this.header.queues[queue];
+		return `${kind} ${name}`;
+	}
+
+	nodeName(node) {
+		const { adapter, node: number, name } = this.header.nodes[node];
+		return `node ${adapter}.${number}${name ? ` ${name}` : ''}`;
+	}
+
+	segmentName(segment) {
+		const found = this.header.segments[segment];
+		return found ? `segment ${found.adapter}.${found.segment}${found.name ? ` ${found.name}` : ''}` : 'no segment';
+	}
+}
+
+// ---- numbers as people read them ----
+
+// Rounded to so many digits behind the point, halves up: as cli/view/names.c has them.
+function fixed(value, unit, digits) {
+	const power = 10 ** digits;
+	return (Math.round(value * power / unit) / power).toFixed(digits);
+}
+
+function bytesText(bytes) {
+	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+	let unit = 0;
+	while (bytes / 1024 ** unit >= 1024 && unit < units.length - 1)
+		unit++;
+	const size = bytes / 1024 ** unit;
+	return `${Number.isInteger(size) ? size : fixed(bytes, 1024 ** unit, 1)} ${units[unit]}`;
+}
+
+function timeText(ns) {
+	if (ns >= 1e9)
+		return `${fixed(ns, 1e9, 3)} s`;
+	if (ns >= 1e6)
+		return `${fixed(ns, 1e6, 3)} ms`;
+	if (ns >= 1e3)
+		return `${fixed(ns, 1e3, 2)} µs`;
+	return `${Math.round(ns)} ns`;
+}
+
+function hexText(number) {
+	return `0x${number.toString(16)}`;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli/view/builder.h"
+
+/* ---- packets ---- */
+
+/* UINT32_MAX: never queued, as far as the trace tells. */
+static uint32_t packet_row(const struct builder *builder, uint32_t queue, uint64_t ticket)
+{
+	const uint32_t *found =
+		view_map_find(&builder->packets, (struct view_key){ queue, ticket, 0 });
+
+	return found ? *found : UINT32_MAX;
+}
+
+static uint32_t add_packet(struct builder *builder, uint32_t queue, uint64_t ticket, int64_t kind)
+{
+	uint32_t row = queue == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_packets);
+
+	if (row == UINT32_MAX)
+		return row;
+	SET(builder, packets, queue, row, queue);
+	SET(builder, packets, ticket, row, ticket);
+	SET(builder, packets, kind, row, kind);
+	SET(builder, packets, queued, row, builder->now);
+	SET(builder, packets, left, row, -1);
+	SET(builder, packets, call, row, builder_open_call(builder));
+	builder_name_row(builder, &builder->packets, (struct view_key){ queue, ticket, 0 }, row);
+	return row;
+}
+
+/* Said by the thread that queues the wait, just before. */
+void builder_on_queue_wait_for(struct builder *builder)
+{
+	uint32_t thread = builder_thread(builder);
+
+	if (thread == UINT32_MAX)
+		return;
+	builder->doing[thread].sync = (int64_t)builder_number(builder, 2);
+	builder->doing[thread].value = (int64_t)builder_number(builder, 3);
+}
+
+void builder_on_queue_is(struct builder *builder)
+{
+	const char *kind = builder->entry->fields[4].text;
+	uint32_t row =
+		builder_queue(builder, builder_number(builder, 0), builder_number(builder, 1),
+			      strcmp(kind, "hardware queue") == 0);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, queues, process, row, builder_process(builder, builder_number(builder, 2)));
+	SET(builder, queues, handle, row, builder_number(builder, 3));
+	SET(builder, queues, kind, row, builder_text(builder, 4));
+}
+
+static void end_wait(struct builder *builder, uint32_t queue)
+{
+	const uint32_t *open = view_map_find(&builder->waits, (struct view_key){ queue, 0, 0 });
+
+	if (open && VIEW_AT(builder->model, waits, end, *open) < 0)
+		SET(builder, waits, end, *open, builder->now);
+}
+
+void builder_on_queue_waits(struct builder *builder)
+{
+	uint32_t queue = builder_queue(builder, builder_number(builder, 0),
+				       builder_number(builder, 1), false);
+	uint32_t packet = packet_row(builder, queue, builder_number(builder, 2));
+
+	end_wait(builder, queue);
+
+	uint32_t row = builder_new_row(builder, VIEW_waits);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, waits, packet, row, packet == UINT32_MAX ? 0 : (int64_t)packet + 1);
+	SET(builder, waits, queue, row, queue);
+	SET(builder, waits, kind, row, builder_text(builder, 3));
+	SET(builder, waits, begin, row, builder->now);
+	SET(builder, waits, end, row, -1);
+	if (packet != UINT32_MAX) {
+		SET(builder, waits, sync, row, VIEW_AT(builder->model, packets, sync, packet));
+		SET(builder, waits, value, row, VIEW_AT(builder->model, packets, value, packet));
+	}
+	builder_name_row(builder, &builder->waits, (struct view_key){ queue, 0, 0 }, row);
+}
+
+void builder_on_queue_goes_on(struct builder *builder)
+{
+	end_wait(builder, builder_queue(builder, builder_number(builder, 0),
+					builder_number(builder, 1), false));
+}
+
+void builder_on_packet_queued(struct builder *builder)
+{
+	uint32_t row = add_packet(builder,
+				  builder_queue(builder, builder_number(builder, 0),
+						builder_number(builder, 1), false),
+				  builder_number(builder, 2), builder_text(builder, 3));
+	uint32_t thread = builder_thread(builder);
+
+	if (row == UINT32_MAX || thread == UINT32_MAX)
+		return;
+	SET(builder, packets, sync, row, builder->doing[thread].sync);
+	SET(builder, packets, value, row, builder->doing[thread].value);
+	builder->doing[thread].sync = builder->doing[thread].value = 0;
+}
+
+void builder_on_packet_retired(struct builder *builder)
+{
+	uint32_t queue = builder_queue(builder, builder_number(builder, 0),
+				       builder_number(builder, 1), false);
+	uint32_t row = packet_row(builder, queue, builder_number(builder, 2));
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, packets, left, row, builder->now);
+	SET(builder, packets, outcome, row, builder_text(builder, 3));
+}
+
+static void add_run(struct builder *builder, uint32_t node, uint64_t fence, uint32_t packet,
+		    struct view_key key)
+{
+	uint32_t row = node == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_runs);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, runs, packet, row, packet == UINT32_MAX ? 0 : (int64_t)packet + 1);
+	SET(builder, runs, node, row, node);
+	SET(builder, runs, fence, row, fence);
+	SET(builder, runs, begin, row, builder->now);
+	SET(builder, runs, end, row, -1);
+	builder_name_row(builder, &builder->runs, key, row);
+}
+
+static uint32_t end_run(struct builder *builder, struct view_key key, int64_t outcome)
+{
+	const uint32_t *row = view_map_find(&builder->runs, key);
+
+	if (!row || VIEW_AT(builder->model, runs, end, *row) >= 0)
+		return UINT32_MAX;
+	SET(builder, runs, end, *row, builder->now);
+	SET(builder, runs, outcome, *row, outcome);
+	return *row;
+}
+
+void builder_on_packet_submitted(struct builder *builder)
+{
+	uint64_t adapter = builder_number(builder, 0);
+	uint32_t node = builder_node(builder, adapter, builder_number(builder, 1));
+	uint32_t queue = builder_queue(builder, adapter, builder_number(builder, 3), false);
+	uint64_t fence = builder_number(builder, 2);
+
+	add_run(builder, node, fence, packet_row(builder, queue, builder_number(builder, 5)),
+		(struct view_key){ node, fence, 0 });
+}
+
+void builder_on_packet_left(struct builder *builder)
+{
+	uint32_t node =
+		builder_node(builder, builder_number(builder, 0), builder_number(builder, 1));
+
+	end_run(builder, (struct view_key){ node, builder_number(builder, 2), 0 },
+		builder_text(builder, 3));
+}
+
+/* What is in a hardware queue is with the hardware: queued and run at once. */
+void builder_on_hw_packet_submitted(struct builder *builder)
+{
+	uint64_t adapter = builder_number(builder, 0);
+	uint64_t progress = builder_number(builder, 2);
+	uint32_t queue = builder_queue(builder, adapter, builder_number(builder, 1), true);
+	uint32_t packet =
+		add_packet(builder, queue, progress, builder_text_of(builder, "hardware queue"));
+
+	add_run(builder, builder_node(builder, adapter, builder_number(builder, 3)), progress,
+		packet, (struct view_key){ queue, progress, 1 });
+}
+
+void builder_on_hw_packet_left(struct builder *builder)
+{
+	uint32_t queue = builder_queue(builder, builder_number(builder, 0),
+				       builder_number(builder, 1), true);
+	uint32_t packet = packet_row(builder, queue, builder_number(builder, 2));
+	int64_t how = builder_text(builder, 3);
+
+	end_run(builder, (struct view_key){ queue, builder_number(builder, 2), 1 }, how);
+	if (packet == UINT32_MAX)
+		return;
+	SET(builder, packets, left, packet, builder->now);
+	SET(builder, packets, outcome, packet, how);
+}
+
+void builder_on_fence_signal_cpu(struct builder *builder)
+{
+	uint32_t row = builder_new_row(builder, VIEW_signals);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, signals, time, row, builder->now);
+	SET(builder, signals, process, row, builder_process(builder, builder_number(builder, 0)));
+	SET(builder, signals, sync, row, builder_number(builder, 1));
+	SET(builder, signals, value, row, builder_number(builder, 2));
+	SET(builder, signals, how, row, builder_text_of(builder, "CPU"));
+}
