@@ -46,6 +46,7 @@ struct builder {
 	struct view_map runs;   /* row of the node, fence; or of the hardware queue, progress, 1 */
 	struct view_map waits;  /* row of the queue: the last one */
 	struct view_map rooms;  /* row of the allocation */
+	struct view_map ranges; /* row of the allocation: its last one */
 	struct view_map series; /* kind, process, group and adapter */
 
 	struct doing *doing; /* by row of the thread */
@@ -95,6 +96,7 @@ void builder_on_allocation_dead(struct builder *builder);
 void builder_on_allocation_offer(struct builder *builder);
 void builder_on_allocation_locks(struct builder *builder);
 void builder_on_allocation_place(struct builder *builder);
+void builder_on_allocation_range(struct builder *builder);
 void builder_on_allocation_leaves(struct builder *builder);
 void builder_on_room_wanted(struct builder *builder);
 void builder_on_room_given(struct builder *builder);

@@ -165,6 +165,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_queue_waits] = builder_on_queue_waits,
 	[TRACE_queue_goes_on] = builder_on_queue_goes_on,
 	[TRACE_allocation_owner] = builder_on_allocation_owner,
+	[TRACE_allocation_range] = builder_on_allocation_range,
 	[TRACE_allocation_leaves] = builder_on_allocation_leaves,
 	[TRACE_room_wanted] = builder_on_room_wanted,
 	[TRACE_room_given] = builder_on_room_given,
@@ -196,7 +197,7 @@ static void finish_builder(struct builder *builder)
 	struct view_map *const maps[] = {
 		&builder->processes, &builder->threads,     &builder->nodes,   &builder->segments,
 		&builder->queues,    &builder->allocations, &builder->packets, &builder->runs,
-		&builder->waits,     &builder->rooms,       &builder->series
+		&builder->waits,     &builder->rooms,       &builder->series,  &builder->ranges
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)

@@ -58,12 +58,28 @@ void builder_on_segment_is(struct builder *builder)
 	SET(builder, segments, kind, row, builder_text(builder, 3));
 }
 
+/* Its addresses are another's from now on, or it has others. */
+static void end_ranges(struct builder *builder, uint32_t allocation)
+{
+	const uint32_t *last =
+		view_map_find(&builder->ranges, (struct view_key){ allocation, 0, 0 });
+
+	for (int64_t row = last ? (int64_t)*last : -1; row >= 0;
+	     row = VIEW_AT(builder->model, ranges, before, row) - 1) {
+		if (VIEW_AT(builder->model, ranges, end, row) >= 0)
+			return;
+		SET(builder, ranges, end, row, builder->now);
+	}
+}
+
 void builder_on_allocation_dead(struct builder *builder)
 {
 	uint32_t row = allocation_row(builder, builder_number(builder, 0));
 
-	if (row != UINT32_MAX)
-		SET(builder, allocations, died, row, builder->now);
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, allocations, died, row, builder->now);
+	end_ranges(builder, row);
 }
 
 static int64_t state_of(const char *name)
@@ -120,6 +136,30 @@ void builder_on_allocation_locks(struct builder *builder)
 	SET(builder, locks, count, row, builder_number(builder, 1));
 }
 
+void builder_on_allocation_range(struct builder *builder)
+{
+	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
+	uint32_t row =
+		allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_ranges);
+
+	if (row == UINT32_MAX)
+		return;
+
+	const uint32_t *last =
+		view_map_find(&builder->ranges, (struct view_key){ allocation, 0, 0 });
+	uint64_t adapter = (uint64_t)VIEW_AT(builder->model, allocations, adapter, allocation);
+
+	SET(builder, ranges, allocation, row, allocation);
+	SET(builder, ranges, segment, row,
+	    (int64_t)builder_segment(builder, adapter, builder_number(builder, 1)) + 1);
+	SET(builder, ranges, offset, row, builder_number(builder, 2));
+	SET(builder, ranges, bytes, row, builder_number(builder, 3));
+	SET(builder, ranges, begin, row, builder->now);
+	SET(builder, ranges, end, row, -1);
+	SET(builder, ranges, before, row, last ? (int64_t)*last + 1 : 0);
+	builder_name_row(builder, &builder->ranges, (struct view_key){ allocation, 0, 0 }, row);
+}
+
 void builder_on_allocation_place(struct builder *builder)
 {
 	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
@@ -133,6 +173,8 @@ void builder_on_allocation_place(struct builder *builder)
 	SET(builder, states, allocation, row, allocation);
 	SET(builder, states, time, row, builder->now);
 	SET(builder, states, state, row, state);
+	if (state == VIEW_OUT || state == VIEW_IN)
+		end_ranges(builder, allocation);
 	if (segment != 0)
 		SET(builder, states, segment, row,
 		    (int64_t)builder_segment(

@@ -21,7 +21,8 @@ bool trace_wishes_read(const char *words, uint32_t *wishes)
 	static const struct {
 		const char *word;
 		enum trace_wishes wish;
-	} known[] = { { "arguments", TRACE_WITH_ARGUMENTS }, { "lists", TRACE_WITH_LISTS } };
+	} known[] = { { "arguments", TRACE_WITH_ARGUMENTS },
+		      { "addresses", TRACE_WITH_ADDRESSES } };
 	bool is_known = true;
 
 	while (*words) {

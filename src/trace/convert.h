@@ -15,7 +15,7 @@
 /* The rule for DXGK_TRACE and for every other name of a trace: "….json" is JSON. */
 bool trace_name_is_json(const char *name);
 
-/* "arguments,lists" as enum trace_wishes, added to what is there; false when a word is neither. */
+/* "arguments,addresses" as enum trace_wishes, added to what is there; false when a word is neither. */
 MUST_CHECK bool trace_wishes_read(const char *words, uint32_t *wishes);
 
 /*

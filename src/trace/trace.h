@@ -34,8 +34,7 @@ MUST_CHECK bool trace_start(const char *path);
 enum trace_wishes {
 	TRACE_AS_JSON = 1,
 	TRACE_WITH_ARGUMENTS = 2, /* of calls and of the driver's entry points, as text */
-	TRACE_WITH_LISTS =
-		4, /* which allocations each packet lists, and where in a segment one is */
+	TRACE_WITH_ADDRESSES = 4, /* where in its segment each allocation is */
 	TRACE_WISHES = 7,
 };
 

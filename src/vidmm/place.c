@@ -288,12 +288,24 @@ void place_answer_locked(struct vidmm_place *place, NTSTATUS status)
 
 /* ---- the states ---- */
 
+static void place_trace_ranges(const struct vidmm_place *place)
+{
+	const struct page_run *runs = page_set_runs(&place->pages);
+
+	for (uint32_t i = 0; i < place->pages.run_count; i++)
+		trace_allocation_range(place->allocation->id, place->segment->id,
+				       (uint64_t)runs[i].first_page * MACHINE_PAGE_BYTES,
+				       (uint64_t)runs[i].count * MACHINE_PAGE_BYTES);
+}
+
 static void place_set_state(struct vidmm_place *place, enum place_state state)
 {
 	place->state = (enum place_state)state_step(STATES_PLACE, place->state, state);
 	trace_allocation_place(place->allocation->id, state_tables[STATES_PLACE].states[state],
 			       place->segment ? place->segment->id : 0,
 			       place->allocation->size_bytes);
+	if (state == PLACE_IN && trace_has(TRACE_WITH_ADDRESSES))
+		place_trace_ranges(place);
 }
 
 static void place_trace_segment(const struct vidmm_place *place,

@@ -165,6 +165,27 @@ def test_selection_leads_on_and_links_lead_back(root):
         assert page.errors == [], page.errors
 
 
+def test_the_address_map_shows_each_byte_once(root):
+    needs_a_browser()
+    trace = os.path.join(root, 'trace')
+    script = os.path.join(EXAMPLES, 'oversubscription.dxgk')
+    run('trace', '--with', 'addresses', '-o', trace, '--', DXGK, 'run', '--quiet', script, DXGK_SEED='1')
+    with shown(root, trace) as page:
+        ranges = page.evaluate("""(() => {
+            const { rows, segment, offset, bytes, begin, end } = page.model.tables.ranges;
+            return Array.from({ length: rows }, (_, row) => [segment[row], offset[row], bytes[row], begin[row],
+                end[row] < 0 ? page.model.length + 1 : end[row]]);
+        })()""")
+        assert ranges
+        for moment in sorted({entry[3] for entry in ranges}):
+            there = sorted(entry[:3] for entry in ranges if entry[3] <= moment < entry[4])
+            for (segment, offset, size), (next_segment, next_offset, _) in zip(there, there[1:]):
+                assert segment != next_segment or offset + size <= next_offset, (moment, there)
+        page.evaluate('page.showMap(0, page.model.length / 2)')
+        assert page.evaluate('document.querySelectorAll("#answer canvas, #answer td a").length') > 1
+        assert page.errors == [], page.errors
+
+
 def test_it_is_usable_at_the_width_of_a_phone_and_in_the_dark(root):
     needs_a_browser()
     with shown(root, tour(root), width=500, height=800, arguments=['--force-dark-mode']) as page:
