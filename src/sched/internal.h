@@ -142,6 +142,7 @@ struct sched {
 	struct list holding;   /* sched_wait.link: until the hardware has nothing of theirs */
 	const char *broken;    /* an adapter reset is due, and why; nothing begins before it */
 	const char *dead;      /* the hardware is gone, and why */
+	bool is_leaving;       /* … is being taken away: what is said, or not, is no mistake */
 	bool is_stopped;       /* by sched_stop() */
 	bool is_ending;
 	uint32_t recovery_count;

@@ -31,7 +31,7 @@ void mistake_locked(struct sched_node *node, enum rule rule, const char *format,
 
 	lock_assert_held(&node->sched->lock);
 	/* The first is told; whatever comes before that is its consequence more often than not. */
-	if (mistake->is_there || node->sched->dead)
+	if (mistake->is_there || node->sched->dead || node->sched->is_leaving)
 		return;
 	mistake->is_there = true;
 	mistake->rule = rule;

@@ -312,6 +312,13 @@ void sched_stop(struct sched *sched)
 	sched_unlock(sched);
 }
 
+void sched_hardware_leaves(struct sched *sched)
+{
+	sched_lock(sched);
+	sched->is_leaving = true;
+	sched_unlock(sched);
+}
+
 void sched_retreat(struct sched *sched)
 {
 	sched_lock(sched);

@@ -537,6 +537,12 @@ void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t 
 void sched_stop(struct sched *sched);
 
 /*
+ * The hardware is being taken away. Its driver may have heard of it already and tell of nothing any more: that is no
+ * mistake of it from now on.
+ */
+void sched_hardware_leaves(struct sched *sched);
+
+/*
  * Every owner is lost (device_state 4), and nothing is with the hardware when it returns; nor will
  * be any more. Not from a listener.
  */

@@ -268,6 +268,7 @@ void adapter_remove(struct dxg_adapter *adapter, bool is_surprise)
 	if (atomic_exchange(&adapter->is_removed, true))
 		return;
 	mark_lost(adapter, "it was removed");
+	sched_hardware_leaves(adapter->sched);
 	/* A driver that knows sees to it that the hardware touches nothing any more. */
 	if (!is_surprise || !miniport_notify_surprise_removal(adapter->miniport))
 		sched_retreat(adapter->sched);

@@ -153,6 +153,22 @@ TEST(completion, that_only_the_answer_tells_is_lost)
 	world_finish();
 }
 
+/* After DxgkDdiNotifySurpriseRemoval a driver tells of nothing, and may still answer. */
+TEST(completion, that_hardware_which_is_taken_away_does_not_tell_is_no_mistake)
+{
+	start_without_preemption();
+	struct sched_queue *queue = world_queue(0, 1);
+	works(queue, "ab");
+	world.gpu.nodes[1].hides_completion = true;
+	world.gpu.nodes[1].is_mute = true;
+	fake_gpu_complete(&world.gpu, 1, 2);
+	sched_hardware_leaves(world.sched);
+	pass_time(2 * DELAY_NS);
+	EXPECT_STR(happened(), "1:a1 1:b2 Q1 a. b.");
+	expect_silence();
+	world_finish();
+}
+
 TEST(completion, that_comes_while_it_is_asked_for_is_not_lost)
 {
 	start_without_preemption();
