@@ -568,7 +568,11 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 		if (room == ROOM_NEVER)
 			place_give_up_locked(place, STATUS_SUCCESS);
 		if (room == ROOM_NO_MEMORY) {
-			place_give_up_locked(place, STATUS_NO_MEMORY);
+			/* Who can be refused is; who was promised it waits on. */
+			if (search->is_asking)
+				place_give_up_locked(place, STATUS_NO_MEMORY);
+			else
+				place->given_up_at = search->manager->retry_generation;
 			room_look_again(search->manager, clock_deadline(RETRY_NS));
 		}
 		if (room != ROOM_FOUND && room != ROOM_SOON) {
