@@ -118,22 +118,34 @@ static bool is_writer_locked(const struct shown_file *file, uint64_t client)
 	return false;
 }
 
+/* STATUS_PENDING: he is to be written down. */
+static NTSTATUS judge_writer_locked(const struct shown_file *file, uint64_t client)
+{
+	lock_assert_held(&files.lock);
+	if (is_writer_locked(file, client))
+		return STATUS_SUCCESS;
+	return file->is_sealed ? STATUS_ACCESS_DENIED : STATUS_PENDING;
+}
+
 NTSTATUS shown_file_let_write(struct shown_file *file, uint64_t client)
 {
-	struct writer *fresh = mem_zalloc(sizeof(*fresh));
-	NTSTATUS status = STATUS_SUCCESS;
-
 	lock_acquire(&files.lock);
-	if (is_writer_locked(file, client)) {
-		status = STATUS_SUCCESS;
-	} else if (file->is_sealed) {
-		status = STATUS_ACCESS_DENIED;
-	} else if (!fresh) {
-		status = STATUS_NO_MEMORY;
-	} else {
+	NTSTATUS status = judge_writer_locked(file, client);
+	lock_release(&files.lock);
+	if (status != STATUS_PENDING)
+		return status;
+
+	struct writer *fresh = mem_zalloc(sizeof(*fresh));
+
+	if (!fresh)
+		return STATUS_NO_MEMORY;
+	lock_acquire(&files.lock);
+	status = judge_writer_locked(file, client);
+	if (status == STATUS_PENDING) {
 		*fresh = (struct writer){ file->writers, client };
 		file->writers = fresh;
 		fresh = NULL;
+		status = STATUS_SUCCESS;
 	}
 	lock_release(&files.lock);
 	mem_free(fresh);
