@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/live/metrics.h"
 #include "cli/live/target.h"
@@ -153,12 +154,14 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 /* "127.0.0.1:9400". False after a complaint: numbers it cannot read, or an address that others reach. */
 static bool parse_address(const char *text, struct sockaddr_in *address)
 {
-	char host[64];
-	unsigned port;
-	char rest;
+	const char *colon = strrchr(text, ':');
+	char host[64] = "";
+	uint64_t port = 0;
 
 	*address = (struct sockaddr_in){ .sin_family = AF_INET };
-	if (sscanf(text, "%63[^:]:%u%c", host, &port, &rest) != 2 || port > UINT16_MAX ||
+	if (colon)
+		snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
+	if (!colon || !text_is_number(colon + 1, 0, UINT16_MAX, &port) ||
 	    inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
 		      &address->sin_addr) != 1) {
 		fprintf(stderr, "dxgk metrics: --listen: \"%s\" is not ADDRESS:PORT\n", text);

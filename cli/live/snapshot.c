@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/live/snapshot.h"
 
 static bool ask(const struct control_client *client, const char *verb,
@@ -100,46 +101,69 @@ static bool take_node(const struct control_client *client, const char *verb, uin
 
 /* ---- processes, which come as text ---- */
 
+/* A number, and where it ends; 0 and the text itself when there is none. */
+static uint64_t read_number(const char *text, const char **end_out)
+{
+	uint64_t number;
+
+	if (text_read_number(text, &number, end_out))
+		return number;
+	*end_out = text;
+	return 0;
+}
+
 /* The number behind "  word "; `of_out` is what stands behind " of ", else what it was. */
 static uint64_t number_behind(const char *line, const char *word, uint64_t *of_out)
 {
 	char mark[32];
-	unsigned long long number = 0;
-	unsigned long long of;
+	const char *at;
 
 	snprintf(mark, sizeof(mark), "  %s ", word);
-
-	const char *at = strstr(line, mark);
-
+	at = strstr(line, mark);
 	if (!at)
 		return 0;
-	if (sscanf(at + strlen(mark), "%llu of %llu", &number, &of) == 2 && of_out)
-		*of_out = of;
+
+	uint64_t number = read_number(at + strlen(mark), &at);
+
+	if (of_out && strncmp(at, " of ", strlen(" of ")) == 0)
+		*of_out = read_number(at + strlen(" of "), &at);
 	return number;
+}
+
+/* Steps over `word` and the number behind it. */
+static bool read_word(const char **at, const char *word, uint32_t *number_out)
+{
+	const char *digits = *at + strlen(word);
+
+	if (strncmp(*at, word, strlen(word)) != 0)
+		return false;
+	*number_out = (uint32_t)read_number(digits, at);
+	return *at != digits;
 }
 
 bool live_process_parse(const char *line, struct live_process *process)
 {
-	int name_at = 0;
+	const char *name = line;
 
 	*process = (struct live_process){ 0 };
-	if (sscanf(line, "process %" SCNu32 "  pid %" SCNu32 "  user %" SCNu32 "  %n", &process->id,
-		   &process->pid, &process->user, &name_at) != 3 ||
-	    name_at == 0)
+	if (!read_word(&name, "process ", &process->id) ||
+	    !read_word(&name, "  pid ", &process->pid) ||
+	    !read_word(&name, "  user ", &process->user) || strncmp(name, "  ", 2) != 0)
 		return false;
+	name += 2;
 
 	/* A program may call itself anything: the last of what looks like the end of a name is. */
 	const char *class = NULL;
 
-	for (const char *at = line + name_at - 2; (at = strstr(at, "  class ")); at++)
+	for (const char *at = name - 2; (at = strstr(at, "  class ")); at++)
 		class = at;
 	if (!class)
 		return false;
 
-	size_t length = class > line + name_at ? (size_t)(class - line - name_at) : 0;
+	size_t length = class > name ? (size_t)(class - name) : 0;
 	uint64_t budget_kib = 0;
 
-	snprintf(process->name, sizeof(process->name), "%.*s", (int)length, line + name_at);
+	snprintf(process->name, sizeof(process->name), "%.*s", (int)length, name);
 	class += strlen("  class ");
 	snprintf(process->class, sizeof(process->class), "%.*s", (int)strcspn(class, "\n"), class);
 	char *end = strstr(process->class, "  ");
@@ -215,9 +239,14 @@ static bool add_refusal_lines(struct live_snapshot *snapshot, char *text, uint32
 		struct live_refusal refusal;
 		uint32_t number;
 
-		if (sscanf(line, "%" SCNu32 " %31s %" SCNu64, &number, refusal.rule,
-			   &refusal.times) != 3)
+		const char *rule = line;
+		const char *end;
+
+		if (!read_word(&rule, "", &number) || *rule++ != ' ')
 			continue;
+		snprintf(refusal.rule, sizeof(refusal.rule), "%.*s", (int)strcspn(rule, " "), rule);
+		rule += strcspn(rule, " ");
+		refusal.times = *rule ? read_number(rule + 1, &end) : 0;
 		if (!add_refusal(snapshot, &refusal))
 			return false;
 		*last = number;

@@ -27,6 +27,8 @@ void view_answer_print(const struct view_answer *answer, FILE *out)
 {
 	int widths[VIEW_QUERY_COLUMNS_MAX];
 
+	if (answer->column_count == 0)
+		return;
 	for (unsigned i = 0; i < answer->column_count; i++)
 		widths[i] = width_of(answer->columns[i]);
 	for (size_t i = 0; i < answer->cell_count; i++) {
@@ -65,6 +67,8 @@ static void print_json(const char *text, FILE *out)
 void view_answer_print_json(const struct view_query *query, const struct view_answer *answer,
 			    FILE *out)
 {
+	if (answer->column_count == 0)
+		return;
 	fprintf(out, "{\n  \"query\": \"%s\",\n  \"columns\": [", query->name);
 	for (unsigned i = 0; i < answer->column_count; i++) {
 		fputs(i ? ", " : "", out);

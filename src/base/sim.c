@@ -193,6 +193,7 @@ static void sim_unlock(void)
 {
 	_Atomic uint32_t *called = sim.called;
 
+	sim_assert_held();
 	sim.called = NULL;
 	pthread_mutex_unlock(&sim.mutex);
 	/* Its thread may have seen it and be gone: the word is not looked at. */

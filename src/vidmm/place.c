@@ -304,7 +304,7 @@ static void place_set_state(struct vidmm_place *place, enum place_state state)
 	trace_allocation_place(place->allocation->id, state_tables[STATES_PLACE].states[state],
 			       place->segment ? place->segment->id : 0,
 			       place->allocation->size_bytes);
-	if (state == PLACE_IN && trace_has(TRACE_WITH_ADDRESSES))
+	if (state == PLACE_IN && place->segment && trace_has(TRACE_WITH_ADDRESSES))
 		place_trace_ranges(place);
 }
 
