@@ -13,15 +13,14 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PROBLEM_BYTES = 512 };
 
-static void tell(const struct view_model *model, int64_t time, const char *sentence)
+static void tell(int64_t time, const char *sentence)
 {
 	view_name name;
 
-	(void)model;
 	printf("%12s  %s\n", view_time_name(time, name), sentence);
 }
 
-/* "is evicted from segment 1.1 local, to make room for allocation 7 of stream 12" */
+/* "It leaves segment 1.1 local; reason: room-for allocation 0x40000180 of stream 12; …" */
 static void tell_state(const struct view_model *model, uint32_t row)
 {
 	int64_t winner = VIEW_AT(model, states, for, row) - 1;
@@ -64,7 +63,7 @@ static void tell_state(const struct view_model *model, uint32_t row)
 		snprintf(sentence + length, sizeof(sentence) - (size_t)length, ".");
 		break;
 	}
-	tell(model, VIEW_AT(model, states, time, row), sentence);
+	tell(VIEW_AT(model, states, time, row), sentence);
 }
 
 static void tell_offer(const struct view_model *model, uint32_t row)
@@ -76,15 +75,14 @@ static void tell_offer(const struct view_model *model, uint32_t row)
 		[VIEW_DECOMMITTED] = "Its memory is given back."
 	};
 
-	tell(model, VIEW_AT(model, offers, time, row),
-	     sentences[VIEW_AT(model, offers, state, row)]);
+	tell(VIEW_AT(model, offers, time, row), sentences[VIEW_AT(model, offers, state, row)]);
 }
 
 static void tell_lock(const struct view_model *model, uint32_t row)
 {
-	tell(model, VIEW_AT(model, locks, time, row),
-	     VIEW_AT(model, locks, count, row) ? "The CPU has it locked."
-					       : "The CPU has it locked no more.");
+	tell(VIEW_AT(model, locks, time, row), VIEW_AT(model, locks, count, row)
+						       ? "The CPU has it locked."
+						       : "The CPU has it locked no more.");
 }
 
 /* A row of the table, and how its sentences are told; each table is in order of time. */
@@ -111,7 +109,7 @@ static void tell_life(const struct view_model *model, int64_t allocation)
 				    { VIEW_locks_allocation, VIEW_locks_time, tell_lock, 0 } };
 	int64_t died = VIEW_AT(model, allocations, died, allocation);
 
-	tell(model, VIEW_AT(model, allocations, born, allocation), "It is created.");
+	tell(VIEW_AT(model, allocations, born, allocation), "It is created.");
 	for (;;) {
 		struct source *first = NULL;
 
@@ -126,9 +124,9 @@ static void tell_life(const struct view_model *model, int64_t allocation)
 		first->tell(model, first->next++);
 	}
 	if (died >= 0)
-		tell(model, died, "It is destroyed, and its memory is released.");
+		tell(died, "It is destroyed, and its memory is released.");
 	else
-		tell(model, model->length_ns, "It is still alive when the trace ends.");
+		tell(model->length_ns, "It is still alive when the trace ends.");
 }
 
 static void introduce(const struct view_model *model, int64_t allocation)
