@@ -37,18 +37,21 @@ static void count(struct trace_summary *summary, uint32_t category)
 
 static void count_lines(const struct trace_file *file, struct trace_summary *summary)
 {
-	const char *end = (const char *)file->bytes + file->size_bytes;
+	const char *line = file->bytes;
+	size_t left = file->size_bytes;
 
-	for (const char *line = file->bytes; line && line < end;) {
+	while (line && left > 0) {
 		char start[64];
-		size_t left = (size_t)(end - line);
 		size_t length = left < sizeof(start) - 1 ? left : sizeof(start) - 1;
 		memcpy(start, line, length);
 		start[length] = '\0';
 		count(summary, category_of(start));
 		summary->is_complete = strncmp(start, "],", 2) == 0;
-		line = memchr(line, '\n', left);
-		line = line ? line + 1 : NULL;
+
+		const char *end = memchr(line, '\n', left);
+
+		left = end ? left - (size_t)(end + 1 - line) : 0;
+		line = end ? end + 1 : NULL;
 	}
 }
 
