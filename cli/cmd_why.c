@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/view/names.h"
 
@@ -145,24 +145,24 @@ static void introduce(const struct view_model *model, int64_t allocation)
 	printf("\n");
 }
 
-/* An allocation's id, its name, or the handle of the resource it belongs to. */
-static bool is_meant(const struct view_model *model, int64_t row, const char *what, int64_t number)
+/* An allocation's id, or the handle of the resource it belongs to. */
+static bool is_meant(const struct view_model *model, int64_t row, int64_t number)
 {
 	return VIEW_AT(model, allocations, id, row) == number ||
-	       (number > 0 && VIEW_AT(model, allocations, resource, row) == number) ||
-	       strcmp(view_text(model, VIEW_AT(model, allocations, name, row)), what) == 0;
+	       VIEW_AT(model, allocations, resource, row) == number;
 }
 
 static int tell_all(const struct view_model *model, const char *what)
 {
-	char *end;
-	int64_t number = strtoll(what, &end, 0);
+	uint64_t number;
 	bool is_found = false;
 
-	if (*what == '\0' || *end != '\0')
-		number = -1;
+	if (!text_is_number(what, 1, INT64_MAX, &number)) {
+		fprintf(stderr, "dxgk why: \"%s\" is no id and no handle\n", what);
+		return EXIT_USAGE;
+	}
 	for (uint32_t row = 0; row < VIEW_ROWS(model, allocations); row++) {
-		if (!is_meant(model, row, what, number))
+		if (!is_meant(model, row, (int64_t)number))
 			continue;
 		if (is_found)
 			printf("\n");
@@ -171,8 +171,7 @@ static int tell_all(const struct view_model *model, const char *what)
 		tell_life(model, row);
 	}
 	if (!is_found)
-		fprintf(stderr,
-			"dxgk why: the trace has no allocation with the id, handle or name %s\n",
+		fprintf(stderr, "dxgk why: the trace has no allocation with the id or handle %s\n",
 			what);
 	return is_found ? 0 : EXIT_FAILED;
 }
@@ -183,13 +182,13 @@ int cmd_why(int argc, char **argv)
 	struct view_model model;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: dxgk why ID|HANDLE|NAME TRACE\n"
+		printf("Usage: dxgk why ID|HANDLE TRACE\n"
 		       "Tells the life of an allocation, or of all allocations of a resource, in "
 		       "sentences.\n");
 		return 0;
 	}
 	if (argc != 3) {
-		fprintf(stderr, "Usage: dxgk why ID|HANDLE|NAME TRACE\n");
+		fprintf(stderr, "Usage: dxgk why ID|HANDLE TRACE\n");
 		return EXIT_USAGE;
 	}
 	if (!view_model_read(argv[2], &model, problem, sizeof(problem))) {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cli/live/top.h"
+#include "cli/verify/escape.h"
 
 enum { BAR_WIDTH = 24 };
 #define MIB (UINT64_C(1) << 20)
@@ -211,20 +212,6 @@ uint32_t top_lines(struct live_snapshot *now, const struct live_snapshot *before
 
 /* ---- JSON ---- */
 
-static void put_json_text(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(out, "\\u%04x", *text);
-		else
-			fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 void top_print_json(const struct live_snapshot *now, const struct live_snapshot *before, FILE *out)
 {
 	fprintf(out,
@@ -250,7 +237,7 @@ void top_print_json(const struct live_snapshot *now, const struct live_snapshot 
 
 		fprintf(out, "%s{\"id\":%u,\"pid\":%u,\"user\":%u,\"name\":", i ? "," : "",
 			process->id, process->pid, process->user);
-		put_json_text(process->name, out);
+		json_put(out, process->name);
 		fprintf(out,
 			",\"localBytes\":%" PRIu64 ",\"localBudgetBytes\":%" PRIu64
 			",\"systemBytes\":%" PRIu64 ",\"handles\":%" PRIu64 "}",

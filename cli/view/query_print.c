@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "cli/verify/escape.h"
 #include "cli/view/query.h"
 
 /* Letters, not bytes: texts are UTF-8. */
@@ -50,20 +51,6 @@ void view_answer_print(const struct view_answer *answer, FILE *out)
 	}
 }
 
-static void print_json(const char *text, FILE *out)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(out, "\\u%04x", *text);
-		else
-			fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 void view_answer_print_json(const struct view_query *query, const struct view_answer *answer,
 			    FILE *out)
 {
@@ -72,14 +59,14 @@ void view_answer_print_json(const struct view_query *query, const struct view_an
 	fprintf(out, "{\n  \"query\": \"%s\",\n  \"columns\": [", query->name);
 	for (unsigned i = 0; i < answer->column_count; i++) {
 		fputs(i ? ", " : "", out);
-		print_json(answer->columns[i], out);
+		json_put(out, answer->columns[i]);
 	}
 	fprintf(out, "],\n  \"rows\": [");
 	for (size_t i = 0; i < answer->cell_count; i++) {
 		unsigned column = (unsigned)(i % answer->column_count);
 
 		fputs(column ? ", " : i ? ",\n    [" : "\n    [", out);
-		print_json(answer->cells[i], out);
+		json_put(out, answer->cells[i]);
 		fputs(column + 1 == answer->column_count ? "]" : "", out);
 	}
 	fprintf(out, "\n  ]\n}\n");

@@ -87,7 +87,7 @@ const cells = {
 const describe = {
 	packet(page, { row }) {
 		const { model } = page;
-		const { packets, waits, lists } = model.tables;
+		const { packets, waits } = model.tables;
 		const call = packets.call[row] - 1;
 		const runs = model.packetRuns[row + 1];
 		const waited = model.packetWaits[row + 1];
@@ -103,12 +103,7 @@ const describe = {
 				rows: runs.map((run) => runCells(model, run)) })
 			.table('Stood still', { columns: ['why', 'for'],
 				rows: waited.map((wait) => [waitText(model, wait),
-					timeText((waits.end[wait] < 0 ? model.length : waits.end[wait]) - waits.begin[wait])]) })
-			.table('Allocations', { columns: ['allocation', 'size'],
-				rows: model.packetAllocations[row].map((entry) => {
-					const allocation = lists.allocation[entry];
-					return [cells.allocation(model, allocation), bytesText(model.tables.allocations.size[allocation])];
-				}) });
+					timeText((waits.end[wait] < 0 ? model.length : waits.end[wait]) - waits.begin[wait])]) });
 		facts.parts.push(button('critical path to this packet', () => page.ask('critical-path', { packet: row })));
 		return facts;
 	},

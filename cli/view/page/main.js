@@ -206,8 +206,6 @@ class Page {
 		const { header } = this.model;
 		const parts = [`${timeText(this.view.from)} to ${timeText(this.view.to)}, ${timeText(this.view.to - this.view.from)} of ${timeText(this.model.length)}`,
 			`${header.events} events`];
-		if (header.lost_events > 0)
-			parts.push(`${header.lost_events} lost`);
 		if (header.is_cut)
 			parts.push('the trace has no end: it was cut off');
 		if (this.marked)

@@ -171,14 +171,13 @@ class Model {
 	// ---- packets: with a queue from `queued` to `left`, with a node in one or more runs ----
 
 	indexWork() {
-		const { packets, runs, waits, lists } = this.tables;
+		const { packets, runs, waits } = this.tables;
 		this.queuePackets = group(packets.queue, packets.rows, this.header.queues.length)
 			.map((rows) => new Stretches(rows, packets.queued, packets.left));
 		this.nodeRuns = group(runs.node, runs.rows, this.header.nodes.length)
 			.map((rows) => new Stretches(rows, runs.begin, runs.end));
 		this.packetRuns = group(runs.packet, runs.rows, packets.rows + 1);
 		this.packetWaits = group(waits.packet, waits.rows, packets.rows + 1);
-		this.packetAllocations = group(lists.packet, lists.rows, packets.rows);
 		this.callPackets = new Map();
 		for (let row = 0; row < packets.rows; row++) {
 			const call = packets.call[row] - 1;
