@@ -287,7 +287,7 @@ TEST(quiet, several_changes_that_wait_for_it_are_all_made)
 		begin(mode, FAKE_REQUIRES_IDLE);
 		map_now(app, 600, &memories[1], 8);
 		EXPECT(shows(app, 600, &memories[1], 0));
-		clients_are_busy();
+		fake_clients_are_busy(&world.fake->sched);
 		EXPECT_EQ(map(app, 64, &memories[0], 8), STATUS_PENDING);
 		EXPECT_EQ(release(app, 600, 8), STATUS_SUCCESS);
 		EXPECT_EQ(map_part(app, 2000, &memories[2], 4, 8, NULL), STATUS_PENDING);
@@ -295,7 +295,7 @@ TEST(quiet, several_changes_that_wait_for_it_are_all_made)
 		await_turn();
 		EXPECT_EQ(walk(app, 64), 0);
 		EXPECT(shows(app, 600, &memories[1], 0));
-		fake_clients_idle(world.fake);
+		fake_clients_idle(&world.fake->sched);
 		flush();
 		EXPECT(shows(app, 64, &memories[0], 0));
 		EXPECT(shows(app, 2000, &memories[2], 4));
@@ -311,14 +311,14 @@ TEST(quiet, memory_is_not_gone_before_a_change_that_waits_is_made)
 
 	begin(MINIPORT_TABLE_GPU_PHYSICAL, FAKE_REQUIRES_IDLE);
 	map_now(app, 64, &memories[0], 8);
-	clients_are_busy();
+	fake_clients_are_busy(&world.fake->sched);
 	EXPECT_EQ(release(app, 64, 8), STATUS_SUCCESS);
 	await_hold();
 	drop_begin(&memories[0], &drop);
 	await_turn();
 	EXPECT_EQ(atomic_load(&drop.count), 0);
 	EXPECT(shows(app, 64, &memories[0], 0));
-	fake_clients_idle(world.fake);
+	fake_clients_idle(&world.fake->sched);
 	flush();
 	EXPECT_EQ(atomic_load(&drop.count), 1);
 	EXPECT_EQ(walk(app, 64), 0);
@@ -348,7 +348,7 @@ TEST(quiet, memory_that_leaves_is_out_of_the_tlb_though_it_is_dropped_meanwhile)
 
 	begin(MINIPORT_TABLE_GPU_PHYSICAL, FAKE_REQUIRES_IDLE);
 	map_now(app, 64, &memories[0], 8);
-	clients_are_busy();
+	fake_clients_are_busy(&world.fake->sched);
 	moving_init(&away, &memories[0], 0);
 	away.job.job.shares_tables = true;
 	paging_job_queue(&away.job.job);
@@ -356,7 +356,7 @@ TEST(quiet, memory_that_leaves_is_out_of_the_tlb_though_it_is_dropped_meanwhile)
 	drop_begin(&memories[0], &drop);
 	await_turn();
 	world.fake->hook = note_order;
-	fake_clients_idle(world.fake);
+	fake_clients_idle(&world.fake->sched);
 	moving_wait(&away);
 	EXPECT_EQ(atomic_load(&drop.count), 1);
 	EXPECT_EQ(walk(app, 64), 0);

@@ -27,7 +27,7 @@ static uint64_t bytes_of_root(void *driver, uint32_t *entry_count)
 static void set_root(void *driver, void *driver_context, const struct page_tables_root *root)
 {
 	struct context *context = driver_context;
-	uint32_t holds = fake_client_holds(world.fake);
+	uint32_t holds = fake_client_holds(&world.fake->sched);
 
 	(void)driver;
 	lock_assert_none_held("a driver");
@@ -56,7 +56,7 @@ static void begin(uint32_t update_mode, uint32_t flags)
 static void end_all(void)
 {
 	flush();
-	EXPECT_EQ(fake_client_holds(world.fake), 0);
+	EXPECT_EQ(fake_client_holds(&world.fake->sched), 0);
 	for (int i = 0; i < CONTEXTS; i++)
 		address_space_remove_context(app->space, &contexts[i].in_space);
 	finish();
@@ -214,7 +214,7 @@ TEST(root, it_waits_until_the_hardware_has_nothing_of_a_client)
 	struct thread *thread;
 
 	begin(MINIPORT_TABLE_GPU_PHYSICAL, 0);
-	clients_are_busy();
+	fake_clients_are_busy(&world.fake->sched);
 	EXPECT_EQ(thread_create("mapper", map_in_thread, &mapper, &thread), STATUS_SUCCESS);
 	await_hold();
 	EXPECT_EQ(contexts[0].told, 1);
@@ -222,7 +222,7 @@ TEST(root, it_waits_until_the_hardware_has_nothing_of_a_client)
 	EXPECT_EQ(map_at(64), STATUS_PENDING);
 	flush();
 	EXPECT(all_show(64, 0));
-	fake_clients_idle(world.fake);
+	fake_clients_idle(&world.fake->sched);
 	thread_join(thread);
 	EXPECT_EQ(mapper.status, STATUS_PENDING);
 	EXPECT_EQ(contexts[0].told, 2);

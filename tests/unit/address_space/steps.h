@@ -185,21 +185,18 @@ static inline void crowd_out(void)
 
 static inline void queue_work(struct party *party)
 {
-	atomic_fetch_add(&party->owner.pending, 1);
+	fake_owner_queue(&party->owner);
 	vidmm_device_has_work(&party->device);
 }
 
 static inline void end_work(struct party *party)
 {
-	atomic_fetch_sub(&party->owner.pending, 1);
+	fake_owner_retire(&party->owner);
 }
 
 static inline bool runs(struct party *party)
 {
-	lock_acquire(&world.fake->sched.lock);
-	bool is_suspended = party->owner.suspensions > 0;
-	lock_release(&world.fake->sched.lock);
-	return !is_suspended;
+	return !fake_owner_is_suspended(&party->owner);
 }
 
 /* Its tables come back for its work. */
@@ -214,13 +211,6 @@ static inline void have_back(struct party *party)
 
 /* ---- tables that change while nothing runs ---- */
 
-static inline void clients_are_busy(void)
-{
-	lock_acquire(&world.fake->sched.lock);
-	world.fake->sched.are_clients_busy = true;
-	lock_release(&world.fake->sched.lock);
-}
-
 static inline void await_hold(void)
 {
 	struct notice *changed = &world.fake->sched.changed;
@@ -228,7 +218,7 @@ static inline void await_hold(void)
 	for (;;) {
 		uint32_t seen = notice_read(changed);
 
-		if (fake_client_holds(world.fake) > 0)
+		if (fake_client_holds(&world.fake->sched) > 0)
 			return;
 		notice_wait(changed, seen, CLOCK_FOREVER);
 	}

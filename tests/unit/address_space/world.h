@@ -172,7 +172,7 @@ static inline void party_join(struct party *party)
 	memset(party, 0, sizeof(*party));
 	work_init(&party->root_work, root_tell);
 	vidmm_process_init(&party->process, world.manager, &world.account);
-	party->owner = (struct sched_owner){ .sched = &world.fake->sched };
+	fake_owner_init(&party->owner, &world.fake->sched);
 	vidmm_device_init(&party->device, &party->process, &party->owner, NULL);
 	EXPECT_EQ(address_space_create(&world.config, world.fake->pager, &party->process,
 				       &party->space),

@@ -76,7 +76,7 @@ TEST(buffer, what_is_submitted_is_what_was_written)
 
 	queue_fill(&job, fake);
 	fake_wait_submitted(fake, 1);
-	const struct fake_submission *submission = &fake->sched.queue[0];
+	const struct fake_submission *submission = &fake->packets.queue[0];
 	EXPECT_EQ(submission->start_bytes, 0);
 	EXPECT_EQ(submission->end_bytes, submission->buffer->used_bytes);
 	EXPECT(submission->end_bytes < submission->buffer->size_bytes);
@@ -93,7 +93,7 @@ TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs)
 
 	queue_fill(&jobs[0], fake);
 	fake_wait_submitted(fake, 1);
-	fake->sched.is_refusing = true;
+	fake->packets.is_refusing = true;
 	queue_fill(&jobs[1], fake);
 	fake_complete_one(fake);
 	fake_job_wait(&jobs[1]);

@@ -40,7 +40,6 @@ TEST(builder, operations_of_several_jobs_share_a_buffer)
 
 	/* The thread is busy while they come. */
 	fake_job_init(&blocker, fake);
-	fake->sched.is_owner_busy = true;
 	for (uint32_t i = 0; i < 3; i++) {
 		fake_job_init(&jobs[i], fake);
 		add_fill(&jobs[i], i);

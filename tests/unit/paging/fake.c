@@ -475,15 +475,15 @@ static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
 }
 
 /* Those that were parked are not the last. */
-static struct fake_submission *submission_locked(struct sched *sched, uint32_t fence)
+static struct fake_submission *submission_locked(struct fake_packets *packets, uint32_t fence)
 {
-	uint64_t at = sched->end;
+	uint64_t at = packets->end;
 
-	while (sched->queue[at % FAKE_SLOTS].fence != fence) {
-		CHECK(at > sched->first);
+	while (packets->queue[at % FAKE_SLOTS].fence != fence) {
+		CHECK(at > packets->first);
 		at--;
 	}
-	return &sched->queue[at % FAKE_SLOTS];
+	return &packets->queue[at % FAKE_SLOTS];
 }
 
 static NTSTATUS fake_submit(void *driver, const struct sched_submission *how,
@@ -492,16 +492,15 @@ static NTSTATUS fake_submit(void *driver, const struct sched_submission *how,
 			    uint32_t private_end_bytes)
 {
 	struct fake *fake = driver;
-	struct sched *sched = &fake->sched;
 
-	lock_acquire(&sched->lock);
-	struct fake_submission *submission = submission_locked(sched, how->fence);
+	lock_acquire(&fake->sched.lock);
+	struct fake_submission *submission = submission_locked(&fake->packets, how->fence);
 	submission->buffer = buffer;
 	submission->start_bytes = start_bytes;
 	submission->end_bytes = end_bytes;
 	submission->private_start_bytes = private_start_bytes;
 	submission->private_end_bytes = private_end_bytes;
-	lock_release(&sched->lock);
+	lock_release(&fake->sched.lock);
 	return STATUS_SUCCESS;
 }
 
@@ -617,7 +616,7 @@ static void make_mmu(struct fake *fake)
 
 void fake_free(struct fake *fake)
 {
-	lock_finish(&fake->sched.lock);
+	fake_sched_finish(&fake->sched);
 	dirty_free(fake->local, FAKE_LOCAL_BYTES);
 	free(fake);
 }
@@ -631,10 +630,10 @@ NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_ou
 	if (fake->config.buffer_bytes == 0)
 		fake->config.buffer_bytes = 4096;
 	fake->local = dirty_memory(FAKE_LOCAL_BYTES);
-	fake->sched.is_automatic = config->is_automatic;
-	lock_init(&fake->sched.lock, LOCK_RANK_NODE, "fake scheduler");
-	list_init(&fake->sched.waits);
-	fake->owner.sched = &fake->sched;
+	fake->packets.is_automatic = config->is_automatic;
+	fake_sched_init(&fake->sched);
+	fake->sched.is_by_hand = true;
+	fake_owner_init(&fake->owner, &fake->sched);
 	make_mmu(fake);
 	NTSTATUS status = pager_create(
 		&(struct pager_config){

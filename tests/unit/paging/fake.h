@@ -14,9 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/lock.h"
 #include "base/machine.h"
-#include "base/notice.h"
+#include "fake/owners.h"
 #include "paging/internal.h"
 #include "paging/pager.h"
 
@@ -81,9 +80,8 @@ struct fake_log_entry {
 	bool had_memory;
 };
 
-struct sched {
-	struct lock lock; /* LOCK_RANK_NODE */
-	struct notice changed;
+/* What the scheduler was given; guarded by sched.lock. */
+struct fake_packets {
 	struct fake_submission queue[FAKE_SLOTS];
 	uint64_t first;
 	uint64_t end;
@@ -93,16 +91,12 @@ struct sched {
 	uint32_t kicks;
 	bool is_automatic;
 	bool is_refusing; /* sched_queue_submit() says that the owner is lost */
-	struct list waits;
-	bool is_owner_busy;
-	bool are_clients_busy; /* the hardware has something of theirs */
-	uint32_t client_holds;
-	struct sched_wait *holding;
 };
 
 struct fake {
 	struct fake_config config;
 	struct sched sched;
+	struct fake_packets packets;
 	struct sched_owner owner;
 	struct pager *pager;
 	struct miniport_gpu_mmu mmu;
@@ -153,9 +147,6 @@ uint64_t fake_in_flight(struct fake *fake);
 uint64_t fake_parked(struct fake *fake); /* of those */
 void fake_wait_submitted(struct fake *fake, uint64_t count);
 void fake_set_automatic(struct fake *fake, bool is_automatic);
-void fake_release_owner(struct fake *fake);
-void fake_clients_idle(struct fake *fake);
-uint32_t fake_client_holds(struct fake *fake);
 
 /* What the hardware does with a packet. */
 void fake_execute(struct fake *fake, const struct fake_submission *submission);

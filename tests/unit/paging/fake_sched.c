@@ -16,47 +16,48 @@ static struct fake *fake_of(struct sched *sched)
 }
 
 /* Packets come back in order: nobody takes one while another thread still gives one back. */
-static bool take_first(struct sched *sched, struct fake_submission *submission)
+static bool take_first(struct fake *fake, struct fake_submission *submission)
 {
-	lock_acquire(&sched->lock);
-	while (sched->first != sched->end && !sched->queue[sched->first % FAKE_SLOTS].packet)
-		sched->first++;
-	bool is_there = sched->first != sched->end && !sched->is_retiring;
-	is_there = is_there && !sched->queue[sched->first % FAKE_SLOTS].is_parked;
+	lock_acquire(&fake->sched.lock);
+	while (fake->packets.first != fake->packets.end &&
+	       !fake->packets.queue[fake->packets.first % FAKE_SLOTS].packet)
+		fake->packets.first++;
+	bool is_there = fake->packets.first != fake->packets.end && !fake->packets.is_retiring;
+	is_there = is_there && !fake->packets.queue[fake->packets.first % FAKE_SLOTS].is_parked;
 	if (is_there) {
-		*submission = sched->queue[sched->first++ % FAKE_SLOTS];
-		sched->is_retiring = true;
+		*submission = fake->packets.queue[fake->packets.first++ % FAKE_SLOTS];
+		fake->packets.is_retiring = true;
 	}
-	lock_release(&sched->lock);
+	lock_release(&fake->sched.lock);
 	return is_there;
 }
 
-static void retire(struct sched *sched, const struct fake_submission *submission,
+static void retire(struct fake *fake, const struct fake_submission *submission,
 		   enum sched_outcome outcome)
 {
 	submission->packet->ops->retired(submission->packet, outcome);
-	lock_acquire(&sched->lock);
-	sched->is_retiring = false;
-	notice_give(&sched->changed);
-	lock_release(&sched->lock);
+	lock_acquire(&fake->sched.lock);
+	fake->packets.is_retiring = false;
+	notice_give(&fake->sched.changed);
+	lock_release(&fake->sched.lock);
 }
 
 /* What somebody else is giving back meanwhile, that thread looks after. */
-static void complete_all(struct sched *sched)
+static void complete_all(struct fake *fake)
 {
 	struct fake_submission submission;
 
-	while (take_first(sched, &submission)) {
-		fake_execute(fake_of(sched), &submission);
-		retire(sched, &submission, SCHED_DONE);
+	while (take_first(fake, &submission)) {
+		fake_execute(fake, &submission);
+		retire(fake, &submission, SCHED_DONE);
 	}
 }
 
 /* The oldest of the queue; NULL: there is none. */
-static struct fake_submission *first_of_locked(struct sched *sched, const struct sched_queue *queue)
+static struct fake_submission *first_of_locked(struct fake *fake, const struct sched_queue *queue)
 {
-	for (uint64_t i = sched->first; i != sched->end; i++) {
-		struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+	for (uint64_t i = fake->packets.first; i != fake->packets.end; i++) {
+		struct fake_submission *submission = &fake->packets.queue[i % FAKE_SLOTS];
 
 		if (submission->packet && submission->packet->queue == queue)
 			return submission;
@@ -65,10 +66,10 @@ static struct fake_submission *first_of_locked(struct sched *sched, const struct
 }
 
 /* The oldest that is parked, of whichever queue. */
-static struct fake_submission *first_parked_locked(struct sched *sched)
+static struct fake_submission *first_parked_locked(struct fake *fake)
 {
-	for (uint64_t i = sched->first; i != sched->end; i++) {
-		struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+	for (uint64_t i = fake->packets.first; i != fake->packets.end; i++) {
+		struct fake_submission *submission = &fake->packets.queue[i % FAKE_SLOTS];
 
 		if (submission->packet && submission->is_parked)
 			return submission;
@@ -79,48 +80,48 @@ static struct fake_submission *first_parked_locked(struct sched *sched)
 /* Retires what is parked; the test sees to what the hardware has. */
 void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 {
-	struct sched *sched = queue->sched;
+	struct fake *fake = fake_of(queue->sched);
 
 	for (;;) {
-		uint32_t seen = notice_read(&sched->changed);
+		uint32_t seen = notice_read(&fake->sched.changed);
 		struct fake_submission submission = { 0 };
 
-		lock_acquire(&sched->lock);
-		struct fake_submission *first = first_of_locked(sched, queue);
-		bool is_busy = sched->is_retiring;
+		lock_acquire(&fake->sched.lock);
+		struct fake_submission *first = first_of_locked(fake, queue);
+		bool is_busy = fake->packets.is_retiring;
 		if (first && !is_busy && first->is_parked) {
 			submission = *first;
 			first->packet = NULL; /* the row goes on behind it */
-			sched->is_retiring = true;
+			fake->packets.is_retiring = true;
 		}
-		lock_release(&sched->lock);
+		lock_release(&fake->sched.lock);
 		if (!first && !is_busy)
 			return;
 		CHECK(!first || ending == SCHED_CANCEL_ALL);
 		if (submission.packet)
-			retire(sched, &submission, SCHED_CANCELLED);
+			retire(fake, &submission, SCHED_CANCELLED);
 		else
-			notice_wait(&sched->changed, seen, CLOCK_FOREVER);
+			notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
 	}
 }
 
 NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *packet, bool may_block)
 {
-	struct sched *sched = queue->sched;
+	struct fake *fake = fake_of(queue->sched);
 
 	lock_assert_none_held("the scheduler");
 	CHECK(packet->kind == SCHED_WORK && packet->keeps_fence && !may_block);
-	lock_acquire(&sched->lock);
-	if (sched->is_refusing) {
-		lock_release(&sched->lock);
+	lock_acquire(&fake->sched.lock);
+	if (fake->packets.is_refusing) {
+		lock_release(&fake->sched.lock);
 		return STATUS_DEVICE_REMOVED;
 	}
 	packet->queue = queue;
-	packet->fence = ++sched->last_fence;
-	CHECK(sched->end - sched->first < FAKE_SLOTS);
-	sched->queue[sched->end % FAKE_SLOTS] =
+	packet->fence = ++fake->packets.last_fence;
+	CHECK(fake->packets.end - fake->packets.first < FAKE_SLOTS);
+	fake->packets.queue[fake->packets.end % FAKE_SLOTS] =
 		(struct fake_submission){ .packet = packet, .fence = packet->fence };
-	lock_release(&sched->lock);
+	lock_release(&fake->sched.lock);
 
 	NTSTATUS status = packet->ops->prepare(packet);
 	bool is_parked = status == STATUS_PENDING;
@@ -130,17 +131,17 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 			&(struct sched_submission){ .node = queue->node, .fence = packet->fence });
 	CHECK(NT_SUCCESS(status));
 
-	lock_acquire(&sched->lock);
-	sched->queue[sched->end % FAKE_SLOTS].is_parked = is_parked;
-	sched->end++;
-	bool is_automatic = sched->is_automatic;
-	notice_give(&sched->changed);
-	lock_release(&sched->lock);
+	lock_acquire(&fake->sched.lock);
+	fake->packets.queue[fake->packets.end % FAKE_SLOTS].is_parked = is_parked;
+	fake->packets.end++;
+	bool is_automatic = fake->packets.is_automatic;
+	notice_give(&fake->sched.changed);
+	lock_release(&fake->sched.lock);
 
 	if (is_parked)
 		sched_queue_kick(queue); /* its time may have come meanwhile */
 	if (is_automatic)
-		complete_all(sched);
+		complete_all(fake);
 	return STATUS_SUCCESS;
 }
 
@@ -158,52 +159,26 @@ static bool try_parked(struct sched_packet *packet)
 /* One thread at a time; who comes meanwhile has it look again. */
 void sched_queue_kick(struct sched_queue *queue)
 {
-	struct sched *sched = queue->sched;
+	struct fake *fake = fake_of(queue->sched);
 	struct fake_submission *parked;
 
 	lock_assert_none_held("the scheduler");
-	lock_acquire(&sched->lock);
-	sched->kicks++;
-	while (!sched->is_kicking && (parked = first_parked_locked(sched))) {
-		uint32_t kicks = sched->kicks;
+	lock_acquire(&fake->sched.lock);
+	fake->packets.kicks++;
+	while (!fake->packets.is_kicking && (parked = first_parked_locked(fake))) {
+		uint32_t kicks = fake->packets.kicks;
 
-		sched->is_kicking = true;
-		lock_release(&sched->lock);
+		fake->packets.is_kicking = true;
+		lock_release(&fake->sched.lock);
 		bool is_submitted = try_parked(parked->packet);
-		lock_acquire(&sched->lock);
-		sched->is_kicking = false;
+		lock_acquire(&fake->sched.lock);
+		fake->packets.is_kicking = false;
 		parked->is_parked = !is_submitted;
-		notice_give(&sched->changed);
-		if (!is_submitted && kicks == sched->kicks)
+		notice_give(&fake->sched.changed);
+		if (!is_submitted && kicks == fake->packets.kicks)
 			break;
 	}
-	lock_release(&sched->lock);
-}
-
-/* ---- clients ---- */
-
-void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
-{
-	lock_assert_none_held("the scheduler");
-	lock_acquire(&sched->lock);
-	sched->client_holds++;
-	bool is_over = !sched->are_clients_busy;
-	if (!is_over)
-		sched->holding = wait;
-	lock_release(&sched->lock);
-	if (is_over)
-		wait->over(wait);
-	notice_give(&sched->changed);
-}
-
-void sched_release_clients(struct sched *sched)
-{
-	lock_assert_none_held("the scheduler");
-	lock_acquire(&sched->lock);
-	CHECK(sched->client_holds > 0 && !sched->holding);
-	sched->client_holds--;
-	lock_release(&sched->lock);
-	notice_give(&sched->changed);
+	lock_release(&fake->sched.lock);
 }
 
 static void thread_wait_over(struct sched_wait *wait)
@@ -239,105 +214,21 @@ bool sched_thread_wait_until_over(struct sched_thread_wait *waiter, bool gives_u
 	}
 }
 
-void fake_clients_idle(struct fake *fake)
-{
-	struct sched *sched = &fake->sched;
-
-	lock_acquire(&sched->lock);
-	struct sched_wait *wait = sched->holding;
-	sched->holding = NULL;
-	sched->are_clients_busy = false;
-	lock_release(&sched->lock);
-	if (wait)
-		wait->over(wait);
-}
-
-uint32_t fake_client_holds(struct fake *fake)
-{
-	lock_acquire(&fake->sched.lock);
-	uint32_t holds = fake->sched.client_holds;
-	lock_release(&fake->sched.lock);
-	return holds;
-}
-
-/* Nests. What is suspended here queues nothing. */
-void sched_owner_suspend(struct sched_owner *owner)
-{
-	lock_acquire(&owner->sched->lock);
-	owner->suspensions++;
-	lock_release(&owner->sched->lock);
-}
-
-void sched_owner_resume(struct sched_owner *owner)
-{
-	lock_acquire(&owner->sched->lock);
-	CHECK(owner->suspensions > 0);
-	owner->suspensions--;
-	lock_release(&owner->sched->lock);
-}
-
-void sched_after_owner(struct sched_owner *owner, struct sched_wait *wait)
-{
-	struct sched *sched = owner->sched;
-
-	lock_acquire(&sched->lock);
-	bool is_busy = sched->is_owner_busy;
-	if (is_busy)
-		list_push_back(&sched->waits, &wait->link);
-	lock_release(&sched->lock);
-	if (!is_busy)
-		wait->over(wait);
-}
-
-/* Owners queue nothing by themselves here: whatever they have counts. */
-uint64_t sched_owner_tickets(const struct sched_owner *owner)
-{
-	(void)owner;
-	return 0;
-}
-
-void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait)
-{
-	(void)ticket;
-	sched_after_owner(owner, wait);
-}
-
-void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
-{
-	sched_after_owner(owner, wait);
-}
-
-void fake_release_owner(struct fake *fake)
-{
-	struct list *link;
-
-	lock_acquire(&fake->sched.lock);
-	fake->sched.is_owner_busy = false;
-	while ((link = list_pop_front(&fake->sched.waits)) != NULL) {
-		lock_release(&fake->sched.lock);
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-		wait->over(wait);
-		lock_acquire(&fake->sched.lock);
-	}
-	lock_release(&fake->sched.lock);
-}
-
 uint64_t fake_submitted(struct fake *fake)
 {
 	lock_acquire(&fake->sched.lock);
-	uint64_t count = fake->sched.end;
+	uint64_t count = fake->packets.end;
 	lock_release(&fake->sched.lock);
 	return count;
 }
 
 static uint64_t count_of(struct fake *fake, bool is_parked)
 {
-	const struct sched *sched = &fake->sched;
 	uint64_t count = 0;
 
 	lock_acquire(&fake->sched.lock);
-	for (uint64_t i = sched->first; i != sched->end; i++) {
-		const struct fake_submission *submission = &sched->queue[i % FAKE_SLOTS];
+	for (uint64_t i = fake->packets.first; i != fake->packets.end; i++) {
+		const struct fake_submission *submission = &fake->packets.queue[i % FAKE_SLOTS];
 
 		count += submission->packet && submission->is_parked == is_parked;
 	}
@@ -374,7 +265,7 @@ static struct fake_submission wait_first(struct fake *fake)
 	for (;;) {
 		uint32_t seen = notice_read(&fake->sched.changed);
 
-		if (take_first(&fake->sched, &submission))
+		if (take_first(fake, &submission))
 			return submission;
 		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
 	}
@@ -385,21 +276,21 @@ void fake_complete_one(struct fake *fake)
 	struct fake_submission submission = wait_first(fake);
 
 	fake_execute(fake, &submission);
-	retire(&fake->sched, &submission, SCHED_DONE);
+	retire(fake, &submission, SCHED_DONE);
 }
 
 void fake_retire_one(struct fake *fake, enum sched_outcome outcome)
 {
 	struct fake_submission submission = wait_first(fake);
 
-	retire(&fake->sched, &submission, outcome);
+	retire(fake, &submission, outcome);
 }
 
 void fake_set_automatic(struct fake *fake, bool is_automatic)
 {
 	lock_acquire(&fake->sched.lock);
-	fake->sched.is_automatic = is_automatic;
+	fake->packets.is_automatic = is_automatic;
 	lock_release(&fake->sched.lock);
 	if (is_automatic)
-		complete_all(&fake->sched);
+		complete_all(fake);
 }

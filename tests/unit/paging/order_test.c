@@ -119,7 +119,8 @@ TEST(order, a_job_waits_for_all_that_it_named)
 	fake_wait_submitted(fake, 1);
 	queue_fill(&second, fake, 2);
 	fake_wait_submitted(fake, 2);
-	fake->sched.is_owner_busy = true;
+	fake_owner_queue(&fake->owner);
+	fake_owner_submit(&fake->owner);
 	fake_job_init(&follower, fake);
 	add_fill(&follower, 3);
 	fake_job_after(&follower, &first, 0);
@@ -132,7 +133,7 @@ TEST(order, a_job_waits_for_all_that_it_named)
 	fake_job_wait(&second);
 	EXPECT_EQ(fake_submitted(fake), 2);
 	EXPECT(pager_validate(fake->pager) == NULL);
-	fake_release_owner(fake);
+	fake_owner_retire(&fake->owner);
 	fake_job_complete(&follower);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);
 	fake_destroy(fake);
@@ -359,7 +360,8 @@ TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
 	struct fake_job blocked;
 	struct fake_job other;
 
-	fake->sched.is_owner_busy = true;
+	fake_owner_queue(&fake->owner);
+	fake_owner_submit(&fake->owner);
 	fake_job_init(&blocked, fake);
 	add_fill(&blocked, 1);
 	fake_job_after_owner(&blocked, 0);
@@ -368,7 +370,7 @@ TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
 	pager_after_all(fake->pager, &told.wait);
 	fake_job_complete(&other);
 	EXPECT_EQ(told.count, 0);
-	fake_release_owner(fake);
+	fake_owner_retire(&fake->owner);
 	fake_job_complete(&blocked);
 	pager_flush(fake->pager);
 	EXPECT_EQ(told.count, 1);

@@ -68,19 +68,12 @@ static void queue_fill(struct fake_job *job, struct fake *fake)
 	paging_job_queue(&job->job);
 }
 
-static void set_busy(struct fake *fake)
-{
-	lock_acquire(&fake->sched.lock);
-	fake->sched.are_clients_busy = true;
-	lock_release(&fake->sched.lock);
-}
-
 static void await_holds(struct fake *fake, uint32_t count)
 {
 	for (;;) {
 		uint32_t seen = notice_read(&fake->sched.changed);
 
-		if (fake_client_holds(fake) == count)
+		if (fake_client_holds(&fake->sched) == count)
 			return;
 		notice_wait(&fake->sched.changed, seen, CLOCK_FOREVER);
 	}
@@ -98,7 +91,7 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	struct fake_job other;
 
 	*table(fake) = 0;
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	queue_table(&job, fake);
 	await_holds(fake, 1);
 	/* Whatever changes no table of a client goes on. */
@@ -106,7 +99,7 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	fake_job_wait(&other);
 	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	EXPECT_EQ(*table(fake), 0);
-	fake_clients_idle(fake);
+	fake_clients_idle(&fake->sched);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(*table(fake), fake_encode(&entry));
@@ -122,7 +115,7 @@ TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built
 	struct fake_job follower;
 	struct fake_job other;
 
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	fake_job_init(&change, fake);
 	change.job.changes_tables = true;
 	add_table(&change);
@@ -136,7 +129,7 @@ TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built
 	fake_job_wait(&other);
 	EXPECT_EQ(follower.next_op, 1);
 	EXPECT_EQ(atomic_load(&follower.done_count), 0);
-	fake_clients_idle(fake);
+	fake_clients_idle(&fake->sched);
 	fake_job_wait(&follower);
 	fake_job_wait(&change);
 	EXPECT(change.order < follower.order);
@@ -171,11 +164,11 @@ TEST(quiet, is_waited_for_before_entries_are_copied)
 
 	memset(fake->local + 48 * MACHINE_PAGE_BYTES, 0x5A, 8);
 	*table(fake) = 0;
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	queue_copy_of_entries(&job, fake);
 	await_holds(fake, 1);
 	EXPECT_EQ(*table(fake), 0);
-	fake_clients_idle(fake);
+	fake_clients_idle(&fake->sched);
 	fake_job_wait(&job);
 	EXPECT_EQ(*table(fake), 0x5A5A5A5A5A5A5A5A);
 	await_holds(fake, 0);
@@ -189,7 +182,7 @@ TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
 	struct fake_job job;
 
 	*table(fake) = 0;
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add_update(&job, FAKE_LOCAL, &table_run);
 	op->update_table.entries = &entry;
@@ -198,7 +191,7 @@ TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
 	paging_job_queue(&job.job);
 	await_holds(fake, 1);
 	EXPECT_EQ(*table(fake), 0);
-	fake_clients_idle(fake);
+	fake_clients_idle(&fake->sched);
 	fake_job_wait(&job);
 	EXPECT_EQ(*table(fake), fake_encode(&entry));
 	await_holds(fake, 0);
@@ -210,11 +203,11 @@ TEST(quiet, is_held_until_the_last_of_several_is_done)
 	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job jobs[3];
 
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	for (unsigned i = 0; i < 3; i++)
 		queue_table(&jobs[i], fake);
 	await_holds(fake, 1); /* one hold for all of them */
-	fake_clients_idle(fake);
+	fake_clients_idle(&fake->sched);
 	for (unsigned i = 0; i < 3; i++)
 		fake_job_wait(&jobs[i]);
 	await_holds(fake, 0);
@@ -230,14 +223,14 @@ TEST(quiet, is_not_kept_by_a_job_that_a_reset_ended)
 	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job job;
 
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	queue_table(&job, fake);
 	await_holds(fake, 1);
 	pager_suspend(fake->pager);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
-	EXPECT_EQ(fake_client_holds(fake), 1); /* the answer is still to come */
-	fake_clients_idle(fake);
+	EXPECT_EQ(fake_client_holds(&fake->sched), 1); /* the answer is still to come */
+	fake_clients_idle(&fake->sched);
 	await_holds(fake, 0);
 	pager_restart(fake->pager);
 	queue_table(&job, fake);
@@ -252,11 +245,11 @@ TEST(quiet, is_not_asked_for_where_no_gpu_needs_it)
 	struct fake *fake = create(0);
 	struct fake_job job;
 
-	set_busy(fake);
+	fake_clients_are_busy(&fake->sched);
 	queue_table(&job, fake);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake_client_holds(fake), 0);
-	fake_clients_idle(fake);
+	EXPECT_EQ(fake_client_holds(&fake->sched), 0);
+	fake_clients_idle(&fake->sched);
 	fake_destroy(fake);
 }
 

@@ -71,7 +71,8 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 
 		queue_fill(&flying, fake, 1);
 		fake_wait_submitted(fake, 1);
-		fake->sched.is_owner_busy = true;
+		fake_owner_queue(&fake->owner);
+		fake_owner_submit(&fake->owner);
 		fake_job_init(&waiting, fake);
 		fake_job_after_owner(&waiting, 0);
 		paging_job_queue(&waiting.job);
@@ -82,7 +83,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 			fake_retire_one(fake, SCHED_ABORTED);
 		fake_job_wait(&flying);
 		EXPECT_EQ(flying.status, STATUS_DEVICE_REMOVED);
-		fake_release_owner(fake);
+		fake_owner_retire(&fake->owner);
 		fake_job_wait(&waiting);
 		EXPECT_EQ(waiting.status, STATUS_DEVICE_REMOVED);
 		EXPECT_EQ(atomic_load(&during.done_count), 0);
@@ -184,10 +185,10 @@ TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
 	queue_fill(&old, fake, 1);
 	fake_wait_submitted(fake, 1);
 	lock_acquire(&fake->sched.lock);
-	fake->sched.queue[0].is_parked = true; /* as if the node had been held */
+	fake->packets.queue[0].is_parked = true; /* as if the node had been held */
 	lock_release(&fake->sched.lock);
 	pager_suspend(fake->pager);
-	struct sched_packet *packet = fake->sched.queue[0].packet;
+	struct sched_packet *packet = fake->packets.queue[0].packet;
 	EXPECT_EQ(packet->ops->prepare(packet), STATUS_PENDING);
 	pager_restart(fake->pager);
 	fake_job_wait(&old);

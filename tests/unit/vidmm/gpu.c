@@ -9,18 +9,12 @@
 
 struct gpu *the_gpu;
 
-/* ---- the scheduler ---- */
-
-static struct client *client_of(struct sched_owner *owner)
-{
-	return container_of(owner, struct client, owner);
-}
+/* ---- clients ---- */
 
 void client_init(struct client *client, struct vidmm_process *process)
 {
 	memset(client, 0, sizeof(*client));
-	list_init(&client->owner.waits);
-	list_init(&client->submitted_waits);
+	fake_owner_init(&client->owner, &the_gpu->sched);
 	vidmm_device_init(&client->device, process, &client->owner, client);
 	vidmm_device_begin(&client->device);
 }
@@ -33,54 +27,15 @@ void client_finish(struct client *client)
 	EXPECT_EQ(client->owner.suspensions, 0);
 }
 
-static void waits_collect(struct list *waits, uint64_t ticket, struct list *over)
-{
-	struct list *link;
-	struct list *following;
-
-	list_for_each_safe (link, following, waits) {
-		if (container_of(link, struct sched_wait, link)->ticket <= ticket) {
-			list_remove(link);
-			list_push_back(over, link);
-		}
-	}
-}
-
-static void waits_end(struct list *over)
-{
-	struct list *link;
-
-	while ((link = list_pop_front(over))) {
-		struct sched_wait *wait = container_of(link, struct sched_wait, link);
-
-		wait->over(wait);
-	}
-}
-
 void gpu_work(struct client *client)
 {
-	lock_acquire(&the_gpu->lock);
-	client->owner.last_ticket++;
-	atomic_fetch_add(&client->owner.pending, 1);
-	if (client->owner.suspensions == 0)
-		client->submitted = client->owner.last_ticket;
-	lock_release(&the_gpu->lock);
+	fake_owner_queue(&client->owner);
+	fake_owner_submit(&client->owner);
 }
 
 void gpu_retire(struct client *client)
 {
-	struct list over;
-
-	list_init(&over);
-	lock_acquire(&the_gpu->lock);
-	client->retired++;
-	if (client->submitted < client->retired)
-		client->submitted = client->retired;
-	atomic_fetch_sub(&client->owner.pending, 1);
-	waits_collect(&client->owner.waits, client->retired, &over);
-	waits_collect(&client->submitted_waits, client->retired, &over);
-	lock_release(&the_gpu->lock);
-	waits_end(&over);
+	fake_owner_retire(&client->owner);
 }
 
 void gpu_slice_over(struct client *client)
@@ -103,69 +58,6 @@ void gpu_trim(struct vidmm_process *process, uint32_t flags)
 	decide_unlock(manager);
 }
 
-uint64_t sched_owner_tickets(const struct sched_owner *owner)
-{
-	return atomic_load(&owner->last_ticket);
-}
-
-void sched_owner_suspend(struct sched_owner *owner)
-{
-	lock_acquire(&the_gpu->lock);
-	owner->suspensions++;
-	lock_release(&the_gpu->lock);
-}
-
-void sched_owner_resume(struct sched_owner *owner)
-{
-	lock_assert_none_held("sched_owner_resume");
-	lock_acquire(&the_gpu->lock);
-	EXPECT(owner->suspensions > 0);
-	if (--owner->suspensions == 0)
-		client_of(owner)->submitted = owner->last_ticket;
-	lock_release(&the_gpu->lock);
-}
-
-static void wait_add(struct sched_owner *owner, struct list *waits, uint64_t ticket,
-		     struct sched_wait *wait)
-{
-	bool is_over;
-
-	lock_assert_none_held("waiting for work");
-	lock_acquire(&the_gpu->lock);
-	is_over = ticket <= client_of(owner)->retired;
-	wait->ticket = ticket;
-	if (!is_over)
-		list_push_back(waits, &wait->link);
-	lock_release(&the_gpu->lock);
-	if (is_over)
-		wait->over(wait);
-}
-
-/* No GPU here asks for it. */
-void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
-{
-	(void)sched;
-	wait->over(wait);
-}
-
-void sched_release_clients(struct sched *sched)
-{
-	(void)sched;
-}
-
-void sched_after_ticket(struct sched_owner *owner, uint64_t ticket, struct sched_wait *wait)
-{
-	wait_add(owner, &owner->waits, ticket, wait);
-}
-
-void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
-{
-	lock_acquire(&the_gpu->lock);
-	uint64_t ticket = client_of(owner)->submitted;
-	lock_release(&the_gpu->lock);
-	wait_add(owner, &client_of(owner)->submitted_waits, ticket, wait);
-}
-
 bool gpu_tick(struct gpu *gpu)
 {
 	return vidmm_tick(gpu->manager);
@@ -178,12 +70,12 @@ static void on_trim(void *listener, struct vidmm_process *process, uint32_t flag
 	struct gpu *gpu = listener;
 
 	lock_assert_none_held("a trim callback");
-	lock_acquire(&gpu->lock);
+	lock_acquire(&gpu->sched.lock);
 	gpu->trims++;
 	gpu->trim_flags = flags;
 	gpu->trim_bytes = bytes;
 	gpu->trimmed = process;
-	lock_release(&gpu->lock);
+	lock_release(&gpu->sched.lock);
 }
 
 static void on_budget(void *listener, struct vidmm_process *process, enum vidmm_group group,
@@ -193,9 +85,9 @@ static void on_budget(void *listener, struct vidmm_process *process, enum vidmm_
 
 	lock_assert_none_held("a budget callback");
 	(void)process, (void)group, (void)budget_bytes;
-	lock_acquire(&gpu->lock);
+	lock_acquire(&gpu->sched.lock);
 	gpu->budget_changes++;
-	lock_release(&gpu->lock);
+	lock_release(&gpu->sched.lock);
 }
 
 static void on_starved(void *listener, struct vidmm_device *device)
@@ -204,9 +96,9 @@ static void on_starved(void *listener, struct vidmm_device *device)
 
 	lock_assert_none_held("a starving device");
 	(void)device;
-	lock_acquire(&gpu->lock);
+	lock_acquire(&gpu->sched.lock);
 	gpu->starved++;
-	lock_release(&gpu->lock);
+	lock_release(&gpu->sched.lock);
 }
 
 /* ---- the CPU host aperture ---- */
@@ -287,7 +179,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	memset(gpu, 0, sizeof(*gpu));
 	the_gpu = gpu;
 	world_init(&gpu->world, (unsigned)or_default(config->machine_mib, 64));
-	lock_init(&gpu->lock, LOCK_RANK_NODE, "GPU turned by hand");
+	fake_sched_init(&gpu->sched);
 	list_init(&gpu->things);
 	list_init(&gpu->ready);
 	list_init(&gpu->built);
@@ -374,7 +266,7 @@ void gpu_finish(struct gpu *gpu)
 	if (gpu->window_address != MACHINE_NOWHERE)
 		EXPECT(machine_free_contiguous(gpu->window_address));
 	EXPECT(machine_free_contiguous(gpu->local_address));
-	lock_finish(&gpu->lock);
+	fake_sched_finish(&gpu->sched);
 	world_finish(&gpu->world);
 	the_gpu = NULL;
 }

@@ -25,6 +25,7 @@
 #define TESTS_UNIT_VIDMM_GPU_H
 
 #include "base/clock.h"
+#include "fake/owners.h"
 #include "support/rule.h"
 #include "unit/vidmm/evict.h"
 #include "vidmm/manager.h"
@@ -80,7 +81,7 @@ struct gpu {
 
 	struct list things; /* that have not been finished */
 
-	struct lock lock; /* LOCK_RANK_NODE */
+	struct sched sched; /* its lock guards the rest */
 	struct list ready;
 	struct list built; /* in this order */
 	uint64_t built_count;
@@ -109,14 +110,11 @@ struct gpu {
 
 extern struct gpu *the_gpu;
 
-/* ---- the scheduler ---- */
+/* ---- clients ---- */
 
 struct client {
 	struct sched_owner owner;
 	struct vidmm_device device;
-	uint64_t submitted;
-	uint64_t retired;
-	struct list submitted_waits;
 };
 
 void client_init(struct client *client, struct vidmm_process *process);

@@ -45,10 +45,10 @@ static void job_count_down(struct paging_job *job)
 {
 	if (atomic_fetch_sub(&job->pending, 1) > 1)
 		return;
-	lock_acquire(&the_gpu->lock);
+	lock_acquire(&the_gpu->sched.lock);
 	job->state = JOB_READY;
 	list_push_back(&the_gpu->ready, &job->link);
-	lock_release(&the_gpu->lock);
+	lock_release(&the_gpu->sched.lock);
 }
 
 static void dependency_over(struct sched_wait *wait)
@@ -316,9 +316,9 @@ static void job_end(struct paging_job *job, NTSTATUS status)
 
 static struct paging_job *pop_ready(struct gpu *gpu)
 {
-	lock_acquire(&gpu->lock);
+	lock_acquire(&gpu->sched.lock);
 	struct list *link = list_pop_front(&gpu->ready);
-	lock_release(&gpu->lock);
+	lock_release(&gpu->sched.lock);
 	return link ? container_of(link, struct paging_job, link) : NULL;
 }
 
@@ -384,9 +384,9 @@ unsigned gpu_ready(struct gpu *gpu)
 	struct list *link;
 	unsigned count = 0;
 
-	lock_acquire(&gpu->lock);
+	lock_acquire(&gpu->sched.lock);
 	list_for_each (link, &gpu->ready)
 		count++;
-	lock_release(&gpu->lock);
+	lock_release(&gpu->sched.lock);
 	return count;
 }

@@ -136,7 +136,7 @@ TEST(room, busy_memory_is_waited_for)
 	EXPECT_EQ(wanted.done, 0);
 	/* What is queued now does not run before its memory is back. */
 	gpu_work(&scene.other);
-	EXPECT_EQ(scene.other.submitted, 1);
+	EXPECT_EQ(scene.other.owner.last_submitted_ticket, 1);
 	gpu_retire(&scene.other);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	EXPECT_EQ(wanted.done, 0);
@@ -146,7 +146,7 @@ TEST(room, busy_memory_is_waited_for)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_is_in(&busy));
 	EXPECT(thing_holds(&busy, 'b'));
-	EXPECT_EQ(scene.other.submitted, 2);
+	EXPECT_EQ(scene.other.owner.last_submitted_ticket, 2);
 	scene_finish();
 }
 
@@ -237,7 +237,7 @@ static void give_up_while_suspended(bool is_offer)
 	/* Then it is the turn of the second: its work finds what was given up behind it. */
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
-	EXPECT_EQ(scene.client.submitted, 1);
+	EXPECT_EQ(scene.client.owner.last_submitted_ticket, 1);
 	EXPECT(thing_is_in(&kept));
 	EXPECT(thing_is_in(&given));
 	EXPECT(thing_holds(&given, 'g'));
@@ -294,12 +294,12 @@ static void crowd_suspend(struct crowd *crowd)
 
 static void expect_work_first_and_then_the_next(struct crowd *crowd)
 {
-	for (int i = 0; i < 20 && scene.client.submitted == 0; i++) {
+	for (int i = 0; i < 20 && scene.client.owner.last_submitted_ticket == 0; i++) {
 		gpu_run(&scene.gpu, 1);
 		(void)gpu_tick(&scene.gpu);
 		gpu_check(&scene.gpu);
 	}
-	EXPECT_EQ(scene.client.submitted, 1);
+	EXPECT_EQ(scene.client.owner.last_submitted_ticket, 1);
 	EXPECT(thing_is_in(&crowd->used));
 	EXPECT(thing_holds(&crowd->used, 'u'));
 	EXPECT_EQ(crowd->next.done, 0);
@@ -396,9 +396,9 @@ TEST(room, two_devices_that_do_not_fit_together_take_turns)
 			gpu_work(&scene.other);
 			gpu_slice_over(&scene.other);
 		}
-		while (scene.client.submitted > scene.client.retired)
+		while (fake_owner_runs(&scene.client.owner))
 			gpu_retire(&scene.client);
-		while (scene.other.submitted > scene.other.retired)
+		while (fake_owner_runs(&scene.other.owner))
 			gpu_retire(&scene.other);
 	}
 	EXPECT(turns_one > 2);

@@ -95,13 +95,13 @@ TEST(suspend, what_is_queued_meanwhile_is_not_submitted)
 	EXPECT_EQ(suspend(false), STATUS_SUCCESS);
 	/* For want of memory, and because it is held. */
 	EXPECT_EQ(scene.client.owner.suspensions, 2);
-	uint64_t submitted = scene.client.submitted;
+	uint64_t submitted = scene.client.owner.last_submitted_ticket;
 	gpu_work(&scene.client);
-	EXPECT_EQ(scene.client.submitted, submitted);
+	EXPECT_EQ(scene.client.owner.last_submitted_ticket, submitted);
 	EXPECT_EQ(vidmm_process_resume(&scene.gpu.process), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
-	EXPECT_EQ(scene.client.submitted, submitted + 1);
+	EXPECT_EQ(scene.client.owner.last_submitted_ticket, submitted + 1);
 	gpu_retire(&scene.client);
 	scene_finish();
 }

@@ -113,17 +113,32 @@ TEST(table_states, a_suspended_process_gives_its_tables_whatever_it_has_queued)
 	finish();
 }
 
-/* It may still use them when it is decided that they go. */
-TEST(table_states, what_the_hardware_has_is_waited_for)
+/* It may still use them when it is decided that they go: what it has queued waits, for long enough. */
+static void stand_still_at_work(void)
+{
+	queue_work(app);
+	fake_owner_submit(&app->owner);
+	EXPECT_EQ(vidmm_process_suspend(&app->process, false), STATUS_SUCCESS);
+}
+
+static void start_at_work(void)
 {
 	start();
+	vidmm_device_begin(&app->device);
 	map_now(app, 510, &memories[0], 20);
-	world.fake->sched.is_owner_busy = true;
+	stand_still_at_work();
 	evict_segment(world.manager, FAKE_LOCAL);
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_LEAVING);
 	EXPECT(shows(app, 510, &memories[0], 0));
-	fake_release_owner(world.fake);
-	wait_until(app, VIDMM_TABLES_IN); /* out, and in again: there is room */
+}
+
+TEST(table_states, what_the_hardware_has_is_waited_for)
+{
+	start_at_work();
+	end_work(app);
+	wait_until(app, VIDMM_TABLES_OUT);
+	EXPECT_EQ(vidmm_process_resume(&app->process), STATUS_SUCCESS);
+	wait_until(app, VIDMM_TABLES_IN); /* there is room */
 	EXPECT_EQ(app->roots_told, 1);
 	finish();
 }
@@ -132,21 +147,20 @@ TEST(table_states, what_the_hardware_has_is_waited_for)
 
 TEST(table_states, who_holds_them_keeps_them_where_they_are)
 {
-	start();
-	world.fake->sched.is_owner_busy = true;
-	evict_segment(world.manager, FAKE_LOCAL);
-	EXPECT_EQ(state_of(app), VIDMM_TABLES_LEAVING);
+	start_at_work();
 	vidmm_tables_hold(&app->process);
-	fake_release_owner(world.fake);
+	end_work(app);
 	wait_until(app, VIDMM_TABLES_IN);
+	EXPECT_EQ(vidmm_process_resume(&app->process), STATUS_SUCCESS);
+	settle();
 	EXPECT_EQ(app->roots_told, 0);
 	/* Nor do they begin to leave. */
-	settle();
-	world.fake->sched.is_owner_busy = true;
+	stand_still_at_work();
 	evict_segment(world.manager, FAKE_LOCAL);
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_IN);
+	end_work(app);
+	EXPECT_EQ(vidmm_process_resume(&app->process), STATUS_SUCCESS);
 	EXPECT(runs(app));
-	fake_release_owner(world.fake);
 	vidmm_tables_release(&app->process);
 	finish();
 }

@@ -178,13 +178,14 @@ TEST(table_turns, work_that_the_hardware_has_is_waited_for)
 	make_tables(waits, 0, 40);
 	make_tables(busy, 0, 40); /* the other one's leave */
 	queue_work(busy);
-	world.fake->sched.is_owner_busy = true;
+	fake_owner_submit(&busy->owner);
+	queue_work(busy);
 	queue_work(waits);
 	wait_until(busy, VIDMM_TABLES_LEAVING);
 	EXPECT(!runs(busy));
 	EXPECT_EQ(state_of(waits), VIDMM_TABLES_OUT);
 	expect_tables(busy, 40);
-	fake_release_owner(world.fake);
+	fake_owner_retire(&busy->owner);
 	wait_for_turns(waits, 1);
 	wait_for_turns(busy, 1);
 	end_work(busy);
