@@ -33,6 +33,7 @@ struct options {
 	const char *path;
 	const char *seed;   /* NULL: that of the environment, or of the script */
 	const char *socket; /* NULL: that of the environment, or none */
+	const char *html;   /* a page of the run */
 	struct setup setup;
 	const char *exerciser; /* whoever named it; NULL: none, or the built-in one */
 	bool is_apart;         /* each client is a process */
@@ -45,8 +46,9 @@ static void print_usage(FILE *out)
 {
 	fprintf(out,
 		"usage: dxgk run [--verbose | --quiet] [--check] [--seed N] [--driver FILE]\n"
-		"                [--exerciser FILE] SCRIPT\n"
-		"       dxgk run --processes [--socket PATH] [--verbose | --quiet] SCRIPT\n\n"
+		"                [--exerciser FILE] [--html PAGE] SCRIPT\n"
+		"       dxgk run --processes [--socket PATH] [--verbose | --quiet] [--html PAGE] "
+		"SCRIPT\n\n"
 		"Carries out a scenario: clients, allocations, submissions, waits, and what is\n"
 		"expected of them; \"-\" is standard input. dxgk-run(5) has the statements.\n\n"
 		"  --verbose  a line for each statement, with its status\n"
@@ -55,6 +57,7 @@ static void print_usage(FILE *out)
 		"  --seed N   a simulated run, the same for the same number\n"
 		"  --driver FILE     on this driver instead of the software GPU\n"
 		"  --exerciser FILE  the library that writes its private data and commands\n"
+		"  --html PAGE       writes a page that shows the run, as dxgk trace --html does\n"
 		"  --processes    each client is a process of its own; they meet in a server that\n"
 		"                 is started for the run\n"
 		"  --socket PATH  in this one, whose adapter is as it is\n");
@@ -73,6 +76,7 @@ static int parse(int argc, char **argv, struct options *options)
 					       { "socket", required_argument, NULL, 'o' },
 					       { "driver", required_argument, NULL, 'd' },
 					       { "exerciser", required_argument, NULL, 'e' },
+					       { "html", required_argument, NULL, 'l' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
 	const char *simulation = getenv("DXGK_SEED");
@@ -106,6 +110,9 @@ static int parse(int argc, char **argv, struct options *options)
 			break;
 		case 'e':
 			options->setup.exerciser = optarg;
+			break;
+		case 'l':
+			options->html = optarg;
 			break;
 		case 'h':
 			return -1;
@@ -233,6 +240,49 @@ static void start_over_with_seed(char **argv, int argc)
 	execv("/proc/self/exe", arguments);
 	fprintf(stderr, "dxgk run: cannot start over: %s\n", strerror(errno));
 	free(arguments[3]);
+	free(arguments);
+}
+
+/*
+ * The kernel's trace is complete when it has ended, so another program runs this one, and makes the page. Returns only when
+ * that cannot be started. A trace that the environment asks for is the one it is made of.
+ */
+static void start_over_with_trace(const struct options *options, int argc, char **argv)
+{
+	char **arguments = calloc((size_t)argc + 12, sizeof(*arguments));
+	const char *trace = getenv("DXGK_TRACE");
+	char self[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int count = 0;
+
+	if (!arguments || length < 0) {
+		free(arguments);
+		return;
+	}
+	self[length] = '\0';
+	arguments[count++] = "dxgk";
+	arguments[count++] = "trace";
+	arguments[count++] = "--html";
+	arguments[count++] = (char *)options->html;
+	if (options->is_quiet)
+		arguments[count++] = "--quiet";
+	if (trace && *trace) {
+		arguments[count++] = "-o";
+		arguments[count++] = (char *)trace;
+	}
+	if (options->socket) {
+		arguments[count++] = "--socket";
+		arguments[count++] = (char *)options->socket;
+	}
+	arguments[count++] = "--";
+	arguments[count++] = self;
+	for (int i = 0; i < argc; i++) {
+		if (argv[i] == options->html)
+			count--; /* the option's name, in front of it */
+		else if (strncmp(argv[i], "--html=", 7) != 0)
+			arguments[count++] = argv[i];
+	}
+	execv("/proc/self/exe", arguments);
 	free(arguments);
 }
 
@@ -395,6 +445,11 @@ int cmd_run(int argc, char **argv)
 	if (exit_status < 0) {
 		print_usage(stdout);
 		return 0;
+	}
+	if (exit_status == 0 && options.html && !options.is_check) {
+		start_over_with_trace(&options, argc, argv);
+		fprintf(stderr, "dxgk run: --html: %s\n", strerror(errno));
+		exit_status = EXIT_FAILED;
 	}
 	if (exit_status == 0 && !options.seed)
 		start_over_with_seed(argv, argc);

@@ -21,6 +21,7 @@
 #include "cli/control_client.h"
 #include "cli/private_server.h"
 #include "cli/tour/report.h"
+#include "cli/view/page.h"
 #include "trace/convert.h"
 
 enum { EXIT_FAILED = 1, EXIT_NOT_UNDERSTOOD = 2 };
@@ -46,9 +47,8 @@ static void print_usage(FILE *out)
 		"looked at again. %d MiB of local memory, unless DXGK_PROFILE names an adapter.\n\n"
 		"  --frames N    how many (%d)\n"
 		"  --seed N      which textures and bytes (1)\n"
-		"  --html FILE   a page with pictures: segments over time, every allocation's "
-		"states\n"
-		"  --trace FILE  keeps the trace that they are drawn from\n"
+		"  --html FILE   a page that shows what happened (dxgk view)\n"
+		"  --trace FILE  keeps the trace that it is made of\n"
 		"  --quiet       nothing, when all is well\n"
 		"  --spoil       writes one byte wrong, which has to be found\n"
 		"  --processes   each client is a process; they meet in a server that is started "
@@ -224,25 +224,21 @@ static bool run_child(const struct tour_settings *settings, struct tour_counts *
 
 /* ---- the report ---- */
 
-static bool write_html(const struct options *options, FILE *html, const struct tour_counts *counts,
-		       const struct history *history)
+static bool write_page(const struct options *options, const char *trace)
 {
-	report_html(html, counts, history);
-	if (ferror(html) || fflush(html) != 0) {
-		fprintf(stderr, "dxgk tour: %s: %s\n", options->html, strerror(errno));
+	if (!view_page_of_trace(trace, "dxgk tour", options->html, "tour"))
 		return false;
-	}
 	if (!options->settings.is_quiet)
-		printf("  pictures  %s\n", options->html);
+		printf("  page      %s\n", options->html);
 	return true;
 }
 
-static bool report(const struct options *options, const char *trace, FILE *html,
+static bool report(const struct options *options, const char *trace,
 		   const struct tour_counts *counts)
 {
 	struct history history;
 	char problem[256];
-	bool is_good = history_read(trace, counts, &history, problem, sizeof(problem));
+	bool is_good = history_read(trace, &history, problem, sizeof(problem));
 
 	if (!is_good) {
 		fprintf(stderr, "dxgk tour: the trace: %s\n", problem);
@@ -252,10 +248,9 @@ static bool report(const struct options *options, const char *trace, FILE *html,
 			fprintf(stderr, "dxgk tour: trace and statistics do not tell the same\n");
 		if (!options->settings.is_quiet)
 			report_text(stdout, counts, &history);
-		is_good = (!html || write_html(options, html, counts, &history)) && adds_up;
+		is_good = adds_up;
 	}
-	history_finish(&history);
-	return is_good;
+	return (!options->html || write_page(options, trace)) && is_good;
 }
 
 /* ---- a server for clients that are processes ---- */
@@ -309,7 +304,7 @@ static bool keep_json(const struct options *options, const char *trace)
 	return false;
 }
 
-static int tour(struct options *options, FILE *html)
+static int tour(struct options *options)
 {
 	struct tour_counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -323,7 +318,7 @@ static int tour(struct options *options, FILE *html)
 						  : run_child(&options->settings, counts);
 	/* Of clients that failed as well: that is when somebody wants to see what happened. */
 	if (counts->segment_count > 0)
-		is_good = report(options, trace, html, counts) && is_good;
+		is_good = report(options, trace, counts) && is_good;
 	is_good = keep_json(options, trace) && is_good;
 	munmap(counts, sizeof(*counts));
 	return is_good ? 0 : EXIT_FAILED;
@@ -332,7 +327,6 @@ static int tour(struct options *options, FILE *html)
 int cmd_tour(int argc, char **argv)
 {
 	struct options options;
-	FILE *html = NULL;
 	int exit_status = parse(argc, argv, &options);
 
 	if (exit_status < 0) {
@@ -340,13 +334,11 @@ int cmd_tour(int argc, char **argv)
 		return 0;
 	}
 	/* Whether it can be written, before the clients run. */
-	if (exit_status == 0 && options.html && !(html = fopen(options.html, "we"))) {
+	if (exit_status == 0 && options.html && !view_page_can_be(options.html)) {
 		fprintf(stderr, "dxgk tour: %s: %s\n", options.html, strerror(errno));
 		exit_status = EXIT_NOT_UNDERSTOOD;
 	}
 	if (exit_status == 0)
-		exit_status = tour(&options, html);
-	if (html)
-		fclose(html);
+		exit_status = tour(&options);
 	return exit_status;
 }

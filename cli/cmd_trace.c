@@ -9,6 +9,8 @@
  *	dxgk trace --server -- PROGRAM       a server that is started for it does
  *	dxgk trace --socket PATH [PROGRAM]   a running one does, for so long, everybody's doings
  *	dxgk trace --convert TRACE           JSON, of a trace that is there
+ *
+ * With --html the trace is binary, and a page is made of it (dxgk view); unless it has a name, it goes then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +29,7 @@
 #include "base/attributes.h"
 #include "cli/control_client.h"
 #include "cli/private_server.h"
+#include "cli/view/page.h"
 #include "trace/convert.h"
 #include "trace/summary.h"
 
@@ -37,16 +40,27 @@ static const char default_path[] = "dxgk-trace.json";
 static const int passed_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 static volatile sig_atomic_t child;
 
+/* How the end is told. */
+static struct {
+	const char *name; /* of what is left, where that is not the trace */
+	bool is_quiet;    /* nothing, when all is well */
+} telling;
+
 static void print_usage(FILE *out)
 {
 	fprintf(out,
-		"Usage: dxgk trace [-o FILE] [--server] [--] PROGRAM [ARGUMENT…]\n"
-		"       dxgk trace [-o FILE] --socket PATH [[--] PROGRAM [ARGUMENT…]]\n"
+		"Usage: dxgk trace [-o FILE] [--html PAGE] [--server] [--] PROGRAM [ARGUMENT…]\n"
+		"       dxgk trace [-o FILE] [--html PAGE] --socket PATH [[--] PROGRAM "
+		"[ARGUMENT…]]\n"
 		"       dxgk trace [-o FILE] --convert TRACE\n"
 		"Runs PROGRAM and writes what libdxcore.so did for it to FILE (%s). One that\n"
 		"ends in .json opens in https://ui.perfetto.dev when the program has ended; every\n"
 		"other one is binary, small, written as it happens, and converted when one "
 		"likes.\n\n"
+		"  --html PAGE    a page that shows it, which every browser opens (dxgk view); "
+		"without\n"
+		"                 -o the trace is not kept\n"
+		"  --quiet        nothing at the end, when all is well\n"
 		"  --with WORDS   arguments: of every call and entry point; addresses: "
 		"where in\n"
 		"                 its segment each allocation is\n"
@@ -145,7 +159,10 @@ static void report_events(const char *path, const struct trace_summary *summary)
 {
 	const char *separator = " (";
 
-	fprintf(stderr, "dxgk trace: %s: %" PRIu64 " events", path, summary->events);
+	if (telling.is_quiet)
+		return;
+	fprintf(stderr, "dxgk trace: %s: %" PRIu64 " events", telling.name ? telling.name : path,
+		summary->events);
 	for (uint32_t i = 0; i < TRACE_CATEGORY_COUNT; i++) {
 		if (summary->by_category[i] == 0)
 			continue;
@@ -319,19 +336,67 @@ static int convert(const char *from, const char *to)
 	return is_made ? EXIT_SUCCESS : EXIT_CANNOT_RUN;
 }
 
+/* ---- and a page of it ---- */
+
+/* What was run, as people type it; NULL without memory. */
+static char *title_of(char **arguments)
+{
+	char *title = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&title, &bytes);
+
+	if (!out)
+		return NULL;
+	fputs(*arguments ? basename(*arguments) : "a server", out);
+	for (char **next = arguments; *next && next[1]; next++)
+		fprintf(out, " %s", next[1]);
+	return fclose(out) == 0 ? title : NULL;
+}
+
+static bool make_page(const char *trace, const char *html, char **arguments)
+{
+	char *title = access(trace, F_OK) == 0 ? title_of(arguments) : NULL;
+	bool is_made = title && view_page_of_trace(trace, title, html, "trace");
+
+	free(title);
+	return is_made;
+}
+
+/* The same file with a name of its own, until it has been shown; NULL with errno. */
+static char *name_beside(const char *html)
+{
+	char *name = NULL;
+	int fd = asprintf(&name, "%s.XXXXXX", html) < 0 ? -1 : mkstemp(name);
+
+	if (fd >= 0) {
+		close(fd);
+		return name;
+	}
+	free(name);
+	return NULL;
+}
+
 /* ---- the command ---- */
 
-static int run_as_asked(const char *path, const char *socket, bool is_server, uint32_t wishes,
-			char **arguments)
+struct options {
+	const char *path;
+	const char *html;
+	const char *socket;
+	const char *from;
+	uint32_t wishes;
+	bool is_server;
+};
+
+static int run_as_asked(const struct options *options, const char *path, char **arguments)
 {
 	char *absolute = absolute_path(path);
 	int status;
 
 	if (!absolute)
 		return complain(path, errno);
-	if (socket)
-		status = run_on_server(absolute, socket, wishes, arguments);
-	else if (is_server)
+	if (options->socket)
+		status = run_on_server(absolute, options->socket, options->wishes, arguments);
+	else if (options->is_server)
 		status = run_with_server(absolute, arguments);
 	else
 		status = run_traced(absolute, arguments);
@@ -339,47 +404,91 @@ static int run_as_asked(const char *path, const char *socket, bool is_server, ui
 	return status;
 }
 
-int cmd_trace(int argc, char **argv)
+static int run_and_show(const struct options *options, char **arguments)
 {
-	static const struct option options[] = {
+	bool is_json = options->path && trace_name_is_json(options->path);
+	char *beside = NULL;
+
+	if (!view_page_can_be(options->html))
+		return complain(options->html, errno);
+	if ((!options->path || is_json) && !(beside = name_beside(options->html)))
+		return complain(options->html, errno);
+
+	const char *trace = beside ? beside : options->path;
+
+	telling.name = options->html;
+
+	int status = run_as_asked(options, trace, arguments);
+
+	if (is_json && convert(trace, options->path) != EXIT_SUCCESS && status == 0)
+		status = EXIT_CANNOT_RUN;
+	if (!make_page(trace, options->html, arguments) && status == 0)
+		status = EXIT_CANNOT_RUN;
+	if (beside)
+		unlink(beside);
+	free(beside);
+	return status;
+}
+
+/* 0, or the exit status; -1 when help was asked for. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option names[] = {
 		{ "output", required_argument, NULL, 'o' },
+		{ "html", required_argument, NULL, 'l' },
 		{ "server", no_argument, NULL, 'p' },
 		{ "socket", required_argument, NULL, 's' },
 		{ "with", required_argument, NULL, 'w' },
+		{ "quiet", no_argument, NULL, 'q' },
 		{ "convert", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	const char *path = NULL;
-	const char *socket = NULL;
-	const char *from = NULL;
-	uint32_t wishes = 0;
-	bool is_server = false;
 	int option;
 
+	*options = (struct options){ 0 };
 	optind = 1;
 	/* "+": what follows the program's name is the program's. */
-	while ((option = getopt_long(argc, argv, "+o:h", options, NULL)) != -1) {
-		if (option == 'o') {
-			path = optarg;
-		} else if (option == 's') {
-			socket = optarg;
-		} else if (option == 'p') {
-			is_server = true;
-		} else if (option == 'c') {
-			from = optarg;
-		} else if (option == 'w' && trace_wishes_read(optarg, &wishes)) {
+	while ((option = getopt_long(argc, argv, "+o:h", names, NULL)) != -1) {
+		if (option == 'o')
+			options->path = optarg;
+		else if (option == 'l')
+			options->html = optarg;
+		else if (option == 's')
+			options->socket = optarg;
+		else if (option == 'p')
+			options->is_server = true;
+		else if (option == 'q')
+			telling.is_quiet = true;
+		else if (option == 'c')
+			options->from = optarg;
+		else if (option == 'w' && trace_wishes_read(optarg, &options->wishes))
 			setenv("DXGK_TRACE_WITH", optarg, 1);
-		} else {
-			print_usage(option == 'h' ? stdout : stderr);
-			return option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
-		}
+		else
+			return option == 'h' ? -1 : EXIT_USAGE;
 	}
-	if (from && optind == argc && !socket && !is_server)
-		return convert(from, path ? path : default_path);
-	if (from || (optind == argc && !socket) || (socket && is_server)) {
-		print_usage(stderr);
-		return EXIT_USAGE;
+	if (options->from)
+		return optind == argc && !options->socket && !options->is_server && !options->html
+			       ? 0
+			       : EXIT_USAGE;
+	return (optind == argc && !options->socket) || (options->socket && options->is_server)
+		       ? EXIT_USAGE
+		       : 0;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct options options;
+	int status = parse(argc, argv, &options);
+
+	if (status != 0) {
+		print_usage(status < 0 ? stdout : stderr);
+		return status < 0 ? EXIT_SUCCESS : status;
 	}
-	return run_as_asked(path ? path : default_path, socket, is_server, wishes, argv + optind);
+	if (options.html)
+		return run_and_show(&options, argv + optind);
+	if (!options.path)
+		options.path = default_path;
+	return options.from ? convert(options.from, options.path)
+			    : run_as_asked(&options, options.path, argv + optind);
 }

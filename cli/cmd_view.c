@@ -169,26 +169,6 @@ static int ask(const struct options *options, const struct view_model *model)
 	return is_answered ? 0 : EXIT_FAILED;
 }
 
-static int view_write_page(const struct view_model *model, const char *title, const char *path)
-{
-	FILE *out = fopen(path, "we");
-
-	if (!out) {
-		fprintf(stderr, "dxgk: %s: %s\n", path, strerror(errno));
-		return EXIT_FAILED;
-	}
-
-	bool is_packed = view_page_write(model, title, out);
-	bool is_written = !ferror(out);
-
-	is_written = fclose(out) == 0 && is_written;
-	if (!is_packed)
-		fprintf(stderr, "dxgk: no memory for a page of this trace\n");
-	else if (!is_written)
-		fprintf(stderr, "dxgk: %s: %s\n", path, strerror(errno));
-	return is_packed && is_written ? 0 : EXIT_FAILED;
-}
-
 int cmd_view(int argc, char **argv)
 {
 	char problem[PROBLEM_BYTES];
@@ -208,11 +188,14 @@ int cmd_view(int argc, char **argv)
 	}
 	if (problem[0])
 		fprintf(stderr, "dxgk view: %s\n", problem);
-	if (options.query)
+	if (options.query) {
 		exit_status = ask(&options, &model);
-	else
-		exit_status = view_write_page(&model, options.trace,
-					      options.page ? options.page : default_path);
+	} else if (!view_page_write(&model, options.trace,
+				    options.page ? options.page : default_path, problem,
+				    sizeof(problem))) {
+		fprintf(stderr, "dxgk view: %s\n", problem);
+		exit_status = EXIT_FAILED;
+	}
 	view_model_finish(&model);
 	return exit_status;
 }

@@ -92,7 +92,6 @@ static bool create_device(struct client *client)
 	if (!went(client, "D3DKMTCreateDevice", D3DKMTCreateDevice(&device)))
 		return false;
 	client->device = device.hDevice;
-	client->tour->counts->devices[client->id] = device.hDevice;
 	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device.hDevice };
 	if (!went(client, "D3DKMTCreatePagingQueue", D3DKMTCreatePagingQueue(&queue)))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - the page as text; see report.h.
+ * report.c - what came of a tour, as text; see report.h.
  */
 #include <inttypes.h>
 
@@ -91,7 +91,7 @@ void report_text(FILE *out, const struct tour_counts *counts, const struct histo
 	for (uint32_t i = 0; i < counts->segment_count; i++)
 		print_segment(out, i + 1, &counts->segments[i], &history->segments[i + 1]);
 	fprintf(out, "  books     %" PRIu64 " events of %u allocations; trace and statistics %s\n",
-		history->events, history->life_count, agreement(counts, history));
+		history->events, history->allocations, agreement(counts, history));
 	fprintf(out,
 		"  contents  %.1f MiB written, %.1f MiB copied by the GPU, %.1f MiB read back: "
 		"%" PRIu64 " wrong bytes\n",

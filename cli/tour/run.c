@@ -175,9 +175,9 @@ static void start_processes(struct tour *tour)
 		apart[i].process = fork();
 		if (apart[i].process == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			prctl(PR_SET_NAME, client_name(apart[i].id));
 			be_client(&apart[i]);
 		}
-		tour->counts->processes[i] = (uint32_t)apart[i].process;
 		if (apart[i].process > 0)
 			continue;
 		apart[i].process = 0;

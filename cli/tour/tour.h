@@ -50,8 +50,6 @@ struct tour_counts {
 	uint64_t wanted_bytes;
 	uint32_t segment_count;
 	struct tour_segment segments[TOUR_SEGMENTS_MAX];
-	D3DKMT_HANDLE devices[TOUR_CLIENTS]; /* who is who in the trace */
-	uint32_t processes[TOUR_CLIENTS];    /* … by pid; 0: they are in one */
 
 	/* How the clients keep step. */
 	_Atomic uint32_t reached[TOUR_CLIENTS]; /* how far each is, in frames */

@@ -118,6 +118,58 @@ void builder_on_thread(struct builder *builder)
 		SET(builder, threads, name, row, builder_text(builder, 0));
 }
 
+/* ---- devices, and what belongs to one ---- */
+
+void builder_on_device_create(struct builder *builder)
+{
+	uint32_t row = builder_new_row(builder, VIEW_devices);
+	uint32_t thread = builder_thread(builder);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, devices, process, row, builder_process(builder, builder_number(builder, 0)));
+	SET(builder, devices, handle, row, builder_number(builder, 1));
+	SET(builder, devices, adapter, row, builder_number(builder, 2));
+	SET(builder, devices, thread, row, thread == UINT32_MAX ? 0 : (int64_t)thread + 1);
+	builder_name_row(
+		builder, &builder->devices,
+		(struct view_key){ builder_number(builder, 0), builder_number(builder, 1), 0 },
+		row);
+}
+
+uint32_t builder_device(const struct builder *builder, uint64_t process, uint64_t handle)
+{
+	const uint32_t *found =
+		view_map_find(&builder->devices, (struct view_key){ process, handle, 0 });
+
+	return found ? *found + 1 : 0;
+}
+
+/* Fields are process, handle, and of which it is a part: a context of a device, a hardware queue of a context. */
+static void remember_device(struct builder *builder, uint32_t device)
+{
+	if (device != 0)
+		builder_name_row(builder, &builder->contexts,
+				 (struct view_key){ builder_number(builder, 0),
+						    builder_number(builder, 1), 0 },
+				 device - 1);
+}
+
+void builder_on_context_create(struct builder *builder)
+{
+	remember_device(builder, builder_device(builder, builder_number(builder, 0),
+						builder_number(builder, 2)));
+}
+
+void builder_on_hw_queue_create(struct builder *builder)
+{
+	const uint32_t *device = view_map_find(
+		&builder->contexts,
+		(struct view_key){ builder_number(builder, 0), builder_number(builder, 2), 0 });
+
+	remember_device(builder, device ? *device + 1 : 0);
+}
+
 static uint32_t named_row(struct builder *builder, struct view_map *map, enum view_table table,
 			  struct view_key key, enum view_column first, enum view_column second)
 {

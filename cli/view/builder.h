@@ -38,6 +38,8 @@ struct builder {
 	/* Rows, by what events say. */
 	struct view_map processes;   /* id */
 	struct view_map threads;     /* id */
+	struct view_map devices;     /* process, handle */
+	struct view_map contexts;    /* process, handle: row of its device */
 	struct view_map nodes;       /* adapter, node */
 	struct view_map segments;    /* adapter, segment */
 	struct view_map queues;      /* adapter, queue, is a hardware queue */
@@ -72,12 +74,17 @@ uint32_t builder_thread(struct builder *builder);
 uint32_t builder_node(struct builder *builder, uint64_t adapter, uint64_t node);
 uint32_t builder_segment(struct builder *builder, uint64_t adapter, uint64_t segment);
 uint32_t builder_queue(struct builder *builder, uint64_t adapter, uint64_t queue, bool is_hardware);
+/* Row + 1; 0: none of that name is alive. */
+uint32_t builder_device(const struct builder *builder, uint64_t process, uint64_t handle);
 /* Row + 1 of the innermost call of this thread. */
 uint32_t builder_open_call(struct builder *builder);
 
 /* One for each event. */
 void builder_on_process_is(struct builder *builder);
 void builder_on_thread(struct builder *builder);
+void builder_on_device_create(struct builder *builder);
+void builder_on_context_create(struct builder *builder);
+void builder_on_hw_queue_create(struct builder *builder);
 void builder_on_queue_wait_for(struct builder *builder);
 void builder_on_queue_is(struct builder *builder);
 void builder_on_queue_waits(struct builder *builder);
@@ -97,6 +104,7 @@ void builder_on_allocation_offer(struct builder *builder);
 void builder_on_allocation_locks(struct builder *builder);
 void builder_on_allocation_place(struct builder *builder);
 void builder_on_allocation_range(struct builder *builder);
+void builder_on_allocation_lends(struct builder *builder);
 void builder_on_allocation_leaves(struct builder *builder);
 void builder_on_room_wanted(struct builder *builder);
 void builder_on_room_given(struct builder *builder);

@@ -4,11 +4,16 @@
  *
  *	template up to @DATA@ | base64(gzip(head, JSON, columns)) | the rest of the template
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "cli/verify/escape.h"
 #include "cli/view/page.h"
 #include "view_page.inc" /* view_page_before[], view_page_after[] */
 
@@ -48,36 +53,6 @@ static void put(struct bytes *bytes, const void *from, size_t count)
 		memcpy(to, from, count);
 }
 
-static void put_text(struct bytes *bytes, const char *text)
-{
-	put(bytes, text, strlen(text));
-}
-
-static void put_number(struct bytes *bytes, int64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRId64, number);
-	put_text(bytes, text);
-}
-
-static void put_json(struct bytes *bytes, const char *text)
-{
-	put_text(bytes, "\"");
-	for (; *text; text++) {
-		char escaped[8];
-
-		if (*text == '"' || *text == '\\')
-			snprintf(escaped, sizeof(escaped), "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			snprintf(escaped, sizeof(escaped), "\\u%04x", *text);
-		else
-			snprintf(escaped, sizeof(escaped), "%c", *text);
-		put_text(bytes, escaped);
-	}
-	put_text(bytes, "\"");
-}
-
 /* ---- columns ---- */
 
 static void put_difference(struct bytes *bytes, int64_t difference)
@@ -104,52 +79,46 @@ static void put_column(struct bytes *bytes, const int64_t *column, uint32_t rows
 }
 
 /* Tells where each column begins while it writes them. */
-static void put_tables(const struct view_model *model, struct bytes *json, struct bytes *columns)
+static void put_tables(const struct view_model *model, FILE *json, struct bytes *columns)
 {
-	put_text(json, "\"tables\":{");
+	fputs("\"tables\":{", json);
 	for (unsigned table = 0; table < VIEW_TABLE_COUNT; table++) {
 		const char *separator = "";
 
-		put_text(json, table ? "," : "");
-		put_json(json, view_table_names[table]);
-		put_text(json, ":{\"rows\":");
-		put_number(json, model->rows[table]);
-		put_text(json, ",\"columns\":{");
+		fputs(table ? "," : "", json);
+		json_put(json, view_table_names[table]);
+		fprintf(json, ":{\"rows\":%" PRIu32 ",\"columns\":{", model->rows[table]);
 		for (unsigned i = 0; i < VIEW_COLUMN_COUNT; i++) {
 			if (view_columns[i].table != table)
 				continue;
-			put_text(json, separator);
-			put_json(json, view_columns[i].name);
-			put_text(json, ":");
-			put_number(json, (int64_t)columns->size);
+			fputs(separator, json);
+			json_put(json, view_columns[i].name);
+			fprintf(json, ":%zu", columns->size);
 			put_column(columns, model->columns[i], model->rows[table]);
 			separator = ",";
 		}
-		put_text(json, "}}");
+		fputs("}}", json);
 	}
-	put_text(json, "}");
+	fputs("}", json);
 }
 
-static void put_header(const struct view_model *model, const char *title, struct bytes *json,
+static void put_header(const struct view_model *model, const char *title, FILE *json,
 		       struct bytes *columns)
 {
-	put_text(json, "{\"title\":");
-	put_json(json, title);
-	put_text(json, ",\"program\":");
-	put_json(json, model->program);
-	put_text(json, ",\"length_ns\":");
-	put_number(json, model->length_ns);
-	put_text(json, ",\"events\":");
-	put_number(json, (int64_t)model->events);
-	put_text(json, model->is_complete ? ",\"is_cut\":false" : ",\"is_cut\":true");
-	put_text(json, ",\"texts\":[");
+	fputs("{\"title\":", json);
+	json_put(json, title);
+	fputs(",\"program\":", json);
+	json_put(json, model->program);
+	fprintf(json, ",\"length_ns\":%" PRId64 ",\"events\":%" PRIu64 ",\"is_cut\":%s",
+		model->length_ns, model->events, model->is_complete ? "false" : "true");
+	fputs(",\"texts\":[", json);
 	for (uint32_t i = 0; i < model->text_count; i++) {
-		put_text(json, i ? "," : "");
-		put_json(json, model->texts[i]);
+		fputs(i ? "," : "", json);
+		json_put(json, model->texts[i]);
 	}
-	put_text(json, "],");
+	fputs("],", json);
 	put_tables(model, json, columns);
-	put_text(json, "}");
+	fputs("}", json);
 }
 
 /* ---- gzip, base64 ---- */
@@ -203,28 +172,92 @@ static void write_base64(const struct bytes *bytes, FILE *out)
 	}
 }
 
-bool view_page_write(const struct view_model *model, const char *title, FILE *out)
+/* False without memory. */
+static bool write_page(const struct view_model *model, const char *title, FILE *out)
 {
 	enum { HEAD, JSON, COLUMNS, PARTS };
 	struct bytes parts[PARTS] = { 0 };
 	struct bytes packed = { 0 };
-	bool is_packed;
+	char *text = NULL;
+	size_t text_bytes = 0;
+	FILE *json = open_memstream(&text, &text_bytes);
+	bool is_packed = json != NULL;
 
-	put_header(model, title, &parts[JSON], &parts[COLUMNS]);
+	if (json) {
+		put_header(model, title, json, &parts[COLUMNS]);
+		is_packed = !ferror(json);
+		is_packed = fclose(json) == 0 && is_packed;
+	}
+	if (is_packed) {
+		uint32_t numbers[2] = { PAGE_VERSION, (uint32_t)text_bytes };
 
-	uint32_t numbers[2] = { PAGE_VERSION, (uint32_t)parts[JSON].size };
-
-	put(&parts[HEAD], "DXGKVIEW", 8);
-	put(&parts[HEAD], numbers, sizeof(numbers));
-	is_packed = !parts[HEAD].has_no_memory && !parts[JSON].has_no_memory &&
-		    !parts[COLUMNS].has_no_memory && pack(&packed, parts, PARTS);
+		put(&parts[HEAD], "DXGKVIEW", 8);
+		put(&parts[HEAD], numbers, sizeof(numbers));
+		parts[JSON] = (struct bytes){ .at = (uint8_t *)text, .size = text_bytes };
+		is_packed = !parts[HEAD].has_no_memory && !parts[COLUMNS].has_no_memory &&
+			    pack(&packed, parts, PARTS);
+	}
 	if (is_packed) {
 		fwrite(view_page_before, 1, sizeof(view_page_before), out);
 		write_base64(&packed, out);
 		fwrite(view_page_after, 1, sizeof(view_page_after), out);
 	}
-	for (unsigned i = 0; i < PARTS; i++)
-		mem_free(parts[i].at);
+	mem_free(parts[HEAD].at);
+	mem_free(parts[COLUMNS].at);
 	mem_free(packed.at);
+	free(text);
 	return is_packed;
+}
+
+bool view_page_write(const struct view_model *model, const char *title, const char *path,
+		     char *problem, size_t problem_bytes)
+{
+	FILE *out = fopen(path, "we");
+
+	if (!out) {
+		snprintf(problem, problem_bytes, "%s: %s", path, strerror(errno));
+		return false;
+	}
+
+	bool is_packed = write_page(model, title, out);
+	bool is_written = !ferror(out);
+
+	is_written = fclose(out) == 0 && is_written;
+	if (!is_packed)
+		snprintf(problem, problem_bytes, "no memory for a page of this trace");
+	else if (!is_written)
+		snprintf(problem, problem_bytes, "%s: %s", path, strerror(errno));
+	return is_packed && is_written;
+}
+
+bool view_page_of_trace(const char *trace, const char *title, const char *path, const char *who)
+{
+	char problem[512];
+	struct view_model model;
+
+	if (!view_model_read(trace, &model, problem, sizeof(problem))) {
+		fprintf(stderr, "dxgk %s: %s\n", who, problem);
+		return false;
+	}
+	if (problem[0])
+		fprintf(stderr, "dxgk %s: %s\n", who, problem);
+
+	bool is_made = view_page_write(&model, title, path, problem, sizeof(problem));
+
+	if (!is_made)
+		fprintf(stderr, "dxgk %s: %s\n", who, problem);
+	view_model_finish(&model);
+	return is_made;
+}
+
+bool view_page_can_be(const char *path)
+{
+	bool is_there = access(path, F_OK) == 0;
+	FILE *file = fopen(path, "ae");
+
+	if (!file || fclose(file) != 0)
+		return false;
+	if (!is_there)
+		unlink(path);
+	return true;
 }

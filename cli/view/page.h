@@ -5,11 +5,17 @@
 #ifndef CLI_VIEW_PAGE_H
 #define CLI_VIEW_PAGE_H
 
-#include <stdio.h>
-
 #include "cli/view/model.h"
 
-/* False without memory. The stream's own error flag tells whether it could be written. */
-MUST_CHECK bool view_page_write(const struct view_model *model, const char *title, FILE *out);
+/* False, with a sentence. */
+MUST_CHECK bool view_page_write(const struct view_model *model, const char *title, const char *path,
+				char *problem, size_t problem_bytes);
+
+/* Of a binary trace; "dxgk WHO" says on stderr why not, and when the trace was damaged or cut. */
+MUST_CHECK bool view_page_of_trace(const char *trace, const char *title, const char *path,
+				   const char *who);
+
+/* Whether a page could be written there, with errno: to be asked before a long run. */
+MUST_CHECK bool view_page_can_be(const char *path);
 
 #endif

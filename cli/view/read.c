@@ -154,6 +154,10 @@ static void on_reset_step(struct builder *builder)
 
 static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_thread] = builder_on_thread,
+	[TRACE_device_create] = builder_on_device_create,
+	[TRACE_context_create] = builder_on_context_create,
+	[TRACE_hw_context_create] = builder_on_context_create,
+	[TRACE_hw_queue_create] = builder_on_hw_queue_create,
 	[TRACE_process_is] = builder_on_process_is,
 	[TRACE_api_call_begin] = on_api_call_begin,
 	[TRACE_api_call_end] = end_call,
@@ -167,6 +171,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_allocation_owner] = builder_on_allocation_owner,
 	[TRACE_allocation_range] = builder_on_allocation_range,
 	[TRACE_allocation_leaves] = builder_on_allocation_leaves,
+	[TRACE_allocation_lends] = builder_on_allocation_lends,
 	[TRACE_room_wanted] = builder_on_room_wanted,
 	[TRACE_room_given] = builder_on_room_given,
 	[TRACE_budget] = builder_on_budget,
@@ -197,7 +202,8 @@ static void finish_builder(struct builder *builder)
 	struct view_map *const maps[] = {
 		&builder->processes, &builder->threads,     &builder->nodes,   &builder->segments,
 		&builder->queues,    &builder->allocations, &builder->packets, &builder->runs,
-		&builder->waits,     &builder->rooms,       &builder->series,  &builder->ranges
+		&builder->waits,     &builder->rooms,       &builder->series,  &builder->ranges,
+		&builder->devices,   &builder->contexts
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)
@@ -211,9 +217,13 @@ static bool read_events(struct trace_reader *reader, struct view_model *model)
 	struct trace_entry entry;
 	uint64_t first_ns = 0;
 
+	bool is_first = true;
+
 	while (!builder.has_no_memory && trace_reader_next(reader, &entry)) {
-		if (model->events++ == 0)
+		if (is_first)
 			first_ns = entry.time_ns;
+		is_first = false;
+		model->events += entry.event != TRACE_thread; /* as a summary counts them */
 		builder.entry = &entry;
 		builder.now = entry.time_ns > first_ns ? (int64_t)(entry.time_ns - first_ns) : 0;
 		if (builder.now > model->length_ns)

@@ -43,6 +43,8 @@ void builder_on_allocation_owner(struct builder *builder)
 	SET(builder, allocations, process, row,
 	    builder_process(builder, builder_number(builder, 1)));
 	SET(builder, allocations, device, row, builder_number(builder, 2));
+	SET(builder, allocations, device_row, row,
+	    builder_device(builder, builder_number(builder, 1), builder_number(builder, 2)));
 	SET(builder, allocations, resource, row, builder_number(builder, 3));
 	SET(builder, allocations, adapter, row, builder_number(builder, 4));
 }
@@ -206,6 +208,18 @@ void builder_on_allocation_leaves(struct builder *builder)
 				.rank = builder_text(builder, 4) };
 	if (winner != 0)
 		builder->leave.for_allocation = (int64_t)allocation_row(builder, winner) + 1;
+}
+
+void builder_on_allocation_lends(struct builder *builder)
+{
+	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
+	uint32_t row = allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_loans);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, loans, allocation, row, allocation);
+	SET(builder, loans, time, row, builder->now);
+	SET(builder, loans, bytes, row, builder_number(builder, 2));
 }
 
 void builder_on_room_wanted(struct builder *builder)

@@ -41,18 +41,30 @@ void builder_on_queue_wait_for(struct builder *builder)
 	builder->doing[thread].value = (int64_t)builder_number(builder, 3);
 }
 
-void builder_on_queue_is(struct builder *builder)
+static void describe_queue(struct builder *builder, bool is_hardware, int64_t kind)
 {
-	const char *kind = builder->entry->fields[4].text;
-	uint32_t row =
-		builder_queue(builder, builder_number(builder, 0), builder_number(builder, 1),
-			      strcmp(kind, "hardware queue") == 0);
+	uint32_t row = builder_queue(builder, builder_number(builder, 0),
+				     builder_number(builder, 1), is_hardware);
+	const uint32_t *device = view_map_find(
+		&builder->contexts,
+		(struct view_key){ builder_number(builder, 2), builder_number(builder, 3), 0 });
 
 	if (row == UINT32_MAX)
 		return;
 	SET(builder, queues, process, row, builder_process(builder, builder_number(builder, 2)));
 	SET(builder, queues, handle, row, builder_number(builder, 3));
-	SET(builder, queues, kind, row, builder_text(builder, 4));
+	SET(builder, queues, kind, row, kind);
+	SET(builder, queues, device, row, device ? (int64_t)*device + 1 : 0);
+}
+
+/* What waits to be given to a hardware queue stands in one of the scheduler's own. */
+void builder_on_queue_is(struct builder *builder)
+{
+	bool is_hardware = strcmp(builder->entry->fields[4].text, "hardware queue") == 0;
+
+	describe_queue(builder, is_hardware, builder_text(builder, 4));
+	if (is_hardware)
+		describe_queue(builder, false, builder_text_of(builder, "software queue"));
 }
 
 static void end_wait(struct builder *builder, uint32_t queue)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import browser
+import page_data
 
 DXGK, EXAMPLES = map(os.path.abspath, sys.argv[1:3])
 sys.path.insert(0, sys.argv[3])
@@ -59,6 +60,40 @@ def test_a_query_answers_the_same_each_time_and_as_json(root):
         assert len(text.splitlines()) == 1 + len(answer['rows'])
     evicted = json.loads(run('view', trace, '--query', 'why-evicted', '--json').stdout)
     assert evicted['rows'] and all(row[evicted['columns'].index('because')] for row in evicted['rows'])
+
+
+def test_every_command_that_runs_something_makes_the_same_page(root):
+    script = os.path.join(EXAMPLES, 'oversubscription.dxgk')
+    trace, page = os.path.join(root, 'run.trace'), os.path.join(root, 'view.html')
+    run('run', '--quiet', script, DXGK_SEED='1', DXGK_TRACE=trace)
+    run('view', trace, '-o', page)
+    wanted = page_data.read(page)[1]
+    kept = sorted(os.listdir(root))
+    for words in (('run', '--html', page, '--quiet', '--seed', '1', script), ('run', '--quiet', f'--html={page}', '--seed=1', script),
+                  ('trace', '--quiet', '--html', page, '--', DXGK, 'run', '--quiet', '--seed', '1', script)):
+        os.unlink(page)
+        done = run(*words)
+        assert done.stderr == '', done
+        assert page_data.read(page)[1] == wanted, words
+        assert sorted(os.listdir(root)) == kept, (words, os.listdir(root))
+    done = run('run', '--html', page, '--seed', '1', script)
+    assert f'{page}: {page_data.read(page)[0]["events"]} events' in done.stderr, done
+    run('run', '--quiet', '--html', page, script, DXGK_SEED='1', DXGK_TRACE=os.path.join(root, 'kept.json'))
+    with open(os.path.join(root, 'kept.json'), encoding='utf-8') as file:
+        assert json.load(file)['traceEvents']
+
+
+def test_where_no_page_can_be_nothing_runs_and_nothing_is_left(root):
+    script = os.path.join(EXAMPLES, 'first_fill.dxgk')
+    nowhere = os.path.join(root, 'no', 'view.html')
+    for words in (('run', '--html', nowhere, script), ('trace', '--html', nowhere, '--', DXGK, 'run', script), ('tour', '--html', nowhere)):
+        assert 'No such file' in run(*words, status=2).stderr, words
+    page = os.path.join(root, 'view.html')
+    assert 'never used' in run('trace', '--html', page, '--', 'true', status=126).stderr
+    assert os.listdir(root) == []
+    run('trace', '--html', page, '--convert', page, status=2)
+    run('run', '--html', page, '--check', script)
+    assert os.listdir(root) == []
 
 
 def test_why_tells_the_life_of_an_evicted_allocation(root):
