@@ -2,18 +2,8 @@
 /*
  * owners.c - see owners.h.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "fake/check.h"
 #include "fake/owners.h"
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fake scheduler: %s\n", what);
-	abort();
-}
 
 void fake_sched_init(struct sched *sched)
 {
@@ -82,7 +72,7 @@ void fake_owner_retire(struct sched_owner *owner)
 
 	list_init(&over);
 	lock_acquire(&owner->sched->lock);
-	require(owner->pending > 0, "nothing is queued that could be over");
+	CHECK(owner->pending > 0);
 	atomic_fetch_sub(&owner->pending, 1);
 	uint64_t retired = retired_locked(owner);
 	if (owner->last_submitted_ticket < retired)
@@ -154,7 +144,7 @@ void sched_owner_resume(struct sched_owner *owner)
 {
 	lock_assert_none_held("the scheduler");
 	lock_acquire(&owner->sched->lock);
-	require(owner->suspensions > 0, "resumed, and was not suspended");
+	CHECK(owner->suspensions > 0);
 	owner->suspensions--;
 	if (!owner->sched->is_by_hand)
 		submit_locked(owner);
@@ -187,7 +177,7 @@ void sched_release_clients(struct sched *sched)
 {
 	lock_assert_none_held("the scheduler");
 	lock_acquire(&sched->lock);
-	require(sched->client_holds > 0 && !sched->holding, "released, and was not held");
+	CHECK(sched->client_holds > 0 && !sched->holding);
 	sched->client_holds--;
 	lock_release(&sched->lock);
 	notice_give(&sched->changed);

@@ -4,12 +4,11 @@
  * are in the memory the manager gave for them.
  */
 #include "base/random.h"
+#include "fake/mmu.h"
 #include "unit/vidmm/gpu.h"
 #include "gpuva/plan.h"
-#include "unit/pagetable/op_entry.h"
 #include "address_space/mappings.h"
 #include "vidmm/table_block.h"
-#include "pagetable/table_tree.h"
 
 enum { SPACES = 2, FIRST_PAGE = 512, THING_PAGES = 64, STRIDE = 128 };
 
@@ -18,6 +17,7 @@ struct mapped_gpu {
 	struct client client;
 	struct page_tables_config config;
 	struct page_tables spaces[SPACES];
+	struct fake_mmu mmu;
 };
 
 struct mapped_thing {
@@ -27,14 +27,6 @@ struct mapped_thing {
 };
 
 /* ---- the GPU ---- */
-
-static uint64_t *entry_at(struct gpu *gpu, uint32_t segment, uint64_t page, uint64_t index)
-{
-	char *table = segment == SEGMENT_LOCAL ? gpu->local + page * PAGE
-					       : machine_to_pointer(page * PAGE);
-
-	return (uint64_t *)(void *)table + index;
-}
 
 static void run_tables(struct gpu *gpu, const struct miniport_paging_op *op)
 {
@@ -46,28 +38,19 @@ static void run_tables(struct gpu *gpu, const struct miniport_paging_op *op)
 	if (op->kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 		return;
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		*entry_at(gpu, op->place.segment, op->place.offset_bytes / PAGE,
-			  op->update_table.first_index + i) = op_entry(op, i);
+		*(uint64_t *)(void *)fake_pointer(
+			&gpu->memory, op->place.segment,
+			op->place.offset_bytes + (op->update_table.first_index + i) * UINT64_C(8)) =
+			fake_entry(op, i);
 }
 
 /* 0: a fault. */
 static uint64_t walk(struct mapped_gpu *mapped, int space, uint64_t page)
 {
 	struct page_tables_root root = page_tables_root(&mapped->spaces[space]);
-	uint32_t segment = root.segment;
-	uint64_t at = root.offset_bytes / PAGE;
-	uint64_t entry = 0;
+	uint64_t entry = fake_walk(&mapped->mmu, &root, page);
 
-	for (uint32_t level = mapped->config.shape.answer.level_count; level-- > 0;) {
-		uint64_t index = gpuva_shape_place(&mapped->config.shape, level, page).entry;
-
-		entry = *entry_at(&mapped->gpu, segment, at, index);
-		if (!(entry & PACKED_VALID))
-			return 0;
-		segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
-		at = entry >> PACKED_PAGE_SHIFT;
-	}
-	return entry;
+	return entry & PACKED_VALID ? entry : 0;
 }
 
 /* What the GPU reads there; NULL: a fault. */
@@ -75,10 +58,9 @@ static char *byte_at(struct mapped_gpu *mapped, int space, uint64_t page)
 {
 	uint64_t entry = walk(mapped, space, page);
 
-	if (entry == 0)
-		return NULL;
-	return (char *)entry_at(&mapped->gpu, (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31),
-				entry >> PACKED_PAGE_SHIFT, 0);
+	return entry ? (char *)fake_pointer(&mapped->gpu.memory, packed_segment(entry),
+					    packed_offset(entry))
+		     : NULL;
 }
 
 static void sync_pages(struct mapped_gpu *mapped, int space, uint64_t page, uint64_t count)
@@ -100,6 +82,8 @@ static void start_as(struct mapped_gpu *mapped, uint64_t local_bytes)
 	gpu_init(&mapped->gpu, &config);
 	client_init(&mapped->client, &mapped->gpu.process);
 	mapped->gpu.tables = run_tables;
+	mapped->mmu = (struct fake_mmu){ .memory = &mapped->gpu.memory,
+					 .described = &mapped->config.mmu };
 	mapped->config = (struct page_tables_config){
 		.mmu = { .flags = TABLES_HAVE_ZERO,
 			 .address_bits = 39,

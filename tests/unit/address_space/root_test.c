@@ -66,7 +66,7 @@ static void end_all(void)
 static bool all_show(uint64_t page, uint64_t offset)
 {
 	for (int i = 0; i < CONTEXTS; i++) {
-		if (walk_from(app, &contexts[i].root, page) != entry_of(&memories[0], offset))
+		if (walk_from(&contexts[i].root, page) != entry_of(&memories[0], offset))
 			return false;
 	}
 	return true;
@@ -96,7 +96,7 @@ TEST(root, every_context_is_told_of_a_larger_root_while_clients_are_held)
 		EXPECT_EQ(held_when_told, 1);
 		EXPECT(all_show(16, 0));
 		EXPECT(all_show(10 * LEAF_PAGES + 7, 7));
-		EXPECT_EQ(walk_from(app, &contexts[0].root, 11 * LEAF_PAGES), 0);
+		EXPECT_EQ(walk_from(&contexts[0].root, 11 * LEAF_PAGES), 0);
 		end_all();
 	}
 }

@@ -284,7 +284,7 @@ static inline void reset_begin(void)
 	pager_suspend(world.fake->pager);
 	while (fake_in_flight(world.fake) > 0)
 		fake_retire_one(world.fake, SCHED_ABORTED);
-	memset(world.fake->local, 0xA5, world.local_pages * MACHINE_PAGE_BYTES);
+	memset(world.fake->memory.local, 0xA5, world.local_pages * MACHINE_PAGE_BYTES);
 	fake_set_automatic(world.fake, true);
 }
 

@@ -25,8 +25,6 @@ enum { WIDE = 2 * 512, NARROW = 3 * 512, MIXED = 4 * 512 };
 
 /* ---- what the driver was given ---- */
 
-/* Second pointers, by where their table is: the GPU of these tests has no place for them. */
-static uint64_t seconds[LOCAL_PAGES][512];
 static uint64_t evicted; /* pages of tables, a bit each */
 
 static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
@@ -42,46 +40,32 @@ static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
 	EXPECT(page < LOCAL_PAGES);
 	if (op->update_table.is_eviction)
 		evicted |= UINT64_C(1) << page;
-	for (uint32_t i = 0; op->update_table.level == 1 && i < op->update_table.count; i++) {
-		const struct miniport_pte *entries = op->update_table.wide_entries;
-
-		seconds[page][op->update_table.first_index + i] =
-			entries ? fake_encode(&entries[i]) : 0;
-	}
 	return STATUS_PENDING;
 }
 
 /* ---- what the GPU's memory holds ---- */
 
-static uint64_t entry_in_memory(const struct table *table, uint32_t index)
+static uint64_t word_in_memory(const struct table *table, uint32_t index, uint32_t word)
 {
+	uint32_t words = fake_entry_words(&world.config.mmu, table->level);
 	uint64_t entry;
 
 	memcpy(&entry,
-	       fake_pointer(world.fake, table->place.segment,
-			    table->place.offset_bytes + index * 8ULL),
+	       fake_pointer(&world.fake->memory, table->place.segment,
+			    table->place.offset_bytes + (index * words + word) * 8ULL),
 	       8);
 	return entry;
-}
-
-static uint64_t entry_given(const struct table *table, uint32_t index)
-{
-	struct miniport_pte entry = pte_unpack(table_given(table, index));
-
-	return fake_encode(&entry);
 }
 
 static void expect_as_given(const struct table *table)
 {
 	for (uint32_t i = 0; i < table->entry_count; i++)
-		EXPECT_EQ(entry_in_memory(table, i), entry_given(table, i));
+		EXPECT_EQ(word_in_memory(table, i, 0), table_given(table, i));
 }
 
 /* Every table, and from those above the leaves to both places of one. */
 static void expect_tree(const struct table *table)
 {
-	uint64_t page = table->place.offset_bytes >> MACHINE_PAGE_SHIFT;
-
 	if (!table->shows_wide)
 		expect_as_given(table);
 	if (table->wide && table->wide->is_written)
@@ -90,9 +74,8 @@ static void expect_tree(const struct table *table)
 		const struct table *below = table->below[i];
 
 		if (table->given_wide)
-			EXPECT_EQ(seconds[page][i],
-				  below ? below->wide->place.offset_bytes | FAKE_LOCAL << 1 | 1
-					: 0);
+			EXPECT_EQ(packed_offset(word_in_memory(table, i, 1)),
+				  below ? below->wide->place.offset_bytes : 0);
 		if (below)
 			expect_tree(below);
 	}
@@ -122,7 +105,6 @@ static void start_twins(const struct shape *shape)
 {
 	start_as(shape);
 	flush();
-	memset(seconds, 0, sizeof(seconds));
 	evicted = 0;
 	world.fake->hook = note;
 	EXPECT_EQ(map(app, WIDE, &memories[0], PAGES), STATUS_PENDING);

@@ -28,7 +28,6 @@
 #include "vidmm/place.h"
 #include "vidmm/table_block.h"
 #include "vidmm/table_states.h"
-#include "pagetable/table_tree.h"
 
 /* A test may have more processes. */
 #ifndef WORLD_PARTIES
@@ -70,6 +69,7 @@ static struct {
 	struct vidmm *manager;
 	struct vidmm_account account;
 	struct page_tables_config config;
+	struct fake_mmu mmu;
 	struct worker root_update_worker; /* tells roots */
 	struct mem_usage usage;
 	uint64_t local_pages;
@@ -88,7 +88,7 @@ static struct thing crowd; /* of the other one: takes the room of tables */
 /* Whoever forgets to write it, or still reads it when it is given back, is found. */
 static inline struct pager_table spoilt(struct pager_table table, uint64_t size_bytes)
 {
-	table.pointer = world.fake->local + table.offset_bytes;
+	table.pointer = world.fake->memory.local + table.offset_bytes;
 	memset(table.pointer, 0xA5, size_bytes);
 	return table;
 }
@@ -192,15 +192,12 @@ static inline void party_leave(struct party *party)
 static inline NTSTATUS mdl_create(const struct miniport_page_run *runs, uint32_t run_count,
 				  struct miniport_mdl **mdl_out)
 {
-	(void)runs;
-	(void)run_count;
-	*mdl_out = NULL; /* behind page tables nobody looks at it */
-	return STATUS_SUCCESS;
+	return fake_mdl_create(&world.fake->memory, runs, run_count, mdl_out);
 }
 
 static inline void mdl_destroy(struct miniport_mdl *mdl)
 {
-	(void)mdl;
+	fake_mdl_destroy(&world.fake->memory, mdl);
 }
 
 static inline void on_starved(void *listener, struct vidmm_device *device)
@@ -253,15 +250,16 @@ static inline void describe_tables(const struct shape *shape)
 {
 	uint32_t leaf_bits = shape->leaf_bits > 0 ? shape->leaf_bits : 9;
 	uint32_t above = shape->has_system_tables ? 0 : FAKE_LOCAL;
+	bool is_dual = shape->flags & TABLES_ARE_DUAL; /* a page has half as many entries */
 
 	world.config = (struct page_tables_config){
 		.mmu = { .flags = TABLES_HAVE_ZERO | shape->flags,
 			 .update_mode = shape->update_mode,
-			 .address_bits = 39,
+			 .address_bits = is_dual ? 38 : 39,
 			 .level_count = LEVELS,
 			 .leaf_table_size_64k_bytes = shape->has_twins ? 4096 : 0,
 			 .levels = { { leaf_bits, FAKE_LOCAL, 0, 4096, 0 },
-				     { 9, above, 0, 4096, 0 },
+				     { is_dual ? 8 : 9, above, 0, 4096, 0 },
 				     { 9, above, 0, 4096, 0 } } },
 		.segments_of_64k_pages = 1 << (FAKE_LOCAL - 1),
 		.take_block = take_block,
@@ -273,6 +271,8 @@ static inline void describe_tables(const struct shape *shape)
 		.root_bytes = root_bytes,
 		.look = look,
 	};
+	world.mmu =
+		(struct fake_mmu){ .memory = &world.fake->memory, .described = &world.config.mmu };
 	if (shape->root_bits > 0) {
 		world.config.mmu.level_count = 2;
 		world.config.mmu.levels[1].index_bits = shape->root_bits;
@@ -291,12 +291,13 @@ static inline void start_as(const struct shape *shape)
 {
 	memset(&world, 0, sizeof(world));
 	world.local_pages = shape->local_pages > 0 ? shape->local_pages : LOCAL_PAGES;
-	world.fake =
-		fake_create(&(struct fake_config){ .has_mmu = true,
-						   .update_mode = shape->update_mode,
-						   .mmu_flags = shape->flags & FAKE_REQUIRES_IDLE,
-						   .is_automatic = true,
-						   .forget = forget });
+	world.fake = fake_create(
+		&(struct fake_config){ .has_mmu = true,
+				       .update_mode = shape->update_mode,
+				       .mmu_flags = shape->flags & FAKE_REQUIRES_IDLE,
+				       .has_dual_entries = shape->flags & TABLES_ARE_DUAL,
+				       .is_automatic = true,
+				       .forget = forget });
 	world.usage = mem_usage();
 	start_manager(shape->slice_ns);
 	describe_tables(shape);
@@ -499,56 +500,12 @@ static inline NTSTATUS release(struct party *party, uint64_t page, uint64_t coun
 
 /* ---- what the GPU finds ---- */
 
-/* Of a twin, 64 KiB each. */
-static inline uint64_t walk_twin(const struct table *twin, uint64_t page)
+/* 0: a fault. */
+static inline uint64_t walk_from(const struct page_tables_root *root, uint64_t page)
 {
-	uint64_t index = (page - twin->first_page) / GPUVA_WIDE_PAGES;
-	uint64_t entry;
+	uint64_t entry = fake_walk(&world.mmu, root, page);
 
-	memcpy(&entry,
-	       fake_pointer(world.fake, twin->place.segment, twin->place.offset_bytes + index * 8),
-	       8);
-	return entry & 1 ? entry + (page % GPUVA_WIDE_PAGES << MACHINE_PAGE_SHIFT) : 0;
-}
-
-/* The table of leaves is at `offset_bytes`: which of the two, and what there is. */
-static inline uint64_t walk_leaf(struct party *party, uint32_t segment, uint64_t offset_bytes,
-				 uint64_t page)
-{
-	const struct table *leaf = tables_at(&party->space->tables, 0, page);
-	const struct table *twin = leaf ? leaf->wide : NULL;
-	uint64_t index = gpuva_shape_place(&world.config.shape, 0, page).entry;
-	uint64_t entry = 0;
-
-	if (twin &&
-	    (twin->place.offset_bytes == offset_bytes || tables_are_dual(&party->space->tables)))
-		entry = walk_twin(twin, page);
-	if (entry != 0 || (twin && twin->place.offset_bytes == offset_bytes))
-		return entry;
-	memcpy(&entry, fake_pointer(world.fake, segment, offset_bytes + index * 8), 8);
-	return entry & 1 ? entry : 0;
-}
-
-static inline uint64_t walk_from(struct party *party, const struct page_tables_root *root,
-				 uint64_t page)
-{
-	uint32_t top = world.config.mmu.level_count - 1;
-	uint32_t segment = root->segment;
-	uint64_t table = root->offset_bytes;
-
-	for (uint32_t level = top; level > 0; level--) {
-		uint64_t index = gpuva_shape_place(&world.config.shape, level, page).entry;
-		uint64_t entry;
-
-		if (level == top && index >= root->entry_count)
-			return 0;
-		memcpy(&entry, fake_pointer(world.fake, segment, table + index * 8), 8);
-		if (!(entry & 1))
-			return 0;
-		segment = (uint32_t)(entry >> 1 & 31);
-		table = entry & ~(MACHINE_PAGE_BYTES - 1);
-	}
-	return walk_leaf(party, segment, table, page);
+	return entry & PACKED_VALID ? entry : 0;
 }
 
 /* From the root that the contexts were told. */
@@ -557,12 +514,13 @@ static inline uint64_t walk(struct party *party, uint64_t page)
 	struct page_tables_root root =
 		party->roots_told > 0 ? party->root : page_tables_root(&party->space->tables);
 
-	return walk_from(party, &root, page);
+	return walk_from(&root, page);
 }
 
 static inline uint64_t entry_of(const struct memory *memory, uint64_t offset)
 {
-	return (memory->first_page + offset) << MACHINE_PAGE_SHIFT | FAKE_LOCAL << 1 | 1;
+	return pte_pack(&(struct miniport_pte){
+		.is_valid = true, .segment = FAKE_LOCAL, .page = memory->first_page + offset });
 }
 
 /* It finds page `offset` of the memory there. */

@@ -378,11 +378,11 @@ static void run(const struct shape *shape, uint64_t seed)
 			compare(&model);
 	}
 	EXPECT(model.carried_out > some_of(SOME_STEPS, ALL_STEPS) / 8);
-	EXPECT_EQ(model.world->large_walks > 0, (shape->flags & TABLES_HAVE_LARGE) != 0);
-	EXPECT_EQ(model.world->huge_walks > 0,
+	EXPECT_EQ(model.world->mmu.large_walks > 0, (shape->flags & TABLES_HAVE_LARGE) != 0);
+	EXPECT_EQ(model.world->mmu.huge_walks > 0,
 		  (shape->flags & TABLES_HAVE_LARGE) && shape->level_count == 4);
 	EXPECT_EQ(model.world->growths > 0, shape->level_count == 2 && shape->index_bits[1] < 8);
-	EXPECT_EQ(model.world->wide_walks > 0, shape->leaf_64k_bytes != 0);
+	EXPECT_EQ(model.world->mmu.wide_walks > 0, shape->leaf_64k_bytes != 0);
 	EXPECT_EQ(model.world->conversions > 0,
 		  shape->leaf_64k_bytes != 0 && !(shape->flags & TABLES_ARE_DUAL));
 	world_destroy(model.world);

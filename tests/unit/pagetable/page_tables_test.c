@@ -434,9 +434,9 @@ TEST(tables, after_a_reset_everything_is_written_anew)
 			EXPECT_EQ(world_map(world, world->windows[w], 20, memory, 0, RW, 0),
 				  STATUS_SUCCESS);
 		world->known_count = 0;
-		memset(world->local, 0x5A, world->local_used);
+		memset(world->memory.local, 0x5A, world->local_used);
 		page_tables_forget(&world->tables);
-		memset(world->tlb, 0, sizeof(world->tlb));
+		world_forget_tlb(world);
 		world_sync(world, 0, world->config.shape.page_count);
 		world_valid(world);
 		world_destroy(world);
@@ -503,7 +503,6 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 		struct mem_usage usage = mem_usage();
 		uint64_t pages = machine_usage().taken_pages;
 
-		world->local = dirty_memory(LOCAL_BYTES);
 		world_describe(world, &shapes[5]);
 		mem_fail_nth(++fail_at);
 		NTSTATUS status = page_tables_config_init(&world->config);
@@ -517,7 +516,7 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(mem_usage().blocks, usage.blocks);
 		EXPECT_EQ(machine_usage().taken_pages, pages);
-		dirty_free(world->local, LOCAL_BYTES);
+		dirty_free(world->memory.local, LOCAL_BYTES);
 		free(world);
 	} while (fired);
 }

@@ -381,10 +381,10 @@ TEST(wide, tables_that_are_not_trusted_or_were_lost_are_written_anew)
 			EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
 			EXPECT_EQ(world_map(world, 2 * LEAF, 4, memory, 0, RW, 0), STATUS_SUCCESS);
 			if (is_lost) {
-				memset(world->local, 0xA5, world->local_used);
+				memset(world->memory.local, 0xA5, world->local_used);
 				world->known_count = 0;
 				page_tables_forget(&world->tables);
-				memset(world->tlb, 0, sizeof(world->tlb));
+				world_forget_tlb(world);
 			} else {
 				page_tables_distrust(&world->tables, 0,
 						     world->config.shape.page_count);

@@ -117,7 +117,7 @@ TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old)
 	EXPECT(op.update_table.is_initial && op.update_table.is_repeated);
 	EXPECT_EQ(op.update_table.first_index, 0);
 	EXPECT_EQ(op.update_table.count, 13);
-	EXPECT_EQ(op_entry(&op, 0), 0);
+	EXPECT_EQ(fake_entry(&op, 0), 0);
 	world_execute(world, &op);
 	EXPECT(root_change_next(&change, &op));
 	EXPECT(!op.update_table.is_initial);
@@ -133,7 +133,7 @@ TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old)
 	EXPECT(root_change_last(&change, &op)); /* TABLES_END_INVALID */
 	EXPECT(op.update_table.is_repeated);
 	EXPECT_EQ(op.update_table.count, 4);
-	EXPECT_EQ(op_entry(&op, 0), 0);
+	EXPECT_EQ(fake_entry(&op, 0), 0);
 	world_execute(world, &op);
 	EXPECT(!root_change_last(&change, &op));
 	root_change_end(&change);
@@ -170,7 +170,7 @@ TEST(root, an_entry_that_changes_meanwhile_is_in_the_new_one_whenever_it_does)
 		root_change_end(&change);
 		EXPECT_EQ(world_walk_packed(world, 8), 0);
 		EXPECT_EQ(world_walk_packed(world, 16), shown(&world->memories[2], 0));
-		memset(world->tlb, 0, sizeof(world->tlb)); /* nothing ran, nothing was looked up */
+		world_forget_tlb(world);
 		world_valid(world);
 		world_destroy(world);
 	}
@@ -195,7 +195,7 @@ TEST(root, a_change_that_is_undone_leaves_the_old_one_with_what_changed_meanwhil
 	EXPECT_EQ(page_tables_root(&world->tables).offset_bytes, before.offset_bytes);
 	EXPECT_EQ(world->tables.end_page, 32);
 	EXPECT_EQ(world_walk_packed(world, 17), shown(&world->memories[1], 0));
-	memset(world->tlb, 0, sizeof(world->tlb));
+	world_forget_tlb(world);
 	world_valid(world);
 	world_destroy(world);
 }
@@ -209,7 +209,7 @@ TEST(root, a_reset_in_between_has_it_written_from_what_is_true)
 	begin_change(world, &change);
 	EXPECT(root_change_next(&change, &op));
 	world->known_count = 0;
-	memset(world->local, 0x5A, world->local_used);
+	memset(world->memory.local, 0x5A, world->local_used);
 	page_tables_forget(&world->tables);
 	root_change_rewind(&change);
 	world_write_root(world, &change);
@@ -217,7 +217,7 @@ TEST(root, a_reset_in_between_has_it_written_from_what_is_true)
 	world_set_root(world);
 	world->is_held = false;
 	root_change_end(&change);
-	memset(world->tlb, 0, sizeof(world->tlb));
+	world_forget_tlb(world);
 	world_valid(world);
 	world_destroy(world);
 }

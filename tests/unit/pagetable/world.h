@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h - page tables, a driver that writes them into real memory, and a GPU that walks
- * them through a TLB which looks ahead: it has everything in it that it may, and forgets only what
- * it is told to.
+ * world.h - page tables, a driver that writes them into real memory, and a GPU that walks them
+ * (fake/mmu.h).
  *
  * The pager is a loop: an operation is executed when it is made.
  */
@@ -12,16 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/machine.h"
 #include "base/mem.h"
+#include "fake/mmu.h"
 #include "gpuva/plan.h"
-#include "op_entry.h"
 #include "support/dirty.h"
 #include "support/test.h"
 #include "shapes.h"
-#include "pagetable/page_tables.h"
 #include "pagetable/root_change.h"
-#include "pagetable/table_tree.h"
 
 struct memory {
 	struct mapped_memory mapped;
@@ -31,11 +27,6 @@ struct memory {
 	uint32_t segment;
 	uint64_t first_page;
 	uint8_t pages[MEMORY_PAGES];
-};
-
-struct tlb_entry {
-	bool is_cached;
-	uint64_t packed;
 };
 
 /* A table the driver knows. */
@@ -50,18 +41,16 @@ struct world {
 	const struct shape *shape;
 	struct page_tables_config config;
 	struct page_tables tables;
-	uint8_t *local;
+	struct fake_memory memory;
+	struct fake_mmu mmu;
 	uint64_t local_used;
 	uint64_t local_taken;
 	bool is_local_full;
 	struct memory memories[MEMORIES];
 	uint64_t windows[WINDOWS];
-	struct tlb_entry tlb[WINDOWS][WINDOW_PAGES];
+	struct fake_tlb tlbs[WINDOWS];
 	struct known_table known[MAX_TABLES];
 	uint32_t known_count;
-	uint64_t large_walks;
-	uint64_t huge_walks;          /* … above level 1 */
-	uint64_t wide_walks;          /* … in a table of 64 KiB pages */
 	uint32_t conversions;         /* of those to tables of 4 KiB pages */
 	struct page_tables_root root; /* as the GPU was told */
 	bool is_held;                 /* it runs nothing */
@@ -102,7 +91,7 @@ static inline NTSTATUS world_take(void *memory, struct vidmm_process *process, u
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	*table_out = (struct pager_table){ .segment = LOCAL,
 					   .offset_bytes = world->local_used,
-					   .pointer = world->local + world->local_used };
+					   .pointer = world->memory.local + world->local_used };
 	memset(table_out->pointer, 0xA5, size_bytes); /* whoever forgets to write it is found */
 	world->local_used += size_bytes;
 	world->local_taken += size_bytes;
@@ -121,14 +110,6 @@ static inline uint64_t world_root_bytes(void *driver, uint32_t *entry_count)
 {
 	(void)driver;
 	return *entry_count * UINT64_C(16); /* also for two pointers each */
-}
-
-static inline uint64_t *world_pointer(struct world *world, uint32_t segment, uint64_t offset_bytes)
-{
-	if (segment == LOCAL)
-		return (uint64_t *)(void *)(world->local + offset_bytes);
-	EXPECT_EQ(segment, 0);
-	return machine_to_pointer(offset_bytes);
 }
 
 static inline struct memory *memory_of(const struct mapped_memory *mapped)
@@ -173,107 +154,25 @@ static inline struct known_table *world_known(struct world *world, uint32_t segm
 	return NULL;
 }
 
-static inline bool world_is_dual(const struct world *world)
+/* A table was made one before anything leads to it. */
+static inline void world_visits(void *context, uint32_t segment, uint64_t offset_bytes,
+				bool is_wide)
 {
-	return world->config.shape.answer.has_dual_entries;
-}
+	const struct known_table *known = world_known(context, segment, offset_bytes);
 
-/* Where a driver of ours keeps entry `index`: two words where there are two pointers. */
-static inline uint64_t world_word(const struct world *world, uint32_t level, uint64_t index)
-{
-	return level == 1 && world_is_dual(world) ? 2 * index : index;
-}
-
-static inline uint64_t *world_below(struct world *world, uint64_t entry, bool is_wide)
-{
-	uint32_t segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
-	uint64_t offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
-	const struct known_table *known = world_known(world, segment, offset);
-
-	/* A table was made one before anything leads to it. */
 	EXPECT(known && known->is_wide == is_wide);
-	return world_pointer(world, segment, offset);
-}
-
-/* The page of 4 KiB that an entry of 64 KiB shows there. */
-static inline uint64_t world_of_wide(struct world *world, uint64_t entry, uint64_t page)
-{
-	world->wide_walks++;
-	if (!(entry & PACKED_VALID))
-		return entry;
-	EXPECT_EQ((entry >> PACKED_PAGE_SHIFT) % 16, 0);
-	return entry + (page % 16 << PACKED_PAGE_SHIFT);
-}
-
-/* The leaf that one or two pointers lead to. */
-static inline uint64_t world_leaf(struct world *world, const uint64_t *pointers, uint64_t page)
-{
-	uint64_t index = gpuva_shape_place(&world->config.shape, 0, page).entry;
-	uint64_t narrow;
-	uint64_t wide = 0;
-
-	if (pointers[0] & PACKED_TABLE_64K)
-		return world_of_wide(world, world_below(world, pointers[0], true)[index / 16],
-				     page);
-	narrow = world_below(world, pointers[0], false)[index];
-	if (world_is_dual(world) && (pointers[1] & PACKED_VALID))
-		wide = world_below(world, pointers[1], true)[index / 16];
-	/* Never both. */
-	EXPECT(narrow == 0 || wide == 0);
-	return wide != 0 ? world_of_wide(world, wide, page) : narrow;
 }
 
 static inline uint64_t world_walk_packed(struct world *world, uint64_t page)
 {
-	struct page_tables_root root = world->root;
-	const struct gpuva_shape *shape = &world->config.shape;
-	uint32_t segment = root.segment;
-	uint64_t offset = root.offset_bytes;
-
-	for (uint32_t level = shape->answer.level_count; level-- > 1;) {
-		uint64_t index = gpuva_shape_place(shape, level, page).entry;
-		uint64_t entry;
-
-		if (level == shape->answer.level_count - 1 && index >= root.entry_count)
-			return 0;
-		const uint64_t *words =
-			world_pointer(world, segment, offset) + world_word(world, level, index);
-		entry = *words;
-		if (!(entry & PACKED_VALID))
-			return entry;
-		if (entry & PACKED_LARGE) {
-			world->large_walks++;
-			world->huge_walks += level > 1;
-			index = page & (gpuva_shape_entry_pages(shape, level) - 1);
-			return (entry & ~(uint64_t)PACKED_LARGE) + (index << PACKED_PAGE_SHIFT);
-		}
-		if (level == 1)
-			return world_leaf(world, words, page);
-		(void)world_below(world, entry, false);
-		segment = (uint32_t)(entry >> PACKED_SEGMENT_SHIFT & 31);
-		offset = entry >> PACKED_PAGE_SHIFT << MACHINE_PAGE_SHIFT;
-	}
-	return 0;
-}
-
-static inline struct miniport_pte unpack(uint64_t packed)
-{
-	return (struct miniport_pte){
-		.page = packed >> PACKED_PAGE_SHIFT,
-		.segment = (uint8_t)(packed >> PACKED_SEGMENT_SHIFT & 31),
-		.is_valid = packed & PACKED_VALID,
-		.is_zero = packed & PACKED_ZERO,
-		.is_read_only = packed & PACKED_READ_ONLY,
-		.is_no_execute = packed & PACKED_NO_EXECUTE,
-		.is_cache_coherent = packed & PACKED_CACHE_COHERENT,
-	};
+	return fake_walk(&world->mmu, &world->root, page);
 }
 
 static inline struct miniport_pte world_walk(void *context, const struct page_tables *tables,
 					     uint64_t page)
 {
 	(void)tables;
-	return unpack(world_walk_packed(context, page));
+	return pte_unpack(world_walk_packed(context, page));
 }
 
 static inline bool world_has_root(struct world *world)
@@ -285,23 +184,20 @@ static inline bool world_has_root(struct world *world)
 /* Everything that a TLB may remember, it does. */
 static inline void world_look_ahead(struct world *world)
 {
-	for (int w = 0; w < WINDOWS && world_has_root(world); w++) {
-		for (uint64_t i = 0; i < WINDOW_PAGES; i++) {
-			struct tlb_entry *entry = &world->tlb[w][i];
+	for (int w = 0; w < WINDOWS && world_has_root(world); w++)
+		fake_tlb_look_ahead(&world->tlbs[w], &world->mmu, &world->root);
+}
 
-			if (entry->is_cached)
-				continue;
-			entry->packed = world_walk_packed(world, world->windows[w] + i);
-			entry->is_cached = entry->packed != 0 ||
-					   !(world->config.mmu.flags & TABLES_CACHE_NO_INVALID);
-		}
-	}
+/* Nothing ran, nothing was looked up. */
+static inline void world_forget_tlb(struct world *world)
+{
+	for (int w = 0; w < WINDOWS; w++)
+		fake_tlb_flush_all(&world->tlbs[w]);
 }
 
 static inline uint64_t world_seen(struct world *world, int w, uint64_t i)
 {
-	return world->tlb[w][i].is_cached ? world->tlb[w][i].packed
-					  : world_walk_packed(world, world->windows[w] + i);
+	return fake_tlb_seen(&world->tlbs[w], &world->mmu, &world->root, world->windows[w] + i);
 }
 
 static inline void world_flush(struct world *world, const struct miniport_paging_op *op)
@@ -314,19 +210,15 @@ static inline void world_flush(struct world *world, const struct miniport_paging
 	EXPECT_EQ(op->place.offset_bytes, root.offset_bytes);
 	EXPECT(op->flush_tlb.driver_process == &world_process);
 	world->flushes++;
-	for (int w = 0; w < WINDOWS; w++) {
-		for (uint64_t i = 0; i < WINDOW_PAGES; i++) {
-			if (world->windows[w] + i >= first && world->windows[w] + i < end)
-				world->tlb[w][i].is_cached = false;
-		}
-	}
+	for (int w = 0; w < WINDOWS; w++)
+		fake_tlb_flush(&world->tlbs[w], first, end);
 }
 
 /* Whoever leads from a table of 64 KiB pages to one of 4 KiB pages has all contexts stand still. */
 static inline void world_store(struct world *world, const struct miniport_paging_op *op,
 			       uint64_t *words, uint32_t i)
 {
-	uint64_t entry = op_entry(op, i);
+	uint64_t entry = fake_entry(op, i);
 	bool is_first = op->update_table.is_initial; /* what was there is anything */
 
 	if (!is_first && op->update_table.level == 1 && (words[0] & PACKED_TABLE_64K) &&
@@ -335,10 +227,8 @@ static inline void world_store(struct world *world, const struct miniport_paging
 		world->conversions++;
 	}
 	words[0] = entry;
-	if (op->update_table.level == 1 && world_is_dual(world))
-		words[1] = op->update_table.wide_entries
-				   ? pte_pack(&op->update_table.wide_entries[i])
-				   : 0;
+	if (fake_entry_words(world->mmu.described, op->update_table.level) > 1)
+		words[1] = fake_second_entry(op, i);
 	else
 		EXPECT(!op->update_table.wide_entries);
 }
@@ -347,15 +237,14 @@ static inline void world_update(struct world *world, const struct miniport_pagin
 {
 	uint64_t offset = op->place.offset_bytes;
 	uint32_t segment = op->place.segment;
-	uint64_t *table = world_pointer(world, segment, offset);
+	uint64_t *table = (uint64_t *)(void *)fake_pointer(&world->memory, segment, offset);
+	uint32_t words = fake_entry_words(world->mmu.described, op->update_table.level);
 	struct known_table *known = world_known(world, segment, offset);
 
 	EXPECT(table == op->place.pointer);
 	EXPECT_EQ(op->place.run_count, 0);
 	EXPECT(op->update_table.count > 0);
-	EXPECT(world_word(world, op->update_table.level,
-			  op->update_table.first_index + op->update_table.count) *
-		       UINT64_C(8) <=
+	EXPECT((op->update_table.first_index + op->update_table.count) * words * UINT64_C(8) <=
 	       op->size_bytes);
 	EXPECT(op->update_table.is_repeated || op->update_table.count <= TABLES_FEW_ENTRIES);
 	EXPECT(op->update_table.driver_process == &world_process);
@@ -373,10 +262,7 @@ static inline void world_update(struct world *world, const struct miniport_pagin
 	EXPECT(known && known->level == op->update_table.level &&
 	       known->is_wide == op->update_table.has_64k_pages);
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		world_store(world, op,
-			    table + world_word(world, op->update_table.level,
-					       op->update_table.first_index + i),
-			    i);
+		world_store(world, op, table + (op->update_table.first_index + i) * words, i);
 	if (op->update_table.level == 0)
 		world->last_leaf = *op;
 }
@@ -464,15 +350,19 @@ static inline void memory_end(struct memory *memory)
 static inline void world_describe(struct world *world, const struct shape *shape)
 {
 	struct miniport_gpu_mmu *mmu = &world->config.mmu;
-	bool is_dual = shape->flags & TABLES_ARE_DUAL;
 
+	world->memory = (struct fake_memory){ .local = dirty_memory(LOCAL_BYTES),
+					      .local_bytes = LOCAL_BYTES };
+	world->mmu = (struct fake_mmu){
+		.memory = &world->memory, .described = mmu, .visits = world_visits, .context = world
+	};
 	*mmu = (struct miniport_gpu_mmu){ .flags = shape->flags,
 					  .address_bits = shape->address_bits,
 					  .leaf_table_size_64k_bytes = shape->leaf_64k_bytes,
 					  .level_count = shape->level_count };
 	for (uint32_t level = 0; level < shape->level_count; level++) {
-		uint64_t bytes = UINT64_C(8)
-				 << (shape->index_bits[level] + (level == 1 && is_dual));
+		uint64_t bytes = (UINT64_C(8) * fake_entry_words(mmu, level))
+				 << shape->index_bits[level];
 
 		mmu->levels[level] = (struct miniport_page_table_level){
 			.index_bits = shape->index_bits[level],
@@ -505,8 +395,12 @@ static inline void world_choose_windows(struct world *world)
 	world->windows[2] = (above < shape->page_count ? above : above / 2) - 32;
 	world->windows[3] = shape->page_count / 2 + 256;
 	world->windows[4] = shape->page_count - WINDOW_PAGES;
-	for (int w = 0; w < WINDOWS; w++)
+	for (int w = 0; w < WINDOWS; w++) {
 		world->windows[w] -= world->windows[w] % 16;
+		fake_tlb_init(&world->tlbs[w], world->windows[w], WINDOW_PAGES);
+		world->tlbs[w].caches_no_invalid =
+			world->config.mmu.flags & TABLES_CACHE_NO_INVALID;
+	}
 }
 
 static inline void outside_note(void)
@@ -537,7 +431,6 @@ static inline struct world *world_create(const struct shape *shape)
 
 	world->shape = shape;
 	outside_note();
-	world->local = dirty_memory(LOCAL_BYTES);
 	world_describe(world, shape);
 	EXPECT_EQ(page_tables_config_init(&world->config), STATUS_SUCCESS);
 	EXPECT_EQ(page_tables_init(&world->tables, &world->config, NULL, &world_process, NULL),
@@ -570,7 +463,9 @@ static inline void world_destroy(struct world *world)
 	page_tables_config_finish(&world->config);
 	EXPECT_EQ(world->local_taken, 0);
 	outside_compare();
-	dirty_free(world->local, LOCAL_BYTES);
+	for (int w = 0; w < WINDOWS; w++)
+		fake_tlb_finish(&world->tlbs[w]);
+	dirty_free(world->memory.local, LOCAL_BYTES);
 	free(world);
 }
 

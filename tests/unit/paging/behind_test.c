@@ -61,7 +61,7 @@ static void change_init(struct change *change, const struct fake_config *config)
 	fake_pages_init(&change->comers_pages, 4, PAGES / 4);
 	for (uint64_t at = 0; at < BYTES; at += 4096)
 		memset(fake_pages_byte(&change->comers_pages, at), 'c', 4096);
-	memset(fake_pointer(change->fake, FAKE_LOCAL, room.first_pfn * 4096), 'l', BYTES);
+	memset(fake_pointer(&change->fake->memory, FAKE_LOCAL, room.first_pfn * 4096), 'l', BYTES);
 	fake_job_init(&change->leaver, change->fake);
 	add_copy(&change->leaver, fake_place(FAKE_LOCAL, &room),
 		 fake_pages_place(&change->leavers_pages));
@@ -101,7 +101,8 @@ static bool left(const struct change *change)
 
 static bool came(const struct change *change)
 {
-	const uint8_t *bytes = fake_pointer(change->fake, FAKE_LOCAL, room.first_pfn * 4096);
+	const uint8_t *bytes =
+		fake_pointer(&change->fake->memory, FAKE_LOCAL, room.first_pfn * 4096);
 
 	for (uint64_t at = 0; at < BYTES; at++) {
 		if (bytes[at] != 'c')

@@ -54,7 +54,7 @@ TEST(builder, operations_of_several_jobs_share_a_buffer)
 	fake_complete_one(fake);
 	for (uint32_t i = 0; i < 3; i++)
 		fake_job_wait(&jobs[i]);
-	EXPECT_EQ(fake->local[16 * 4096], 12);
+	EXPECT_EQ(fake->memory.local[16 * 4096], 12);
 	fake_destroy(fake);
 }
 
@@ -64,7 +64,7 @@ TEST(builder, a_full_buffer_is_submitted_and_the_operation_comes_again_with_its_
 		fake_create(&(struct fake_config){ .buffer_bytes = 2048, .transfer_bytes = 4096 });
 	struct fake_job job;
 
-	memset(fake->local + 16 * 4096, 0x5A, 16 * 4096);
+	memset(fake->memory.local + 16 * 4096, 0x5A, 16 * 4096);
 	fake_job_init(&job, fake);
 	add_copy(&job); /* sixteen commands, and a buffer takes fewer */
 	paging_job_queue(&job.job);
@@ -83,7 +83,7 @@ TEST(builder, a_full_buffer_is_submitted_and_the_operation_comes_again_with_its_
 			      : fake->log[i].multipass > fake->log[i - 1].multipass);
 	}
 	for (uint32_t i = 0; i < 16 * 4096; i++)
-		EXPECT_EQ(fake->local[64 * 4096 + i], 0x5A);
+		EXPECT_EQ(fake->memory.local[64 * 4096 + i], 0x5A);
 	fake_destroy(fake);
 }
 
@@ -269,7 +269,7 @@ static void expect_job_fails_alone(NTSTATUS illegal)
 	EXPECT_EQ(bad.status, STATUS_DRIVER_INTERNAL_ERROR);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
 	EXPECT_EQ(bad.next_op, 2); /* nothing after it was asked for */
-	EXPECT_EQ(fake->local[16 * 4096], 3);
+	EXPECT_EQ(fake->memory.local[16 * 4096], 3);
 	fake_destroy(fake);
 }
 

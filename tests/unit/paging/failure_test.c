@@ -98,14 +98,14 @@ TEST(failure, a_job_that_never_gets_memory_fails_alone)
 	struct fake_job job;
 
 	fake_pages_init(&pages, 4, 2);
-	atomic_store(&fake->has_no_mdls, true);
+	atomic_store(&fake->memory.has_no_mdls, true);
 	fake_job_init(&job, fake);
 	fill_job(&job, &pages, &local);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_NO_MEMORY);
 	pager_flush(fake->pager);
-	atomic_store(&fake->has_no_mdls, false);
+	atomic_store(&fake->memory.has_no_mdls, false);
 	fake_job_init(&job, fake); /* the pager goes on */
 	fill_job(&job, &pages, &local);
 	paging_job_queue(&job.job);

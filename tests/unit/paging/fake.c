@@ -4,17 +4,10 @@
  */
 #include <string.h>
 
-#include "base/mem.h"
 #include "fake.h"
 #include "support/dirty.h"
 
-enum { COMMAND_MAGIC = 0x50A6E500, COMMAND_ENTRIES = 8, MDL_ALIVE = 0x4D444C21 };
-
-struct miniport_mdl {
-	uint32_t magic;
-	uint64_t page_count;
-	uint64_t pfns[];
-};
+enum { COMMAND_MAGIC = 0x50A6E500, COMMAND_ENTRIES = 8 };
 
 struct command {
 	uint32_t magic;
@@ -22,133 +15,59 @@ struct command {
 	uint32_t first_entry;
 	struct miniport_paging_op op;
 	uint64_t entries[COMMAND_ENTRIES];
+	uint64_t seconds[COMMAND_ENTRIES];
 };
 
-/* ---- memory and page tables ---- */
-
-uint8_t *fake_pointer(struct fake *fake, uint32_t segment, uint64_t offset_bytes)
-{
-	uint64_t page = offset_bytes >> MACHINE_PAGE_SHIFT;
-
-	if (segment == 0) {
-		CHECK(machine_is_taken(offset_bytes, 1));
-		return machine_to_pointer(offset_bytes);
-	}
-	if (segment == FAKE_LOCAL) {
-		CHECK(offset_bytes < FAKE_LOCAL_BYTES);
-		return fake->local + offset_bytes;
-	}
-	CHECK(segment == FAKE_APERTURE && page < FAKE_APERTURE_PAGES && fake->aperture[page] != 0);
-	return fake_pointer(fake, 0,
-			    fake->aperture[page] << MACHINE_PAGE_SHIFT |
-				    (offset_bytes & (MACHINE_PAGE_BYTES - 1)));
-}
-
-uint64_t fake_encode(const struct miniport_pte *entry)
-{
-	if (!entry->is_valid)
-		return 0;
-	return entry->page << MACHINE_PAGE_SHIFT | (uint64_t)entry->segment << 1 | 1;
-}
-
-/* 0: invalid. */
-static uint64_t walk(struct fake *fake, uint64_t address)
-{
-	uint32_t level = fake->mmu.level_count;
-	uint32_t segment = fake->root_segment;
-	uint64_t table = fake->root_offset;
-
-	CHECK(address >> fake->mmu.address_bits == 0);
-	for (;;) {
-		uint32_t shift = MACHINE_PAGE_SHIFT;
-		uint64_t entry;
-
-		level--;
-		for (uint32_t i = 0; i < level; i++)
-			shift += fake->mmu.levels[i].index_bits;
-		uint64_t index = address >> shift;
-		if (level + 1 < fake->mmu.level_count)
-			index &= (UINT64_C(1) << fake->mmu.levels[level].index_bits) - 1;
-		else if (index >= fake->root_entries)
-			return 0;
-		/* Hardware reads entries ahead of time, also while the CPU writes them: one at
-		 * once. */
-		entry = __atomic_load_n(
-			(uint64_t *)fake_pointer(fake, segment, table + index * sizeof(entry)),
-			__ATOMIC_ACQUIRE);
-		if (!(entry & 1) || level == 0)
-			return entry & 1 ? entry : 0;
-		segment = (uint32_t)(entry >> 1 & 31);
-		table = entry & ~(MACHINE_PAGE_BYTES - 1);
-	}
-}
+/* ---- the kernel's own addresses ---- */
 
 /* A GPU that looks ahead: it has seen everything once, invalid entries too. */
-static void warm_tlb(struct fake *fake)
-{
-	uint64_t pages = UINT64_C(1) << (fake->mmu.address_bits - MACHINE_PAGE_SHIFT);
-
-	fake->is_tlb_cold = false;
-	for (uint64_t page = 0; page < FAKE_TLB_PAGES && page < pages; page++) {
-		fake->tlb[page] = walk(fake, page << MACHINE_PAGE_SHIFT);
-		fake->is_cached[page] =
-			fake->tlb[page] != 0 || !(fake->mmu.flags & FAKE_INVALID_NOT_CACHED);
-	}
-}
-
 static uint8_t *translate(struct fake *fake, uint64_t address)
 {
-	uint64_t page = address >> MACHINE_PAGE_SHIFT;
-
-	if (fake->is_tlb_cold)
-		warm_tlb(fake);
-	CHECK(page < FAKE_TLB_PAGES);
-	if (!fake->is_cached[page]) {
-		fake->tlb[page] = walk(fake, address);
-		fake->is_cached[page] = true;
+	if (fake->is_tlb_cold) {
+		fake_tlb_flush_all(&fake->tlb);
+		fake_tlb_look_ahead(&fake->tlb, &fake->walker, &fake->root);
+		fake->is_tlb_cold = false;
 	}
-	uint64_t entry = fake->tlb[page];
-	CHECK(entry != 0);
-	return fake_pointer(fake, (uint32_t)(entry >> 1 & 31),
-			    (entry & ~(MACHINE_PAGE_BYTES - 1)) |
-				    (address & (MACHINE_PAGE_BYTES - 1)));
+	uint64_t entry = fake_tlb_seen(&fake->tlb, &fake->walker, &fake->root,
+				       address >> MACHINE_PAGE_SHIFT);
+	CHECK(entry & PACKED_VALID);
+	return fake_pointer(&fake->memory, packed_segment(entry),
+			    packed_offset(entry) | (address & (MACHINE_PAGE_BYTES - 1)));
 }
 
 /* ---- executing ---- */
 
-static uint8_t *place_pointer(struct fake *fake, const struct miniport_location *place,
-			      uint64_t offset_bytes)
+/* A driver is told where something begins in a segment; runs are for MDLs. */
+static void expect_address(const struct miniport_location *place)
 {
-	if (place->segment != 0) {
-		CHECK(place->run_count == 0);
-		return fake_pointer(fake, place->segment, place->offset_bytes + offset_bytes);
-	}
-	CHECK(place->mdl->magic == MDL_ALIVE);
-	CHECK(offset_bytes >> MACHINE_PAGE_SHIFT < place->mdl->page_count);
-	return fake_pointer(
-		fake, 0,
-		(place->mdl->pfns[offset_bytes >> MACHINE_PAGE_SHIFT] << MACHINE_PAGE_SHIFT) |
-			(offset_bytes & (MACHINE_PAGE_BYTES - 1)));
+	CHECK(place->segment != 0 ? place->run_count == 0 : place->mdl != NULL);
 }
 
-static void fill_page(uint8_t *to, uint32_t pattern)
+/* In words. */
+static uint32_t entry_words(const struct fake *fake, const struct miniport_paging_op *op)
 {
-	for (uint32_t i = 0; i < MACHINE_PAGE_BYTES; i += 4)
-		memcpy(to + i, &pattern, 4);
+	bool is_dual = fake->config.has_dual_entries && op->update_table.driver_process;
+
+	return is_dual && op->update_table.level == 1 ? 2 : 1;
 }
 
 static void execute_entries(struct fake *fake, const struct command *command)
 {
 	const struct miniport_paging_op *op = &command->op;
+	uint32_t words = entry_words(fake, op);
 
 	for (uint32_t i = 0; i < command->entry_count; i++) {
-		uint64_t at = (op->update_table.first_index + command->first_entry + i) * 8ULL;
+		uint32_t from = op->update_table.is_repeated ? 0 : i;
+		uint64_t at =
+			(op->update_table.first_index + command->first_entry + i) * words * 8ULL;
 		uint8_t *to = op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL
 				      ? translate(fake, op->place.gpu_address + at)
-				      : fake_pointer(fake, op->place.segment,
+				      : fake_pointer(&fake->memory, op->place.segment,
 						     op->place.offset_bytes + at);
 
-		memcpy(to, &command->entries[op->update_table.is_repeated ? 0 : i], 8);
+		memcpy(to, &command->entries[from], 8);
+		if (words > 1)
+			memcpy(to + 8, &command->seconds[from], 8);
 	}
 }
 
@@ -164,19 +83,6 @@ static void execute_copy_entries(struct fake *fake, const struct command *comman
 	}
 }
 
-static void execute_aperture(struct fake *fake, const struct miniport_paging_op *op)
-{
-	uint64_t first = op->place.offset_bytes >> MACHINE_PAGE_SHIFT;
-
-	for (uint64_t i = 0; i < op->size_bytes >> MACHINE_PAGE_SHIFT; i++) {
-		if (op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT)
-			CHECK(op->source.mdl->magic == MDL_ALIVE);
-		fake->aperture[first + i] = op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT
-						    ? op->source.mdl->pfns[i]
-						    : 0;
-	}
-}
-
 static void execute_flush(struct fake *fake, const struct miniport_paging_op *op)
 {
 	uint64_t first = op->flush_tlb.first_address >> MACHINE_PAGE_SHIFT;
@@ -186,12 +92,9 @@ static void execute_flush(struct fake *fake, const struct miniport_paging_op *op
 		atomic_fetch_add(&fake->other_flushes, 1);
 		return;
 	}
-	CHECK(op->place.segment == fake->root_segment &&
-	      op->place.offset_bytes == fake->root_offset);
-	if (op->flush_tlb.end_address == 0)
-		end = FAKE_TLB_PAGES;
-	for (; first < end; first++)
-		fake->is_cached[first] = false;
+	CHECK(op->place.segment == fake->root.segment &&
+	      op->place.offset_bytes == fake->root.offset_bytes);
+	fake_tlb_flush(&fake->tlb, first, op->flush_tlb.end_address == 0 ? UINT64_MAX : end);
 }
 
 static void execute(struct fake *fake, const struct command *command)
@@ -200,13 +103,13 @@ static void execute(struct fake *fake, const struct command *command)
 
 	switch (op->kind) {
 	case MINIPORT_PAGING_TRANSFER:
-		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
-			memcpy(place_pointer(fake, &op->place, at),
-			       place_pointer(fake, &op->source, at), MACHINE_PAGE_BYTES);
+		expect_address(&op->place);
+		expect_address(&op->source);
+		fake_transfer(&fake->memory, op);
 		break;
 	case MINIPORT_PAGING_FILL:
-		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
-			fill_page(place_pointer(fake, &op->place, at), op->fill.pattern);
+		expect_address(&op->place);
+		fake_fill(&fake->memory, op);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
 		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
@@ -215,7 +118,8 @@ static void execute(struct fake *fake, const struct command *command)
 		break;
 	case MINIPORT_PAGING_VIRTUAL_FILL:
 		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
-			fill_page(translate(fake, op->place.gpu_address + at), op->fill.pattern);
+			fake_fill_page(translate(fake, op->place.gpu_address + at),
+				       op->fill.pattern);
 		break;
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
 		execute_entries(fake, command);
@@ -225,14 +129,14 @@ static void execute(struct fake *fake, const struct command *command)
 		break;
 	case MINIPORT_PAGING_MAP_APERTURE_SEGMENT:
 	case MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT:
-		execute_aperture(fake, op);
+		fake_map_aperture(&fake->memory, op);
 		break;
 	case MINIPORT_PAGING_FLUSH_TLB:
 		execute_flush(fake, op);
 		break;
 	case MINIPORT_PAGING_INIT_CONTEXT_RESOURCE:
 		memset(fake->config.has_mmu ? translate(fake, op->place.gpu_address)
-					    : place_pointer(fake, &op->place, 0),
+					    : fake_byte(&fake->memory, &op->place, 0),
 		       0x1C, 64);
 		break;
 	case MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION:
@@ -260,7 +164,7 @@ void fake_execute(struct fake *fake, const struct fake_submission *submission)
 		CHECK(command.magic == COMMAND_MAGIC);
 		if (fake->config.has_mmu && !fake->config.hides_tables)
 			CHECK(translate(fake, buffer->gpu_address + at) ==
-			      fake_pointer(fake, 0, buffer->physical_address + at));
+			      fake_pointer(&fake->memory, 0, buffer->physical_address + at));
 		execute(fake, &command);
 	}
 }
@@ -281,16 +185,6 @@ static bool emit(struct miniport_paging_buffer *buffer, const struct command *co
 	return true;
 }
 
-static uint64_t encode_of(const struct miniport_paging_op *op, uint32_t i)
-{
-	bool is_one_for_all = op->update_table.is_repeated || op->update_table.is_run;
-	struct miniport_pte entry = op->update_table.entries[is_one_for_all ? 0 : i];
-
-	if (op->update_table.is_run)
-		entry.page += i;
-	return fake_encode(&entry);
-}
-
 static NTSTATUS build_entries(const struct miniport_paging_op *op,
 			      struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
@@ -298,7 +192,8 @@ static NTSTATUS build_entries(const struct miniport_paging_op *op,
 
 	if (op->update_table.is_repeated) {
 		command.entry_count = op->update_table.count;
-		command.entries[0] = fake_encode(op->update_table.entries);
+		command.entries[0] = fake_entry(op, 0);
+		command.seconds[0] = fake_second_entry(op, 0);
 		return emit(buffer, &command) ? STATUS_SUCCESS
 					      : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 	}
@@ -307,8 +202,10 @@ static NTSTATUS build_entries(const struct miniport_paging_op *op,
 
 		command.entry_count = count < COMMAND_ENTRIES ? count : COMMAND_ENTRIES;
 		command.first_entry = *multipass;
-		for (uint32_t i = 0; i < command.entry_count; i++)
-			command.entries[i] = encode_of(op, *multipass + i);
+		for (uint32_t i = 0; i < command.entry_count; i++) {
+			command.entries[i] = fake_entry(op, *multipass + i);
+			command.seconds[i] = fake_second_entry(op, *multipass + i);
+		}
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 		*multipass += command.entry_count;
@@ -338,13 +235,16 @@ static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
 	return STATUS_SUCCESS;
 }
 
-static void update_now(const struct miniport_paging_op *op)
+static void update_now(const struct fake *fake, const struct miniport_paging_op *op)
 {
-	uint64_t *table = op->place.pointer;
+	uint32_t words = entry_words(fake, op);
+	uint64_t *word = (uint64_t *)op->place.pointer + op->update_table.first_index * words;
 
-	for (uint32_t i = 0; i < op->update_table.count; i++)
-		__atomic_store_n(&table[op->update_table.first_index + i], encode_of(op, i),
-				 __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < op->update_table.count; i++, word += words) {
+		__atomic_store_n(&word[0], fake_entry(op, i), __ATOMIC_RELEASE);
+		if (words > 1)
+			__atomic_store_n(&word[1], fake_second_entry(op, i), __ATOMIC_RELEASE);
+	}
 }
 
 /* In several commands, so that a transfer may end in the middle of a buffer. */
@@ -461,7 +361,7 @@ static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
 			return status;
 	}
 	if (is_now) {
-		update_now(op);
+		update_now(fake, op);
 		return STATUS_SUCCESS;
 	}
 	bool was_fresh = buffer->used_bytes == 0;
@@ -508,33 +408,15 @@ static NTSTATUS fake_create_mdl(void *driver, const struct miniport_page_run *ru
 				uint32_t run_count, struct miniport_mdl **mdl_out)
 {
 	struct fake *fake = driver;
-	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < run_count; i++)
-		count += runs[i].count;
-	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(uint64_t));
-	if (!mdl || atomic_load(&fake->has_no_mdls)) {
-		mem_free(mdl);
-		return STATUS_NO_MEMORY;
-	}
-	mdl->magic = MDL_ALIVE;
-	for (uint32_t i = 0; i < run_count; i++) {
-		for (uint64_t j = 0; j < runs[i].count; j++)
-			mdl->pfns[mdl->page_count++] = runs[i].first_pfn + j;
-	}
-	atomic_fetch_add(&fake->live_mdls, 1);
-	*mdl_out = mdl;
-	return STATUS_SUCCESS;
+	return fake_mdl_create(&fake->memory, runs, run_count, mdl_out);
 }
 
 static void fake_destroy_mdl(void *driver, struct miniport_mdl *mdl)
 {
 	struct fake *fake = driver;
 
-	CHECK(mdl->magic == MDL_ALIVE);
-	mdl->magic = 0;
-	atomic_fetch_sub(&fake->live_mdls, 1);
-	mem_free(mdl);
+	fake_mdl_destroy(&fake->memory, mdl);
 }
 
 static void fake_set_root(void *driver, void *driver_context, uint32_t segment,
@@ -544,9 +426,7 @@ static void fake_set_root(void *driver, void *driver_context, uint32_t segment,
 
 	lock_assert_none_held("a driver");
 	fake->root_context = driver_context;
-	fake->root_segment = segment;
-	fake->root_offset = offset_bytes;
-	fake->root_entries = entry_count;
+	fake->root = (struct page_tables_root){ segment, offset_bytes, entry_count };
 	fake->roots_set++;
 	fake->is_tlb_cold = true;
 }
@@ -578,7 +458,7 @@ static NTSTATUS take_table(void *memory, uint32_t segment, uint64_t size_bytes,
 	*table_out = (struct pager_table){
 		.segment = FAKE_LOCAL,
 		.offset_bytes = offset_bytes,
-		.pointer = fake->config.hides_tables ? NULL : fake->local + offset_bytes,
+		.pointer = fake->config.hides_tables ? NULL : fake->memory.local + offset_bytes,
 	};
 	return STATUS_SUCCESS;
 }
@@ -612,12 +492,17 @@ static void make_mmu(struct fake *fake)
 			.table_size_bytes = 4096,
 			.alignment_bytes = 4096,
 		};
+	uint64_t pages = UINT64_C(1) << (fake->mmu.address_bits - MACHINE_PAGE_SHIFT);
+	fake->walker = (struct fake_mmu){ .memory = &fake->memory, .described = &fake->mmu };
+	fake_tlb_init(&fake->tlb, 0, pages < FAKE_TLB_PAGES ? pages : FAKE_TLB_PAGES);
+	fake->tlb.caches_no_invalid = fake->mmu.flags & FAKE_INVALID_NOT_CACHED;
 }
 
 void fake_free(struct fake *fake)
 {
 	fake_sched_finish(&fake->sched);
-	dirty_free(fake->local, FAKE_LOCAL_BYTES);
+	fake_tlb_finish(&fake->tlb);
+	dirty_free(fake->memory.local, FAKE_LOCAL_BYTES);
 	free(fake);
 }
 
@@ -629,7 +514,8 @@ NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_ou
 	fake->config = *config;
 	if (fake->config.buffer_bytes == 0)
 		fake->config.buffer_bytes = 4096;
-	fake->local = dirty_memory(FAKE_LOCAL_BYTES);
+	fake->memory = (struct fake_memory){ .local = dirty_memory(FAKE_LOCAL_BYTES),
+					     .local_bytes = FAKE_LOCAL_BYTES };
 	fake->packets.is_automatic = config->is_automatic;
 	fake_sched_init(&fake->sched);
 	fake->sched.is_by_hand = true;
@@ -672,7 +558,7 @@ void fake_destroy(struct fake *fake)
 	pager_flush(fake->pager);
 	CHECK(!pager_validate(fake->pager));
 	pager_destroy(fake->pager);
-	CHECK(atomic_load(&fake->live_mdls) == 0);
+	CHECK(atomic_load(&fake->memory.live_mdls) == 0);
 	CHECK(fake->tables_taken == 0);
 	fake_free(fake);
 }

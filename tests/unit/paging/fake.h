@@ -2,37 +2,23 @@
 /*
  * fake.h - a scheduler that is turned by hand, and a GPU that really executes what was built.
  *
- * The GPU has local memory (segment 1), an aperture (segment 2) and the machine's pages. Commands
- * are in the paging buffer, so what is wrong with a buffer shows. Under a GpuMmu addresses go
- * through the tables that were written, and through a TLB that forgets only when it is told to.
+ * The GPU has the memory of fake/memory.h. Commands are in the paging buffer, so what is wrong with a
+ * buffer shows. Under a GpuMmu addresses go through the tables that were written, and through a TLB
+ * that forgets only when it is told to (fake/mmu.h).
  *
  * A packet waits until the test completes it, unless is_automatic.
  */
 #ifndef TESTS_PAGING_FAKE_H
 #define TESTS_PAGING_FAKE_H
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/machine.h"
+#include "fake/check.h"
+#include "fake/mmu.h"
 #include "fake/owners.h"
 #include "paging/internal.h"
 #include "paging/pager.h"
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "%s:%d: the pager broke: %s\n", __FILE__, __LINE__,        \
-				#condition);                                                       \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
 enum {
-	FAKE_LOCAL = 1,
-	FAKE_APERTURE = 2,
 	FAKE_LOCAL_BYTES = 48 << 20,
-	FAKE_APERTURE_PAGES = 1024,
 	FAKE_TLB_PAGES = 1 << 16,
 	FAKE_SLOTS = 256,
 	FAKE_LOG = 4096,
@@ -46,6 +32,7 @@ struct fake_config {
 	bool has_mmu;
 	uint32_t update_mode;
 	uint32_t mmu_flags;
+	bool has_dual_entries; /* of clients: two words in entries of level 1 */
 	uint32_t levels;       /* 0: 3 */
 	uint32_t address_bits; /* 0: 12 + 9 per level */
 	uint32_t table_segment;
@@ -101,18 +88,16 @@ struct fake {
 	struct pager *pager;
 	struct miniport_gpu_mmu mmu;
 
-	uint8_t *local;
+	struct fake_memory memory;
 	uint64_t local_taken; /* tables, from the end */
 	uint64_t tables_taken;
-	uint64_t aperture[FAKE_APERTURE_PAGES]; /* pfn, or 0 */
 
-	uint32_t root_segment;
-	uint64_t root_offset;
-	uint32_t root_entries;
+	/* Of the kernel's own addresses. */
+	struct page_tables_root root;
 	const void *root_context; /* the last that was told one */
 	uint32_t roots_set;
-	uint64_t tlb[FAKE_TLB_PAGES];
-	bool is_cached[FAKE_TLB_PAGES];
+	struct fake_mmu walker;
+	struct fake_tlb tlb;
 	bool is_tlb_cold;
 
 	/* On the way into the driver, before it is its turn. On the pager's thread. */
@@ -123,8 +108,6 @@ struct fake {
 	 struct miniport_paging_buffer *buffer, uint32_t *multipass);
 	uint32_t hook_count;
 
-	_Atomic int32_t live_mdls;
-	_Atomic bool has_no_mdls; /* there is no memory for one */
 	_Atomic uint32_t log_count;
 	struct fake_log_entry log[FAKE_LOG];
 	_Atomic uint32_t faults;
@@ -156,10 +139,6 @@ uint32_t fake_count(struct fake *fake, uint32_t first, enum miniport_paging_kind
 
 /* Else it asks for another buffer, and is asked the same once more. */
 bool fake_has_room(const struct miniport_paging_buffer *buffer);
-
-/* What the GPU sees there. */
-uint8_t *fake_pointer(struct fake *fake, uint32_t segment, uint64_t offset_bytes);
-uint64_t fake_encode(const struct miniport_pte *entry);
 
 /* ---- jobs ---- */
 

@@ -95,7 +95,7 @@ struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t se
 	op->size_bytes = table->count << MACHINE_PAGE_SHIFT;
 	op->update_table.mode = job->fake->config.update_mode;
 	if (op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL)
-		op->place.pointer = fake_pointer(job->fake, segment, offset_bytes);
+		op->place.pointer = fake_pointer(&job->fake->memory, segment, offset_bytes);
 	return op;
 }
 

@@ -21,7 +21,7 @@ struct block {
 	struct fake_job *last;
 };
 
-struct table {
+struct written_table {
 	struct fake_pages pages;
 	struct miniport_page_run local;
 	uint64_t model[512];
@@ -32,7 +32,7 @@ struct model {
 	struct fake *fake;
 	struct random random;
 	struct block blocks[BLOCKS];
-	struct table tables[TABLES];
+	struct written_table tables[TABLES];
 	struct fake_job jobs[JOBS];
 	struct miniport_pte entries[JOBS][FAKE_OPS][16];
 	uint32_t job_count;
@@ -62,7 +62,7 @@ static uint8_t *local_byte(struct fake *fake, const struct block *block, uint32_
 	uint64_t in_row;
 	struct miniport_location place = local_place(block);
 
-	return fake->local + location_page(&place, page * 4096ULL, &in_row) * 4096;
+	return fake->memory.local + location_page(&place, page * 4096ULL, &in_row) * 4096;
 }
 
 static void block_init(struct model *model, struct block *block, uint32_t number)
@@ -135,7 +135,7 @@ static void add_exchange(struct fake_job *job, struct block *from, struct block 
 	memcpy(to->local_model, from->local_model, sizeof(to->local_model));
 }
 
-static void add_table(struct model *model, struct fake_job *job, struct table *table,
+static void add_table(struct model *model, struct fake_job *job, struct written_table *table,
 		      struct miniport_pte *entries)
 {
 	bool is_cpu = model->fake->config.update_mode == MINIPORT_TABLE_CPU_VIRTUAL;
@@ -154,7 +154,7 @@ static void add_table(struct model *model, struct fake_job *job, struct table *t
 	op->update_table.count = count;
 	op->update_table.is_repeated = is_repeated;
 	for (uint32_t i = 0; i < count; i++)
-		table->model[first + i] = fake_encode(&entries[is_repeated ? 0 : i]);
+		table->model[first + i] = pte_pack(&entries[is_repeated ? 0 : i]);
 }
 
 static void queue_random(struct model *model)
@@ -163,7 +163,7 @@ static void queue_random(struct model *model)
 	struct fake_job *job = &model->jobs[number];
 	struct block *block = &model->blocks[below(model, BLOCKS)];
 	struct block *other = &model->blocks[below(model, BLOCKS)];
-	struct table *table =
+	struct written_table *table =
 		model->fake->config.has_mmu ? &model->tables[below(model, TABLES)] : NULL;
 	uint32_t ops = below(model, 6);
 	uint32_t dependency = 0;
@@ -210,10 +210,11 @@ static void compare(struct model *model)
 		}
 	}
 	for (uint32_t t = 0; model->fake->config.has_mmu && t < TABLES; t++) {
-		struct table *table = &model->tables[t];
-		const void *found = model->fake->config.update_mode == MINIPORT_TABLE_CPU_VIRTUAL
-					    ? fake_pages_byte(&table->pages, 0)
-					    : model->fake->local + table->local.first_pfn * 4096;
+		struct written_table *table = &model->tables[t];
+		const void *found =
+			model->fake->config.update_mode == MINIPORT_TABLE_CPU_VIRTUAL
+				? fake_pages_byte(&table->pages, 0)
+				: model->fake->memory.local + table->local.first_pfn * 4096;
 
 		EXPECT(memcmp(found, table->model, sizeof(table->model)) == 0);
 	}
@@ -252,7 +253,7 @@ static void run_model(const struct fake_config *config, uint64_t seed)
 	for (uint32_t t = 0; t < TABLES; t++) {
 		fake_pages_init(&model->tables[t].pages, 1, 1);
 		model->tables[t].local = (struct miniport_page_run){ 8 + t, 1 };
-		memset(model->fake->local + (8 + t) * 4096, 0, 4096);
+		memset(model->fake->memory.local + (8 + t) * 4096, 0, 4096);
 	}
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		run_round(model);

@@ -43,11 +43,11 @@ TEST(physical, scattered_pages_become_one_mdl_and_the_segment_side_an_address)
 	EXPECT_EQ(op->offset_bytes, 0);
 	EXPECT(op->transfer.is_start && op->transfer.is_end && !op->is_idle);
 	EXPECT(op->subject.driver_allocation == &job);
-	EXPECT_EQ(fake->live_mdls, 1); /* until the fence */
+	EXPECT_EQ(fake->memory.live_mdls, 1); /* until the fence */
 	fake_complete_one(fake);
 	fake_job_wait(&job);
 	for (uint32_t i = 0; i < 32; i++)
-		EXPECT_EQ(fake->local[(100 + i) * 4096 + 7], i + 1);
+		EXPECT_EQ(fake->memory.local[(100 + i) * 4096 + 7], i + 1);
 	fake_destroy(fake);
 	fake_pages_finish(&pages);
 }
@@ -62,7 +62,7 @@ TEST(physical, a_large_copy_is_few_pieces_that_begin_where_the_last_ended)
 
 	fake_pages_init(&pages, 33, 256);
 	for (uint64_t i = 0; i < size_bytes; i += 4096)
-		memcpy(fake->local + 32 * 4096 + i, &i, sizeof(i));
+		memcpy(fake->memory.local + 32 * 4096 + i, &i, sizeof(i));
 	fake_job_init(&job, fake);
 	struct miniport_location source = fake_place(FAKE_LOCAL, &local);
 	source.offset_bytes = 16 * 4096;
@@ -145,9 +145,9 @@ TEST(physical, a_fill_names_the_memory_segment)
 	fake_job_wait(&job);
 	EXPECT_EQ(fake->log[0].op.place.segment, FAKE_LOCAL);
 	EXPECT_EQ(fake->log[0].op.place.offset_bytes, 5 * 4096);
-	EXPECT_EQ(fake->local[5 * 4096], 4);
-	EXPECT_EQ(fake->local[8 * 4096 - 1], 1);
-	EXPECT_EQ(fake->local[8 * 4096], 0xEE);
+	EXPECT_EQ(fake->memory.local[5 * 4096], 4);
+	EXPECT_EQ(fake->memory.local[8 * 4096 - 1], 1);
+	EXPECT_EQ(fake->memory.local[8 * 4096], 0xEE);
 	fake_destroy(fake);
 }
 
@@ -174,7 +174,7 @@ TEST(physical, a_context_is_initialised_by_address_or_by_mdl)
 	EXPECT(fake->log[0].op.place.pointer == &job);
 	EXPECT_EQ(fake->log[0].op.place.gpu_address, 0);
 	EXPECT(fake->log[1].op.place.mdl != NULL);
-	EXPECT_EQ(fake->local[7 * 4096], 0x1C);
+	EXPECT_EQ(fake->memory.local[7 * 4096], 0x1C);
 	EXPECT_EQ(*fake_pages_byte(&pages, 0), 0x1C);
 	fake_destroy(fake);
 	fake_pages_finish(&pages);

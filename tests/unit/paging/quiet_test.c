@@ -81,7 +81,7 @@ static void await_holds(struct fake *fake, uint32_t count)
 
 static uint64_t *table(struct fake *fake)
 {
-	return (uint64_t *)(void *)fake_pointer(fake, FAKE_LOCAL, 32 * 4096);
+	return (uint64_t *)(void *)fake_pointer(&fake->memory, FAKE_LOCAL, 32 * 4096);
 }
 
 TEST(quiet, is_waited_for_before_a_table_changes)
@@ -102,7 +102,7 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	fake_clients_idle(&fake->sched);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	EXPECT_EQ(*table(fake), fake_encode(&entry));
+	EXPECT_EQ(*table(fake), pte_pack(&entry));
 	await_holds(fake, 0);
 	fake_destroy(fake);
 }
@@ -162,7 +162,7 @@ TEST(quiet, is_waited_for_before_entries_are_copied)
 	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job job;
 
-	memset(fake->local + 48 * MACHINE_PAGE_BYTES, 0x5A, 8);
+	memset(fake->memory.local + 48 * MACHINE_PAGE_BYTES, 0x5A, 8);
 	*table(fake) = 0;
 	fake_clients_are_busy(&fake->sched);
 	queue_copy_of_entries(&job, fake);
@@ -193,7 +193,7 @@ TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
 	EXPECT_EQ(*table(fake), 0);
 	fake_clients_idle(&fake->sched);
 	fake_job_wait(&job);
-	EXPECT_EQ(*table(fake), fake_encode(&entry));
+	EXPECT_EQ(*table(fake), pte_pack(&entry));
 	await_holds(fake, 0);
 	fake_destroy(fake);
 }

@@ -88,7 +88,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 		EXPECT_EQ(waiting.status, STATUS_DEVICE_REMOVED);
 		EXPECT_EQ(atomic_load(&during.done_count), 0);
 		EXPECT(pager_validate(fake->pager) == NULL);
-		memset(fake->local, 0xEE, FAKE_LOCAL_BYTES); /* gone */
+		memset(fake->memory.local, 0xEE, FAKE_LOCAL_BYTES); /* gone */
 
 		uint32_t before = atomic_load(&fake->log_count);
 		uint32_t roots = fake->roots_set;
@@ -97,7 +97,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 		fake_job_complete(&after);
 		EXPECT_EQ(during.status, STATUS_SUCCESS);
 		EXPECT_EQ(after.status, STATUS_SUCCESS);
-		EXPECT_EQ(fake->local[16 * 4096], 4);
+		EXPECT_EQ(fake->memory.local[16 * 4096], 4);
 		EXPECT_EQ(fake->roots_set - roots, i);
 		if (i == 1) /* its own tables first */
 			EXPECT(fake->log[before].op.update_table.is_initial);
@@ -196,7 +196,7 @@ TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
 	queue_fill(&after, fake, 2);
 	fake_job_complete(&after);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
-	EXPECT_EQ(fake->local[16 * 4096], 2);
+	EXPECT_EQ(fake->memory.local[16 * 4096], 2);
 	fake_destroy(fake);
 }
 
@@ -228,7 +228,7 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(fake_submitted(fake), 0);
 	EXPECT_EQ(fake->hook_count, 2);
-	EXPECT_EQ(fake->local[16 * 4096], 0xEE);
+	EXPECT_EQ(fake->memory.local[16 * 4096], 0xEE);
 	pager_restart(fake->pager);
 	fake->hook = NULL;
 	queue_fill(&job, fake, 9);

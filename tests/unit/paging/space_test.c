@@ -55,7 +55,7 @@ TEST(space, tables_the_cpu_can_see_are_written_by_it_before_the_root_is_set)
 			EXPECT_EQ(fake->log[i].op.update_table.mode, CPU);
 			EXPECT(!fake->log[i].had_memory);
 		}
-		EXPECT_EQ(fake->root_segment, mode == CPU ? 0 : FAKE_LOCAL);
+		EXPECT_EQ(fake->root.segment, mode == CPU ? 0 : FAKE_LOCAL);
 		fake_destroy(fake);
 	}
 }
@@ -98,12 +98,12 @@ TEST(space, tables_only_the_gpu_reaches_are_written_by_physical_address)
 	struct miniport_page_run from = { 0, 4 };
 	struct miniport_page_run to = { 8, 4 };
 	struct fake_job job;
-	memset(fake->local, 0x77, 16384);
+	memset(fake->memory.local, 0x77, 16384);
 	fake_job_init(&job, fake);
 	add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 16384);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->local[8 * 4096], 0x77);
+	EXPECT_EQ(fake->memory.local[8 * 4096], 0x77);
 	fake_destroy(fake);
 }
 
@@ -136,7 +136,7 @@ TEST(space, the_root_of_two_levels_is_as_large_as_the_driver_says)
 	config.address_bits = 32;
 	config.is_automatic = true;
 	struct fake *fake = fake_create(&config);
-	EXPECT_EQ(fake->root_entries, 512);
+	EXPECT_EQ(fake->root.entry_count, 512);
 	struct miniport_page_run run = { 0, 4 };
 	struct fake_job job;
 	fake_job_init(&job, fake);
@@ -146,7 +146,7 @@ TEST(space, the_root_of_two_levels_is_as_large_as_the_driver_says)
 	op->fill.pattern = 5;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->local[12288], 5);
+	EXPECT_EQ(fake->memory.local[12288], 5);
 	fake_destroy(fake);
 }
 
@@ -185,7 +185,7 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 		EXPECT_EQ(log[3].op.source.gpu_address, log[0].op.update_table.first_address);
 		EXPECT_EQ(log[3].op.place.gpu_address, log[1].op.update_table.first_address);
 		for (uint32_t i = 0; i < 8; i++)
-			EXPECT_EQ(fake->local[(100 + i) * 4096], i + 1);
+			EXPECT_EQ(fake->memory.local[(100 + i) * 4096], i + 1);
 		fake_destroy(fake);
 		fake_pages_finish(&pages);
 	}
@@ -309,7 +309,7 @@ TEST(space, a_large_copy_is_few_calls_and_several_packets)
 	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 2 * 16);
 	for (uint64_t i = 0; i < size_bytes; i += 4096) {
 		uint64_t found;
-		memcpy(&found, fake->local + 1024 * 4096 + i, sizeof(found));
+		memcpy(&found, fake->memory.local + 1024 * 4096 + i, sizeof(found));
 		EXPECT_EQ(found, i);
 	}
 	fake_destroy(fake);
@@ -333,9 +333,9 @@ TEST(space, a_fill_larger_than_a_window_is_several)
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_VIRTUAL_FILL), 2);
 	uint32_t last = atomic_load(&fake->log_count) - 1;
 	EXPECT_EQ(fake->log[last].op.offset_bytes, 4096 + (16 << 20));
-	EXPECT_EQ(fake->local[16 * 4096], 3);
-	EXPECT_EQ(fake->local[5016 * 4096 - 1], 3);
-	EXPECT_EQ(fake->local[5016 * 4096], 0xEE);
+	EXPECT_EQ(fake->memory.local[16 * 4096], 3);
+	EXPECT_EQ(fake->memory.local[5016 * 4096 - 1], 3);
+	EXPECT_EQ(fake->memory.local[5016 * 4096], 0xEE);
 	fake_destroy(fake);
 }
 
@@ -412,13 +412,13 @@ TEST(space, pages_in_a_row_are_shown_by_the_first_of_them_and_others_one_by_one)
 			EXPECT(runs > 0);
 			EXPECT_EQ(lists, i);
 		}
-		EXPECT_EQ(fake->local[16 * 4096], 7);
-		EXPECT_EQ(fake->local[1040 * 4096 - 1], 7);
-		EXPECT_EQ(fake->local[1040 * 4096], 0xEE);
-		EXPECT_EQ(fake->local[3000 * 4096], 7);
-		EXPECT_EQ(fake->local[3700 * 4096 - 1], 7);
-		EXPECT_EQ(fake->local[2324 * 4096 - 1], 7);
-		EXPECT_EQ(fake->local[2324 * 4096], 0xEE);
+		EXPECT_EQ(fake->memory.local[16 * 4096], 7);
+		EXPECT_EQ(fake->memory.local[1040 * 4096 - 1], 7);
+		EXPECT_EQ(fake->memory.local[1040 * 4096], 0xEE);
+		EXPECT_EQ(fake->memory.local[3000 * 4096], 7);
+		EXPECT_EQ(fake->memory.local[3700 * 4096 - 1], 7);
+		EXPECT_EQ(fake->memory.local[2324 * 4096 - 1], 7);
+		EXPECT_EQ(fake->memory.local[2324 * 4096], 0xEE);
 		fake_destroy(fake);
 	}
 }
@@ -462,9 +462,9 @@ TEST(space, a_table_is_written_the_way_the_driver_wants)
 		EXPECT_EQ(job.status, STATUS_SUCCESS);
 
 		uint64_t *table = (uint64_t *)(mode == CPU ? fake_pages_byte(&pages, 0)
-							   : fake->local + 300 * 4096);
+							   : fake->memory.local + 300 * 4096);
 		for (uint32_t i = 0; i < 40; i++)
-			EXPECT_EQ(table[3 + i], fake_encode(&entries[i]));
+			EXPECT_EQ(table[3 + i], pte_pack(&entries[i]));
 		const struct miniport_paging_op *op =
 			&fake->log[atomic_load(&fake->log_count) - 1].op;
 		EXPECT_EQ(op->update_table.mode, mode);
@@ -502,7 +502,7 @@ TEST(space, a_table_the_cpu_writes_waits_for_the_jobs_copies)
 	EXPECT_EQ(fake_count(fake, first, MINIPORT_PAGING_UPDATE_PAGE_TABLE), 2);
 	fake_complete_one(fake);
 	fake_job_wait(&job);
-	EXPECT_EQ(((uint64_t *)fake_pages_byte(&pages, 0))[3], fake_encode(&entry));
+	EXPECT_EQ(((uint64_t *)fake_pages_byte(&pages, 0))[3], pte_pack(&entry));
 	EXPECT_EQ(fake_submitted(fake), 1); /* nothing to submit for it */
 	fake_destroy(fake);
 	fake_pages_finish(&pages);
@@ -522,8 +522,8 @@ TEST(space, entries_are_copied_from_table_to_table_at_addresses_of_the_kernels)
 			{ .source_index = 3, .destination_index = 500, .count = 12 },
 			{ .source_index = 511, .destination_index = 0, .count = 1 }
 		};
-		uint64_t *source = (uint64_t *)(fake->local + 40 * 4096);
-		const uint64_t *destination = (uint64_t *)(fake->local + 50 * 4096);
+		uint64_t *source = (uint64_t *)(fake->memory.local + 40 * 4096);
+		const uint64_t *destination = (uint64_t *)(fake->memory.local + 50 * 4096);
 		struct fake_job job;
 		uint32_t before = atomic_load(&fake->log_count);
 
@@ -562,10 +562,10 @@ TEST(space, a_table_in_a_segment_the_cpu_sees_is_written_through_its_pointer)
 
 	fake_job_init(&job, fake);
 	add_update(&job, FAKE_LOCAL, &run, &entry, 1);
-	job.ops[0].place.pointer = fake->local + 300 * 4096;
+	job.ops[0].place.pointer = fake->memory.local + 300 * 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(((uint64_t *)(fake->local + 300 * 4096))[3], fake_encode(&entry));
+	EXPECT_EQ(((uint64_t *)(fake->memory.local + 300 * 4096))[3], pte_pack(&entry));
 	fake_destroy(fake);
 }
 
@@ -595,7 +595,7 @@ TEST(space, a_context_is_seen_at_an_address_of_the_kernels)
 		paging_job_queue(&job.job);
 		fake_job_wait(&job);
 		EXPECT_EQ(job.status, STATUS_SUCCESS);
-		EXPECT_EQ(fake->local[300 * 4096], 0x1C);
+		EXPECT_EQ(fake->memory.local[300 * 4096], 0x1C);
 		EXPECT(memcmp(fake_pages_byte(&pages, 0), data, sizeof(data)) == 0);
 		EXPECT_EQ(fake_pages_byte(&pages, 0)[63], 0x1C);
 		fake_destroy(fake);
@@ -625,7 +625,7 @@ TEST(space, tables_are_invalidated_at_the_end_where_the_driver_asks_for_it)
 
 	config.mmu_flags = FAKE_EXPLICIT_INVALIDATION;
 	struct fake *fake = fake_create(&config);
-	uint8_t *local = fake->local;
+	uint8_t *local = fake->memory.local;
 	uint64_t taken = fake->local_taken;
 	uint64_t *tables = (uint64_t *)(local + FAKE_LOCAL_BYTES - taken);
 	uint64_t valid = 0;

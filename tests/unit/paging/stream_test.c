@@ -41,7 +41,7 @@ static void queue_fill(struct fake_job *job, struct fake *fake, struct pager_str
 
 static uint32_t filled(struct fake *fake)
 {
-	return *(uint32_t *)fake_pointer(fake, FAKE_LOCAL, 16 * MACHINE_PAGE_BYTES);
+	return *(uint32_t *)fake_pointer(&fake->memory, FAKE_LOCAL, 16 * MACHINE_PAGE_BYTES);
 }
 
 /* What the driver was asked to fill for this context. */

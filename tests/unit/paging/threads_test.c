@@ -46,7 +46,7 @@ static void client_round(struct client *client, uint32_t round)
 	if (client->failures == 0) {
 		uint32_t found;
 
-		memcpy(&found, client->fake->local + client->other.first_pfn * 4096 + 4, 4);
+		memcpy(&found, client->fake->memory.local + client->other.first_pfn * 4096 + 4, 4);
 		EXPECT_EQ(found, round * HAND + HAND - 1);
 	}
 	/* done() was called, and the pager may not have come out of it. */
@@ -163,7 +163,7 @@ TEST(threads, resets_in_between)
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	EXPECT_EQ(fake->local[64 * 4096], 0x78);
+	EXPECT_EQ(fake->memory.local[64 * 4096], 0x78);
 	fake_destroy(fake);
 }
 

@@ -518,7 +518,7 @@ TEST(meanwhile, a_reset_loses_it_here_and_there)
 	begin(&order);
 	vidmm_device_lose(&scene.client.device);
 	scene.gpu.epoch++;
-	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	vidmm_reset(scene.gpu.manager);
 	scene.gpu.next_status = STATUS_DEVICE_REMOVED;
 	/* The one failed, the other was done in the last moment. */

@@ -183,14 +183,15 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 	list_init(&gpu->things);
 	list_init(&gpu->ready);
 	list_init(&gpu->built);
-	gpu->local_bytes = or_default(config->local_bytes, 8 * MIB);
-	EXPECT_EQ(machine_alloc_contiguous(gpu->local_bytes, 0, 0, UINT64_MAX, 0,
-					   &gpu->local_address),
+	uint64_t local_bytes = or_default(config->local_bytes, 8 * MIB);
+	EXPECT_EQ(machine_alloc_contiguous(local_bytes, 0, 0, UINT64_MAX, 0, &gpu->local_address),
 		  STATUS_SUCCESS);
 	gpu->local = machine_to_pointer(gpu->local_address);
+	gpu->memory =
+		(struct fake_memory){ .local = (uint8_t *)gpu->local, .local_bytes = local_bytes };
 	if (config->reachable_bytes > 0)
 		gpu->world.adapter.highest_address =
-			gpu->local_address + gpu->local_bytes + config->reachable_bytes - 1;
+			gpu->local_address + local_bytes + config->reachable_bytes - 1;
 	start_windows(gpu, config);
 
 	uint64_t system_bytes = aperture_bytes + (config->is_physical ? 0 : 32 * MIB);
@@ -198,8 +199,8 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		system_bytes = config->commit_limit_bytes;
 	struct vidmm_segment_config segments[3] = {
 		{ .is_budgeted = true,
-		  .size_bytes = gpu->local_bytes,
-		  .commit_limit_bytes = gpu->local_bytes,
+		  .size_bytes = local_bytes,
+		  .commit_limit_bytes = local_bytes,
 		  .cpu_address = config->is_elsewhere ? MACHINE_FOREIGN / 2 : gpu->local_address,
 		  .is_cpu_visible = !config->is_hidden,
 		  .is_cache_coherent = config->is_coherent,
@@ -225,7 +226,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.segments = segments,
 		.has_gpu_mmu = !config->is_physical,
 		.is_residency_by_lists = config->is_by_lists,
-		.group_bytes = { gpu->local_bytes, system_bytes },
+		.group_bytes = { local_bytes, system_bytes },
 		.aperture_commit_limit_bytes = config->commit_limit_bytes,
 		.dummy_page_address = 0xD000,
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
@@ -266,6 +267,7 @@ void gpu_finish(struct gpu *gpu)
 	if (gpu->window_address != MACHINE_NOWHERE)
 		EXPECT(machine_free_contiguous(gpu->window_address));
 	EXPECT(machine_free_contiguous(gpu->local_address));
+	EXPECT_EQ(gpu->memory.live_mdls, 0);
 	fake_sched_finish(&gpu->sched);
 	world_finish(&gpu->world);
 	the_gpu = NULL;
@@ -448,9 +450,8 @@ char *thing_byte(struct thing *thing, uint64_t offset_bytes)
 
 	EXPECT(place->state == PLACE_IN);
 	if (place->wish.form == FORM_MAPPED)
-		return (char *)machine_to_pointer(
-			       the_gpu->aperture[runs[0].first_page + at / PAGE]) +
-		       at % PAGE;
+		return (char *)fake_pointer(&the_gpu->memory, SEGMENT_APERTURE,
+					    runs[0].first_page * PAGE + at);
 	if (place->wish.form == FORM_SYSTEM) {
 		const struct backing_run *system = backing_runs(&thing->memory->backing);
 

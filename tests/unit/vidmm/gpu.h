@@ -25,6 +25,7 @@
 #define TESTS_UNIT_VIDMM_GPU_H
 
 #include "base/clock.h"
+#include "fake/memory.h"
 #include "fake/owners.h"
 #include "support/rule.h"
 #include "unit/vidmm/evict.h"
@@ -32,9 +33,9 @@
 #include "vidmm/place.h"
 #include "world.h"
 
-enum { SEGMENT_LOCAL = 1, SEGMENT_APERTURE = 2, SEGMENT_SYSTEM = 3 };
+enum { SEGMENT_LOCAL = FAKE_LOCAL, SEGMENT_APERTURE = FAKE_APERTURE, SEGMENT_SYSTEM = 3 };
 enum { SET_LOCAL = 1, SET_APERTURE = 2, SET_SYSTEM = 4 };
-enum { GPU_APERTURE_PAGES = 4096, GPU_MAX_LOG = 256, GPU_WINDOW_PAGES = 4096 };
+enum { GPU_MAX_LOG = 256, GPU_WINDOW_PAGES = 4096 };
 
 struct gpu_config {
 	uint64_t local_bytes;        /* 8 MiB */
@@ -63,8 +64,7 @@ struct gpu {
 	struct vidmm_process process; /* the first one */
 	uint64_t local_address;
 	char *local;
-	uint64_t local_bytes;
-	uint64_t aperture[GPU_APERTURE_PAGES]; /* physical addresses shown there */
+	struct fake_memory memory;
 
 	bool uses_64k_pages;
 	uint64_t window_address; /* of the CPU host aperture; MACHINE_NOWHERE: there is none */

@@ -4,29 +4,17 @@
  */
 #include "gpu.h"
 
-struct miniport_mdl {
-	uint32_t run_count;
-	struct miniport_page_run runs[];
-};
-
 /* ---- MDLs ---- */
 
 NTSTATUS gpu_mdl_create(const struct miniport_page_run *runs, uint32_t count,
 			struct miniport_mdl **mdl_out)
 {
-	struct miniport_mdl *mdl = mem_zalloc(sizeof(*mdl) + count * sizeof(*runs));
-
-	if (!mdl)
-		return STATUS_NO_MEMORY;
-	mdl->run_count = count;
-	memcpy(mdl->runs, runs, count * sizeof(*runs));
-	*mdl_out = mdl;
-	return STATUS_SUCCESS;
+	return fake_mdl_create(&the_gpu->memory, runs, count, mdl_out);
 }
 
 void gpu_mdl_destroy(struct miniport_mdl *mdl)
 {
-	mem_free(mdl);
+	fake_mdl_destroy(&the_gpu->memory, mdl);
 }
 
 /* ---- jobs ---- */
@@ -111,29 +99,6 @@ void paging_job_queue(struct paging_job *job)
 	job_count_down(job);
 }
 
-static char *place_byte(const struct miniport_location *place, uint64_t offset)
-{
-	uint64_t at = place->offset_bytes + offset;
-
-	for (uint32_t i = 0; i < place->run_count; i++) {
-		uint64_t bytes = place->runs[i].count * PAGE;
-
-		if (at < bytes) {
-			uint64_t address = place->runs[i].first_pfn * PAGE + at;
-
-			if (place->segment != 0) {
-				EXPECT_EQ(place->segment, SEGMENT_LOCAL);
-				EXPECT(address < the_gpu->local_bytes);
-				return the_gpu->local + address;
-			}
-			return machine_to_pointer(address);
-		}
-		at -= bytes;
-	}
-	EXPECT(false);
-	return NULL;
-}
-
 /* No page of both: what a driver does then nobody knows. */
 static void expect_apart(const struct miniport_location *source,
 			 const struct miniport_location *destination)
@@ -149,67 +114,37 @@ static void expect_apart(const struct miniport_location *source,
 	}
 }
 
-static void run_copy_within(const struct miniport_paging_op *op)
-{
-	uint64_t size_bytes = op->size_bytes;
-
-	EXPECT(op->transfer.is_start && op->transfer.is_end);
-	expect_apart(&op->source, &op->place);
-	for (uint64_t at = 0; at < size_bytes; at += PAGE)
-		memcpy(place_byte(&op->place, at), place_byte(&op->source, at), PAGE);
-	if (the_gpu->copies_wrong)
-		place_byte(&op->place, size_bytes - PAGE)[PAGE - 1] ^= 1;
-	the_gpu->copied_within_bytes += size_bytes;
-	log_add('c');
-}
-
 static void run_copy(const struct miniport_paging_op *op)
 {
 	bool is_in = op->place.segment != 0;
+	bool is_within = is_in && op->source.segment != 0;
 
-	if (is_in && op->source.segment != 0) {
-		run_copy_within(op);
-		return;
-	}
-	EXPECT(is_in || op->source.segment != 0);
+	EXPECT(is_in ? op->place.segment == SEGMENT_LOCAL : op->source.segment == SEGMENT_LOCAL);
 	EXPECT(op->transfer.is_start && op->transfer.is_end);
-	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
-		memcpy(place_byte(&op->place, at), place_byte(&op->source, at), PAGE);
-	if (is_in)
-		the_gpu->copied_in_bytes += op->size_bytes;
-	else
-		the_gpu->copied_out_bytes += op->size_bytes;
-	log_add(is_in ? 'i' : 'o');
+	if (is_within)
+		expect_apart(&op->source, &op->place);
+	fake_transfer(&the_gpu->memory, op);
+	if (is_within && the_gpu->copies_wrong)
+		*fake_byte(&the_gpu->memory, &op->place, op->size_bytes - 1) ^= 1;
+	*(is_within ? &the_gpu->copied_within_bytes
+	  : is_in   ? &the_gpu->copied_in_bytes
+		    : &the_gpu->copied_out_bytes) += op->size_bytes;
+	log_add(is_within ? 'c' : is_in ? 'i' : 'o');
 }
 
 static void run_fill(const struct miniport_paging_op *op)
 {
 	EXPECT_EQ(op->place.segment, SEGMENT_LOCAL);
 	EXPECT_EQ(op->fill.pattern, 0);
-	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
-		memset(place_byte(&op->place, at), 0, PAGE);
+	fake_fill(&the_gpu->memory, op);
 	the_gpu->filled_bytes += op->size_bytes;
 	log_add('f');
 }
 
 static void run_aperture(const struct miniport_paging_op *op)
 {
-	uint64_t page = op->place.offset_bytes / PAGE;
-	uint64_t end = page + op->size_bytes / PAGE;
-	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT;
-
-	EXPECT_EQ(op->place.segment, SEGMENT_APERTURE);
-	if (!is_map)
-		while (page < end)
-			the_gpu->aperture[page++] = op->aperture.dummy_address;
-	for (uint32_t i = 0; is_map && i < op->source.mdl->run_count; i++) {
-		const struct miniport_page_run *run = &op->source.mdl->runs[i];
-
-		for (uint64_t at = 0; at < run->count; at++)
-			the_gpu->aperture[page++] = (run->first_pfn + at) * PAGE;
-	}
-	EXPECT_EQ(page, end);
-	log_add(is_map ? 'm' : 'u');
+	fake_map_aperture(&the_gpu->memory, op);
+	log_add(op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT ? 'm' : 'u');
 }
 
 static void run_other(const struct miniport_paging_op *op)

@@ -402,7 +402,7 @@ static void reset(struct change *change)
 {
 	vidmm_device_lose(&scene.client.device);
 	scene.gpu.epoch++;
-	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 	vidmm_reset(scene.gpu.manager);
 }

@@ -147,7 +147,7 @@ TEST(placement, segments_with_64k_pages_are_taken_in_granules)
 	struct thing second;
 
 	scene_init_two(&(struct gpu_config){ .uses_64k_pages = true });
-	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	thing_init(&first, &scene.client, 20 * KIB, SET_LOCAL);
 	thing_init(&second, &scene.client, 20 * KIB, SET_LOCAL);
 	thing_write(&second, 'w');
@@ -191,7 +191,7 @@ TEST(placement, accessed_physically_the_aperture_is_mapped)
 	uint32_t page = first_page(&thing);
 	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(scene.gpu.aperture[page], 0xD000);
+	EXPECT_EQ(scene.gpu.memory.aperture[page], 0xD000);
 	EXPECT(thing_holds(&thing, 'a'));
 	scene_finish();
 }

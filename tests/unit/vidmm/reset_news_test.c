@@ -56,8 +56,8 @@ static void expect_nothing_is_mapped(void)
 {
 	uint64_t dummy = scene.gpu.manager->config.dummy_page_address;
 
-	for (unsigned i = 0; i < GPU_APERTURE_PAGES; i++)
-		EXPECT(scene.gpu.aperture[i] == 0 || scene.gpu.aperture[i] == dummy);
+	for (unsigned i = 0; i < FAKE_APERTURE_PAGES; i++)
+		EXPECT(scene.gpu.memory.aperture[i] == 0 || scene.gpu.memory.aperture[i] == dummy);
 }
 
 /* The reset takes memory, the next one too; what is told is told by the first of them. */

@@ -18,7 +18,7 @@ static void begin_reset(void)
 
 static void lose_memory(void)
 {
-	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	vidmm_reset(scene.gpu.manager);
 }
 

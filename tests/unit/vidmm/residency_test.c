@@ -14,7 +14,7 @@ TEST(make_resident, first_use_is_pending_and_zero)
 	struct thing thing;
 
 	scene_init(NULL);
-	memset(scene.gpu.local, 'x', scene.gpu.local_bytes);
+	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
 	EXPECT_EQ(thing.done, 0);
