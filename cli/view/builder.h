@@ -16,13 +16,16 @@
 #include "cli/view/model.h"
 #include "trace/reader.h"
 
-enum { CALLS_OPEN_MAX = 64 };
+/* D3DDDI_MAX_OBJECT_WAITED_ON is 32; of more than that the rest has no packet. */
+enum { CALLS_OPEN_MAX = 64, SYNCS_MAX = 32 };
 
 /* What a thread is in the middle of. */
 struct doing {
 	uint32_t depth; /* of calls; may be more than there is room for: those have no row */
 	uint32_t rows[CALLS_OPEN_MAX];
-	int64_t sync, value; /* what the wait that it queues next is for */
+	uint32_t syncs
+		[SYNCS_MAX]; /* rows: what the packet that it queues next waits for or signals */
+	uint32_t sync_count;
 };
 
 /* Why an allocation is about to leave; told just before it does. */
@@ -45,11 +48,12 @@ struct builder {
 	struct view_map queues;      /* adapter, queue, is a hardware queue */
 	struct view_map allocations; /* id: the one that is alive, or was last */
 	struct view_map packets;     /* row of the queue, ticket */
-	struct view_map runs;   /* row of the node, fence; or of the hardware queue, progress, 1 */
-	struct view_map waits;  /* row of the queue: the last one */
-	struct view_map rooms;  /* row of the allocation */
-	struct view_map ranges; /* row of the allocation: its last one */
-	struct view_map series; /* kind, process, group and adapter */
+	struct view_map runs;    /* row of the node, fence; or of the hardware queue, progress, 1 */
+	struct view_map waits;   /* row of the queue: the last one */
+	struct view_map pagings; /* process, queue: the last one */
+	struct view_map rooms;   /* row of the allocation */
+	struct view_map ranges;  /* row of the allocation: its last one */
+	struct view_map series;  /* kind, process, group and adapter */
 
 	struct doing *doing; /* by row of the thread */
 	uint32_t doing_room;
@@ -86,6 +90,9 @@ void builder_on_device_create(struct builder *builder);
 void builder_on_context_create(struct builder *builder);
 void builder_on_hw_queue_create(struct builder *builder);
 void builder_on_queue_wait_for(struct builder *builder);
+void builder_on_queue_signal_of(struct builder *builder);
+void builder_on_paging_queue_added(struct builder *builder);
+void builder_on_paging_queue_reached(struct builder *builder);
 void builder_on_queue_is(struct builder *builder);
 void builder_on_queue_waits(struct builder *builder);
 void builder_on_queue_goes_on(struct builder *builder);

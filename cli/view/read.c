@@ -166,6 +166,9 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_segment_is] = builder_on_segment_is,
 	[TRACE_queue_is] = builder_on_queue_is,
 	[TRACE_queue_wait_for] = builder_on_queue_wait_for,
+	[TRACE_queue_signal_of] = builder_on_queue_signal_of,
+	[TRACE_paging_queue_added] = builder_on_paging_queue_added,
+	[TRACE_paging_queue_reached] = builder_on_paging_queue_reached,
 	[TRACE_queue_waits] = builder_on_queue_waits,
 	[TRACE_queue_goes_on] = builder_on_queue_goes_on,
 	[TRACE_allocation_owner] = builder_on_allocation_owner,
@@ -203,7 +206,7 @@ static void finish_builder(struct builder *builder)
 		&builder->processes, &builder->threads,     &builder->nodes,   &builder->segments,
 		&builder->queues,    &builder->allocations, &builder->packets, &builder->runs,
 		&builder->waits,     &builder->rooms,       &builder->series,  &builder->ranges,
-		&builder->devices,   &builder->contexts
+		&builder->pagings,   &builder->devices,     &builder->contexts
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)

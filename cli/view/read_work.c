@@ -30,16 +30,86 @@ static uint32_t add_packet(struct builder *builder, uint32_t queue, uint64_t tic
 	return row;
 }
 
-/* Said by the thread that queues the wait, just before. */
-void builder_on_queue_wait_for(struct builder *builder)
+/* Said by the thread that queues the wait or the signal, just before. */
+static void add_sync(struct builder *builder, bool is_signal)
 {
 	uint32_t thread = builder_thread(builder);
+	uint32_t row = thread == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_syncs);
 
-	if (thread == UINT32_MAX)
+	if (row == UINT32_MAX)
 		return;
-	builder->doing[thread].sync = (int64_t)builder_number(builder, 2);
-	builder->doing[thread].value = (int64_t)builder_number(builder, 3);
+
+	struct doing *doing = &builder->doing[thread];
+
+	SET(builder, syncs, process, row, builder_process(builder, builder_number(builder, 1)));
+	SET(builder, syncs, sync, row, builder_number(builder, 2));
+	SET(builder, syncs, value, row, builder_number(builder, 3));
+	SET(builder, syncs, is_signal, row, is_signal);
+	if (doing->sync_count < SYNCS_MAX)
+		doing->syncs[doing->sync_count++] = row;
 }
+
+void builder_on_queue_wait_for(struct builder *builder)
+{
+	add_sync(builder, false);
+}
+
+void builder_on_queue_signal_of(struct builder *builder)
+{
+	add_sync(builder, true);
+}
+
+/* What its thread said before is of this packet. */
+static void take_syncs(struct builder *builder, uint32_t packet, struct doing *doing)
+{
+	for (uint32_t i = 0; i < doing->sync_count; i++) {
+		uint32_t row = doing->syncs[i];
+
+		SET(builder, syncs, packet, row, (int64_t)packet + 1);
+		if (VIEW_AT(builder->model, syncs, is_signal, row))
+			continue;
+		SET(builder, packets, sync, packet, VIEW_AT(builder->model, syncs, sync, row));
+		SET(builder, packets, value, packet, VIEW_AT(builder->model, syncs, value, row));
+	}
+	doing->sync_count = 0;
+}
+
+/* ---- paging queues ---- */
+
+void builder_on_paging_queue_added(struct builder *builder)
+{
+	struct view_key key = { builder_number(builder, 0), builder_number(builder, 1), 0 };
+	uint32_t row = builder_new_row(builder, VIEW_pagings);
+	const uint32_t *last = view_map_find(&builder->pagings, key);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, pagings, process, row, builder_process(builder, key.a));
+	SET(builder, pagings, queue, row, key.b);
+	SET(builder, pagings, value, row, builder_number(builder, 2));
+	SET(builder, pagings, begin, row, builder->now);
+	SET(builder, pagings, end, row, -1);
+	SET(builder, pagings, before, row, last ? (int64_t)*last + 1 : 0);
+	SET(builder, pagings, call, row, builder_open_call(builder));
+	builder_name_row(builder, &builder->pagings, key, row);
+}
+
+void builder_on_paging_queue_reached(struct builder *builder)
+{
+	struct view_key key = { builder_number(builder, 0), builder_number(builder, 1), 0 };
+	const uint32_t *last = view_map_find(&builder->pagings, key);
+
+	for (int64_t row = last ? (int64_t)*last : -1; row >= 0;
+	     row = VIEW_AT(builder->model, pagings, before, row) - 1) {
+		if (VIEW_AT(builder->model, pagings, end, row) >= 0)
+			return;
+		if ((uint64_t)VIEW_AT(builder->model, pagings, value, row) <=
+		    builder_number(builder, 2))
+			SET(builder, pagings, end, row, builder->now);
+	}
+}
+
+/* ---- queues ---- */
 
 static void describe_queue(struct builder *builder, bool is_hardware, int64_t kind)
 {
@@ -115,9 +185,7 @@ void builder_on_packet_queued(struct builder *builder)
 
 	if (row == UINT32_MAX || thread == UINT32_MAX)
 		return;
-	SET(builder, packets, sync, row, builder->doing[thread].sync);
-	SET(builder, packets, value, row, builder->doing[thread].value);
-	builder->doing[thread].sync = builder->doing[thread].value = 0;
+	take_syncs(builder, row, &builder->doing[thread]);
 }
 
 void builder_on_packet_retired(struct builder *builder)

@@ -218,6 +218,7 @@ uint64_t paging_queue_add(struct paging_operation *operation)
 	uint64_t value = ++queue->last_value;
 	operation->value = value;
 	list_push_back(&queue->operations, &operation->link);
+	trace_paging_queue_added(queue->device->process->id, queue->object.handle, value);
 	show_unlock(queue);
 	return value;
 }

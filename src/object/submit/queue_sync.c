@@ -339,13 +339,23 @@ static NTSTATUS build_packets(struct signal_group *group, const struct work_targ
 	return STATUS_SUCCESS;
 }
 
+static void trace_signal(const struct work_target *target, const struct queue_sync_signal *signal)
+{
+	for (uint32_t i = 0; i < signal->item_count && trace_is_on(); i++)
+		trace_queue_signal_of(target->device->adapter->id, target->device->process->id,
+				      signal->items[i].object->object.handle,
+				      signal->items[i].value);
+}
+
 /* A device that is lost in between takes the rest with it: nothing of it happens any more. */
 static NTSTATUS queue_packets(const struct work_target *targets, struct queue_signal **packets,
-			      uint32_t count)
+			      uint32_t count, const struct queue_sync_signal *signal)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (uint32_t i = 0; i < count; i++) {
+		if (NT_SUCCESS(status))
+			trace_signal(&targets[i], signal);
 		if (NT_SUCCESS(status))
 			status = work_target_queue(&targets[i], &packets[i]->packet);
 		if (NT_SUCCESS(status))
@@ -375,7 +385,7 @@ NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_co
 	if (!NT_SUCCESS(status))
 		goto free_all;
 	group->event = signal->event;
-	status = queue_packets(targets, packets, target_count);
+	status = queue_packets(targets, packets, target_count, signal);
 	if (!NT_SUCCESS(status))
 		group->event = EVENT_NONE;
 free_all:
