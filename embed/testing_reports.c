@@ -135,20 +135,28 @@ static const void *queue_here(uint32_t handle)
 	return queue_of(process, handle);
 }
 
+/* As every call: in a seeded run one thread runs at a time. */
 EXPORTED int dxgk_test_expect(const struct dxgk_test_expectation *expectation)
 {
-	const void *kernel = queue_here(expectation->queue);
+	bool is_expected = false;
 
-	return kernel && verify_expect(&(struct verify_expected){
-				 .kernel = kernel,
-				 .commands = expectation->commands,
-				 .place = expectation->place,
-				 .size_bytes = expectation->size_bytes,
-				 .value = expectation->value,
-			 });
+	thread_enter_kernel();
+	const void *kernel = queue_here(expectation->queue);
+	if (kernel)
+		is_expected = verify_expect(&(struct verify_expected){
+			.kernel = kernel,
+			.commands = expectation->commands,
+			.place = expectation->place,
+			.size_bytes = expectation->size_bytes,
+			.value = expectation->value,
+		});
+	thread_leave_kernel();
+	return is_expected;
 }
 
-EXPORTED void dxgk_test_expect_nothing(const volatile void *place)
+EXPORTED void dxgk_test_expect_nothing(const volatile void *from, unsigned long long size_bytes)
 {
-	verify_expect_nothing(place);
+	thread_enter_kernel();
+	verify_expect_nothing(from, size_bytes);
+	thread_leave_kernel();
 }

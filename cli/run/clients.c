@@ -150,9 +150,20 @@ static void forget_things(struct world *world, uint32_t client)
 	}
 }
 
+/* Its memory goes. */
+static void end_proofs(struct world *world, uint32_t client)
+{
+	for (uint32_t i = 0; i < world->script->name_count; i++) {
+		if (world->script->names[i].client == client)
+			proof_end(world, &world->things[i].ring);
+	}
+}
+
 NTSTATUS world_destroy_client(struct world *world, uint32_t name)
 {
 	struct thing *client = world_thing(world, name);
+
+	end_proofs(world, name);
 	NTSTATUS status = destroy_device(world, client->handle);
 
 	if (!NT_SUCCESS(status))
@@ -180,6 +191,7 @@ void client_do_kill(struct world *world, const struct script_statement *statemen
 	}
 	client->is_killed = true;
 	wait_for_touches(world, client);
+	end_proofs(world, statement->name);
 	world->hooks.process_kill(client->process);
 	forget_things(world, statement->name);
 }

@@ -9,10 +9,28 @@
 
 /* ---- the ring ---- */
 
+/* Commands are read; only what they are to prove is written. */
+static NTSTATUS map_ring(struct world *world, struct thing *client, D3DKMT_HANDLE buffer,
+			 struct ring *ring)
+{
+	const struct memory_part slots = { .allocation = buffer,
+					   .size_bytes = (uint64_t)RING_SLOTS * ring->slot_bytes,
+					   .is_read_only = true };
+	const struct memory_part proofs = { .allocation = buffer,
+					    .offset_bytes = slots.size_bytes,
+					    .size_bytes = proof_bytes(world) };
+	NTSTATUS status = memory_map(world, client, &slots, &ring->address);
+
+	if (NT_SUCCESS(status) && proofs.size_bytes > 0)
+		status = memory_map(world, client, &proofs, &ring->proof_address);
+	return status;
+}
+
 /* In system memory: the scenario's own allocations have the local memory to themselves. */
 static NTSTATUS create_ring_buffer(struct world *world, struct thing *client, struct ring *ring)
 {
-	const uint64_t size_bytes = (uint64_t)RING_SLOTS * ring->slot_bytes;
+	const uint64_t slots_bytes = (uint64_t)RING_SLOTS * ring->slot_bytes;
+	const uint64_t size_bytes = slots_bytes + proof_bytes(world);
 	uint32_t wishes =
 		DXGK_EXERCISER_SYSTEM | DXGK_EXERCISER_CPU_VISIBLE | DXGK_EXERCISER_CACHED;
 	D3DKMT_HANDLE buffer;
@@ -26,15 +44,17 @@ static NTSTATUS create_ring_buffer(struct world *world, struct thing *client, st
 	NTSTATUS status = memory_create(world, client, size_bytes, wishes, &buffer);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = memory_map(world, client, buffer, size_bytes, 0, true, &ring->address);
+	status = map_ring(world, client, buffer, ring);
 	if (NT_SUCCESS(status))
 		status = memory_make_resident(world, client, &buffer, 1, 0, &to_trim);
 	if (NT_SUCCESS(status))
 		status = memory_lock(world, client, buffer, &ring->bytes);
-	if (NT_SUCCESS(status))
-		ring->buffer = buffer;
-	else
+	if (!NT_SUCCESS(status)) {
 		memory_destroy(world, client, buffer);
+		return status;
+	}
+	ring->buffer = buffer;
+	ring->proofs = world->proves_work ? ring->bytes + slots_bytes : NULL;
 	return status;
 }
 
@@ -45,10 +65,11 @@ static NTSTATUS create_ring(struct world *world, struct thing *client, struct ri
 	return world->exerciser.is_there ? create_ring_buffer(world, client, ring) : STATUS_SUCCESS;
 }
 
-static void destroy_ring(struct world *world, const struct thing *client, const struct ring *ring)
+static void destroy_ring(struct world *world, const struct thing *client, struct ring *ring)
 {
 	if (ring->buffer == 0)
 		return;
+	proof_end(world, ring);
 	memory_unlock(world, client, ring->buffer);
 	memory_destroy(world, client, ring->buffer);
 }

@@ -71,15 +71,16 @@ static void remember_paging(struct thing *client, uint64_t value)
 		;
 }
 
-NTSTATUS memory_map(struct world *world, struct thing *client, D3DKMT_HANDLE handle,
-		    uint64_t size_bytes, uint64_t at, bool is_read_only, uint64_t *address_out)
+NTSTATUS memory_map(struct world *world, struct thing *client, const struct memory_part *part,
+		    uint64_t *address_out)
 {
 	D3DDDI_MAPGPUVIRTUALADDRESS args = {
 		.hPagingQueue = client->paging_queue,
-		.BaseAddress = at,
-		.hAllocation = handle,
-		.SizeInPages = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES,
-		.Protection.Write = !is_read_only,
+		.BaseAddress = part->at,
+		.hAllocation = part->allocation,
+		.OffsetInPages = part->offset_bytes / PAGE_BYTES,
+		.SizeInPages = (part->size_bytes + PAGE_BYTES - 1) / PAGE_BYTES,
+		.Protection.Write = !part->is_read_only,
 	};
 	NTSTATUS status = CALL(world, D3DKMTMapGpuVirtualAddress(&args));
 
@@ -112,12 +113,16 @@ void memory_do_map(struct world *world, const struct script_statement *statement
 		   struct outcome *outcome)
 {
 	struct thing *allocation = world_thing(world, statement->name);
+	const struct memory_part all = {
+		.allocation = allocation->handle,
+		.size_bytes = world->script->names[statement->name].size_bytes,
+		.at = statement->number,
+		.is_read_only = (statement->options & OPTION_READ_ONLY) != 0,
+	};
 	uint64_t address = 0;
 
 	outcome->status =
-		memory_map(world, world_client_of(world, statement->name), allocation->handle,
-			   world->script->names[statement->name].size_bytes, statement->number,
-			   statement->options & OPTION_READ_ONLY, &address);
+		memory_map(world, world_client_of(world, statement->name), &all, &address);
 	if (!NT_SUCCESS(outcome->status))
 		return;
 	allocation->address = address;

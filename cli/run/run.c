@@ -203,6 +203,8 @@ static bool run_world(const struct script *script, const struct run_options *opt
 		world_close(&world);
 		return false;
 	}
+	world.proves_work =
+		options->proves_work && world.hooks.expect && world.hooks.expect_nothing;
 	result->end = run_script(&world, &settings) ? RUN_DONE : RUN_STOPPED;
 	world_destroy_all(&world);
 	result->calls = world.calls;

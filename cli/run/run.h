@@ -60,6 +60,7 @@ struct run_options {
 	bool is_silent;
 	bool is_tolerant;
 	bool reports_content;
+	bool proves_work; /* packets show that they have run; the kernel is verified (proof.c) */
 };
 
 enum run_end {

@@ -261,8 +261,8 @@ void submit_leave_gap(struct world *world, const struct script_statement *statem
 }
 
 static bool write_commands(struct world *world, const struct script_statement *statement,
-			   const struct submit_change *change, struct buffer *buffer,
-			   struct outcome *outcome)
+			   const struct submit_change *change, uint64_t address,
+			   struct buffer *buffer, struct outcome *outcome)
 {
 	struct thing *client = world_client_of(world, statement->name);
 
@@ -270,7 +270,9 @@ static bool write_commands(struct world *world, const struct script_statement *s
 		outcome_leave_out(outcome, "its client was killed");
 		return false;
 	}
-	(void)!encode(world, statement, buffer, outcome);
+	if (encode(world, statement, buffer, outcome) && !change && !buffer->lists)
+		buffer->used += proof_add(world, world_thing(world, statement->name), address,
+					  buffer->bytes, buffer->room, buffer->used);
 	if (change) {
 		outcome->is_left_out = false;
 		change->change(change->context, buffer->bytes, buffer->room, &buffer->used);
@@ -302,11 +304,13 @@ void submit_changed(struct world *world, const struct script_statement *statemen
 	if (!NT_SUCCESS(outcome->status))
 		return;
 	uint64_t address = find_buffer(context, has_lists, &buffer);
-	if (!write_commands(world, statement, change, &buffer, outcome))
+	if (!write_commands(world, statement, change, address, &buffer, outcome))
 		return;
 	outcome->status = hand_over(world, context, address, &buffer);
-	if (!NT_SUCCESS(outcome->status))
+	if (!NT_SUCCESS(outcome->status)) {
+		proof_take_back(world, &context->ring);
 		return;
+	}
 	context->ring.submitted++;
 	outcome->status = sign(world, context);
 }

@@ -30,6 +30,10 @@ struct ring {
 	uint64_t submitted;
 	uint64_t signed_value; /* what the fence will reach */
 	uint64_t paging_value; /* what the context has been told to wait for */
+
+	unsigned char
+		*proofs; /* memory that its packets prove themselves by (proof.c); NULL: none */
+	uint64_t proof_address;
 };
 
 /* What a context with allocation lists is to be given next. */
@@ -80,6 +84,7 @@ struct world {
 	bool is_soft; /* the adapter is the software GPU, and its exerciser the built-in one */
 	struct hooks hooks;
 	bool is_simulated; /* one seed says who runs, threads of the script among them */
+	bool proves_work;  /* packets show that they have run (proof.c) */
 	D3DKMT_HANDLE adapter;
 	LUID luid;
 	struct thing *things; /* by name */
@@ -184,8 +189,16 @@ NTSTATUS memory_destroy(struct world *world, const struct thing *client, D3DKMT_
 NTSTATUS memory_lock(struct world *world, const struct thing *client, D3DKMT_HANDLE handle,
 		     unsigned char **bytes_out);
 NTSTATUS memory_unlock(struct world *world, const struct thing *client, D3DKMT_HANDLE handle);
-NTSTATUS memory_map(struct world *world, struct thing *client, D3DKMT_HANDLE handle,
-		    uint64_t size_bytes, uint64_t at, bool is_read_only, uint64_t *address_out);
+/* A part of an allocation, or all of it. */
+struct memory_part {
+	D3DKMT_HANDLE allocation;
+	uint64_t offset_bytes; /* whole pages */
+	uint64_t size_bytes;
+	uint64_t at; /* where it is wanted; 0: anywhere */
+	bool is_read_only;
+};
+NTSTATUS memory_map(struct world *world, struct thing *client, const struct memory_part *part,
+		    uint64_t *address_out);
 NTSTATUS memory_make_resident(struct world *world, struct thing *client,
 			      const D3DKMT_HANDLE *handles, uint32_t count, uint32_t flags,
 			      uint64_t *trim_out);
@@ -254,6 +267,21 @@ struct submit_change {
 };
 void submit_changed(struct world *world, const struct script_statement *statement,
 		    const struct submit_change *change, struct outcome *outcome);
+
+/* ---- packets that prove themselves (proof.c) ---- */
+
+/* Memory that a ring needs for it, in whole pages behind its slots; 0: nothing is proved. */
+uint64_t proof_bytes(const struct world *world);
+/*
+ * Behind `used` bytes of the commands at that GPU address, which are to be submitted next; how many bytes there are more.
+ * Inside of client_touch().
+ */
+uint32_t proof_add(struct world *world, const struct thing *context, uint64_t commands,
+		   unsigned char *bytes, uint32_t room, uint32_t used);
+/* It was not submitted. */
+void proof_take_back(struct world *world, const struct ring *ring);
+/* Before the memory goes. */
+void proof_end(struct world *world, struct ring *ring);
 
 /* ---- the adapter, and what is asked of all of it (controls.c) ---- */
 

@@ -370,6 +370,7 @@ static void run_text(const struct run_request *request)
 		.is_silent = true,
 		.is_tolerant = *request->plan != '\0',
 		.reports_content = *request->plan == '\0',
+		.proves_work = true,
 	};
 	struct run_result result;
 

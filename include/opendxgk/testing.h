@@ -63,7 +63,8 @@ void dxgk_test_report_content(const char *sentence);
  * When a driver reports the end of the packet with the commands at this GPU address, each 32 bits at `place` have to hold
  * `value` at that very moment; else it is reported (DDI-FENCE-NO-EARLY, or DDI-PREEMPT-RESUBMIT when the packet was
  * preempted before). `queue` is the handle of a context with virtual addressing, or of a hardware queue, of the process
- * that this thread's calls are of. Once; before the submission; `place` stays until then, or until it is taken back.
+ * that this thread's calls are of. Once; before the submission; `place` stays until then, or until nothing is expected in
+ * these bytes any more.
  * Needs DXGK_VERIFY=rules. 0: there is no such queue, or too much is expected.
  */
 struct dxgk_test_expectation {
@@ -74,7 +75,7 @@ struct dxgk_test_expectation {
 	unsigned long long size_bytes;
 };
 int dxgk_test_expect(const struct dxgk_test_expectation *expectation);
-void dxgk_test_expect_nothing(const volatile void *place);
+void dxgk_test_expect_nothing(const volatile void *from, unsigned long long size_bytes);
 
 /*
  * Walks everything the kernel holds and recounts it; other threads' calls wait meanwhile. 1 when it

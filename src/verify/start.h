@@ -38,6 +38,6 @@ struct verify_expected {
 	uint32_t value;
 };
 bool verify_expect(const struct verify_expected *expected);
-void verify_expect_nothing(const volatile void *place);
+void verify_expect_nothing(const volatile void *from, uint64_t size_bytes);
 
 #endif

@@ -69,11 +69,12 @@ static void drop_locked(struct expectation *expectation)
 	atomic_fetch_sub(&expectation_count, 1);
 }
 
-void verify_expect_nothing(const volatile void *place)
+void verify_expect_nothing(const volatile void *from, uint64_t size_bytes)
 {
 	lock_acquire(&markers_lock);
 	for (size_t i = 0; i < EXPECTATIONS; i++) {
-		if (expectations[i].state != FREE && expectations[i].expected.place == place)
+		if (expectations[i].state != FREE &&
+		    (uintptr_t)expectations[i].expected.place - (uintptr_t)from < size_bytes)
 			drop_locked(&expectations[i]);
 	}
 	lock_release(&markers_lock);
@@ -118,44 +119,62 @@ static void on_submission(const struct verify_call *call, enum handle_kind kind,
 
 /* ---- the end ---- */
 
-static void compare(const struct expectation *expectation)
+/* What is not there; `is_wrong` false: it is all there. */
+struct difference {
+	bool is_wrong;
+	uint64_t offset_bytes;
+	uint32_t there;
+};
+
+/* Under the lock, because the memory may go when nothing is expected there. */
+static struct difference compare_locked(const struct expectation *expectation)
 {
 	const volatile uint32_t *words = expectation->expected.place;
 	uint64_t count = expectation->expected.size_bytes / sizeof(*words);
 
+	lock_assert_held(&markers_lock);
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t there = words[i];
 
-		if (there == expectation->expected.value)
-			continue;
-		nt_report(expectation->was_preempted ? RULE_DDI_PREEMPT_RESUBMIT
-						     : RULE_DDI_FENCE_NO_EARLY,
-			  "A packet was reported to be over%s, and the bytes it writes at offset "
-			  "%llu are "
-			  "0x%x instead of 0x%x",
-			  expectation->was_preempted ? " after it was preempted and submitted again"
-						     : "",
-			  (unsigned long long)i * sizeof(*words), there,
-			  expectation->expected.value);
-		return;
+		if (there != expectation->expected.value)
+			return (struct difference){ true, i * sizeof(*words), there };
 	}
+	return (struct difference){ .is_wrong = false };
 }
 
-/* One that is over by now, taken out; false: none. */
-static bool take_over(bool (*is_over)(const struct expectation *expectation, const void *context),
-		      const void *context, struct expectation *taken_out)
+static void report(const struct expectation *expectation, const struct difference *difference)
 {
+	if (!difference->is_wrong)
+		return;
+	nt_report(expectation->was_preempted ? RULE_DDI_PREEMPT_RESUBMIT : RULE_DDI_FENCE_NO_EARLY,
+		  "A packet was reported to be over%s, and the bytes it writes at offset %llu are "
+		  "0x%x instead of 0x%x",
+		  expectation->was_preempted ? " after it was preempted and submitted again" : "",
+		  (unsigned long long)difference->offset_bytes, difference->there,
+		  expectation->expected.value);
+}
+
+/* One that is over by now is looked at and taken out; false: there is none. */
+static bool look_at_next(bool (*is_over)(const struct expectation *expectation,
+					 const void *context),
+			 const void *context)
+{
+	struct difference difference = { .is_wrong = false };
+	struct expectation taken;
 	bool is_found = false;
 
 	lock_acquire(&markers_lock);
 	for (size_t i = 0; i < EXPECTATIONS && !is_found; i++) {
 		is_found = is_over(&expectations[i], context);
 		if (is_found) {
-			*taken_out = expectations[i];
+			taken = expectations[i];
+			difference = compare_locked(&taken);
 			drop_locked(&expectations[i]);
 		}
 	}
 	lock_release(&markers_lock);
+	if (is_found)
+		report(&taken, &difference);
 	return is_found;
 }
 
@@ -188,10 +207,8 @@ static bool has_progressed(const struct expectation *expectation, const void *co
 
 static void on_completed(const struct news *news)
 {
-	struct expectation taken;
-
-	while (take_over(is_completed, news, &taken))
-		compare(&taken);
+	while (look_at_next(is_completed, news))
+		;
 }
 
 /* They come again. */
@@ -211,7 +228,6 @@ static void callback_before(struct verify_callback *callback, void *state)
 {
 	const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->arguments;
 	struct news news = { .adapter = callback->adapter };
-	struct expectation taken;
 
 	(void)state;
 	if (callback->id != VERIFY_CB_NotifyInterrupt || !data || !are_there_any())
@@ -230,8 +246,8 @@ static void callback_before(struct verify_callback *callback, void *state)
 		on_given_back(&news, true);
 		break;
 	case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
-		while (take_over(has_progressed, &news, &taken))
-			compare(&taken);
+		while (look_at_next(has_progressed, &news))
+			;
 		break;
 	default:
 		break;
