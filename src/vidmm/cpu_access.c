@@ -10,12 +10,14 @@
  *
  *	where it is                              what a lock does
  *	system memory, or nowhere                shows it there; meanwhile it enters no memory
- *	                                         segment in which its pages cannot change their role
+ *	                                         segment in which its pages cannot change their role.
+ *	                                         What is listed, and can be nowhere else than behind
+ *	                                         a window, has to get one
  *	memory segment that the CPU sees         shows it there; it comes and goes with its pages.
  *	                                         Cached memory only if the segment is coherent
  *	memory segment that it does not see      shows it through a window (host_aperture.h); else,
  *	                                         has it moved to system memory first, if it may be.
- *	                                         From behind the window it leaves with its pages
+ *	                                         Behind the window it comes and goes with its pages
  *	on its way                               waits until it has arrived
  *	memory that other processes map          shows its pages, wherever they are; what is not on its
  *	                                         own in a segment has to leave it first (elsewhere.h)
@@ -100,6 +102,7 @@ enum lock_step {
 	LOCK_REFUSE,
 	LOCK_REFUSE_TO_MOVE,
 	LOCK_REFUSE_OUTSIDE,
+	LOCK_REFUSE_FOR_MEMORY,
 };
 
 /* One thread's way to a lock. */
@@ -121,25 +124,36 @@ static enum lock_step window_step(const struct cpu_window *window)
 }
 
 /* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
-static bool must_be_unlocked(const struct vidmm_place *place)
+static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lock_step step,
+					      enum lock_step otherwise)
 {
-	return place->state == PLACE_OUT && place->listed > 0 &&
-	       !(place->allocation->supported_segments & roles_locked_segments(place));
+	NTSTATUS status = place->listed > 0 ? window_promise_locked(place) : STATUS_SUCCESS;
+
+	lock_assert_held(&place->manager->lock);
+	if (NT_SUCCESS(status))
+		return step;
+	return status == STATUS_NO_MEMORY ? LOCK_REFUSE_FOR_MEMORY : otherwise;
 }
 
 /* In a memory segment. Clients in other processes are shown its pages, and not the segment's. */
-static enum lock_step elsewhere_step_locked(const struct vidmm_place *place,
-					    const struct locker *locker)
+static enum lock_step elsewhere_step_locked(struct vidmm_place *place, const struct locker *locker)
 {
+	bool has_windows = place->segment->config.window_pages > 0;
+	enum lock_step step = LOCK_SHOW_SEGMENT;
+
 	lock_assert_held(&place->manager->lock);
-	if (elsewhere_is_inside(place->allocation))
-		return locker->arena ? LOCK_SHOW_PAGES : LOCK_SHOW_SEGMENT;
+	if (elsewhere_is_inside(place->allocation) &&
+	    (!has_windows ||
+	     (!locker->has_no_window && NT_SUCCESS(window_take_locked(place, place->segment))))) {
+		if (has_windows)
+			step = window_step(&place->window);
+		return locker->arena && (step == LOCK_SHOW_SEGMENT || step == LOCK_SHOW_WINDOW)
+			       ? LOCK_SHOW_PAGES
+			       : step;
+	}
 	if (place->pins > 0)
 		return LOCK_WAIT;
-	return place->listed == 0 || (place->allocation->supported_segments &
-				      roles_locked_segments(place))
-		       ? LOCK_MOVE
-		       : LOCK_REFUSE;
+	return step_if_promised_locked(place, LOCK_MOVE, LOCK_REFUSE);
 }
 
 static enum lock_step lock_step_locked(struct vidmm_place *place, const struct locker *locker)
@@ -155,9 +169,9 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	enum access_way way;
 
 	lock_assert_held(&place->manager->lock);
-	if (must_be_unlocked(place))
-		return LOCK_REFUSE_OUTSIDE;
-	if (place->state == PLACE_OUT || place->segment->is_system)
+	if (place->state == PLACE_OUT)
+		return step_if_promised_locked(place, LOCK_SHOW_SYSTEM, LOCK_REFUSE_OUTSIDE);
+	if (place->segment->is_system)
 		return LOCK_SHOW_SYSTEM;
 	/* Its pages are on their way, and its address stays. */
 	if (place->state != PLACE_IN)
@@ -174,7 +188,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	question.host_aperture_is_cached = place->segment->config.window_is_cached;
 	way = access_decide(&question);
 	if (way == ACCESS_HOST_APERTURE) {
-		if (!locker->has_no_window && window_take_locked(place))
+		if (!locker->has_no_window && NT_SUCCESS(window_take_locked(place, place->segment)))
 			return window_step(&place->window);
 		question.host_aperture_has_room = false;
 		way = access_decide(&question);
@@ -217,6 +231,8 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 	if (step == LOCK_REFUSE_TO_MOVE)
 		return refuse(STATUS_GRAPHICS_CANT_LOCK_MEMORY, RULE_MM_LOCK_PLACE, "hAllocation",
 			      "would have to be evicted, and the lock may not do that");
+	if (step == LOCK_REFUSE_FOR_MEMORY)
+		return refuse_no_memory("no memory to write down how the CPU sees an allocation");
 	if (step == LOCK_REFUSE_OUTSIDE)
 		return invalid(RULE_MM_LOCK_PLACE, "hAllocation",
 			       "is to be resident, in GPU memory that the CPU cannot see");

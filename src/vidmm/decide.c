@@ -10,7 +10,7 @@
  * room for him, victims where there is none, answers for who waited. The plan is taken, and without
  * the lock:
  *
- *	prepare     each move takes what it needs: pages, runs, an MDL. One that cannot have it turns
+ *	prepare     each move takes what it needs: pages, runs, an MDL, a window. One that cannot have it turns
  *	            back, and that has happened, too: the next look knows it.
  *	            So does what finds no memory in decide_locked() itself (ROOM_NO_MEMORY).
  *	carry out   jobs go to the pager, owners are resumed, callers are answered. Cannot fail.
@@ -255,7 +255,7 @@ void decide_unlock(struct vidmm *manager)
 			plan_log_locked(manager);
 		plan_take(&plan, &manager->plan);
 		lock_release(&manager->lock);
-		windows_close(&plan.parts[PLAN_WINDOWS]);
+		windows_carry_out(&plan.parts[PLAN_WINDOWS]);
 		plan_prepare(&plan, &ended);
 		plan_carry_out(manager, &plan);
 		lock_acquire(&manager->lock);

@@ -19,6 +19,7 @@ struct window_view {
 	const struct page_run *runs; /* of the segment */
 	uint64_t count;
 	void *driver_allocation; /* NULL: the kernel's own */
+	bool is_call;            /* see struct vidmm_window_ops */
 };
 
 static uint64_t granules_of(const struct vidmm_segment *segment, uint64_t size_bytes)
@@ -32,10 +33,10 @@ static struct window_view view_of(const struct vidmm_place *place)
 {
 	return (struct window_view){
 		.manager = place->manager,
-		.segment = place->segment,
+		.segment = place->window.segment,
 		.range = place->window.range,
 		.runs = page_set_runs(&place->pages),
-		.count = granules_of(place->segment, place->allocation->size_bytes),
+		.count = granules_of(place->window.segment, place->allocation->size_bytes),
 		.driver_allocation = place->subject.driver_allocation,
 	};
 }
@@ -49,6 +50,7 @@ static struct window_view view_of_block(const struct vidmm *manager,
 		.range = block->window,
 		.runs = page_set_runs(&block->pages),
 		.count = granules_of(block->segment, block->wish.size_bytes),
+		.is_call = true,
 	};
 }
 
@@ -59,34 +61,98 @@ static uint64_t first_pfn(const struct vidmm_segment *segment, const struct rang
 	       range->first * segment->granule_pages;
 }
 
-static bool take(struct vidmm *manager, struct vidmm_segment *segment, uint64_t size_bytes,
-		 struct range **range_out)
+static NTSTATUS take(struct vidmm *manager, struct vidmm_segment *segment, uint64_t size_bytes,
+		     struct range **range_out)
 {
-	return segment->config.window_pages > 0 && !atomic_load(&manager->is_gone) &&
-	       NT_SUCCESS(ranges_take(&segment->windows, granules_of(segment, size_bytes), 1,
-				      range_out));
+	if (segment->config.window_pages == 0 || atomic_load(&manager->is_gone))
+		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+	return ranges_take(&segment->windows, granules_of(segment, size_bytes), 1, range_out);
 }
 
-bool window_take_locked(struct vidmm_place *place)
-{
-	lock_assert_held(&place->manager->lock);
-	return place->window.range || take(place->manager, place->segment,
-					   place->allocation->size_bytes, &place->window.range);
-}
-
-void window_give_locked(struct vidmm_place *place)
+static void give_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->window.state == CPU_WINDOW_CLOSED);
-	ranges_give(&place->segment->windows, place->window.range);
+	ranges_give(&place->window.segment->windows, place->window.range);
 	place->window.range = NULL;
+	place->window.segment = NULL;
+}
+
+NTSTATUS window_take_locked(struct vidmm_place *place, struct vidmm_segment *segment)
+{
+	struct range *range;
+
+	lock_assert_held(&place->manager->lock);
+	if (place->window.range && place->window.segment == segment)
+		return STATUS_SUCCESS;
+	NTSTATUS status = take(place->manager, segment, place->allocation->size_bytes, &range);
+	if (!NT_SUCCESS(status))
+		return status;
+	/* Of a segment that it was in before. */
+	if (place->window.range)
+		give_locked(place);
+	place->window.range = range;
+	place->window.segment = segment;
+	return STATUS_SUCCESS;
+}
+
+/* ---- of what is locked outside ---- */
+
+bool window_can_be_had(const struct vidmm_place *place, const struct vidmm_segment *segment)
+{
+	const struct vidmm_allocation *allocation = place->allocation;
+	const struct cpu_window *window = &place->window;
+
+	if (LIKELY(segment->config.window_pages == 0) ||
+	    atomic_load(&segment->has_foreign_windows) || !allocation->traits.is_cpu_visible ||
+	    (allocation->traits.is_cached && !segment->config.window_is_cached) ||
+	    allocation->backing.is_clients || allocation->driver ||
+	    window->refused_at == place->manager->retry_generation)
+		return false;
+	return (window->range && window->segment == segment) ||
+	       ranges_largest_free(&segment->windows) >=
+		       granules_of(segment, allocation->size_bytes);
+}
+
+NTSTATUS window_promise_locked(struct vidmm_place *place)
+{
+	uint32_t supported = place->allocation->supported_segments;
+	struct placement placements[VIDMM_MAX_SEGMENTS];
+	NTSTATUS status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+
+	lock_assert_held(&place->manager->lock);
+	if (supported & roles_open_segments(place))
+		return STATUS_SUCCESS;
+	uint32_t count =
+		placement_list(place->manager, place, roles_locked_segments(place), placements);
+	for (uint32_t i = 0; i < count && status == STATUS_GRAPHICS_NO_VIDEO_MEMORY; i++)
+		status = window_take_locked(place, placements[i].segment);
+	return status;
+}
+
+/* Is its stretch what it needs to come in, or to come back? */
+static bool keeps_stretch(const struct vidmm_place *place)
+{
+	if (place->lock == PLACE_NOT_LOCKED || place->end == PLACE_DYING)
+		return false;
+	return place->state == PLACE_ENTERING ||
+	       (place->listed > 0 &&
+		!(place->allocation->supported_segments & roles_open_segments(place)));
+}
+
+void window_settle_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (UNLIKELY(place->window.range) && place->window.state == CPU_WINDOW_CLOSED &&
+	    !keeps_stretch(place))
+		give_locked(place);
 }
 
 struct vidmm_backing window_pages(const struct vidmm_place *place)
 {
 	return (struct vidmm_backing){
 		.run_count = 1,
-		.one = { (uint32_t)first_pfn(place->segment, place->window.range),
+		.one = { (uint32_t)first_pfn(place->window.segment, place->window.range),
 			 (uint32_t)(place->allocation->size_bytes >> MACHINE_PAGE_SHIFT) },
 	};
 }
@@ -101,6 +167,7 @@ static void change_locked(struct vidmm_place *place, enum cpu_window_state chang
 	lock_assert_held(&place->manager->lock);
 	assert(place->window.range);
 	set_state(place, change);
+	place->window.is_unwanted = false;
 	place->window.opened_at = place->manager->resets;
 	place_set_lock(place, PLACE_LOCKED);
 	place->waits++;
@@ -166,7 +233,7 @@ static NTSTATUS map(const struct window_view *view)
 
 		fill_aperture_pages(view, done, part, aperture_pages);
 		fill_segment_pages(view, done, part, segment_pages);
-		NTSTATUS status = config->windows->open(config->windows_context,
+		NTSTATUS status = config->windows->open(config->windows_context, view->is_call,
 							view->driver_allocation, view->segment->id,
 							part, aperture_pages, segment_pages);
 		if (!NT_SUCCESS(status)) {
@@ -177,10 +244,11 @@ static NTSTATUS map(const struct window_view *view)
 	return STATUS_SUCCESS;
 }
 
-static bool map_place(const struct vidmm_place *place)
+static bool map_place(const struct vidmm_place *place, bool is_call)
 {
 	struct window_view view = view_of(place);
 
+	view.is_call = is_call;
 	return NT_SUCCESS(map(&view));
 }
 
@@ -190,7 +258,6 @@ static void change_over_locked(struct vidmm_place *place, enum cpu_window_state 
 {
 	lock_assert_held(&place->manager->lock);
 	set_state(place, state);
-	place->window.is_unwanted = false;
 	place->waits--;
 }
 
@@ -238,21 +305,33 @@ static bool shows_memory_locked(const struct vidmm_place *place)
 	return true;
 }
 
+/* OPENING, in the driver. Drops and retakes the manager's lock; the window is OPEN then, or CLOSED. */
+static bool open_relock(struct vidmm_place *place, bool is_call)
+{
+	struct vidmm *manager = place->manager;
+	bool is_open;
+
+	lock_assert_held(&manager->lock);
+	do {
+		lock_release(&manager->lock);
+		is_open = map_place(place, is_call);
+		lock_acquire(&manager->lock);
+	} while (is_open && !is_up_to_date_locked(place));
+	change_over_locked(place, is_open ? CPU_WINDOW_OPEN : CPU_WINDOW_CLOSED);
+	place->window.shows_memory = is_open && shows_memory_locked(place);
+	if (is_open && !place->window.shows_memory)
+		atomic_store(&place->window.segment->has_foreign_windows, true);
+	return is_open;
+}
+
 bool window_open(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
-	bool is_open = map_place(place);
 
 	lock_acquire(&manager->lock);
-	while (is_open && !is_up_to_date_locked(place)) {
-		lock_release(&manager->lock);
-		is_open = map_place(place);
-		lock_acquire(&manager->lock);
-	}
-	change_over_locked(place, is_open ? CPU_WINDOW_OPEN : CPU_WINDOW_CLOSED);
-	place->window.shows_memory = is_open && shows_memory_locked(place);
+	bool is_open = open_relock(place, true);
 	if (!is_open) {
-		window_give_locked(place);
+		give_locked(place);
 		place_set_lock(place, PLACE_NOT_LOCKED);
 	}
 	lock_release(&manager->lock);
@@ -265,6 +344,8 @@ bool window_end_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	if (window_is_changing(&place->window))
 		place->window.is_unwanted = true;
+	if (place->window.range && place->window.state == CPU_WINDOW_CLOSED)
+		give_locked(place);
 	if (place->window.state != CPU_WINDOW_OPEN)
 		return window_is_changing(&place->window);
 	change_locked(place, CPU_WINDOW_CLOSING);
@@ -281,58 +362,106 @@ static void close_in_driver(struct vidmm_place *place)
 		unmap(&view, view.count);
 }
 
-static void closed_locked(struct vidmm_place *place, enum place_lock lock)
+static void closed_locked(struct vidmm_place *place)
 {
-	lock_assert_held(&place->manager->lock);
+	bool is_locked = place->allocation->lock_count > 0;
+	struct vidmm *manager = place->manager;
+	bool has_given_up =
+		place->state == PLACE_OUT && place->given_up_at == manager->retry_generation;
+
+	lock_assert_held(&place->allocation->lock);
 	change_over_locked(place, CPU_WINDOW_CLOSED);
-	window_give_locked(place);
-	place_set_lock(place, lock);
-	place->manager->plan.has_changes = true;
-	place->manager
-		->retry_generation++; /* there is room in the aperture, and this one may move */
+	place_set_lock(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
+	window_settle_locked(place);
+	manager->plan.has_changes = true;
+	manager->retry_generation++; /* there is room in the aperture, and this one may move … */
+	if (has_given_up)
+		place->given_up_at = manager->retry_generation; /* … but not for that reason */
 	place_settle_locked(place);
 }
 
+/* No lock is held. */
 static void window_close(struct vidmm_place *place)
 {
+	struct vidmm_allocation *allocation = place->allocation;
 	struct vidmm *manager = place->manager;
 
 	close_in_driver(place);
+	lock_acquire(&allocation->lock);
 	lock_acquire(&manager->lock);
-	closed_locked(place, PLACE_NOT_LOCKED);
+	closed_locked(place);
+	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
 	lock_release(&manager->lock);
 }
 
-void windows_close(struct list *places)
+/* ---- with its place ---- */
+
+/* Drops and retakes the manager's lock: its state may be another then. */
+static void change_wait_relock(struct vidmm_place *place)
 {
-	list_drain (struct vidmm_place, each, places, window.plan_link)
-		window_close(each);
+	lock_assert_held(&place->manager->lock);
+	while (window_is_changing(&place->window))
+		notice_wait_relock(&place->manager->changed, &place->manager->lock);
 }
 
 /* Who has it locked sees the same pages as before, wherever they go. */
 void window_leave(struct vidmm_place *place)
 {
-	struct vidmm_allocation *allocation = place->allocation;
 	struct vidmm *manager = place->manager;
 
 	if (place->segment->config.window_pages == 0)
 		return;
 	lock_acquire(&manager->lock);
-	while (window_is_changing(&place->window))
-		notice_wait_relock(&manager->changed, &manager->lock);
+	change_wait_relock(place);
 	bool is_open = place->window.state == CPU_WINDOW_OPEN;
 	if (is_open)
 		change_locked(place, CPU_WINDOW_CLOSING);
 	lock_release(&manager->lock);
 	if (!is_open)
 		return;
-	close_in_driver(place);
-	lock_acquire(&allocation->lock);
-	lock_acquire(&manager->lock);
-	closed_locked(place, allocation->lock_count > 0 ? PLACE_LOCKED : PLACE_NOT_LOCKED);
-	lock_release(&manager->lock);
-	lock_release(&allocation->lock);
+	window_close(place);
 	notice_give(&manager->changed);
+}
+
+NTSTATUS window_enter(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (LIKELY(place->segment->config.window_pages == 0))
+		return STATUS_SUCCESS;
+	lock_acquire(&manager->lock);
+	change_wait_relock(place);
+	if (!place_has_cpu_lock(place)) {
+		lock_release(&manager->lock);
+		return STATUS_SUCCESS;
+	}
+	assert(place->window.range && place->window.segment == place->segment);
+	window_change_locked(place);
+	bool is_open = open_relock(place, false);
+	if (!is_open)
+		place->window.refused_at = manager->retry_generation;
+	if (!is_open || !place->window.shows_memory)
+		status = STATUS_GRAPHICS_CANT_LOCK_MEMORY;
+	/* It was unlocked meanwhile. */
+	if (place->window.is_unwanted && !window_end_locked(place))
+		place_set_lock(place, PLACE_NOT_LOCKED);
+	lock_release(&manager->lock);
+	notice_give(&manager->changed);
+	return status;
+}
+
+void window_out_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (LIKELY(place->window.state == CPU_WINDOW_CLOSED))
+		return;
+	/* The driver has forgotten it. */
+	if (place->window.state == CPU_WINDOW_OPEN &&
+	    place->window.opened_at != place->manager->resets)
+		set_state(place, CPU_WINDOW_CLOSED);
+	else
+		(void)window_end_locked(place);
 }
 
 /* ---- the kernel's own page tables ---- */
@@ -355,7 +484,7 @@ NTSTATUS window_open_table(struct vidmm *manager, struct vidmm_table_block *bloc
 	if (block->segment->config.window_pages == 0)
 		return STATUS_SUCCESS;
 	lock_acquire(&manager->lock);
-	bool is_taken = take(manager, block->segment, block->wish.size_bytes, &range);
+	bool is_taken = NT_SUCCESS(take(manager, block->segment, block->wish.size_bytes, &range));
 	block->window = range;
 	block->opened_at = manager->resets;
 	lock_release(&manager->lock);
@@ -422,24 +551,51 @@ static struct vidmm_place *next_open_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);
 	list_each (struct vidmm_place, place, &manager->places, all_link) {
+		/* What is on its way in may be lost with it; if not, it is seen to when it is there. */
 		if (place->window.state == CPU_WINDOW_OPEN &&
-		    place->window.opened_at != manager->resets)
+		    place->window.opened_at != manager->resets && place->state != PLACE_ENTERING)
 			return place;
 	}
 	return NULL;
 }
 
-static void reopened(struct vidmm_place *place)
+/* REOPENING, in the driver. No lock is held. */
+static void window_reopen(struct vidmm_place *place)
 {
 	struct vidmm *manager = place->manager;
 
+	/* Its pointer is good in any case; what is seen there is anything since the reset. */
+	if (!map_place(place, false))
+		log_warn("the driver does not map locked memory again after a reset");
 	lock_acquire(&manager->lock);
-	bool is_unwanted = place->window.is_unwanted;
 	change_over_locked(place, CPU_WINDOW_OPEN);
-	if (is_unwanted)
+	if (place->window.is_unwanted)
 		(void)window_end_locked(place);
 	manager->plan.has_changes = true;
-	decide_unlock(manager);
+	lock_release(&manager->lock);
+}
+
+void window_arrive_locked(struct vidmm_place *place)
+{
+	struct vidmm *manager = place->manager;
+
+	lock_assert_held(&manager->lock);
+	if (LIKELY(place->window.state != CPU_WINDOW_OPEN) ||
+	    place->window.opened_at == manager->resets)
+		return;
+	change_locked(place, CPU_WINDOW_REOPENING);
+	plan_add(&manager->plan, PLAN_WINDOWS, &place->window.plan_link);
+}
+
+/* The plan's: nobody else changes their state meanwhile. */
+void windows_carry_out(struct list *places)
+{
+	list_drain (struct vidmm_place, each, places, window.plan_link) {
+		if (each->window.state == CPU_WINDOW_REOPENING)
+			window_reopen(each);
+		else
+			window_close(each);
+	}
 }
 
 void vidmm_windows_reopen(struct vidmm *manager)
@@ -453,9 +609,7 @@ void vidmm_windows_reopen(struct vidmm *manager)
 		lock_release(&manager->lock);
 		if (!place)
 			return;
-		/* Its pointer is good in any case; what is seen there is anything since the reset. */
-		if (!map_place(place))
-			log_warn("the driver does not map locked memory again after a reset");
-		reopened(place);
+		window_reopen(place);
+		decide(manager);
 	}
 }

@@ -68,12 +68,13 @@ struct vidmm_segment_config {
 };
 
 /*
- * Pages of a segment are seen at pages of its CPU host aperture, counted alike. No lock held; not in
- * the middle of a reset.
+ * Pages of a segment are seen at pages of its CPU host aperture, counted alike. No lock of the manager's
+ * is held. `is_call`: by a call that is not inside of the adapter yet; all others are, or hold something
+ * that keeps it.
  */
 struct vidmm_window_ops {
 	NTSTATUS(*open)
-	(void *context, void *driver_allocation, uint32_t segment, uint64_t count,
+	(void *context, bool is_call, void *driver_allocation, uint32_t segment, uint64_t count,
 	 const uint32_t aperture_pages[], const uint64_t segment_pages[]);
 	void (*close)(void *context, uint32_t segment, uint64_t count,
 		      const uint32_t aperture_pages[]);

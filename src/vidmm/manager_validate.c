@@ -128,8 +128,6 @@ static const char *check_segment_of(const struct vidmm_place *place, struct reco
 	recount->candidates[at] += place->eviction.is_resident;
 	if (place->state != PLACE_ENTERING)
 		vidmm_count(&recount->arrived[at], place->allocation->size_bytes);
-	if (place->window.range)
-		recount->window_count[at] += place->window.range->count;
 	if (segment->is_system) {
 		recount->committed_bytes[at] += place->wish.size_bytes;
 		recount->aperture_bytes += place->wish.size_bytes;
@@ -146,9 +144,15 @@ static const char *check_place(const struct vidmm_place *place, struct recount *
 		wrong = check_content(place);
 	if (!wrong && (place->segment != NULL) != (place->state != PLACE_OUT))
 		wrong = "has a segment, or has none, and it is not so";
-	if (!wrong && place->window.range &&
-	    !(place->state == PLACE_IN && place_has_cpu_lock(place)))
-		wrong = "is seen through a window, and not in place or not locked";
+	if (!wrong &&
+	    (place->window.state == CPU_WINDOW_OPEN ||
+	     place->window.state == CPU_WINDOW_REOPENING) &&
+	    !place->segment)
+		wrong = "is seen through a window, and not there";
+	if (!wrong && place->window.range && place->lock == PLACE_NOT_LOCKED)
+		wrong = "has a window, and is not locked";
+	if (place->window.range)
+		recount->window_count[place->window.segment->id - 1] += place->window.range->count;
 	if (!wrong && is_sorted != (place->state == PLACE_IN))
 		wrong = "is a candidate for eviction and not in place, or the other way round";
 	if (!wrong && place->segment)

@@ -446,7 +446,8 @@ static NTSTATUS in_prepare_locked(struct vidmm_place *place)
 	}
 	if (allocation->lock_count > 0 ||
 	    (elsewhere_keeps_pages(allocation) && roles_can_change(allocation, place->segment))) {
-		assert(roles_can_change(allocation, place->segment));
+		assert(roles_can_change(allocation, place->segment) ||
+		       place->segment->config.window_pages > 0);
 		place->move.content = MOVE_EXCHANGE;
 		return elsewhere_is_possible(allocation) ? in_prepare_pages_locked(allocation)
 							 : STATUS_SUCCESS;
@@ -542,9 +543,12 @@ static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
 
 static enum move_result in_prepare(struct vidmm_place *place)
 {
+	NTSTATUS status = window_enter(place);
+
 	move_init(place, MOVE_IN);
 	lock_acquire(&place->allocation->lock);
-	NTSTATUS status = in_prepare_locked(place);
+	if (NT_SUCCESS(status))
+		status = in_prepare_locked(place);
 	if (NT_SUCCESS(status))
 		status = move_describe(place);
 	lock_release(&place->allocation->lock);

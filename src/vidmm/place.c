@@ -252,8 +252,10 @@ void place_settle_locked(struct vidmm_place *place)
 		place_sort_locked(place);
 		if (place_goes_now(place))
 			place_leave_locked(place, place_goes_why(place));
-	} else if (place->state == PLACE_OUT && place->end == PLACE_DYING) {
-		place_end_locked(place);
+	} else if (place->state == PLACE_OUT) {
+		window_settle_locked(place);
+		if (place->end == PLACE_DYING)
+			place_end_locked(place);
 	}
 }
 
@@ -373,6 +375,7 @@ void place_arrive_locked(struct vidmm_place *place)
 	if (place->offer == PLACE_RECLAIMED)
 		place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
 	place_set_state(place, PLACE_IN);
+	window_arrive_locked(place);
 	bindings_sort_locked(place);
 	place_answer_locked(place, STATUS_SUCCESS);
 	place->manager->plan.has_changes = true;
@@ -537,6 +540,7 @@ void place_stay_locked(struct vidmm_place *place)
 	place_set_wanted(place);
 	if (place->lock == PLACE_LOCK_AWAITED)
 		place_set_lock(place, PLACE_NOT_LOCKED);
+	window_settle_locked(place);
 	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
 	place_back_in_locked(place,
@@ -598,6 +602,13 @@ static void place_count_left_locked(struct vidmm_place *place)
 void place_turn_back_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
+	/* Without a window there, it may be elsewhere. */
+	if (place->move.turned_back == STATUS_GRAPHICS_CANT_LOCK_MEMORY &&
+	    place->allocation->supported_segments &
+		    roles_allowed_segments(place, place_has_cpu_lock(place))) {
+		place_out_locked(place);
+		return;
+	}
 	place->given_up_at = place->manager->retry_generation;
 	room_look_again(place->manager, clock_deadline(RETRY_NS));
 	place_answer_locked(place, STATUS_NO_MEMORY);
@@ -609,6 +620,7 @@ void place_out_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	assert(place->state != PLACE_OUT);
 	place_show_locked(place, false);
+	window_out_locked(place);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);
 	list_remove(&place->handover.link);

@@ -41,7 +41,8 @@ static void print_places(struct text *text, const struct list *places, const cha
 static void print_windows(struct text *text, const struct list *windows)
 {
 	list_each (const struct vidmm_place, place, windows, window.plan_link)
-		text_add(text, "close the window of 0x%llx\n",
+		text_add(text, "%s the window of 0x%llx\n",
+			 place->window.state == CPU_WINDOW_REOPENING ? "open" : "close",
 			 (unsigned long long)place->allocation->id);
 }
 

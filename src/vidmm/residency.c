@@ -263,15 +263,7 @@ static uint64_t usage_of(const struct vidmm_process *process)
 }
 
 /* Why a list cannot be resident. */
-enum obstacle { OBSTACLE_NONE, OVER_BUDGET, COUNTED_TOO_OFTEN, NO_SEGMENT, LOCKED_OUTSIDE };
-
-/* A lock keeps it outside, and there is no other place for it. */
-static bool place_is_locked_outside(const struct vidmm_place *place)
-{
-	return place->state == PLACE_OUT &&
-	       !(place->allocation->supported_segments &
-		 roles_allowed_segments(place, place_has_cpu_lock(place)));
-}
+enum obstacle { OBSTACLE_NONE, OVER_BUDGET, TOO_OFTEN, NO_SEGMENT, LOCKED_OUTSIDE, NO_NOTES };
 
 static enum obstacle binding_add_locked(struct vidmm_binding *binding)
 {
@@ -280,11 +272,12 @@ static enum obstacle binding_add_locked(struct vidmm_binding *binding)
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == UINT32_MAX)
-		return COUNTED_TOO_OFTEN;
+		return TOO_OFTEN;
 	if (binding->count == 0 && !placement_group_locked(binding, &group))
 		return NO_SEGMENT;
-	if (place_is_locked_outside(place))
-		return LOCKED_OUTSIDE;
+	NTSTATUS status = roles_let_in_locked(place);
+	if (!NT_SUCCESS(status))
+		return status == STATUS_NO_MEMORY ? NO_NOTES : LOCKED_OUTSIDE;
 	/* What could not go before is tried again. */
 	if (place->stay == PLACE_MISPLACED)
 		place->given_up_at = 0;
@@ -418,16 +411,19 @@ NTSTATUS request_refuse(NTSTATUS status)
 static NTSTATUS refuse_list(struct vidmm *manager, enum obstacle obstacle, uint32_t at,
 			    uint64_t excess_bytes)
 {
-	if (obstacle == LOCKED_OUTSIDE)
-		return refuse_item(STATUS_NO_MEMORY, RULE_MM_LOCK_PLACE, "AllocationList", at,
-				   "is locked, and supports only memory that the CPU cannot see");
-	if (obstacle == NO_SEGMENT)
-		return refuse_item(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList", at,
-				   "is larger than any segment that it supports");
-	if (obstacle == COUNTED_TOO_OFTEN)
-		return refuse_item(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "AllocationList", at,
-				   "is resident as often as can be counted");
-	return budget_refuse(manager, excess_bytes);
+	static const char *const reasons[] = {
+		[LOCKED_OUTSIDE] = "is locked, and could only be where the CPU does not see it",
+		[NO_SEGMENT] = "is larger than any segment that it supports",
+		[TOO_OFTEN] = "is resident as often as can be counted",
+	};
+
+	if (obstacle == OVER_BUDGET)
+		return budget_refuse(manager, excess_bytes);
+	if (obstacle == NO_NOTES)
+		return request_refuse(STATUS_NO_MEMORY);
+	return refuse_item(STATUS_NO_MEMORY,
+			   obstacle == LOCKED_OUTSIDE ? RULE_MM_LOCK_PLACE : RULE_MM_NO_ROOM,
+			   "AllocationList", at, "%s", reasons[obstacle]);
 }
 
 /* Everything was listed, and one of them could not be brought in. */
@@ -436,6 +432,9 @@ static NTSTATUS refuse_move(NTSTATUS obstacle)
 	if (obstacle == STATUS_INSUFFICIENT_RESOURCES)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_MAPPINGS, "AllocationList",
 			      "names locked memory, and the host has no mapping left to move it");
+	if (obstacle == STATUS_GRAPHICS_CANT_LOCK_MEMORY)
+		return refuse(STATUS_NO_MEMORY, RULE_MM_LOCK_PLACE, "AllocationList",
+			      "names locked memory, and the driver opens no window for it");
 	if (!NT_SUCCESS(obstacle))
 		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, "AllocationList",
 			      "names memory that the machine has none left to move");

@@ -18,13 +18,25 @@ bool roles_can_change(const struct vidmm_allocation *allocation,
 	       !allocation->backing.is_clients && !allocation->driver;
 }
 
-uint32_t roles_locked_segments(const struct vidmm_place *place)
+uint32_t roles_open_segments(const struct vidmm_place *place)
 {
 	const struct vidmm *manager = place->manager;
 	uint32_t allowed = ~manager->memory_segments;
 
 	for (uint32_t i = 0; i < manager->segment_count; i++) {
 		if (roles_can_change(place->allocation, &manager->segments[i]))
+			allowed |= UINT32_C(1) << i;
+	}
+	return allowed;
+}
+
+uint32_t roles_locked_segments(const struct vidmm_place *place)
+{
+	const struct vidmm *manager = place->manager;
+	uint32_t allowed = roles_open_segments(place);
+
+	for (uint32_t i = 0; i < manager->segment_count; i++) {
+		if (window_can_be_had(place, &manager->segments[i]))
 			allowed |= UINT32_C(1) << i;
 	}
 	return allowed;
@@ -37,21 +49,36 @@ uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked)
 	return is_locked ? roles_locked_segments(place) : UINT32_MAX;
 }
 
+NTSTATUS roles_let_in_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place->lock == PLACE_NOT_LOCKED ||
+	    (place->state != PLACE_OUT && place->state != PLACE_LEAVING))
+		return STATUS_SUCCESS;
+	if (place_has_cpu_lock(place))
+		return window_promise_locked(place);
+	return place->state == PLACE_LEAVING || (place->allocation->supported_segments &
+						 roles_allowed_segments(place, false))
+		       ? STATUS_SUCCESS
+		       : STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+}
+
 bool roles_hold_pages(const struct vidmm_place *place)
 {
 	return place_has_cpu_lock(place) && !place->segment->is_system &&
 	       !roles_can_change(place->allocation, place->segment);
 }
 
-/* The GPU reaches it in system memory then: nobody who lists it has to wait for the unlock. */
+/* It can come back, or be elsewhere: nobody who lists it has to wait for the unlock. */
 static bool can_leave_window(const struct vidmm_place *place)
 {
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	return place->window.state == CPU_WINDOW_OPEN && place->window.shows_memory &&
-	       allocation->supported_segments & roles_locked_segments(place) &&
+	       (place->listed == 0 ||
+		allocation->supported_segments & roles_locked_segments(place)) &&
 	       !allocation->backing.is_clients && !allocation->driver &&
-	       !elsewhere_is_possible(allocation);
+	       (!elsewhere_is_possible(allocation) || elsewhere_is_inside(allocation));
 }
 
 bool roles_hold(const struct vidmm_place *place)

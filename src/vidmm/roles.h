@@ -18,9 +18,9 @@
  * where it was locked.
  *
  * Between the two is memory that the CPU sees through windows of a CPU host aperture (host_aperture.h).
- * What was locked there leaves in the same way, where what the window shows is memory of the machine
- * and the GPU can reach it in system memory; its window is closed. It does not come back before it is unlocked: nobody
- * would have it seen there, and windows are few.
+ * Where such a window shows memory of the machine, what is locked enters and leaves in the same way. It
+ * has a window for as long as it is inside, because the driver is to know what the CPU sees; where none
+ * is left, or the driver opens none, it stays in system memory.
  *
  * What was locked inside has the segment's own pages, and takes them along. That is good for a client
  * that is in this process; what others are shown keeps its own (elsewhere.h).
@@ -44,15 +44,21 @@ struct vidmm_allocation;
 struct vidmm_place;
 struct vidmm_segment;
 
-/* Can it be in this memory segment, enter it and leave it while it is locked? */
+/* Can it be in this memory segment, enter it and leave it while it is locked, without a window? */
 bool roles_can_change(const struct vidmm_allocation *allocation,
 		      const struct vidmm_segment *segment);
 
 /* Where it may be: everywhere, or, if the CPU has it locked, where that is no obstacle. */
 uint32_t roles_allowed_segments(const struct vidmm_place *place, bool is_locked);
 
-/* Where it could be if the CPU had it locked, and nobody waited for it to be out. */
+/* Where it could be if the CPU had it locked, and nobody waited for it to be out; with the windows that
+   there are now. */
 uint32_t roles_locked_segments(const struct vidmm_place *place);
+/* … and without any. */
+uint32_t roles_open_segments(const struct vidmm_place *place);
+
+/* Can who lists it now have it in before an unlock? Statuses of window_promise_locked(). */
+MUST_CHECK NTSTATUS roles_let_in_locked(struct vidmm_place *place);
 
 /* In a memory segment, and kept there by a lock. */
 bool roles_hold(const struct vidmm_place *place);

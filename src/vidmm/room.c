@@ -347,6 +347,11 @@ static enum room room_take(struct room_search *search, struct vidmm_place *place
 		return ROOM_NO_MEMORY;
 	if (!NT_SUCCESS(status) && !place_take_over_locked(place, where, &pages))
 		return ROOM_NEVER;
+	if (place_has_cpu_lock(place) && where->segment->config.window_pages > 0 &&
+	    !NT_SUCCESS(window_take_locked(place, where->segment))) {
+		segment_give(where->segment, &where->wish, &pages);
+		return ROOM_NO_MEMORY;
+	}
 	if (where->segment->is_system)
 		search->manager->aperture_committed_bytes += where->wish.size_bytes;
 	place_enter_locked(place, where, &pages);

@@ -35,6 +35,9 @@ struct vidmm_segment {
 	/* Of its first byte, where it is memory of the machine; MACHINE_NOWHERE: it is not, or, of what the
 	   CPU sees through windows only, none has shown it yet (host_aperture.c). Then it stays as it is. */
 	_Atomic uint64_t memory_address;
+	/* One of its windows showed something else: what is locked cannot take its pages along there. Then it
+	   stays as it is. */
+	_Atomic bool has_foreign_windows;
 
 	/* Guarded by the manager's lock. */
 	struct ranges ranges;        /* memory and apertures */

@@ -65,7 +65,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
 	if (place_has_cpu_lock(place) && place->listed > 0 &&
-	    !(place->allocation->supported_segments & roles_allowed_segments(place, true)))
+	    !NT_SUCCESS(window_promise_locked(place)))
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
 			      "is locked, and would only be in memory that the CPU cannot see");
 	bool is_misplaced = place->segment && !is_among(place, placements, count);

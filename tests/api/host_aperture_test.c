@@ -106,6 +106,43 @@ TEST(host_aperture, without_room_and_nowhere_to_move_the_lock_is_refused)
 	expect_local(&gpu, handle);
 }
 
+/* Locked before it is resident: it enters at its address, leaves and enters again. */
+TEST(host_aperture, shows_what_was_locked_before_it_came_in)
+{
+	struct gpu gpu = gpu_begin();
+	D3DKMT_HANDLE handle =
+		create_sized(&gpu.client, SMALL, SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY);
+	uint32_t *words = lock_words(&gpu, handle);
+
+	for (uint32_t i = 0; i < SMALL / 4; i++)
+		words[i] = 0x01020304;
+	EXPECT_OK(make_resident(&gpu.client, &handle, 1, 0));
+	flush(&gpu.client);
+	expect_local(&gpu, handle);
+	UINT64 address = map(&gpu, handle, 0, SMALL / PAGE, WRITE);
+	for (unsigned turn = 0; turn < 3; turn++) {
+		uint32_t word = turn == 0 ? 0x01020304 : 0x10 + turn;
+
+		EXPECT(are_all(words, SMALL, word));
+		gpu_fill(&gpu, address, SMALL / 2, 0x20 + turn);
+		EXPECT(gpu_run(&gpu));
+		EXPECT(are_all(words, SMALL / 2, 0x20 + turn));
+		EXPECT(are_all(words + SMALL / 8, SMALL / 2, word));
+		for (uint32_t i = 0; i < SMALL / 4; i++)
+			words[i] = 0x11 + turn;
+		EXPECT_OK(evict(&gpu.client, &handle, 1, 0));
+		EXPECT(are_all(words, SMALL, 0x11 + turn));
+		EXPECT(lock_words(&gpu, handle) == words);
+		EXPECT_OK(unlock2(gpu.client.device, handle));
+		EXPECT_OK(make_resident(&gpu.client, &handle, 1, 0));
+		flush(&gpu.client);
+		expect_local(&gpu, handle);
+		expect_valid();
+	}
+	EXPECT_OK(destroy_now(&gpu.client, handle));
+	expect_valid();
+}
+
 TEST(host_aperture, is_free_again_after_each_end)
 {
 	SKIP_UNLESS(!is_served(),

@@ -53,18 +53,19 @@ static const struct vidmm_listener listener = {
 	.adapter_lost = lost,
 };
 
-static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t segment,
+static NTSTATUS open_window(void *context, bool is_call, void *driver_allocation, uint32_t segment,
 			    uint64_t count, const uint32_t aperture_pages[],
 			    const uint64_t segment_pages[])
 {
 	struct dxg_adapter *adapter = context;
-	NTSTATUS status = adapter_enter(adapter);
+	NTSTATUS status = is_call ? adapter_enter(adapter) : STATUS_SUCCESS;
 
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_map_host_aperture(adapter->miniport, driver_allocation, segment, count,
 					    aperture_pages, segment_pages);
-	adapter_leave(adapter);
+	if (is_call)
+		adapter_leave(adapter);
 	return status;
 }
 

@@ -103,13 +103,14 @@ static void on_starved(void *listener, struct vidmm_device *device)
 
 /* ---- the CPU host aperture ---- */
 
-static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t segment,
+static NTSTATUS open_window(void *context, bool is_call, void *driver_allocation, uint32_t segment,
 			    uint64_t count, const uint32_t aperture_pages[],
 			    const uint64_t segment_pages[])
 {
 	struct gpu *gpu = context;
 	uint64_t granule = gpu->uses_64k_pages ? 16 : 1;
 
+	(void)is_call;
 	EXPECT_EQ(segment, SEGMENT_LOCAL);
 	if (gpu->in_window)
 		gpu->in_window(gpu);
@@ -122,7 +123,7 @@ static NTSTATUS open_window(void *context, void *driver_allocation, uint32_t seg
 
 		EXPECT(!gpu->is_shown[aperture_pages[i]]);
 		gpu->is_shown[aperture_pages[i]] = true;
-		for (uint64_t k = 0; k < granule; k++)
+		for (uint64_t k = 0; k < granule && !gpu->window_is_foreign; k++)
 			EXPECT(machine_alias(gpu->window_address + (first + k) * PAGE,
 					     gpu->local_address +
 						     (segment_pages[i] * granule + k) * PAGE));
@@ -157,6 +158,7 @@ static void start_windows(struct gpu *gpu, const struct gpu_config *config)
 	uint64_t granule = config->uses_64k_pages ? 16 : 1;
 
 	gpu->uses_64k_pages = config->uses_64k_pages;
+	gpu->window_is_foreign = config->window_is_foreign;
 	if (config->window_pages == 0)
 		return;
 	EXPECT(config->window_pages <= GPU_WINDOW_PAGES);

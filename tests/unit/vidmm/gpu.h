@@ -48,6 +48,7 @@ struct gpu_config {
 	bool is_coherent;      /* its caches see what the GPU writes to local memory */
 	uint32_t window_pages; /* … but through so many pages of a CPU host aperture */
 	bool window_is_cached;
+	bool window_is_foreign; /* what it shows is no memory of the machine */
 	bool uses_64k_pages;
 	uint64_t slice_ns; /* an hour */
 	bool has_clock;    /* the manager's own, in its thread: what it does cannot be foreseen */
@@ -68,6 +69,7 @@ struct gpu {
 
 	bool uses_64k_pages;
 	uint64_t window_address; /* of the CPU host aperture; MACHINE_NOWHERE: there is none */
+	bool window_is_foreign;
 	bool is_shown[GPU_WINDOW_PAGES];
 	uint32_t windows_opened; /* calls */
 	uint32_t windows_closed;

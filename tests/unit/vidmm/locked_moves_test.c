@@ -552,12 +552,12 @@ static void expect_count(const struct writer *writer)
 	}
 }
 
-TEST(stores, are_never_lost_while_it_comes_and_goes)
+static void expect_stores_while_it_comes_and_goes(const struct gpu_config *config)
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
 	struct thread *thread;
 
-	scene_init_with(NULL, 2 * MIB, SET_LOCAL);
+	scene_init_with(config, 2 * MIB, SET_LOCAL);
 	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
 	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
 	for (int i = 0; i < 400; i++) {
@@ -570,6 +570,17 @@ TEST(stores, are_never_lost_while_it_comes_and_goes)
 	expect_count(&writer);
 	unlock_thing(&scene.thing);
 	finish();
+}
+
+TEST(stores, are_never_lost_while_it_comes_and_goes)
+{
+	expect_stores_while_it_comes_and_goes(NULL);
+}
+
+TEST(stores, are_never_lost_while_it_comes_and_goes_behind_a_window)
+{
+	expect_stores_while_it_comes_and_goes(
+		&(struct gpu_config){ .is_hidden = true, .window_pages = 2048 });
 }
 
 static uint64_t first_page_of(struct thing *thing)
@@ -621,7 +632,7 @@ TEST(stores, are_never_lost_while_it_is_put_in_order)
 	finish();
 }
 
-/* It leaves through a window, and comes back by a copy when nobody has it locked. */
+/* It leaves from behind a window for system memory, and comes back by a copy when nobody has it locked. */
 TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window)
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };

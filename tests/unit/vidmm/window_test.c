@@ -7,32 +7,8 @@
  */
 #include "base/machine_exchange.h"
 #include "base/thread.h"
-#include "scene.h"
+#include "window.h"
 #include "vidmm/table_block.h"
-
-static const struct gpu_config windowed = { .is_hidden = true, .window_pages = 2048 };
-
-static NTSTATUS try_lock(struct thing *thing, char **pointer_out)
-{
-	void *pointer = NULL;
-	NTSTATUS status = vidmm_lock_anywhere(scene.gpu.manager, thing->memory, false, &pointer);
-
-	*pointer_out = pointer;
-	return status;
-}
-
-static char *lock_thing(struct thing *thing)
-{
-	char *pointer;
-
-	EXPECT_EQ(try_lock(thing, &pointer), STATUS_SUCCESS);
-	return pointer;
-}
-
-static void unlock_thing(struct thing *thing)
-{
-	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, thing->memory));
-}
 
 TEST(window, shows_hidden_memory_where_it_is)
 {
@@ -122,21 +98,21 @@ TEST(window, nests_and_closes_with_the_last_unlock)
 	scene_finish();
 }
 
-TEST(window, keeps_memory_in_place_until_it_is_closed)
+/* A device's own memory is copied, and a copy could miss a store. */
+TEST(window, of_a_devices_own_memory_keeps_that_in_place_until_it_is_closed)
 {
-	scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
+	scene_init_with(&foreign, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	evict_segment(scene.gpu.manager, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	memset(bytes, 'w', 4 * MIB);
+	EXPECT(bytes != NULL);
 	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	evict_segment(scene.gpu.manager, 0);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
-	EXPECT(thing_holds(&scene.thing, 'w'));
 	scene_finish();
 }
 
@@ -168,11 +144,19 @@ TEST(window, what_is_seen_through_one_leaves_at_its_address_for_who_needs_the_ro
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	EXPECT(is_all(bytes, 3 * MIB, 'g'));
-	/* The GPU reaches it there, and both see what the other writes. */
-	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	EXPECT(!thing_is_in(&scene.thing));
 	memset(bytes, 'c', 3 * MIB);
 	EXPECT(thing_holds(&scene.thing, 'c'));
 	gpu_check(&scene.gpu);
+	/* It has its turn like any other. */
+	gpu_work(&scene.client);
+	gpu_slice_over(&scene.other);
+	gpu_tick(&scene.gpu);
+	gpu_run(&scene.gpu, 20);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(scene.gpu.open_pages, 768);
+	EXPECT(thing_holds(&scene.thing, 'c'));
+	gpu_retire(&scene.client);
 	/* Another lock is the same memory, and the last unlock closes nothing. */
 	EXPECT(lock_thing(&scene.thing) == bytes);
 	unlock_thing(&scene.thing);
@@ -183,21 +167,74 @@ TEST(window, what_is_seen_through_one_leaves_at_its_address_for_who_needs_the_ro
 	scene_finish();
 }
 
-/* Whoever lists it would wait until the unlock. */
-TEST(window, what_the_gpu_reaches_nowhere_else_stays)
+/* It keeps its stretch of the aperture: nobody has to unlock anything before it is back. */
+TEST(window, what_the_gpu_reaches_nowhere_else_leaves_and_is_sure_to_come_back)
 {
+	static const struct gpu_config small = { .is_hidden = true,
+						 .window_pages = 1000,
+						 .local_bytes = 4 * MIB };
 	struct thing comer;
+	struct thing other;
 
-	scene_init_two(&full);
+	scene_init_two(&small);
 	scene_add_thing(3 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	lock_thing(&scene.thing);
-	thing_init(&comer, &scene.other, 3 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_demand(&comer), STATUS_NO_MEMORY);
-	EXPECT_RULE("MM-NO-ROOM");
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, 'b', 3 * MIB);
+	crowd_out(&comer);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, 3 * MIB, 'b'));
+	/* Of the aperture there is not enough left for another. */
+	thing_init(&other, &scene.other, MIB, SET_LOCAL);
+	lock_thing(&other);
+	EXPECT_EQ(thing_make_resident(&other), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-LOCK-PLACE");
+	/* … and it can be locked once more, and is. */
+	EXPECT(lock_thing(&scene.thing) == bytes);
+	memset(bytes, 'c', 3 * MIB);
+	thing_finish(&comer);
+	gpu_work(&scene.client);
+	gpu_tick(&scene.gpu);
+	gpu_run(&scene.gpu, 20);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+	EXPECT_EQ(scene.gpu.open_pages, 768);
+	EXPECT(thing_holds(&scene.thing, 'c'));
 	unlock_thing(&scene.thing);
+	unlock_thing(&scene.thing);
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+	gpu_retire(&scene.client);
 	scene_finish();
+}
+
+/* It is on a list, and was evicted by another: who locks it now has to leave it a way back. */
+TEST(window, what_is_locked_while_it_waits_for_its_turn_gets_a_stretch_or_is_refused)
+{
+	for (int has_room = 0; has_room < 2; has_room++) {
+		struct gpu_config config = full;
+		struct thing comer;
+		char *bytes;
+
+		config.window_pages = has_room ? 1000 : 500;
+		scene_init_two(&config);
+		scene_add_thing(3 * MIB, SET_LOCAL);
+		thing_bring_in(&scene.thing);
+		crowd_out(&comer);
+		EXPECT(!thing_is_in(&scene.thing));
+		EXPECT_EQ(try_lock(&scene.thing, &bytes),
+			  has_room ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
+		if (has_room)
+			memset(bytes, 'w', 3 * MIB);
+		else
+			EXPECT_RULE("MM-LOCK-PLACE");
+		thing_finish(&comer);
+		gpu_tick(&scene.gpu);
+		gpu_run(&scene.gpu, 20);
+		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
+		EXPECT(thing_holds(&scene.thing, has_room ? 'w' : 0));
+		EXPECT_EQ(scene.gpu.open_pages, has_room ? 768 : 0);
+		scene_finish();
+	}
 }
 
 TEST(window, without_a_mapping_for_its_pages_it_stays_and_is_seen)
@@ -411,20 +448,6 @@ TEST(window, that_is_being_opened_promises_no_room)
 	thing_finish(&wanted);
 	client_finish(&other);
 	scene_finish();
-}
-
-static void forget_windows(struct gpu *gpu)
-{
-	memset(gpu->is_shown, 0, sizeof(gpu->is_shown));
-	gpu->open_pages = 0;
-}
-
-static void reset(void)
-{
-	scene.gpu.epoch++;
-	forget_windows(&scene.gpu);
-	vidmm_reset(scene.gpu.manager);
-	vidmm_windows_reopen(scene.gpu.manager);
 }
 
 TEST(window, is_opened_again_after_a_reset)
