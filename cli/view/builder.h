@@ -48,12 +48,13 @@ struct builder {
 	struct view_map queues;      /* adapter, queue, is a hardware queue */
 	struct view_map allocations; /* id: the one that is alive, or was last */
 	struct view_map packets;     /* row of the queue, ticket */
-	struct view_map runs;    /* row of the node, fence; or of the hardware queue, progress, 1 */
-	struct view_map waits;   /* row of the queue: the last one */
-	struct view_map pagings; /* process, queue: the last one */
-	struct view_map rooms;   /* row of the allocation */
-	struct view_map ranges;  /* row of the allocation: its last one */
-	struct view_map series;  /* kind, process, group and adapter */
+	struct view_map runs;  /* row of the node, fence; or of the hardware queue, progress, 1 */
+	struct view_map waits; /* row of the queue: the last one */
+	struct view_map paging_syncs; /* process, queue: handle of its fence */
+	struct view_map pagings;      /* process, queue: the last one */
+	struct view_map rooms;        /* row of the allocation */
+	struct view_map ranges;       /* row of the allocation: its last one */
+	struct view_map series;       /* kind, process, group and adapter */
 
 	struct doing *doing; /* by row of the thread */
 	uint32_t doing_room;
@@ -91,6 +92,7 @@ void builder_on_context_create(struct builder *builder);
 void builder_on_hw_queue_create(struct builder *builder);
 void builder_on_queue_wait_for(struct builder *builder);
 void builder_on_queue_signal_of(struct builder *builder);
+void builder_on_paging_queue_create(struct builder *builder);
 void builder_on_paging_queue_added(struct builder *builder);
 void builder_on_paging_queue_reached(struct builder *builder);
 void builder_on_queue_is(struct builder *builder);

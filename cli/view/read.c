@@ -167,6 +167,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_queue_is] = builder_on_queue_is,
 	[TRACE_queue_wait_for] = builder_on_queue_wait_for,
 	[TRACE_queue_signal_of] = builder_on_queue_signal_of,
+	[TRACE_paging_queue_create] = builder_on_paging_queue_create,
 	[TRACE_paging_queue_added] = builder_on_paging_queue_added,
 	[TRACE_paging_queue_reached] = builder_on_paging_queue_reached,
 	[TRACE_queue_waits] = builder_on_queue_waits,
@@ -203,10 +204,10 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 static void finish_builder(struct builder *builder)
 {
 	struct view_map *const maps[] = {
-		&builder->processes, &builder->threads,     &builder->nodes,   &builder->segments,
-		&builder->queues,    &builder->allocations, &builder->packets, &builder->runs,
-		&builder->waits,     &builder->rooms,       &builder->series,  &builder->ranges,
-		&builder->pagings,   &builder->devices,     &builder->contexts
+		&builder->processes, &builder->threads,      &builder->nodes,   &builder->segments,
+		&builder->queues,    &builder->allocations,  &builder->packets, &builder->runs,
+		&builder->waits,     &builder->rooms,        &builder->series,  &builder->ranges,
+		&builder->pagings,   &builder->paging_syncs, &builder->devices, &builder->contexts
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)

@@ -76,14 +76,24 @@ static void take_syncs(struct builder *builder, uint32_t packet, struct doing *d
 
 /* ---- paging queues ---- */
 
+void builder_on_paging_queue_create(struct builder *builder)
+{
+	builder_name_row(
+		builder, &builder->paging_syncs,
+		(struct view_key){ builder_number(builder, 0), builder_number(builder, 1), 0 },
+		(uint32_t)builder_number(builder, 3));
+}
+
 void builder_on_paging_queue_added(struct builder *builder)
 {
 	struct view_key key = { builder_number(builder, 0), builder_number(builder, 1), 0 };
 	uint32_t row = builder_new_row(builder, VIEW_pagings);
 	const uint32_t *last = view_map_find(&builder->pagings, key);
+	const uint32_t *sync = view_map_find(&builder->paging_syncs, key);
 
 	if (row == UINT32_MAX)
 		return;
+	SET(builder, pagings, sync, row, sync ? *sync : 0);
 	SET(builder, pagings, process, row, builder_process(builder, key.a));
 	SET(builder, pagings, queue, row, key.b);
 	SET(builder, pagings, value, row, builder_number(builder, 2));

@@ -5,10 +5,15 @@
 usage: page_test.py path-of-dxgk path-of-examples path-of-tools
 """
 
+import atexit
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
+import xml.etree.ElementTree
 
 import browser
 import page_data
@@ -19,6 +24,7 @@ import tap  # noqa: E402
 
 QUERIES = ('why-evicted', 'longest-wait', 'thrash', 'paging-holders', 'critical-path')
 TEXTS = 'questions["%s"].answer(page.model, {}).rows.map((row) => row.map((cell) => String(cell?.text ?? cell ?? "")))'
+MIB = 1024 * 1024
 SETTLED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))'
 
 
@@ -30,24 +36,38 @@ def run(*words, status=0, **settings):
     return done
 
 
-def tour(root):
-    trace = os.path.join(root, 'tour.trace')
-    run('tour', '--frames', '30', '--seed', '7', '--quiet', '--trace', trace)
+# One tour and one browser for all tests: both take seconds.
+SHARED = tempfile.TemporaryDirectory(prefix='dxgk-page-')
+BROWSER = []
+
+
+def tour(_root):
+    trace = os.path.join(SHARED.name, 'tour.trace')
+    if not os.path.exists(trace):
+        done = run('tour', '--frames', '30', '--seed', '7', '--trace', trace)
+        with open(os.path.join(SHARED.name, 'tour.txt'), 'w', encoding='utf-8') as file:
+            file.write(done.stdout)
     return trace
 
 
 def needs_a_browser():
     if not browser.program():
         raise tap.Skip('Chromium (package chromium) is not installed')
+    if not BROWSER:
+        BROWSER.append(browser.Browser())
+        atexit.register(BROWSER[0].__exit__)
 
 
-def shown(root, trace, **more):
+@contextlib.contextmanager
+def shown(root, trace):
     page = os.path.join(root, 'view.html')
     run('view', trace, '-o', page)
-    made = browser.Browser(**more)
+    made = BROWSER[0]
+    made.open('about:blank')
+    made.errors.clear()
     made.open(f'file://{page}')
     made.until('window.page !== undefined && page.frames > 0')
-    return made
+    yield made
 
 
 def test_a_query_answers_the_same_each_time_and_as_json(root):
@@ -221,14 +241,139 @@ def test_the_address_map_shows_each_byte_once(root):
         assert page.errors == [], page.errors
 
 
+def test_what_is_drawn_adds_up_to_what_the_trace_and_the_statistics_say(root):
+    needs_a_browser()
+    trace = tour(root)
+    with open(os.path.join(SHARED.name, 'tour.txt'), encoding='utf-8') as file:
+        said = file.read()
+    assert 'trace and statistics agree' in said, said
+    with shown(root, trace) as page:
+        for by in ('process', 'device'):
+            page.evaluate(f'page.model.setOwners("{by}")')
+            for segment, (sums, most, size) in enumerate(page.evaluate("""page.model.header.segments.map((segment, row) =>
+                    [page.model.segmentSums[row], page.model.segmentMost[row], segment.size_bytes])""")):
+                shown_in, count_in, shown_out, count_out, shown_most = re.search(
+                    fr'segment {segment + 1} .*: in (\S+) MiB \((\d+)\), out (\S+) MiB \((\d+)\).* at most (\S+) MiB', said).groups()
+                assert (sums['inCount'], sums['outCount']) == (int(count_in), int(count_out)), (sums, said)
+                for exact, text in ((sums['inBytes'], shown_in), (sums['outBytes'], shown_out), (most, shown_most)):
+                    assert f'{exact / MIB:.1f}' == text, (exact, text)
+                assert most <= size
+        assert page.errors == [], page.errors
+
+
+def test_a_packet_leads_to_its_fence_to_paging_to_allocations_to_who_got_the_room(root):
+    needs_a_browser()
+    with shown(root, tour(root)) as page:
+        page.evaluate("""page.select({ kind: 'packet', row: page.model.packetSyncs.findIndex((list) => list.some((sync) =>
+            page.model.pagingOf(page.model.tables.syncs.process[sync], page.model.tables.syncs.sync[sync],
+                                page.model.tables.syncs.value[sync]) >= 0)) - 1 }, true)""")
+        follow = '[...document.querySelectorAll("#details a")].find((a) => a.textContent.includes("%s")).click()'
+        page.evaluate(follow % 'fence 0x')
+        assert page.evaluate('page.selection.kind') == 'fence'
+        assert 'paging queue' in page.evaluate('document.getElementById("details").textContent')
+        page.evaluate("""(() => {
+            const { model } = page, { pagings, allocations, states } = model.tables;
+            const moving = Array.from({ length: pagings.rows }, (_, row) => row).filter((row) => model.movesIn(pagings.begin[row],
+                pagings.end[row]).some((state) => states.for[state] > 0 && allocations.process[states.allocation[state]] === pagings.process[row]));
+            page.select({ kind: 'paging', row: moving[0] }, true);
+        })()""")
+        page.evaluate(follow % 'room-for allocation 0x')
+        assert page.evaluate('page.selection.kind') == 'allocation'
+        assert 'Whose room it got' in page.evaluate('document.getElementById("details").textContent')
+        assert page.evaluate(SETTLED) and page.errors == [], page.errors
+
+
+def test_the_pointer_marks_pans_zooms_folds_and_selects(root):
+    needs_a_browser()
+    with shown(root, tour(root)) as page:
+        whole = page.evaluate('page.model.length')
+        span = 'page.view.to - page.view.from'
+        left, top = page.evaluate('[page.view.left, document.getElementById("lanes").getBoundingClientRect().top]')
+
+        def drag(x0, y0, x1, y1):
+            page.mouse('mousePressed', x0, y0, button='left', clickCount=1)
+            page.mouse('mouseMoved', (x0 + x1) / 2, (y0 + y1) / 2, button='left', buttons=1)
+            page.mouse('mouseMoved', x1, y1, button='left', buttons=1)
+            page.mouse('mouseReleased', x1, y1, button='left', clickCount=1)
+
+        drag(left + 100, top + 8, left + 300, top + 8)
+        marked = page.evaluate('page.marked[1] - page.marked[0]')
+        page.key('z', modifiers=2)
+        assert abs(page.evaluate(span) - marked) < 1 and page.evaluate('page.marked') is None
+        before = page.evaluate('page.view.from')
+        drag(left + 300, top + 60, left + 200, top + 60)
+        assert page.evaluate('page.view.from') > before
+        page.mouse('mouseWheel', left + 200, top + 60, deltaX=0, deltaY=-400, modifiers=2)
+        page.until(f'{span} < {marked} * 0.9')
+        page.key('h', modifiers=2)
+        assert page.evaluate(span) == whole
+        head = page.evaluate('page.shown.findIndex((lane) => lane.isHead)')
+        lanes = page.evaluate('page.shown.length')
+        page.click(40, top + 20 + page.evaluate(f'page.shown[{head}].top') + 8)
+        assert page.evaluate('page.shown.length') < lanes
+        page.click(40, top + 20 + page.evaluate(f'page.shown[{head}].top') + 8)
+        x, y = page.evaluate("""(() => {
+            const lane = page.shown.find((one) => one.stretches && one.stretches.length > 0);
+            const { begins, ends } = lane.stretches;
+            return [page.view.x((begins[0] + ends[0]) / 2), RULER + lane.top + lane.height - 6];
+        })()""")
+        page.click(x, top + y)
+        assert page.evaluate('page.selection && page.selection.kind') == 'run'
+        page.key('m')
+        page.until('page.mapState !== null')
+        page.key('Escape')
+        assert page.evaluate('page.selection === null') and page.errors == [], page.errors
+
+
+def test_owners_orders_and_filters_are_kept_in_the_address(root):
+    needs_a_browser()
+    with shown(root, tour(root)) as page:
+        assert page.evaluate('page.model.by') == 'device'
+        names = page.evaluate('[...document.querySelectorAll("#legend button")].map((one) => one.textContent.split(" ")[0])')
+        assert sorted(names) == ['frames', 'idle', 'stream'], names
+        rows = page.evaluate('page.shown.length')
+        page.evaluate('document.querySelector("#legend button").click()')
+        assert page.evaluate('page.shown.length') < rows
+        for name in ('size', 'bytes moved', 'evictions', 'wait caused'):
+            page.evaluate(f'(() => {{ const order = document.getElementById("order"); order.value = "{name}"; order.dispatchEvent(new Event("change")); }})()')
+            values = page.evaluate(f"""page.lanes.filter((lane) => lane instanceof AllocationLane)
+                .map((lane) => ALLOCATION_ORDERS["{name}"](page.model)[lane.allocation])""")
+            assert values == sorted(values, reverse=True) and len(set(values)) > 1, name
+        page.until('location.hash.includes("hide=owner") && location.hash.includes("order=wait")')
+        address, left = page.evaluate('location.href'), page.evaluate('page.shown.length')
+        page.open('about:blank')
+        page.open(address)
+        page.until('window.page !== undefined && page.frames > 0')
+        assert page.evaluate('page.shown.length') == left and page.evaluate('page.options.order') == 'wait caused'
+        page.evaluate('document.getElementById("map-button").click()')
+        assert '--with addresses' in page.evaluate('document.getElementById("answer").textContent')
+        assert page.errors == [], page.errors
+
+
+def test_the_picture_is_the_same_as_a_file_and_each_time(root):
+    needs_a_browser()
+    with shown(root, tour(root)) as page:
+        text = page.evaluate('page.toSvg()')
+        picture = xml.etree.ElementTree.fromstring(text)
+        assert text == page.evaluate('page.toSvg()')
+        titles = [one.text for one in picture.iter('{http://www.w3.org/2000/svg}text')]
+        for title in page.evaluate('page.shown.filter((lane) => lane.top < page.brush.height - 40 && !lane.isHead && lane.title).map((lane) => lane.title)'):
+            assert title in titles, (title, titles)
+        patterns = {one.get('id') for one in picture.iter('{http://www.w3.org/2000/svg}pattern')}
+        assert len(patterns) >= 2, 'owners differ by more than colour'
+
+
 def test_it_is_usable_at_the_width_of_a_phone_and_in_the_dark(root):
     needs_a_browser()
-    with shown(root, tour(root), width=500, height=800, arguments=['--force-dark-mode']) as page:
+    with shown(root, tour(root)) as page:
+        page.call('Emulation.setDeviceMetricsOverride', width=390, height=844, deviceScaleFactor=2, mobile=True)
         page.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'dark'}])
         assert page.evaluate(SETTLED)
         assert page.evaluate('page.brush.colours.paper') == '#14171b'
         assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
         assert page.evaluate('page.view.width') >= 200
+        page.call('Emulation.setEmulatedMedia', features=[])
+        page.call('Emulation.clearDeviceMetricsOverride')
         assert page.errors == [], page.errors
 
 

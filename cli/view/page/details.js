@@ -56,13 +56,15 @@ function tableElement(page, { columns, rows }) {
 	const head = element('tr');
 	columns.forEach((column) => head.append(element('th', column)));
 	table.append(head);
+	const isNumber = (cell) => typeof cell === 'number' || /^-?[\d.,]+ ?([µnm]?s|[KMGT]?i?B)?( \(\d+\))?$/.test(String(cell?.text ?? cell ?? ''));
+	head.childNodes.forEach((cell, index) => { cell.className = rows.length > 0 && isNumber(rows[0][index]) ? 'number' : ''; });
 	for (const row of rows.slice(0, ROWS_SHOWN)) {
 		const line = element('tr');
 		for (const cell of row) {
 			const value = element('td');
 			const isLink = cell !== null && typeof cell === 'object';
 			value.append(isLink && cell.selection ? link(page, cell.text, cell.selection) : String(isLink ? cell.text : cell ?? ''));
-			if (typeof cell === 'number' || /^-?[\d.,]+ ?([µnm]?s|[KMGT]?i?B)?$/.test(value.textContent))
+			if (isNumber(cell))
 				value.className = 'number';
 			line.append(value);
 		}
@@ -70,7 +72,9 @@ function tableElement(page, { columns, rows }) {
 	}
 	if (rows.length > ROWS_SHOWN)
 		table.append(element('caption', `the first ${ROWS_SHOWN} of ${rows.length} rows`));
-	return table;
+	const frame = element('div', null, { className: 'frame' });
+	frame.append(table);
+	return frame;
 }
 
 // ---- cells ----
@@ -78,6 +82,8 @@ function tableElement(page, { columns, rows }) {
 const cells = {
 	allocation: (model, row) => ({ text: model.allocationName(row), selection: { kind: 'allocation', row } }),
 	packet: (model, row) => ({ text: model.packetName(row), selection: { kind: 'packet', row } }),
+	fence: (model, row) => ({ text: model.fenceName(row), selection: { kind: 'fence', row } }),
+	paging: (model, row) => ({ text: model.pagingName(row), selection: { kind: 'paging', row } }),
 	call: (model, row) => ({ text: model.text(model.tables.calls.name[row]), selection: { kind: 'call', row } }),
 	time: (model, time) => ({ text: timeText(time), selection: { kind: 'time', row: 0, time } }),
 };
@@ -99,6 +105,8 @@ const describe = {
 			.add('outcome', model.text(packets.outcome[row]))
 			.add('time in queue', runs.length ? timeText(model.tables.runs.begin[runs[0]] - packets.queued[row]) : '')
 			.add('submitted by', call >= 0 ? cells.call(model, call) : '')
+			.add('waits for', syncCells(model, row, 0))
+			.add('signals', syncCells(model, row, 1))
 			.table('With the hardware', { columns: ['node', 'from', 'for', 'how it ended'],
 				rows: runs.map((run) => runCells(model, run)) })
 			.table('Stood still', { columns: ['why', 'for'],
@@ -131,7 +139,43 @@ const describe = {
 			.add('status', model.text(calls.status[row]))
 			.add('arguments', model.text(calls.arguments[row]))
 			.add('inside of', parent >= 0 ? cells.call(model, parent) : '')
-			.add('submitted', (model.callPackets.get(row) || []).map((packet) => cells.packet(model, packet)));
+			.add('submitted', (model.callPackets.get(row) || []).map((packet) => cells.packet(model, packet)))
+			.add('paging', (model.callPagings.get(row) || []).map((paging) => cells.paging(model, paging)));
+	},
+
+	paging(page, { row }) {
+		const { model } = page;
+		const { pagings, allocations, states } = model.tables;
+		const end = pagings.end[row] < 0 ? model.length : pagings.end[row];
+		const fence = model.fenceByName.get(`${pagings.process[row]} ${pagings.sync[row]}`);
+		const moved = model.movesIn(pagings.begin[row], end).filter((state) =>
+			allocations.process[states.allocation[state]] === pagings.process[row]);
+		return new Facts(page, model.pagingName(row))
+			.add('process', model.processName(pagings.process[row] - 1))
+			.add('added by', pagings.call[row] ? cells.call(model, pagings.call[row] - 1) : '')
+			.add('added', cells.time(model, pagings.begin[row]))
+			.add('took', pagings.end[row] < 0 ? 'not over at the end' : timeText(end - pagings.begin[row]))
+			.add('its fence', fence === undefined ? '' : cells.fence(model, fence))
+			.table('What moved of this process meanwhile', { columns: ['at', 'allocation', 'state', 'why'],
+				rows: moved.map((state) => [cells.time(model, states.time[state]), cells.allocation(model, states.allocation[state]),
+					STATE_NAMES[states.state[state]], reasonCell(model, state)]) });
+	},
+
+	fence(page, { row }) {
+		const { model } = page;
+		const { syncs, signals, packets } = model.tables;
+		const { process, sync, syncs: mine, signals: byCpu } = model.fences[row];
+		const rows = [...mine.map((one) => {
+			const packet = syncs.packet[one] - 1;
+			const at = packet < 0 ? 0 : syncs.is_signal[one] ? packets.left[packet] : packets.queued[packet];
+			return [at, syncs.value[one], syncs.is_signal[one] ? 'signalled by' : 'waited for by', packet < 0 ? '' : cells.packet(model, packet)];
+		}), ...byCpu.map((one) => [signals.time[one], signals.value[one], 'signalled by', 'the CPU'])].sort((a, b) => a[0] - b[0]);
+		return new Facts(page, model.fenceName(row))
+			.add('process', model.processName(process))
+			.add('of', model.pagingQueues.filter((queue) => queue.process === process && queue.sync === sync)
+				.map((queue) => `paging queue ${hexText(queue.handle)}`))
+			.table('Who waits and who signals', { columns: ['at', 'value', 'how', 'who'],
+				rows: rows.map(([at, ...rest]) => [at < 0 ? 'never' : cells.time(model, at), ...rest]) });
 	},
 
 	allocation(page, { row, time }) {
@@ -147,7 +191,7 @@ const describe = {
 			.add('destroyed', allocations.died[row] < 0 ? 'alive at the end' : timeText(allocations.died[row]))
 			.add('moved', `${model.moves[row]} times, ${bytesText(model.movedBytes[row])}`)
 			.add('evicted', `${model.evictions[row]} times`)
-			.add('others waited for its room', model.waitCaused[row] ? timeText(model.waitCaused[row]) : '');
+			.add('waited for room', model.waitCaused[row] ? timeText(model.waitCaused[row]) : '');
 		if (time !== undefined)
 			facts.add('there', stateAt(model, row, time));
 		facts.parts.push(button('why was this evicted?', () => page.ask('why-evicted', { allocation: row })));
@@ -155,7 +199,11 @@ const describe = {
 			rows: list.map((state, index) => [cells.time(model, states.time[state]),
 				timeText(model.stateEnd(list, index, row) - states.time[state]),
 				STATE_NAMES[states.state[state]], states.segment[state] ? model.segmentName(states.segment[state] - 1) : '',
-				reasonCell(model, state)]) });
+				reasonCell(model, state)]) })
+			.table('Whose room it got', { columns: ['at', 'allocation', 'of', 'rank'],
+				rows: model.victimsOf(row).map((state) => [cells.time(model, states.time[state]),
+					cells.allocation(model, states.allocation[state]), model.ownerName(model.allocationOwner(states.allocation[state])),
+					model.text(states.rank[state])]) });
 	},
 
 	mark(page, { row }) {
@@ -172,9 +220,9 @@ const describe = {
 		const facts = new Facts(page, model.segmentName(row))
 			.add('size', bytesText(model.header.segments[row].size_bytes)).add('at', timeText(time));
 		facts.parts.push(button('address map at this moment', () => page.showMap(row, time)));
-		return facts.table('Who has how much', { columns: ['process', 'bytes'],
+		return facts.table('Who has how much', { columns: [model.by, 'bytes'],
 			rows: model.segmentSeries[row].map((series, owner) =>
-				[owner < model.processes.length ? model.processName(owner) : 'kernel', bytesText(series.at(time))]) });
+				[model.ownerName(owner < model.ownerCount ? owner : -1), bytesText(series.at(time))]) });
 	},
 
 	budget(page, { row, time }) {
@@ -188,6 +236,49 @@ const describe = {
 		return new Facts(page, `moment ${timeText(time)}`);
 	},
 };
+
+// The fences that a packet waits for, or signals; of a paging queue's what it is for.
+function syncCells(model, packet, isSignal) {
+	const { syncs } = model.tables;
+	return model.packetSyncs[packet + 1].filter((sync) => syncs.is_signal[sync] === isSignal).flatMap((sync) => {
+		const fence = { ...cells.fence(model, model.syncFence[sync]) };
+		fence.text += ` to be ${syncs.value[sync]}`;
+		const paging = model.pagingOf(syncs.process[sync], syncs.sync[sync], syncs.value[sync]);
+		return paging < 0 ? [fence] : [fence, cells.paging(model, paging)];
+	});
+}
+
+// What the page shows while nothing is selected: what came of the whole run.
+function overview(page) {
+	const { model } = page;
+	const { header, tables } = model;
+	const reasons = new Map();
+	for (let row = 0; row < tables.states.rows; row++) {
+		if (tables.states.state[row] !== STATE.LEAVING)
+			continue;
+		const reason = model.text(tables.states.reason[row]) || 'not told';
+		const [count, bytes] = reasons.get(reason) || [0, 0];
+		reasons.set(reason, [count + 1, bytes + tables.allocations.size[tables.states.allocation[row]]]);
+	}
+	const facts = new Facts(page, header.program || header.title)
+		.add('lasted', timeText(model.length))
+		.add('events', `${header.events}${header.is_cut ? ', and no end: it was cut off' : ''}`)
+		.add('processes', String(tables.processes.rows))
+		.add('allocations', String(tables.allocations.rows))
+		.add('packets', String(tables.packets.rows))
+		.add('marks', tables.marks.rows ? `${tables.marks.rows} refusals, reports, faults, resets` : '')
+		.table('Segments', { columns: ['segment', 'size', 'at most', 'in', 'out'],
+			rows: header.segments.map((segment, row) => {
+				const sums = model.segmentSums[row];
+				return [{ text: model.segmentName(row), selection: { kind: 'segment', row, time: model.length / 2 } },
+					bytesText(segment.size_bytes), bytesText(model.segmentMost[row]),
+					`${bytesText(sums.inBytes)} (${sums.inCount})`, `${bytesText(sums.outBytes)} (${sums.outCount})`];
+			}) })
+		.table('Why allocations left', { columns: ['because', 'times', 'bytes'],
+			rows: [...reasons].sort((a, b) => b[1][0] - a[1][0]).map(([reason, [count, bytes]]) => [reason, count, bytesText(bytes)]) });
+	facts.parts.push(element('p', 'Select a box, a row or a curve to see more of it; or ask a question above.'));
+	return facts.parts;
+}
 
 function runCells(model, run) {
 	const { runs } = model.tables;

@@ -2,11 +2,14 @@
 // costs as many steps as it has pixels, however much there is in it.
 'use strict';
 
-// Okabe and Ito's colours, which nearly everybody can tell apart; patterns say the same without them.
-const PROCESS_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b5a800', '#7f6fbf'];
+// Okabe and Ito's colours, which nearly everybody can tell apart; a pattern on each says the same without them.
+const OWNER_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b5a800', '#7f6fbf'];
+const OWNER_PATTERNS = ['', 'up', 'dots', 'down', 'level', 'cross', 'upright'];
 const KERNEL_COLOUR = '#8a8f98';
 const FONT = '11px system-ui, sans-serif';
+const LETTER = 6;                   // how wide one is, about
 const LABEL_ROOM = 28;              // a box as narrow as this has no label
+const TILE = 6;
 
 class View {
 	constructor(length) {
@@ -15,6 +18,10 @@ class View {
 		this.to = length;
 		this.left = 180;            // titles stand left of it
 		this.width = 800;
+	}
+
+	get right() {
+		return this.left + this.width;
 	}
 
 	x(time) {
@@ -47,6 +54,19 @@ class View {
 	}
 }
 
+const COLOURS = ['paper', 'ink', 'faint', 'line', 'band', 'mark', 'select', 'out', 'moving', 'offered', 'lost'];
+
+// The lines of a pattern in a tile, as [x0, y0, x1, y1]; dots are none.
+const STROKES = {
+	up: [[-1, 7, 7, -1]],
+	down: [[-1, -1, 7, 7]],
+	cross: [[-1, 7, 7, -1], [-1, -1, 7, 7]],
+	level: [[0, 3, 6, 3]],
+	upright: [[3, 0, 3, 6]],
+	dots: [],
+};
+
+// Everything that is drawn is drawn by these few: SvgBrush has the same.
 class Brush {
 	constructor(canvas) {
 		this.canvas = canvas;
@@ -58,7 +78,7 @@ class Brush {
 	readTheme() {
 		const style = getComputedStyle(document.documentElement);
 		this.colours = {};
-		for (const name of ['paper', 'ink', 'faint', 'line', 'band', 'mark', 'select', 'out', 'moving', 'offered', 'lost'])
+		for (const name of COLOURS)
 			this.colours[name] = style.getPropertyValue(`--${name}`).trim();
 		this.patterns.clear();
 	}
@@ -92,32 +112,57 @@ class Brush {
 		this.context.lineWidth = 1;
 	}
 
-	line(colour, x0, y0, x1, y1) {
+	// Through [x, y, x, y …].
+	line(colour, ...points) {
 		this.context.strokeStyle = colour;
 		this.context.beginPath();
-		this.context.moveTo(x0, y0);
-		this.context.lineTo(x1, y1);
+		this.context.moveTo(points[0], points[1]);
+		for (let i = 2; i < points.length; i += 2)
+			this.context.lineTo(points[i], points[i + 1]);
 		this.context.stroke();
 	}
 
-	// Strokes on `colour`: 'up' and 'down' are slanted, 'cross' is both, 'dots' are dots.
-	pattern(kind, colour) {
-		const key = kind + colour;
+	area(colour, ...points) {
+		this.context.fillStyle = colour;
+		this.context.beginPath();
+		this.context.moveTo(points[0], points[1]);
+		for (let i = 2; i < points.length; i += 2)
+			this.context.lineTo(points[i], points[i + 1]);
+		this.context.fill();
+	}
+
+	// What `draw` draws is seen within the box only.
+	within(x, y, width, height, draw) {
+		this.context.save();
+		this.context.beginPath();
+		this.context.rect(x, y, width, height);
+		this.context.clip();
+		draw();
+		this.context.restore();
+	}
+
+	shade(colour, x, y, width, height) {
+		this.context.globalAlpha = 0.2;
+		this.fill(colour, x, y, width, height);
+		this.context.globalAlpha = 1;
+	}
+
+	// Lines on `colour`, or on what is there already when that is ''.
+	pattern(kind, colour, stroke = this.colours.paper) {
+		const key = kind + colour + stroke;
 		if (!this.patterns.has(key)) {
 			const tile = document.createElement('canvas');
-			tile.width = tile.height = 6;
+			tile.width = tile.height = TILE;
 			const context = tile.getContext('2d');
-			context.fillStyle = colour;
-			context.fillRect(0, 0, 6, 6);
-			context.strokeStyle = context.fillStyle = this.colours.paper;
-			context.beginPath();
-			if (kind === 'up' || kind === 'cross') {
-				context.moveTo(-1, 7);
-				context.lineTo(7, -1);
+			if (colour) {
+				context.fillStyle = colour;
+				context.fillRect(0, 0, TILE, TILE);
 			}
-			if (kind === 'down' || kind === 'cross') {
-				context.moveTo(-1, -1);
-				context.lineTo(7, 7);
+			context.strokeStyle = context.fillStyle = stroke;
+			context.beginPath();
+			for (const [x0, y0, x1, y1] of STROKES[kind]) {
+				context.moveTo(x0, y0);
+				context.lineTo(x1, y1);
 			}
 			context.stroke();
 			if (kind === 'dots')
@@ -127,41 +172,70 @@ class Brush {
 		return this.patterns.get(key);
 	}
 
-	// A label inside of a box, as much of it as there is room for.
-	label(text, x, y, width) {
-		const room = width - 6;
-		if (room < LABEL_ROOM - 6)
+	// A label inside of a box of that colour, as much of it as there is room for.
+	label(text, x, y, width, colour) {
+		const letters = Math.floor((width - 6) / LETTER);
+		if (width < LABEL_ROOM)
 			return;
-		const letters = Math.floor(room / 6);
-		this.text(letters < text.length ? text.slice(0, Math.max(1, letters - 1)) + '…' : text, x + 3, y, '#fff');
+		const shown = letters < text.length ? text.slice(0, Math.max(1, letters - 1)) + '…' : text;
+		this.fill(colour, x + 2, y - 4, Math.min(width - 4, shown.length * LETTER + 2), 8);
+		this.text(shown, x + 3, y, isLight(colour) ? '#000' : '#fff');
+	}
+
+	// A picture of a fill, for the legend.
+	swatch(draw) {
+		const canvas = document.createElement('canvas');
+		canvas.width = 48;
+		canvas.height = 28;
+		canvas.className = 'swatch';
+		const brush = Object.assign(Object.create(Brush.prototype), { context: canvas.getContext('2d'), colours: this.colours, patterns: new Map() });
+		brush.context.scale(2, 2);
+		draw(brush);
+		return canvas;
 	}
 }
 
-function processColour(process) {
-	return process < 0 ? KERNEL_COLOUR : PROCESS_COLOURS[process % PROCESS_COLOURS.length];
+function isLight(colour) {
+	const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
+	return 0.3 * red + 0.59 * green + 0.11 * blue > 0.5;
 }
 
-// From the ninth process on colours repeat, with a pattern.
-function processFill(brush, process) {
-	const colour = processColour(process);
-	const round = process < 0 ? 0 : Math.floor(process / PROCESS_COLOURS.length);
-	return round === 0 ? colour : brush.pattern(['up', 'down', 'cross', 'dots'][(round - 1) % 4], colour);
+function ownerColour(owner) {
+	return owner < 0 ? KERNEL_COLOUR : OWNER_COLOURS[owner % OWNER_COLOURS.length];
+}
+
+// The kernel's own are the plain grey ones. Colours and patterns come round after 8 and 7: 56 differ.
+function ownerFill(brush, owner) {
+	const kind = owner < 0 ? '' : OWNER_PATTERNS[owner % OWNER_PATTERNS.length];
+	return kind === '' ? ownerColour(owner) : brush.pattern(kind, ownerColour(owner));
 }
 
 // Calls `box(index, x, width)` for what can be seen of `stretches`, at most about once a pixel.
 function eachSeen(stretches, view, box) {
 	const [first, last] = stretches.range(view.from, view.to);
-	const right = view.left + view.width;
 	for (let i = first; i < last; i++) {
 		const end = Math.min(stretches.ends[i], view.length);
 		if (end < view.from)
 			continue;
 		const x = Math.max(view.left, view.x(stretches.begins[i]));
-		const width = Math.min(right, view.x(end)) - x;
+		const width = Math.min(view.right, view.x(end)) - x;
 		box(i, x, Math.max(1, width));
 		if (width < 1) {
 			const next = lowerBound(stretches.begins, view.time(Math.floor(x) + 1), i + 1, last);
 			i = Math.max(i, next - 1);
 		}
+	}
+}
+
+// Calls `piece(x, width, value)` for each run of pixels in which `valueAt(time, time of the next pixel)` stays the same.
+function eachRun(view, valueAt, piece) {
+	let start = 0, value = valueAt(view.time(view.left), view.time(view.left + 1));
+	for (let x = 1; x <= view.width; x++) {
+		const next = x < view.width ? valueAt(view.time(view.left + x), view.time(view.left + x + 1)) : NaN;
+		if (next === value)
+			continue;
+		piece(view.left + start, Math.min(x, view.width) - start, value);
+		start = x;
+		value = next;
 	}
 }

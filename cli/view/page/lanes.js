@@ -1,15 +1,16 @@
-// The lanes, from top to bottom: marks; the nodes of each adapter; hardware queues; for each process its
-// queues, calls and budget; segments; allocations. A lane draws itself and says what lies at a point.
+// The lanes, from top to bottom: marks; the nodes of each adapter; hardware queues; for each process its queues, paging
+// queues, budget and calls; segments; allocations. A lane draws itself and says what lies at a point.
 'use strict';
 
 const ROW = 14;
+const BOX = 12;                     // a level of a stack
 const STACK_LEVELS = 6;
 const CURVE_HEIGHT = 56;
 const BOXES_AT_MOST = 1500;         // more of them in a stack are drawn as its height alone
 
 class Lane {
 	constructor(model, title, height, about = {}) {
-		Object.assign(this, { model, title, height, process: -2, group: '', level: 0, isFolded: false }, about);
+		Object.assign(this, { model, title, height, process: -2, owner: -2, group: '', level: 0, isFolded: false }, about);
 	}
 
 	draw() {}
@@ -25,14 +26,17 @@ class Lane {
 	}
 }
 
-function stepIn(stretches, rowOf, selection, direction, view) {
+function stepIn(stretches, select, selection, direction, view) {
 	if (stretches.length === 0)
 		return null;
-	let index = selection === null ? -1 : stretches.rows.findIndex((row) => rowOf(row) === selection.row);
+	let index = selection === null ? -1 : stretches.rows.findIndex((row) => {
+		const { kind, row: found } = select(row);
+		return kind === selection.kind && found === selection.row;
+	});
 	if (index < 0)
 		index = direction > 0 ? stretches.range(view.from, view.to)[0] - 1 : stretches.range(view.from, view.to)[1];
 	index += direction;
-	return index >= 0 && index < stretches.length ? stretches.rows[index] : null;
+	return index >= 0 && index < stretches.length ? select(stretches.rows[index]) : null;
 }
 
 class HeadLane extends Lane {
@@ -49,9 +53,9 @@ class HeadLane extends Lane {
 // Packets fall down a stack as those before them end, as in GPUView: the lowest is the one at work.
 class StackLane extends Lane {
 	constructor(model, title, stretches, item, about) {
-		super(model, title, STACK_LEVELS * 9 + 4, about);
+		super(model, title, Math.max(2, Math.min(STACK_LEVELS, stretches.depth)) * BOX + 4, about);
 		this.stretches = stretches;
-		this.item = item;            // {kind, process(row), hatch(row), label(row), select(row)}
+		this.item = item;            // {owner(row), hatch(row), label(row), select(row)}
 	}
 
 	draw(brush, view, y) {
@@ -64,7 +68,7 @@ class StackLane extends Lane {
 	}
 
 	boxTop(y, level) {
-		return y + this.height - 2 - 9 * (Math.min(level, STACK_LEVELS - 1) + 1);
+		return y + this.height - 2 - BOX * (Math.min(level, STACK_LEVELS - 1) + 1);
 	}
 
 	drawBox(brush, view, y, index, from, to, level) {
@@ -72,25 +76,26 @@ class StackLane extends Lane {
 			return;
 		const row = this.stretches.rows[index];
 		const x = Math.max(view.left, view.x(from));
-		const width = Math.max(1, Math.min(view.left + view.width, view.x(to)) - x);
+		const width = Math.max(1, Math.min(view.right, view.x(to)) - x);
 		const hatch = this.item.hatch(row);
-		const process = this.item.process(row);
-		brush.fill(hatch ? brush.pattern(hatch, processColour(process)) : processFill(brush, process), x,
-			this.boxTop(y, level), width - (width > 3 ? 1 : 0), 8);
+		const owner = this.item.owner(row);
+		const top = this.boxTop(y, level);
+		const wide = width - (width > 3 ? 1 : 0);
+		brush.fill(ownerFill(brush, owner), x, top, wide, BOX - 1);
+		if (hatch)
+			brush.fill(brush.pattern(hatch, '', brush.colours.ink), x, top, wide, BOX - 1);
 		if (width > LABEL_ROOM)
-			brush.label(this.item.label(row), x, this.boxTop(y, level) + 4.5, width);
+			brush.label(this.item.label(row), x, top + BOX / 2, width, ownerColour(owner));
 	}
 
 	drawFlat(brush, view, y) {
 		eachSeen(this.stretches, view, (index, x, width) =>
-			brush.fill(processFill(brush, this.item.process(this.stretches.rows[index])), x, this.boxTop(y, 0), width, 8));
+			brush.fill(ownerFill(brush, this.item.owner(this.stretches.rows[index])), x, this.boxTop(y, 0), width, BOX - 1));
 		const depth = this.depthSeries();
-		for (let x = 0; x < view.width; x++) {
-			const most = depth.mostIn(view.time(view.left + x), view.time(view.left + x + 1));
-			const levels = Math.min(most, STACK_LEVELS) - 1;
+		eachRun(view, (from, to) => Math.min(depth.mostIn(from, to), STACK_LEVELS) - 1, (x, width, levels) => {
 			if (levels > 0)
-				brush.fill(brush.colours.faint, view.left + x, this.boxTop(y, levels), 1, 9 * levels - 1);
-		}
+				brush.fill(brush.colours.faint, x, this.boxTop(y, levels), width, BOX * levels - 1);
+		});
 	}
 
 	depthSeries() {
@@ -141,7 +146,7 @@ class StackLane extends Lane {
 	}
 
 	hit(time, y, view) {
-		const level = Math.floor((this.height - 2 - y) / 9);
+		const level = Math.floor((this.height - 2 - y) / BOX);
 		const slack = 2 * view.perPixel;
 		const [first, last] = this.stretches.range(time - slack, time + slack);
 		let found = null;
@@ -156,8 +161,7 @@ class StackLane extends Lane {
 	}
 
 	step(selection, direction, view) {
-		const row = stepIn(this.stretches, (r) => this.item.select(r).row, selection, direction, view);
-		return row === null ? null : this.item.select(row);
+		return stepIn(this.stretches, this.item.select, selection, direction, view);
 	}
 }
 
@@ -166,15 +170,20 @@ class BarLane extends Lane {
 	constructor(model, title, stretches, item, about) {
 		super(model, title, ROW + 2, about);
 		this.stretches = stretches;
-		this.item = item;            // {fill(brush, row), label(row), select(row)}
+		this.item = item;            // {owner(row), hatch(row), label(row), select(row)}
 	}
 
 	draw(brush, view, y) {
 		eachSeen(this.stretches, view, (index, x, width) => {
 			const row = this.stretches.rows[index];
-			brush.fill(this.item.fill(brush, row), x, y + 1, width - (width > 3 ? 1 : 0), ROW);
+			const owner = this.item.owner(row);
+			const hatch = this.item.hatch(row);
+			const wide = width - (width > 3 ? 1 : 0);
+			brush.fill(ownerFill(brush, owner), x, y + 1, wide, ROW);
+			if (hatch)
+				brush.fill(brush.pattern(hatch, '', brush.colours.ink), x, y + 1, wide, ROW);
 			if (width > LABEL_ROOM)
-				brush.label(this.item.label(row), x, y + 1 + ROW / 2, width);
+				brush.label(this.item.label(row), x, y + 1 + ROW / 2, width, ownerColour(owner));
 		});
 	}
 
@@ -188,8 +197,7 @@ class BarLane extends Lane {
 	}
 
 	step(selection, direction, view) {
-		const row = stepIn(this.stretches, (r) => this.item.select(r).row, selection, direction, view);
-		return row === null ? null : this.item.select(row);
+		return stepIn(this.stretches, this.item.select, selection, direction, view);
 	}
 }
 
@@ -205,12 +213,7 @@ class MarkLane extends Lane {
 		const last = lowerBound(this.times, view.to);
 		for (let i = lowerBound(this.times, view.from); i < last; i++) {
 			const x = view.x(this.times[i]);
-			brush.context.fillStyle = brush.colours.mark;
-			brush.context.beginPath();
-			brush.context.moveTo(x - 4, y + 2);
-			brush.context.lineTo(x + 4, y + 2);
-			brush.context.lineTo(x, y + ROW);
-			brush.context.fill();
+			brush.area(brush.colours.mark, x - 4, y + 2, x + 4, y + 2, x, y + ROW);
 			i = Math.max(i, lowerBound(this.times, view.time(x + 2), i + 1, last) - 1);
 		}
 	}
@@ -228,33 +231,44 @@ class MarkLane extends Lane {
 	}
 }
 
-// Bytes of each process, one on top of the other; the line is the segment's size.
+// Bytes of each owner, one on top of the other; the line is the segment's size.
 class SegmentLane extends Lane {
 	constructor(model, segment, about) {
 		super(model, model.segmentName(segment), CURVE_HEIGHT, about);
 		this.segment = segment;
-		this.size = model.header.segments[segment].size_bytes;
+		this.size = Math.max(1, model.header.segments[segment].size_bytes);
+		// One that is hardly used would show nothing.
+		this.most = model.segmentMost[segment] * 4 < this.size ? Math.max(1, model.segmentMost[segment] * 2) : this.size;
 	}
 
 	draw(brush, view, y) {
-		const series = this.model.segmentSeries[this.segment];
-		const top = Math.max(this.size, 1);
-		const scale = (this.height - 6) / top;
+		const scale = (this.height - 6) / this.most;
 		const bottom = y + this.height - 2;
-		for (let x = 0; x < view.width; x++) {
-			const time = view.time(view.left + x);
-			let under = 0;
-			series.forEach((one, owner) => {
-				const bytes = one.values.length ? one.at(time) : 0;
-				if (bytes <= 0)
-					return;
-				const process = owner < this.model.processes.length ? owner : -1;
-				brush.fill(processFill(brush, process), view.left + x, bottom - (under + bytes) * scale, 1, bytes * scale);
-				under += bytes;
+		const under = new Float64Array(view.width + 1);
+		this.model.segmentSeries[this.segment].forEach((series, index) => {
+			if (series.values.length === 0)
+				return;
+			const owner = index < this.model.ownerCount ? index : -1;
+			const fill = ownerFill(brush, owner);
+			let x = 0;
+			const heights = [];
+			eachRun(view, (from) => series.at(from), (_, width, bytes) => {
+				for (; width > 0; width--)
+					heights[x++] = bytes;
 			});
-		}
-		brush.line(brush.colours.ink, view.left, bottom - top * scale, view.left + view.width, bottom - top * scale);
-		brush.text(bytesText(this.size), 8 + 12 * this.level, y + this.height - 14, brush.colours.faint);
+			for (let start = 0; start < heights.length;) {
+				let end = start + 1;
+				while (end < heights.length && heights[end] === heights[start] && under[end] === under[start])
+					end++;
+				if (heights[start] > 0)
+					brush.fill(fill, view.left + start, bottom - (under[start] + heights[start]) * scale, end - start, heights[start] * scale);
+				start = end;
+			}
+			heights.forEach((bytes, at) => { under[at] += bytes; });
+		});
+		if (this.most === this.size)
+			brush.line(brush.colours.ink, view.left, bottom - this.size * scale, view.right, bottom - this.size * scale);
+		this.note = this.most === this.size ? bytesText(this.size) : `of ${bytesText(this.size)}; up to ${bytesText(this.most)}`;
 	}
 
 	hit(time) {
@@ -268,25 +282,25 @@ class BudgetLane extends Lane {
 		super(model, title, CURVE_HEIGHT, about);
 		this.usage = usage;
 		this.budget = budget;
-		this.most = Math.max(1, usage ? usage.top : 0, budget ? budget.top : 0);
+		const used = usage ? usage.top : 0, limit = budget ? budget.top : 0;
+		this.most = Math.max(1, used * 4 < limit ? used * 2 : Math.max(used, limit));
+		this.note = this.most < limit ? `budget ${bytesText(limit)}; up to ${bytesText(this.most)}` : `up to ${bytesText(this.most)}`;
 	}
 
 	draw(brush, view, y) {
 		const scale = (this.height - 6) / this.most;
 		const bottom = y + this.height - 2;
-		let before = null;
-		for (let x = 0; x < view.width; x++) {
-			const from = view.time(view.left + x);
-			if (this.usage) {
-				const used = this.usage.mostIn(from, from + view.perPixel) * scale;
-				brush.fill(processFill(brush, this.process), view.left + x, bottom - used, 1, used);
-			}
-			const limit = this.budget ? this.budget.at(from) : 0;
-			if (limit > 0 && before !== null)
-				brush.line(brush.colours.ink, view.left + x - 1, bottom - before * scale, view.left + x, bottom - limit * scale);
-			before = limit > 0 ? limit : null;
-		}
-		brush.text(bytesText(this.most), 8 + 12 * this.level, y + this.height - 14, brush.colours.faint);
+		if (this.usage)
+			eachRun(view, (from, to) => this.usage.mostIn(from, to), (x, width, used) =>
+				brush.fill(ownerFill(brush, this.model.by === 'process' ? this.process : -1), x, bottom - used * scale, width, used * scale));
+		const points = [];
+		if (this.budget)
+			eachRun(view, (from) => this.budget.at(from), (x, width, limit) => {
+				if (limit > 0 && limit <= this.most)
+					points.push(x, bottom - limit * scale, x + width, bottom - limit * scale);
+			});
+		if (points.length > 0)
+			brush.line(brush.colours.ink, ...points);
 	}
 
 	hit(time) {
@@ -302,7 +316,9 @@ class AllocationLane extends Lane {
 	}
 
 	get name() {
-		return `${this.model.allocationName(this.allocation)} ${bytesText(this.model.tables.allocations.size[this.allocation])}`;
+		const { id, name, size } = this.model.tables.allocations;
+		const said = this.model.text(name[this.allocation]);
+		return `${said ? `"${said}" ` : ''}${hexText(id[this.allocation])}  ${bytesText(size[this.allocation])}`;
 	}
 
 	draw(brush, view, y) {
@@ -310,7 +326,6 @@ class AllocationLane extends Lane {
 		const { allocations, states } = model.tables;
 		const list = model.statesOf(allocation);
 		const end = model.endOf(allocation);
-		brush.text(this.name, 8 + 12 * this.level, y + ROW / 2);
 		this.bar(brush, view, y, allocations.born[allocation], end, 'out');
 		for (let i = 0; i < list.length; i++) {
 			const from = states.time[list[i]];
@@ -342,16 +357,15 @@ class AllocationLane extends Lane {
 
 	bar(brush, view, y, from, to, kind) {
 		const x = Math.max(view.left, view.x(from));
-		const width = Math.min(view.left + view.width, view.x(to)) - x;
+		const width = Math.min(view.right, view.x(to)) - x;
 		if (width < 0)
 			return;
 		const wide = Math.max(1, width);
-		const process = this.model.tables.allocations.process[this.allocation] - 1;
 		const { colours } = brush;
 		if (kind === 'out')
 			brush.fill(colours.out, x, y + ROW / 2, wide, 2);
 		else if (kind === 'in')
-			brush.fill(processColour(process), x, y + 2, wide, ROW - 4);
+			brush.fill(ownerFill(brush, this.model.allocationOwner(this.allocation)), x, y + 2, wide, ROW - 4);
 		else
 			brush.fill(brush.pattern(kind === 'entering' ? 'up' : kind === 'leaving' ? 'down' : 'cross', colours.moving),
 				x, y + 2, wide, ROW - 4);
@@ -367,7 +381,7 @@ class AllocationLane extends Lane {
 			if (state === OFFER.NONE || to < view.from || from > view.to)
 				continue;
 			const x = Math.max(view.left, view.x(from));
-			const width = Math.max(1, Math.min(view.left + view.width, view.x(to)) - x);
+			const width = Math.max(1, Math.min(view.right, view.x(to)) - x);
 			const colour = state === OFFER.OFFERED ? brush.colours.offered : brush.colours.lost;
 			brush.fill(brush.pattern(state === OFFER.OFFERED ? 'dots' : 'cross', colour), x, y + ROW - 5, width, 4);
 		}
@@ -382,7 +396,7 @@ class AllocationLane extends Lane {
 			if (locks.count[list[i]] === 0 || to < view.from || from > view.to)
 				continue;
 			const x = Math.max(view.left, view.x(from));
-			brush.fill(brush.colours.ink, x, y + 1, Math.max(1, Math.min(view.left + view.width, view.x(to)) - x), 1);
+			brush.fill(brush.colours.ink, x, y + 1, Math.max(1, Math.min(view.right, view.x(to)) - x), 1);
 		}
 	}
 
@@ -403,12 +417,13 @@ const ALLOCATION_ORDERS = {
 	'bytes moved': (model) => model.movedBytes,
 	'evictions': (model) => model.evictions,
 	'wait caused': (model) => model.waitCaused,
+	'owner': (model) => Float64Array.from({ length: model.tables.allocations.rows }, (_, row) => -model.allocationOwner(row)),
 };
 
 function packetItem(model) {
 	const { packets } = model.tables;
 	return {
-		process: (row) => model.packetProcess(row),
+		owner: (row) => model.packetOwner(row),
 		hatch: (row) => hatchOf(model.text(packets.outcome[row])),
 		label: (row) => `${packets.ticket[row]} ${model.text(packets.kind[row])}`,
 		select: (row) => ({ kind: 'packet', row }),
@@ -418,7 +433,7 @@ function packetItem(model) {
 function runItem(model) {
 	const { runs, packets } = model.tables;
 	return {
-		process: (row) => model.runProcess(row),
+		owner: (row) => model.runOwner(row),
 		hatch: (row) => hatchOf(model.text(runs.outcome[row])),
 		label: (row) => runs.packet[row] > 0 ? `${packets.ticket[runs.packet[row] - 1]}` : `fence ${runs.fence[row]}`,
 		select: (row) => ({ kind: 'run', row }),
@@ -432,13 +447,21 @@ function hatchOf(outcome) {
 function callItem(model) {
 	const { calls } = model.tables;
 	return {
-		fill: (brush, row) => {
-			const status = model.text(calls.status[row]);
-			const colour = processColour(calls.process[row] - 1);
-			return status !== '' && status !== 'STATUS_SUCCESS' && status !== 'STATUS_PENDING' ? brush.pattern('cross', colour) : colour;
-		},
+		owner: (row) => model.callOwner(row),
+		hatch: (row) => ['', 'STATUS_SUCCESS', 'STATUS_PENDING'].includes(model.text(calls.status[row])) ? '' : 'cross',
 		label: (row) => model.text(calls.name[row]),
 		select: (row) => ({ kind: 'call', row }),
+	};
+}
+
+function pagingItem(model) {
+	const { pagings, calls } = model.tables;
+	const owner = (row) => pagings.call[row] ? model.callOwner(pagings.call[row] - 1) : model.by === 'process' ? pagings.process[row] - 1 : -1;
+	return {
+		owner,
+		hatch: () => '',
+		label: (row) => `${pagings.value[row]} ${pagings.call[row] ? model.text(calls.name[pagings.call[row] - 1]) : ''}`,
+		select: (row) => ({ kind: 'paging', row }),
 	};
 }
 
@@ -450,7 +473,7 @@ function buildLanes(model, options) {
 	addNodes(model, head, add);
 	addHardwareQueues(model, head, add);
 	model.processes.forEach((_, process) => addProcess(model, process, head, add));
-	addThreadsOfNobody(model, head, add);
+	addKernel(model, head, add);
 	addSegments(model, head, add);
 	addAllocations(model, options, head, add);
 	return lanes;
@@ -481,22 +504,21 @@ function addHardwareQueues(model, head, add) {
 	head('hardware queues', { group: 'hardware queues' });
 	for (const queue of queues)
 		add(new StackLane(model, `${model.queueName(queue)}`, model.queuePackets[queue], packetItem(model),
-			{ group: 'hardware queues', level: 1, process: model.header.queues[queue].process }));
+			{ group: 'hardware queues', level: 1, process: model.header.queues[queue].process, owner: model.queueOwner(queue) }));
 }
 
 function addProcess(model, process, head, add) {
 	const about = { group: `process ${process}`, process, level: 1 };
 	head(model.processName(process), { group: about.group, process });
-	model.header.queues.forEach((queue, index) => {
-		if (queue.process === process && queue.kind !== 'hardware queue')
-			add(new StackLane(model, model.queueName(index), model.queuePackets[index], packetItem(model), about));
-	});
+	addQueues(model, process, about, add);
+	for (const { handle, stretches } of model.pagingQueues.filter((queue) => queue.process === process))
+		add(new StackLane(model, `paging queue ${hexText(handle)}`, stretches, pagingItem(model), about));
 	for (const groupName of ['local', 'non-local']) {
 		const find = (kind) => model.header.series.findIndex((one) =>
 			one.kind === kind && one.process === process && one.group === groupName);
 		const usage = find('usage'), budget = find('budget');
 		if (usage >= 0 || budget >= 0)
-			add(new BudgetLane(model, `${groupName} memory, budget`, model.series[usage], model.series[budget], about));
+			add(new BudgetLane(model, `${groupName} memory and budget`, model.series[usage], model.series[budget], about));
 	}
 	addThreads(model, process, about, head, add);
 }
@@ -516,8 +538,20 @@ function addThreads(model, process, about, head, add) {
 	}
 }
 
-function addThreadsOfNobody(model, head, add) {
-	addThreads(model, -1, { group: '' }, head, add);
+function addQueues(model, process, about, add) {
+	model.header.queues.forEach((queue, index) => {
+		if (queue.process === process && queue.kind !== 'hardware queue' && model.queuePackets[index].length > 0)
+			add(new StackLane(model, model.queueName(index), model.queuePackets[index], packetItem(model),
+				{ ...about, owner: model.queueOwner(index) }));
+	});
+}
+
+// What it queues by itself, above all paging.
+function addKernel(model, head, add) {
+	const about = { group: 'kernel', process: -1, level: 1 };
+	head('kernel: paging', { group: about.group, process: -1 });
+	addQueues(model, -1, about, add);
+	addThreads(model, -1, about, head, add);
 }
 
 function addSegments(model, head, add) {
@@ -537,5 +571,6 @@ function addAllocations(model, options, head, add) {
 		.sort((a, b) => direction * (key[a] - key[b]) || a - b);
 	head(`allocations, ${options.order === 'as created' ? options.order : `most ${options.order} first`}`, { group: 'allocations' });
 	for (const row of rows)
-		add(new AllocationLane(model, row, { group: 'allocations', level: 1, process: allocations.process[row] - 1 }));
+		add(new AllocationLane(model, row, { group: 'allocations', level: 1, process: allocations.process[row] - 1,
+			owner: model.allocationOwner(row) }));
 }

@@ -40,6 +40,21 @@ class Stretches {
 		return this.rows.length;
 	}
 
+	// How many are under way at once, at most.
+	get depth() {
+		if (this.most === undefined) {
+			const ends = this.ends.slice().sort();
+			let next = 0;
+			this.most = 0;
+			for (let i = 0; i < this.begins.length; i++) {
+				while (ends[next] <= this.begins[i] && next < i)
+					next++;
+				this.most = Math.max(this.most, i + 1 - next);
+			}
+		}
+		return this.most;
+	}
+
 	// Indices [first, last) among which everything is that touches [from, to].
 	range(from, to) {
 		return [lowerBound(this.latest, from), lowerBound(this.begins, to)];
@@ -110,6 +125,25 @@ class Series {
 	}
 }
 
+// The most that several series are together at any moment.
+function mostTogether(list) {
+	const next = list.map(() => 0);
+	let sum = 0, most = 0;
+	for (;;) {
+		let time = FOREVER;
+		list.forEach((series, i) => { time = Math.min(time, next[i] < series.times.length ? series.times[next[i]] : FOREVER); });
+		if (time === FOREVER)
+			return most;
+		list.forEach((series, i) => {
+			if (series.times[next[i]] === time) {
+				sum += series.values[next[i]] - (next[i] > 0 ? series.values[next[i] - 1] : 0);
+				next[i]++;
+			}
+		});
+		most = Math.max(most, sum);
+	}
+}
+
 // Rows of a table by the value of one of its columns, in their order: index[value] is a list.
 function group(column, rows, count) {
 	const lists = Array.from({ length: count }, () => []);
@@ -142,9 +176,71 @@ class Model {
 		this.length = Math.max(1, header.length_ns);
 		this.nameThings();
 		this.indexWork();
+		this.indexPaging();
 		this.indexMemory();
 		this.indexCalls();
 		this.indexSeries();
+		const { processes, devices } = this.tables;
+		this.setOwners(processes.rows === 1 && devices.rows > 1 && devices.rows <= OWNER_COLOURS.length ? 'device' : 'process');
+	}
+
+	// ---- owners: processes, or the devices that they have ----
+
+	setOwners(by) {
+		const { devices } = this.tables;
+		this.by = by;
+		this.threadOwner = this.header.threads.map((thread) => by === 'process' ? thread.process : -1);
+		for (let row = 0; row < devices.rows && by === 'device'; row++) {
+			if (devices.thread[row] > 0)
+				this.threadOwner[devices.thread[row] - 1] = row;
+		}
+		this.addUpSegments();
+	}
+
+	get ownerCount() {
+		return this.by === 'device' ? this.tables.devices.rows : this.processes.length;
+	}
+
+	ownerName(owner) {
+		if (owner < 0 || this.by === 'process')
+			return this.processName(owner);
+		return this.deviceName(owner);
+	}
+
+	// By the thread that created it, which often has a name that says more.
+	deviceName(device) {
+		const { devices } = this.tables;
+		const thread = this.header.threads[devices.thread[device] - 1];
+		const process = this.processes.length > 1 ? `${this.processName(devices.process[device] - 1)} ` : '';
+		return `${process}${thread && thread.name ? thread.name : 'device'} ${hexText(devices.handle[device])}`;
+	}
+
+	ownerProcess(owner) {
+		return this.by === 'device' && owner >= 0 ? this.tables.devices.process[owner] - 1 : owner;
+	}
+
+	allocationOwner(allocation) {
+		const { process, device_row: device } = this.tables.allocations;
+		return (this.by === 'device' ? device : process)[allocation] - 1;
+	}
+
+	queueOwner(queue) {
+		const { process, device } = this.tables.queues;
+		return (this.by === 'device' ? device : process)[queue] - 1;
+	}
+
+	packetOwner(packet) {
+		return this.queueOwner(this.tables.packets.queue[packet]);
+	}
+
+	runOwner(run) {
+		const packet = this.tables.runs.packet[run] - 1;
+		return packet < 0 ? -1 : this.packetOwner(packet);
+	}
+
+	callOwner(call) {
+		const { thread, process } = this.tables.calls;
+		return this.by === 'device' ? this.threadOwner[thread[call]] : process[call] - 1;
 	}
 
 	text(index) {
@@ -181,19 +277,78 @@ class Model {
 		this.callPackets = new Map();
 		for (let row = 0; row < packets.rows; row++) {
 			const call = packets.call[row] - 1;
-			if (call >= 0)
-				this.callPackets.set(call, [...this.callPackets.get(call) || [], row]);
+			if (call >= 0 && this.callPackets.has(call))
+				this.callPackets.get(call).push(row);
+			else if (call >= 0)
+				this.callPackets.set(call, [row]);
 		}
+		this.indexFences();
+	}
+
+	// ---- fences, by process and handle: who waits for them, who signals them ----
+
+	indexFences() {
+		const { syncs, signals, packets } = this.tables;
+		this.packetSyncs = group(syncs.packet, syncs.rows, packets.rows + 1);
+		this.fences = [];
+		this.fenceByName = new Map();
+		this.syncFence = new Int32Array(syncs.rows);
+		const fence = (process, sync) => {
+			const name = `${process} ${sync}`;
+			if (!this.fenceByName.has(name)) {
+				this.fenceByName.set(name, this.fences.length);
+				this.fences.push({ process: process - 1, sync, syncs: [], signals: [] });
+			}
+			return this.fenceByName.get(name);
+		};
+		for (let row = 0; row < syncs.rows; row++) {
+			this.syncFence[row] = fence(syncs.process[row], syncs.sync[row]);
+			this.fences[this.syncFence[row]].syncs.push(row);
+		}
+		for (let row = 0; row < signals.rows; row++)
+			this.fences[fence(signals.process[row], signals.sync[row])].signals.push(row);
+	}
+
+	fenceName(fence) {
+		return `fence ${hexText(this.fences[fence].sync)}`;
+	}
+
+	// ---- paging queues of clients ----
+
+	indexPaging() {
+		const { pagings } = this.tables;
+		const rows = new Map();
+		for (let row = 0; row < pagings.rows; row++) {
+			const name = `${pagings.process[row]} ${pagings.queue[row]}`;
+			if (rows.has(name))
+				rows.get(name).push(row);
+			else
+				rows.set(name, [row]);
+		}
+		this.pagingQueues = [...rows.values()].map((list) => ({ process: pagings.process[list[0]] - 1, handle: pagings.queue[list[0]],
+			sync: pagings.sync[list[0]], stretches: new Stretches(list, pagings.begin, pagings.end) }));
+		this.pagingByValue = new Map();
+		this.callPagings = new Map();
+		for (let row = 0; row < pagings.rows; row++) {
+			this.pagingByValue.set(`${pagings.process[row]} ${pagings.sync[row]} ${pagings.value[row]}`, row);
+			if (pagings.call[row])
+				this.callPagings.set(pagings.call[row] - 1, [...this.callPagings.get(pagings.call[row] - 1) || [], row]);
+		}
+	}
+
+	// The operation that is over when that fence, of a paging queue, has the value; -1: it is no such fence.
+	pagingOf(process, sync, value) {
+		return this.pagingByValue.get(`${process} ${sync} ${value}`) ?? -1;
+	}
+
+	pagingName(row) {
+		const { queue, value } = this.tables.pagings;
+		return `operation ${value[row]} of paging queue ${hexText(queue[row])}`;
 	}
 
 	packetProcess(packet) {
 		const queue = this.header.queues[this.tables.packets.queue[packet]];
 		return queue ? queue.process : -1;
-	}
-
-	runProcess(run) {
-		const packet = this.tables.runs.packet[run] - 1;
-		return packet < 0 ? -1 : this.packetProcess(packet);
 	}
 
 	// ---- allocations: where each was, from state to state ----
@@ -208,7 +363,7 @@ class Model {
 		for (let row = 0; row < allocations.rows; row++)
 			this.allocationById.set(allocations.id[row], row);
 		this.countMoves();
-		this.addUpSegments();
+		this.countSegments();
 	}
 
 	statesOf(allocation) {
@@ -261,15 +416,63 @@ class Model {
 		}
 	}
 
+	// Rows of states that say of something that it begins to move, in the order of time.
+	movesIn(from, to) {
+		const { states } = this.tables;
+		const found = [];
+		for (let row = lowerBound(states.time, from); row < states.rows && states.time[row] <= to; row++) {
+			if (states.state[row] === STATE.ENTERING || states.state[row] === STATE.LEAVING)
+				found.push(row);
+		}
+		return found;
+	}
+
+	// Those that left to make room for it.
+	victimsOf(allocation) {
+		if (!this.victims) {
+			this.victims = new Map();
+			const { states } = this.tables;
+			for (let row = 0; row < states.rows; row++) {
+				const winner = states.for[row] - 1;
+				if (winner >= 0)
+					this.victims.set(winner, [...this.victims.get(winner) || [], row]);
+			}
+		}
+		return this.victims.get(allocation) || [];
+	}
+
 	roomWait(row) {
 		const { begin, end } = this.tables.rooms;
 		return (end[row] < 0 ? this.length : end[row]) - begin[row];
 	}
 
-	// Bytes of each process in each segment, from entering to out.
-	addUpSegments() {
+	// What went in and out of each segment: only what arrived has come in, and goes out.
+	countSegments() {
 		const { allocations, states } = this.tables;
-		const groups = this.processes.length + 1;           // the kernel's own are the last
+		this.segmentSums = this.header.segments.map(() => ({ inBytes: 0, inCount: 0, outBytes: 0, outCount: 0 }));
+		for (let allocation = 0; allocation < allocations.rows; allocation++) {
+			const size = allocations.size[allocation];
+			let before = -1, last = STATE.OUT;
+			for (const state of this.statesOf(allocation)) {
+				const now = states.segment[state] - 1;
+				if (states.state[state] === STATE.IN && last === STATE.ENTERING) {
+					this.segmentSums[now].inBytes += size;
+					this.segmentSums[now].inCount++;
+				}
+				if (now < 0 && before >= 0 && last !== STATE.ENTERING) {
+					this.segmentSums[before].outBytes += size;
+					this.segmentSums[before].outCount++;
+				}
+				before = now;
+				last = states.state[state];
+			}
+		}
+	}
+
+	// Bytes of each owner in each segment, from entering to out, less what is lent to who enters behind it.
+	addUpSegments() {
+		const { allocations, states, loans } = this.tables;
+		const groups = this.ownerCount + 1;                 // the kernel's own are the last
 		const segments = this.header.segments.length;
 		const steps = Array.from({ length: segments * groups }, () => ({ times: [], values: [] }));
 		const where = new Int32Array(allocations.rows).fill(-1);
@@ -283,10 +486,22 @@ class Model {
 				values.push(last + bytes);
 			}
 		};
+		const lent = new Float64Array(allocations.rows);
 		const leave = (allocation, time) => {
 			if (where[allocation] >= 0)
-				add(where[allocation], time, -allocations.size[allocation]);
+				add(where[allocation], time, lent[allocation] - allocations.size[allocation]);
 			where[allocation] = -1;
+			lent[allocation] = 0;
+		};
+		let nextLoan = 0;
+		const lend = (time) => {
+			for (; nextLoan < loans.rows && loans.time[nextLoan] <= time; nextLoan++) {
+				const allocation = loans.allocation[nextLoan];
+				if (where[allocation] < 0)
+					continue;
+				add(where[allocation], loans.time[nextLoan], -loans.bytes[nextLoan]);
+				lent[allocation] += loans.bytes[nextLoan];
+			}
 		};
 		const ends = Array.from({ length: allocations.rows }, (_, row) => row)
 			.filter((row) => allocations.died[row] >= 0)
@@ -297,8 +512,9 @@ class Model {
 			const time = states.time[row];
 			for (; nextEnd < ends.length && allocations.died[ends[nextEnd]] < time; nextEnd++)
 				leave(ends[nextEnd], allocations.died[ends[nextEnd]]);
+			lend(time);
 			const segment = states.segment[row] - 1;
-			const owner = allocations.process[allocation] - 1;
+			const owner = this.allocationOwner(allocation);
 			const lane = segment < 0 || states.state[row] === STATE.OUT ? -1
 				: segment * groups + (owner < 0 ? groups - 1 : owner);
 			if (lane === where[allocation])
@@ -308,6 +524,7 @@ class Model {
 			if (lane >= 0)
 				add(lane, time, allocations.size[allocation]);
 		}
+		lend(FOREVER);
 		for (; nextEnd < ends.length; nextEnd++)
 			leave(ends[nextEnd], allocations.died[ends[nextEnd]]);
 		this.segmentSeries = Array.from({ length: segments }, (_, segment) =>
@@ -315,6 +532,7 @@ class Model {
 				const { times, values } = steps[segment * groups + owner];
 				return new Series(Float64Array.from(times), Float64Array.from(values));
 			}));
+		this.segmentMost = this.segmentSeries.map((list) => mostTogether(list));
 	}
 
 	// ---- calls: of one thread they nest ----
