@@ -22,6 +22,7 @@
 #include "cli/verify/failing.h"
 #include "cli/verify/progress.h"
 #include "cli/verify/report.h"
+#include "cli/verify/sanitize.h"
 #include "cli/verify/subject.h"
 #include "cli/verify/traces.h"
 #include "cli/verify/unit.h"
@@ -161,7 +162,7 @@ static bool slot_run(struct campaign *campaign, struct slot *slot)
 		.plan = slot->plan,
 		.trace = slot->traces[slot->is_second],
 		.seed = slot->unit.seed,
-		.is_seeded = !(settings->sanitizers & SANITIZE_THREAD),
+		.is_seeded = sanitize_is_seeded(settings->sanitizers),
 		.is_again = slot->is_second,
 	};
 
@@ -475,7 +476,7 @@ static bool probe(struct campaign *campaign)
 		.script = slot.unit.script,
 		.plan = "",
 		.seed = settings->first_seed,
-		.is_seeded = !(settings->sanitizers & SANITIZE_THREAD),
+		.is_seeded = sanitize_is_seeded(settings->sanitizers),
 	};
 	struct job_result result;
 	bool is_again = campaign->record.run_count > 0;

@@ -16,6 +16,7 @@
 #include "cli/verify/failing.h"
 #include "cli/verify/job.h"
 #include "cli/verify/report.h"
+#include "cli/verify/sanitize.h"
 #include "cli/verify/traces.h"
 
 static const char *const file_names[] = { "script.dxgk",  "seed",         "plan",
@@ -214,7 +215,7 @@ static bool run_once(const struct failing *failing, const struct subject *subjec
 		.plan = failing->plan,
 		.trace = trace,
 		.seed = failing->seed,
-		.is_seeded = !(failing->sanitizers & SANITIZE_THREAD),
+		.is_seeded = sanitize_is_seeded(failing->sanitizers),
 		.is_again = is_again,
 	};
 

@@ -73,8 +73,25 @@ uint32_t sanitize_read(const char *text)
 
 /* ---- the host ---- */
 
+/*
+ * The library of the thread sanitizer expects a program that is built with it, and whose first act is to call it: before the constructors
+ * of the libraries. If it is there, we do.
+ */
+extern __attribute__((weak)) void __tsan_init(void);
+
+static void begin_thread_sanitizer(void)
+{
+	if (__tsan_init)
+		__tsan_init();
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const first_act)(void) = begin_thread_sanitizer;
+
 static const char *library_of(uint32_t sanitizers)
 {
+	if (sanitizers & SANITIZE_THREAD)
+		return "libclang_rt.tsan-x86_64.so";
 	/* That of the address sanitizer has what undefined behaviour needs, too. */
 	return sanitizers & SANITIZE_ADDRESS ? "libclang_rt.asan-x86_64.so"
 					     : "libclang_rt.ubsan_standalone-x86_64.so";
@@ -141,7 +158,9 @@ static void set_options(void)
 	char *address =
 		needed_text("detect_leaks=0:verify_asan_link_order=0:%s:%s", signals, frames);
 	char *undefined = needed_text("print_stacktrace=1:%s:%s", signals, frames);
-	char *thread = needed_text("report_signal_unsafe=0:%s:%s", signals, frames);
+	char *thread = needed_text("report_signal_unsafe=0:detect_deadlocks=0:atexit_sleep_ms=0:"
+				   "ignore_noninstrumented_modules=1:%s:%s",
+				   signals, frames);
 
 	setenv("ASAN_OPTIONS", address, 1);
 	setenv("UBSAN_OPTIONS", undefined, 1);
@@ -173,18 +192,16 @@ static void set_library_path(void)
 
 bool sanitize_host(uint32_t sanitizers, char **argv)
 {
-	if (sanitizers == 0 || getenv(marker))
+	if (sanitizers == 0)
 		return true;
+	if (getenv(marker)) {
+		/* The reader of symbols that it starts is no host, and would not stand it. */
+		if (sanitizers & SANITIZE_THREAD)
+			unsetenv("LD_PRELOAD");
+		return true;
+	}
 	if (OWN_SANITIZERS != 0 && (sanitizers & ~(uint32_t)OWN_SANITIZERS) != 0) {
 		fputs("dxgk verify: this program was built with another sanitizer itself\n",
-		      stderr);
-		return false;
-	}
-	/* It has to see the kernel's locks as well, else what they keep apart looks like a race. */
-	if (OWN_SANITIZERS == 0 && sanitizers == SANITIZE_THREAD) {
-		fputs("dxgk verify: --sanitize thread needs a dxgk and a kernel that were built "
-		      "with it "
-		      "(tools/variants.py tsan: build-tsan/cli/dxgk)\n",
 		      stderr);
 		return false;
 	}
@@ -206,6 +223,11 @@ bool sanitize_host(uint32_t sanitizers, char **argv)
 	return false;
 }
 
+bool sanitize_is_seeded(uint32_t sanitizers)
+{
+	return OWN_SANITIZERS != SANITIZE_THREAD || !(sanitizers & SANITIZE_THREAD);
+}
+
 /* ---- reports ---- */
 
 struct reading {
@@ -213,6 +235,8 @@ struct reading {
 	struct findings *findings;
 	struct finding *now; /* the report that is being read; NULL: none */
 	bool has_stack;      /* its first one is over */
+	bool is_other_next;  /* the next one is of the other access of a race */
+	char *shape;         /* the sentence without lines; NULL: it has none */
 };
 
 static void set_text(char **text, char *by)
@@ -227,7 +251,9 @@ static void report_end(struct reading *reading)
 
 	if (!reading->now)
 		return;
-	finding_set_fingerprint(reading->now, reading->driver, reading->now->sentence);
+	finding_set_fingerprint(reading->now, reading->driver,
+				reading->shape ? reading->shape : reading->now->sentence);
+	set_text(&reading->shape, NULL);
 	struct finding *kept = findings_join(reading->findings, reading->now, &is_news);
 	kept->run_count = 1;
 	reading->now = NULL;
@@ -238,7 +264,7 @@ static void report_begin(struct reading *reading, char *sentence)
 	report_end(reading);
 	reading->now = finding_create(rule_id(RULE_DDI_SANITIZER), FINDING_CRASH);
 	reading->now->frames = needed(calloc(1, sizeof(*reading->now->frames)));
-	reading->has_stack = false;
+	reading->has_stack = reading->is_other_next = false;
 	set_text(&reading->now->sentence, sentence);
 }
 
@@ -271,6 +297,24 @@ static void add_frame(struct reading *reading, const char *line)
 	free(image);
 }
 
+/* A race is between two: who the other is belongs to the sentence. */
+static void add_other(struct reading *reading, const char *line)
+{
+	const char *at = strchr(line, '|') + 1;
+	char *function = field(&at);
+	char *file = field(&at);
+	char *number = field(&at);
+	const char *slash = strrchr(file, '/');
+
+	set_text(&reading->shape, needed_text("%s with %s", reading->now->sentence, function));
+	set_text(&reading->now->sentence,
+		 needed_text("%s (%s:%s)", reading->shape, slash ? slash + 1 : file, number));
+	free(function);
+	free(file);
+	free(number);
+	reading->is_other_next = false;
+}
+
 /* What it is, without what differs from run to run. */
 static char *cut(const char *text, const char *before)
 {
@@ -285,6 +329,7 @@ static void read_line(struct reading *reading, const char *line)
 	const char *thread = strstr(line, "WARNING: ThreadSanitizer: ");
 	const char *undefined = strstr(line, ": runtime error: ");
 	const char *start = line + strspn(line, " ");
+	bool is_frame = *start == '#' && strchr(start, '|');
 
 	if (address)
 		report_begin(reading, cut(address + strlen("ERROR: "), " on "));
@@ -293,11 +338,17 @@ static void read_line(struct reading *reading, const char *line)
 	else if (undefined)
 		report_begin(reading, needed_text("UndefinedBehaviorSanitizer: %s",
 						  undefined + strlen(": runtime error: ")));
-	else if (reading->now && strncmp(line, "SUMMARY: ", strlen("SUMMARY: ")) == 0)
+	else if (!reading->now)
+		return;
+	else if (strncmp(line, "SUMMARY: ", strlen("SUMMARY: ")) == 0)
 		report_end(reading);
-	else if (reading->now && *start == '#' && strchr(start, '|') && !reading->has_stack)
+	else if (is_frame && !reading->has_stack)
 		add_frame(reading, start);
-	else if (reading->now && reading->now->frame_count > 0)
+	else if (is_frame && reading->is_other_next)
+		add_other(reading, start);
+	else if (strncmp(start, "Previous ", strlen("Previous ")) == 0)
+		reading->is_other_next = true;
+	else if (reading->now->frame_count > 0)
 		reading->has_stack = true;
 }
 

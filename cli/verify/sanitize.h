@@ -24,6 +24,10 @@ uint32_t sanitize_read(const char *text);
  */
 MUST_CHECK bool sanitize_host(uint32_t sanitizers, char **argv);
 
+/* Are threads simulated under a seed? A thread sanitizer that watches the simulation itself sees that one runs at a time, and no race: then
+ * they run as they come. */
+bool sanitize_is_seeded(uint32_t sanitizers);
+
 /* What sanitizers said on standard error, as findings. */
 void sanitize_read_reports(const char *text, const char *driver, struct findings *findings);
 

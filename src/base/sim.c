@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/race.h"
 #include "base/random.h"
 #include "base/sim.h"
 
@@ -123,6 +124,14 @@ static struct sim_thread *sim_pick_ready(void)
 	return NULL;
 }
 
+/* That one thread runs at a time orders nothing of theirs. */
+static void sim_lock(void)
+{
+	race_pause();
+	pthread_mutex_lock(&sim.mutex);
+	race_go_on();
+}
+
 /* Somebody has it: whether that is the caller, a mutex does not say. */
 static void sim_assert_held(void)
 {
@@ -195,7 +204,9 @@ static void sim_unlock(void)
 
 	sim_assert_held();
 	sim.called = NULL;
+	race_pause();
 	pthread_mutex_unlock(&sim.mutex);
+	race_go_on();
 	/* Its thread may have seen it and be gone: the word is not looked at. */
 	if (called)
 		futex(called, FUTEX_WAKE, 1, NULL);
@@ -222,7 +233,7 @@ static bool sim_sleep_relock(struct sim_thread *thread, const struct timespec *u
 	futex(&thread->turns, FUTEX_WAIT_BITSET, turns, until);
 	bool is_late = errno == ETIMEDOUT;
 	errno = kept;
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	return !is_late;
 }
 
@@ -289,7 +300,7 @@ static void sim_foreign_gone(void *context)
 {
 	struct sim_thread *thread = context;
 
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	sim.foreign_count--;
 	self = NULL;
 	sim_unregister_locked(thread);
@@ -327,7 +338,7 @@ static void sim_come_in_locked(void)
 
 static void sim_lock_as_holder(void)
 {
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	if (!self)
 		sim_adopt_locked();
 	if (sim.holder != self)
@@ -379,7 +390,7 @@ uint64_t sim_now_ns(void)
 
 uint64_t sim_peek_ns(void)
 {
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	uint64_t now_ns = sim.now_ns;
 	sim_unlock();
 	return now_ns;
@@ -531,7 +542,7 @@ void sim_thread_register(struct sim_thread *thread, const char *name, uint32_t o
 
 void sim_thread_begin(struct sim_thread *thread)
 {
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	self = thread;
 	sim_await_turn(thread);
 	sim_unlock();
@@ -540,7 +551,7 @@ void sim_thread_begin(struct sim_thread *thread)
 /* Wakes and goes in one step: a joiner that had the turn in between would wait for us in vain. */
 void sim_thread_end(struct sim_thread *thread, const void *wake_word)
 {
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	sim_wake_locked(wake_word, UINT32_MAX);
 	self = NULL;
 	sim_unregister_locked(thread);
@@ -549,7 +560,7 @@ void sim_thread_end(struct sim_thread *thread, const void *wake_word)
 
 void sim_thread_forget(struct sim_thread *thread)
 {
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	list_remove(&thread->link);
 	sim_unlock();
 }
@@ -557,7 +568,7 @@ void sim_thread_forget(struct sim_thread *thread)
 void sim_before_fork(void)
 {
 	if (sim_on)
-		pthread_mutex_lock(&sim.mutex);
+		sim_lock();
 }
 
 void sim_after_fork(void)
@@ -594,7 +605,7 @@ void sim_leave(void)
 {
 	if (!self || !self->is_foreign)
 		return;
-	pthread_mutex_lock(&sim.mutex);
+	sim_lock();
 	self->is_outside = true;
 	/* Alone, it keeps the baton: what it does next is the next step of the run. */
 	if (sim.holder == self && sim.foreign_count > 1)

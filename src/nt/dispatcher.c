@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/race.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/dispatcher_parts.h"
@@ -239,6 +240,7 @@ void object_signaled_locked(DISPATCHER_HEADER *object, struct wake_list *woken)
 {
 	lock_assert_held(&nt_dispatcher_lock);
 
+	race_release(object);
 	LIST_ENTRY *entry = object->WaitListHead.Flink;
 	while (object->SignalState > 0 && entry != &object->WaitListHead) {
 		KWAIT_BLOCK *block = CONTAINING_RECORD(entry, KWAIT_BLOCK, WaitListEntry);
@@ -331,7 +333,11 @@ static NTSTATUS wait_for(ULONG count, DISPATCHER_HEADER *const *objects, WAIT_TY
 			  routine);
 		return STATUS_OBJECT_TYPE_MISMATCH;
 	}
-	return is_over ? status : wait_sleep(&wait, deadline_ns);
+	if (!is_over)
+		status = wait_sleep(&wait, deadline_ns);
+	for (ULONG i = 0; i < count && status != STATUS_TIMEOUT; i++)
+		race_acquire(objects[i]);
+	return status;
 }
 
 /* What a wait that ended took of mutexes is now the caller's. */
@@ -470,6 +476,7 @@ LONG read_state(DISPATCHER_HEADER *object)
 {
 	lock_acquire(&nt_dispatcher_lock);
 	LONG state = object->SignalState;
+	race_acquire(object);
 	lock_release(&nt_dispatcher_lock);
 	return state;
 }

@@ -21,6 +21,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/race.h"
 #include "base/worker.h"
 #include "nt/dispatcher.h"
 #include "nt/dpc.h"
@@ -78,12 +79,14 @@ static void dpcs_drain(struct work *work)
 		dpcs.is_running = true;
 		lock_release(&nt_dispatcher_lock);
 
+		race_acquire(&nt_dispatcher_lock);
 		nt_visit_begin(&visit, "a DPC routine", (const void *)copy.DeferredRoutine);
 		nt_irql_enter(&scope, DISPATCH_LEVEL);
 		copy.DeferredRoutine(dpc, copy.DeferredContext, copy.SystemArgument1,
 				     copy.SystemArgument2);
 		nt_irql_leave(&scope, "A DPC routine");
 		nt_visit_end(&visit);
+		race_release(&nt_dispatcher_lock);
 		lock_acquire(&nt_dispatcher_lock);
 		dpcs.is_running = false;
 	}
@@ -114,6 +117,7 @@ bool nt_dpc_insert_locked(KDPC *dpc, void *argument1, void *argument2)
 {
 	lock_assert_held(&nt_dispatcher_lock);
 
+	race_release(&nt_dispatcher_lock);
 	if (dpc->DpcData)
 		return false;
 	dpc->SystemArgument1 = argument1;
@@ -147,12 +151,14 @@ void nt_dpc_run_or_insert(KDPC *dpc)
 	dpcs.is_running = true;
 	lock_release(&nt_dispatcher_lock);
 
+	race_acquire(&nt_dispatcher_lock);
 	nt_visit_begin(&visit, "a DPC routine", (const void *)dpc->DeferredRoutine);
 	nt_irql_enter(&scope, DISPATCH_LEVEL);
 	dpc->DeferredRoutine(dpc, dpc->DeferredContext, NULL, NULL);
 	nt_irql_leave(&scope, "A DPC routine");
 	nt_visit_end(&visit);
 
+	race_release(&nt_dispatcher_lock);
 	lock_acquire(&nt_dispatcher_lock);
 	dpcs.is_running = false;
 	if (!IsListEmpty(&dpcs.queue) && dpcs.is_started)
@@ -186,6 +192,7 @@ BOOLEAN KeInsertQueueDpc(PRKDPC Dpc, PVOID SystemArgument1, PVOID SystemArgument
 BOOLEAN KeRemoveQueueDpc(PRKDPC Dpc)
 {
 	lock_acquire(&nt_dispatcher_lock);
+	race_acquire(&nt_dispatcher_lock);
 	bool was_queued = Dpc->DpcData != NULL;
 	if (was_queued)
 		dpc_take_locked(Dpc);
@@ -214,6 +221,7 @@ static void dpcs_flush(void)
 	KeInitializeDpc(&marker, flush_reached, &reached);
 	KeInsertQueueDpc(&marker, NULL, NULL);
 	KeWaitForSingleObject(&reached, Executive, KernelMode, FALSE, NULL);
+	race_acquire(&nt_dispatcher_lock);
 }
 
 VOID KeFlushQueuedDpcs(VOID)
@@ -260,10 +268,12 @@ static void works_drain(struct work *work)
 		work_take_locked(item); /* may be queued again, or freed, from now on */
 		lock_release(&nt_dispatcher_lock);
 
+		race_acquire(&nt_dispatcher_lock);
 		nt_visit_begin(&visit, "the routine of a work item", (const void *)routine);
 		nt_irql_enter(&scope, PASSIVE_LEVEL);
 		routine(parameter);
 		nt_irql_leave(&scope, "The routine of a work item");
+		race_release(&nt_dispatcher_lock);
 		nt_visit_end(&visit);
 		lock_acquire(&nt_dispatcher_lock);
 	}
@@ -302,6 +312,7 @@ static void works_find_thread_locked(void)
 static void work_queue(PWORK_QUEUE_ITEM item, const char *routine)
 {
 	nt_irql_require(DISPATCH_LEVEL, routine);
+	race_release(&nt_dispatcher_lock);
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_queued = item->List.Flink != NULL;
 	if (!is_queued) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/race.h"
 #include "nt/irql.h"
 
 enum nt_held_kind {
@@ -41,6 +42,7 @@ static inline void nt_held_add(enum nt_held_kind kind, void *lock, const void *s
 {
 	uint8_t index = nt_level.held;
 
+	race_acquire(lock);
 	if (LIKELY(index < NT_HELD_KNOWN)) {
 		nt_held_locks.locks[index] = lock;
 		nt_held_locks.sites[index] = site;
@@ -56,6 +58,7 @@ static inline void nt_held_drop(enum nt_held_kind kind, const void *lock)
 {
 	uint8_t last = (uint8_t)(nt_level.held - 1);
 
+	race_release(lock);
 	if (LIKELY(last < NT_HELD_KNOWN && nt_held_locks.locks[last] == lock &&
 		   nt_held_locks.kinds[last] == (uint8_t)kind))
 		nt_level.held = last;

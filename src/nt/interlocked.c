@@ -13,6 +13,7 @@
 
 #include <ddk/wdm.h>
 
+#include "base/race.h"
 #include "base/thread.h"
 #include "nt/irql.h"
 
@@ -128,6 +129,7 @@ static uint64_t slist_begin(PSLIST_HEADER head)
 	while (!atomic_compare_exchange_weak_explicit(word, &seen, seen | SLIST_BUSY,
 						      memory_order_acquire, memory_order_relaxed))
 		seen &= ~SLIST_BUSY;
+	race_acquire(head);
 	return seen;
 }
 
@@ -135,6 +137,7 @@ static void slist_end(PSLIST_HEADER head, uint64_t before, uint64_t depth)
 {
 	uint64_t sequence = (before + SLIST_SEQUENCE) & ~(SLIST_BUSY | SLIST_DEPTH);
 
+	race_release(head);
 	atomic_store_explicit(slist_word(head), sequence | (depth & SLIST_DEPTH),
 			      memory_order_release);
 }

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/race.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/forbidden.h"
@@ -345,6 +346,7 @@ VOID ExConvertExclusiveToSharedLite(PERESOURCE Resource)
 {
 	ERESOURCE_THREAD thread = ExGetCurrentResourceThread();
 
+	race_release(Resource);
 	lock_acquire(&nt_dispatcher_lock);
 	bool is_mine =
 		resource_is_exclusive(Resource) && Resource->OwnerEntry.OwnerThread == thread;
@@ -374,6 +376,7 @@ VOID ExReleaseResourceForThreadLite(PERESOURCE Resource, ERESOURCE_THREAD Resour
 	bool is_free = false;
 
 	nt_irql_require(DISPATCH_LEVEL, "ExReleaseResourceLite");
+	race_release(Resource);
 	lock_acquire(&nt_dispatcher_lock);
 	POWNER_ENTRY owner = owner_find_locked(Resource, ResourceThreadId);
 	if (owner && --owner->OwnerCount == 0) {
@@ -520,6 +523,7 @@ VOID ExReleaseRundownProtection(PEX_RUNDOWN_REF RunRef)
 	_Atomic uint32_t *word = rundown_word(RunRef);
 	uint32_t seen = atomic_load(word);
 
+	race_release(word);
 	while (seen >= RUNDOWN_USER) {
 		if (!atomic_compare_exchange_weak(word, &seen, seen - RUNDOWN_USER))
 			continue;
@@ -541,6 +545,7 @@ VOID ExWaitForRundownProtectionRelease(PEX_RUNDOWN_REF RunRef)
 		thread_wait(word, seen, CLOCK_FOREVER);
 		seen = atomic_load(word);
 	}
+	race_acquire(word);
 }
 
 VOID ExRundownCompleted(PEX_RUNDOWN_REF RunRef)

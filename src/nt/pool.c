@@ -34,6 +34,7 @@
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/mem_kept.h"
+#include "base/race.h"
 #include "nt/dispatcher.h"
 #include "nt/forbidden.h"
 #include "nt/irql.h"
@@ -271,6 +272,7 @@ RARE static void *allocate_other(struct pool_request request, const char *routin
 	request_judge(&request, routine);
 	void *memory = nt_memory_fails() ? NULL : allocate_somewhere(request);
 	if (UNLIKELY(pool_watch != NULL)) {
+		race_new_memory(memory, memory ? request.size_bytes : 0);
 		if (memory)
 			pool_watch->allocated(memory, request.size_bytes, request.site);
 		else

@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/notice.h"
+#include "base/race.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
 #include "nt/dispatcher_parts.h"
@@ -159,6 +160,8 @@ BOOLEAN KeSetTimerEx(PKTIMER Timer, LARGE_INTEGER DueTime, LONG Period, struct _
 	if (!is_given(Timer, "Timer", "KeSetTimer"))
 		return FALSE;
 	nt_irql_require(DISPATCH_LEVEL, "KeSetTimer");
+	race_release(Timer);
+	race_release(&nt_dispatcher_lock); /* for its DPC */
 	wake_list_init(&woken);
 	lock_acquire(&nt_dispatcher_lock);
 	bool was_repaired = object_repair_locked(&Timer->Header);
