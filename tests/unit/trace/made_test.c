@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * made_test.c - traces made by hand, byte by byte: what a file may contain although no program of ours wrote it, with
+ * checksums that are right.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "support/test.h"
+#include "trace/convert.h"
+#include "trace/format.h"
+#include "trace/summary.h"
+#include "trace/trace.h"
+#include "shell.h"
+
+/* ---- making one ---- */
+
+static struct {
+	unsigned char bytes[1 << 16];
+	size_t size;
+} made;
+
+static void add(const void *bytes, size_t size)
+{
+	EXPECT(made.size + size <= sizeof(made.bytes));
+	memcpy(made.bytes + made.size, bytes, size);
+	made.size += size;
+}
+
+static void begin_version(uint32_t version)
+{
+	const struct trace_file_header header = { .magic = TRACE_FILE_MAGIC, .version = version };
+
+	made.size = 0;
+	add(&header, sizeof(header));
+}
+
+static void add_block(const struct trace_block_header *as, const void *bytes, size_t size)
+{
+	struct trace_block_header header = *as;
+	size_t at = made.size;
+
+	header.magic = TRACE_BLOCK_MAGIC;
+	header.size_bytes = (uint32_t)size;
+	add(&header, sizeof(header));
+	add(bytes, size);
+	header.checksum = trace_checksum(made.bytes + at + TRACE_CHECKED_FROM,
+					 made.size - at - TRACE_CHECKED_FROM);
+	memcpy(made.bytes + at, &header, sizeof(header));
+}
+
+/* A program, its number, when; event 0 nobody knows, 1 is known with one field that is not and one of another type. */
+#define OF_ONE      "p\0\x01\x01"
+#define EVENT_ZERO  "\1c\0mine\0title\0\x03\x00n\0\x07s\0\x08t\0"
+#define EVENT_KNOWN "\1c\0allocation_place\0t\0\x03\x01nonsense\0\x01size_bytes\0\x01where\0"
+#define SCHEMA      OF_ONE "\x02" EVENT_ZERO EVENT_KNOWN
+#define BYTES(text) (text), sizeof(text) - 1
+
+static void begin(void)
+{
+	begin_version(TRACE_FILE_VERSION);
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA }, BYTES(SCHEMA));
+}
+
+static void add_events(uint32_t thread, uint64_t time_ns, const void *bytes, size_t size)
+{
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_EVENTS,
+						.thread = thread,
+						.time_ns = time_ns },
+		  bytes, size);
+}
+
+static void add_end(void)
+{
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_END }, "", 1);
+}
+
+/* ---- reading it ---- */
+
+static struct {
+	unsigned count;
+	struct trace_entry last;
+	char problem[256];
+} told;
+
+/* False: nothing can be read of it. */
+static bool read_made(void)
+{
+	struct trace_reader *reader =
+		trace_reader_open(made.bytes, made.size, told.problem, sizeof(told.problem));
+
+	told.count = 0;
+	if (!reader)
+		return false;
+	while (trace_reader_next(reader, &told.last))
+		told.count++;
+	if (!trace_reader_complain(reader, told.problem, sizeof(told.problem)))
+		told.problem[0] = '\0';
+	trace_reader_close(reader);
+	return true;
+}
+
+/* ---- tests ---- */
+
+TEST(made, a_table_of_events_that_makes_no_sense_is_said)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} wrong[] = {
+		{ BYTES("") },
+		{ BYTES("p") },
+		{ BYTES("p\0") },
+		{ BYTES("p\0\x01") },
+		{ BYTES(OF_ONE) },
+		{ BYTES(OF_ONE "\x03" EVENT_ZERO) },                              /* three */
+		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\x00") }, /* 65 bits */
+		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00") },
+		{ BYTES(OF_ONE "\x01\xff\xff\xff\xff\xff\xff") },
+		{ BYTES(OF_ONE "\x01\x07\0\0\0\0\0\0\0") }, /* no such kind */
+		{ BYTES(OF_ONE "\x01\x01"
+			       "12345") },
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0"
+			       "12345") },
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0"
+			       "12345") },
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0t\0") },
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0t\0\x7f") }, /* fields */
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0t\0\x01") },
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0t\0\x01\x09"
+			       "f\0") }, /* no such type */
+		{ BYTES(OF_ONE "\x01\x01"
+			       "c\0n\0t\0\x01\x01"
+			       "f") },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		begin_version(TRACE_FILE_VERSION);
+		add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA },
+			  wrong[i].bytes, wrong[i].size);
+		EXPECT(!read_made());
+		EXPECT_CONTAINS(told.problem, "makes no sense");
+	}
+}
+
+TEST(made, a_version_that_never_was_and_a_first_block_of_events_are_said)
+{
+	begin_version(0);
+	EXPECT(!read_made());
+	EXPECT_CONTAINS(told.problem, "never was");
+	begin_version(TRACE_FILE_VERSION);
+	add_events(1, 0, "", 0);
+	EXPECT(!read_made());
+	EXPECT_CONTAINS(told.problem, "first block");
+	begin_version(TRACE_FILE_VERSION);
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA }, BYTES(SCHEMA));
+	((struct trace_block_header *)(void *)(made.bytes + sizeof(struct trace_file_header)))
+		->size_bytes = TRACE_BLOCK_MAX_BYTES + 1;
+	EXPECT(!read_made());
+	EXPECT_CONTAINS(told.problem, "first block");
+}
+
+/* Head, time since the last; number, string, text. */
+#define GOOD "\x00\x05\x07\x01new\0text\0"
+
+TEST(made, events_are_read_up_to_where_they_make_no_sense)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		unsigned count;
+	} cases[] = {
+		{ BYTES(GOOD), 1 },
+		{ BYTES(GOOD "\x00\x05\x07\x01t2\0"), 2 }, /* the string that there was */
+		{ BYTES(GOOD "\x00\x05\x07\x00t2\0"), 2 }, /* none */
+		{ BYTES(GOOD "\x80\x03\x05\x07\x01t\0"), 2 },
+		{ BYTES(GOOD "\x01\x05\x01\x02\x03"), 2 },
+		{ BYTES(GOOD "\x7f"), 1 },                /* which? */
+		{ BYTES(GOOD "\x7f\x00\x00"), 1 },        /* 127 */
+		{ BYTES(GOOD "\x02\x00"), 1 },            /* there are two */
+		{ BYTES(GOOD "\x80"), 1 },                /* how many are missing? */
+		{ BYTES(GOOD "\x00"), 1 },                /* when? */
+		{ BYTES(GOOD "\x00\x05"), 1 },            /* its number? */
+		{ BYTES(GOOD "\x00\x05\x07"), 1 },        /* its string? */
+		{ BYTES(GOOD "\x00\x05\x07\x09t\0"), 1 }, /* of those there is one */
+		{ BYTES(GOOD "\x00\x05\x07\x02with no end"), 1 },
+		{ BYTES(GOOD "\x00\x05\x07\x01with no end"), 1 },
+		{ BYTES(GOOD "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x07\x01t\0"), 1 },
+		{ BYTES(GOOD "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x05\x07\x01t\0"), 1 },
+		{ BYTES("\x7f"), 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool is_good = i < 5;
+
+		begin();
+		add_events(1, 100, cases[i].bytes, cases[i].size);
+		add_events(2, 100, BYTES(GOOD));
+		add_end();
+		EXPECT(read_made());
+		EXPECT_EQ(told.count, cases[i].count + 1);
+		EXPECT_EQ(strlen(told.problem) > 0, !is_good);
+		if (!is_good)
+			EXPECT_CONTAINS(told.problem, "damaged");
+	}
+}
+
+TEST(made, fields_are_found_by_name_and_type_and_the_rest_is_empty)
+{
+	begin();
+	add_events(1, 100, BYTES("\x01\x05\x01\x02\x03"));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_EQ(told.last.event, TRACE_allocation_place);
+	EXPECT(told.last.info == &trace_event_infos[TRACE_allocation_place]);
+	for (uint32_t i = 0; i < told.last.info->field_count; i++) {
+		const char *name = told.last.info->fields[i].name;
+
+		if (trace_field_is_string(told.last.info->fields[i].type))
+			EXPECT_STR(told.last.fields[i].text, "");
+		else
+			EXPECT_EQ(told.last.fields[i].number,
+				  strcmp(name, "size_bytes") == 0 ? 2 : 0);
+	}
+	begin();
+	add_events(1, 100, BYTES(GOOD));
+	EXPECT(read_made());
+	EXPECT_EQ(told.last.event, TRACE_NOTHING);
+	EXPECT_STR(told.last.info->name, "mine");
+	EXPECT_STR(told.last.fields[1].text, "new");
+	EXPECT_STR(told.last.fields[2].text, "text");
+	EXPECT_CONTAINS(told.problem, "no end");
+}
+
+TEST(made, a_thread_does_not_go_back_in_time)
+{
+	begin();
+	add_events(1, 100, BYTES(GOOD));
+	add_events(1, 50, BYTES(GOOD));
+	add_events(1, 200, BYTES(GOOD));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 2);
+	EXPECT_CONTAINS(told.problem, "damaged");
+}
+
+TEST(made, empty_blocks_and_those_of_later_versions_are_passed_over)
+{
+	begin();
+	add_events(1, 100, "", 0);
+	add_block(&(struct trace_block_header){ .kind = 77 }, BYTES("later"));
+	add_events(1, 100, BYTES(GOOD));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 1);
+	EXPECT_STR(told.problem, "");
+}
+
+TEST(made, what_could_not_be_written_is_said)
+{
+	begin();
+	add_events(1, 100, BYTES(GOOD));
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_END }, BYTES("\x01"));
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 1);
+	EXPECT_CONTAINS(told.problem, "not all of the trace could be written");
+	begin();
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_END }, "", 0);
+	EXPECT(read_made());
+	EXPECT_STR(told.problem, "");
+}
+
+/* More blocks and more strings than it has room for at first. */
+static void make_much(void)
+{
+	begin();
+	for (uint32_t block = 0; block < 70; block++)
+		add_events(block % 3, 100 + block, BYTES(GOOD));
+	unsigned char many[80 * 8];
+	size_t size = 0;
+	for (unsigned i = 0; i < 80; i++) {
+		const unsigned char event[] = { 0, 1, 7, (unsigned char)(i + 1), 's', 0, 't', 0 };
+
+		memcpy(many + size, event, sizeof(event));
+		size += sizeof(event);
+	}
+	add_events(9, 500, many, size);
+	add_end();
+}
+
+TEST(made, memory_that_is_not_there_is_said_wherever_it_is_missing)
+{
+	struct mem_usage before = mem_usage();
+	unsigned fails = 0;
+	bool fired;
+
+	make_much();
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 70 + 80);
+	EXPECT_STR(told.problem, "");
+	do {
+		mem_fail_nth(++fails);
+		bool is_read = read_made();
+		fired = mem_fail_stop();
+		EXPECT(is_read || fired);
+		EXPECT_CONTAINS(told.problem, fired ? "no memory" : "");
+		EXPECT_EQ(mem_usage().blocks, before.blocks);
+	} while (fired);
+	EXPECT(fails > 8);
+}
+
+/* ---- files ---- */
+
+static const char *write_made(const char *name)
+{
+	const char *path = in_folder(name);
+	FILE *file = fopen(path, "w");
+
+	EXPECT(file && fwrite(made.bytes, 1, made.size, file) == made.size);
+	EXPECT_EQ(fclose(file), 0);
+	return path;
+}
+
+TEST(made, a_pipe_is_read_to_its_end)
+{
+	struct trace_file file;
+	char path[32];
+	int ends[2];
+
+	make_much();
+	EXPECT_EQ(pipe(ends), 0);
+	EXPECT_EQ(write(ends[1], made.bytes, made.size), (ssize_t)made.size);
+	close(ends[1]);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	EXPECT(trace_file_open(path, &file));
+	EXPECT_EQ(file.size_bytes, made.size);
+	EXPECT(memcmp(file.bytes, made.bytes, made.size) == 0);
+	trace_file_close(&file);
+	/* Nothing more, and nothing at all. */
+	EXPECT(trace_file_open(path, &file));
+	EXPECT_EQ(file.size_bytes, 0);
+	trace_file_close(&file);
+	close(ends[0]);
+	(void)in_folder("there is one");
+	EXPECT(!trace_file_open(folder, &file));
+	EXPECT_EQ(errno, EISDIR);
+}
+
+TEST(made, whoever_converts_is_told_which_file_and_why)
+{
+	char problem[512] = "";
+	const char *json = in_folder("made.json");
+
+	make_much();
+	const char *path = write_made("made");
+	EXPECT(trace_convert(path, json, problem, sizeof(problem)));
+	EXPECT_STR(problem, "");
+	EXPECT_EQ(shell("python3 -m json.tool %s /dev/null", json), 0);
+	EXPECT(!trace_convert(in_folder("none"), json, problem, sizeof(problem)));
+	EXPECT_CONTAINS(problem, "none: No such file");
+	EXPECT(!trace_convert(path, folder, problem, sizeof(problem)));
+	EXPECT_CONTAINS(problem, "Is a directory");
+	EXPECT(!trace_convert(path, "/dev/full", problem, sizeof(problem)));
+	EXPECT_CONTAINS(problem, "/dev/full: No space left");
+	mem_fail_nth(1);
+	problem[0] = '\0';
+	EXPECT(!trace_convert(path, json, problem, sizeof(problem)));
+	EXPECT(mem_fail_stop());
+	EXPECT_CONTAINS(problem, "no memory");
+}
+
+TEST(made, wishes_are_words_with_commas_between)
+{
+	static const struct {
+		const char *words;
+		bool is_known;
+		uint32_t wishes;
+	} cases[] = {
+		{ "", true, 0 },
+		{ "arguments", true, TRACE_WITH_ARGUMENTS },
+		{ ",addresses,", true, TRACE_WITH_ADDRESSES },
+		{ "addresses,arguments", true, TRACE_WITH_ADDRESSES | TRACE_WITH_ARGUMENTS },
+		{ "arguments,other,addresses", false, TRACE_WITH_ADDRESSES | TRACE_WITH_ARGUMENTS },
+		{ "argumentsss", false, 0 },
+		{ "other,another", false, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t wishes = 0;
+
+		EXPECT_EQ(trace_wishes_read(cases[i].words, &wishes), cases[i].is_known);
+		EXPECT_EQ(wishes, cases[i].wishes);
+	}
+}
+
+/* ---- every event ---- */
+
+#define SAY_1(name) trace_##name(0)
+#define SAY_2(name) trace_##name(0, 0)
+#define SAY_3(name) trace_##name(0, 0, 0)
+#define SAY_4(name) trace_##name(0, 0, 0, 0)
+#define SAY_5(name) trace_##name(0, 0, 0, 0, 0)
+#define SAY_6(name) trace_##name(0, 0, 0, 0, 0, 0)
+#define SAY_7(name) trace_##name(0, 0, 0, 0, 0, 0, 0)
+#define SAY_8(name) trace_##name(0, 0, 0, 0, 0, 0, 0, 0)
+
+TEST(made, every_event_can_be_said_and_is_read_as_what_it_is)
+{
+	static const enum trace_event said[] = {
+#define CATEGORY(name, title)
+#define EVENT(kind, category, name, title, count, ...) TRACE_##name,
+#include "trace/events.def"
+#undef EVENT
+	};
+	const char *path = in_folder("every");
+	struct trace_entry entry;
+	struct trace_file file;
+	char problem[256];
+
+	EXPECT(trace_start(path));
+#define EVENT(kind, category, name, title, count, ...) SAY_##count(name);
+#include "trace/events.def"
+#undef EVENT
+#undef CATEGORY
+	trace_finish();
+	EXPECT(trace_file_open(path, &file));
+	struct trace_reader *reader =
+		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
+	EXPECT(reader);
+	EXPECT(trace_reader_next(reader, &entry)); /* the thread's name comes first */
+	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+		EXPECT(trace_reader_next(reader, &entry));
+		EXPECT_EQ(entry.event, said[i]);
+	}
+	EXPECT(!trace_reader_next(reader, &entry));
+	EXPECT(!trace_reader_complain(reader, problem, sizeof(problem)));
+	trace_reader_close(reader);
+	trace_file_close(&file);
+	EXPECT_EQ(shell("%s -o %s.json --convert %s", CMD_TRACE, path, path), 0);
+}
+
+TEST_MAIN("trace/made")
