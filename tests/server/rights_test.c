@@ -252,9 +252,10 @@ CHILD(reader)
 		CHILD_EXPECT(is_full_of(pointer, (unsigned char)byte));
 		test_say(DONE, 0);
 	}
-	test_hear(); /* the server is dead */
-	usleep(200000);
-	CHILD_EXPECT(is_full_of(pointer, 0x25));
+	if (test_hear().value) { /* the server is dead */
+		usleep(200000);
+		CHILD_EXPECT(is_full_of(pointer, 0x25));
+	}
 	test_say(DONE, 0);
 	return 0;
 }
@@ -343,17 +344,20 @@ static void parties_meet(struct parties *all)
 	all->reader = lodger_start("reader");
 }
 
-static void parties_part(struct parties *all)
+/* What the reader sees stays when the server does not, which had no time to end. */
+static void parties_part(struct parties *all, bool is_killed)
 {
 	lodger_say(&all->maker, GO, 0);
 	lodger_end(&all->maker);
 	expect_valid();
 	lodger_say(&all->reader, GO, 0);
-	/* What it sees stays when the server does not. */
-	house_kill(&all->house);
-	lodger_say(&all->reader, GO, 0);
+	if (is_killed)
+		house_kill(&all->house);
+	lodger_say(&all->reader, GO, is_killed);
 	lodger_hear(&all->reader, DONE);
 	lodger_end(&all->reader);
+	if (!is_killed)
+		house_close(&all->house);
 }
 
 TEST(reader, who_comes_first_writes_nothing_and_sees_what_the_maker_writes_afterwards)
@@ -368,7 +372,7 @@ TEST(reader, who_comes_first_writes_nothing_and_sees_what_the_maker_writes_after
 	fill_and_look(&all.maker, &all.reader, 0x22);
 	fill_and_look(&all.maker, &all.reader, 0x25);
 	close(all.to_write);
-	parties_part(&all);
+	parties_part(&all, true);
 }
 
 TEST(reader, who_comes_last_leaves_those_who_write_their_right)
@@ -395,7 +399,7 @@ TEST(reader, who_comes_last_leaves_those_who_write_their_right)
 	fill_and_look(&all.maker, &all.reader, 0x25);
 	lodger_say(&writer, GO, 0);
 	lodger_end(&writer);
-	parties_part(&all);
+	parties_part(&all, false);
 }
 
 TEST(reader, of_a_section_is_shown_it_if_its_maker_has_sealed_it)
