@@ -26,14 +26,19 @@ static struct dxg_resource *share(void)
 	return container_of(object, struct dxg_resource, object);
 }
 
-static NTSTATUS open_again(struct dxg_resource *resource)
+static NTSTATUS open_on(struct dxg_device *device, struct dxg_resource *resource)
 {
 	struct resource_open_item items[COUNT];
 	struct resource_open_request request = {
-		.device = app.device, .body = resource->body, .count = COUNT, .items = items
+		.device = device, .body = resource->body, .count = COUNT, .items = items
 	};
 
 	return resource_open(&request);
+}
+
+static NTSTATUS open_again(struct dxg_resource *resource)
+{
+	return open_on(app.device, resource);
 }
 
 /* The device was still alive when the call looked. */
@@ -54,6 +59,30 @@ TEST(open, on_an_adapter_that_goes_meanwhile_leaves_nothing)
 	object_put(&resource->object);
 	client_end(&app);
 	scene_end();
+}
+
+/*
+ * What was shared before there was anybody elsewhere is in no file that he could map, and outside of a call of his
+ * nobody maps one for him: he has it all the same.
+ */
+TEST(open, by_a_client_elsewhere_shows_it_nothing_where_there_is_nothing_to_show_it)
+{
+	const struct process_identity identity = { .pid = 2, .name = "elsewhere" };
+	const struct process_arena arena = { UINT64_C(1) << 40, UINT64_C(1) << 36 };
+	struct client far;
+
+	begin_plain();
+	struct dxg_resource *first = share();
+	EXPECT_EQ(process_create(&kernel, &identity, &arena, &far.process), STATUS_SUCCESS);
+	device_begin(far.process, &far.device);
+	struct dxg_resource *second = share();
+	EXPECT(!first->body->bank && second->body->bank);
+	EXPECT_EQ(open_on(far.device, first), STATUS_SUCCESS);
+	EXPECT_EQ(open_on(far.device, second), STATUS_SUCCESS);
+	object_put(&first->object);
+	object_put(&second->object);
+	client_end(&far);
+	finish_plain();
 }
 
 TEST_MAIN("object/resource_open")
