@@ -26,6 +26,7 @@ EVICTION_GOALS = {('cyclic', '1.10'): 1.25, ('cyclic', '1.25'): 1.25, ('cyclic',
                   ('drift', '1.25'): 2.0, ('zipf-0.8', '1.25'): 2.0}
 SEEDS = 9
 ALLOCATION_PAIRS = 5_000
+TOUR_FRAMES = 10
 LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.x86_64.json'
 NO_LAVAPIPE = 77
 PAIRS = 100_000
@@ -37,7 +38,7 @@ ROUNDS = 11
 VERIFY_SEEDS, VERIFY_SECONDS = 2_000, 180
 
 
-def run(command, build, may_exit_with=0, profile=None, trace=None):
+def run(command, build, may_exit_with=0, profile=None, trace=None, settings=None):
     """What it printed; None when it ended with the other status that is allowed."""
     environment = {**os.environ, 'VK_ICD_FILENAMES': LAVAPIPE,
                    'DXGK_DRIVER_PATH': os.path.join(build, 'drivers', 'soft')}
@@ -47,6 +48,7 @@ def run(command, build, may_exit_with=0, profile=None, trace=None):
         environment['DXGK_PROFILE'] = profile
     if trace:
         environment['DXGK_TRACE'] = trace
+    environment.update(settings or {})
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode == may_exit_with != 0:
         return None
@@ -65,6 +67,17 @@ def instructions(build, function, command, trace=None):
         with open(out, encoding='utf-8') as file:
             total = re.search(r'^(?:summary|totals): (\d+)', file.read(), re.MULTILINE)
     return int(total.group(1))
+
+
+def all_instructions(build, command, settings=None):
+    """How many callgrind counts in a whole run, children that it forks included."""
+    with tempfile.TemporaryDirectory(prefix='bench-') as folder:
+        run(['valgrind', '--tool=callgrind', f'--callgrind-out-file={folder}/out.%p', *command], build, settings=settings)
+        total = 0
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding='utf-8') as file:
+                total += int(re.search(r'^(?:summary|totals): (\d+)', file.read(), re.MULTILINE).group(1))
+    return total
 
 
 def by_object(lines):
@@ -157,14 +170,19 @@ def bench_allocations(build):
 
 
 def bench_traces(build):
-    program = os.path.join(build, 'bench', 'trace_events')
-    each = instructions(build, 'emit_events', [program, str(PAIRS)]) / PAIRS
+    """Of an event, what a run with twice as many has more. The tour is a seeded one: its threads take turns as it says."""
+    events = [os.path.join(build, 'bench', 'trace_events')]
+    each = (all_instructions(build, [*events, str(2 * PAIRS)]) - all_instructions(build, [*events, str(PAIRS)])) / PAIRS
     pairs = [os.path.join(build, 'bench', 'allocation_pairs'), 'pairs', '1000', str(ALLOCATION_PAIRS)]
+    tour = [os.path.join(build, 'cli', 'dxgk'), 'tour', '--quiet', '--frames', str(TOUR_FRAMES)]
+    seeded = {'DXGK_SEED': '1'}
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         traced = instructions(build, 'exchange_allocations', pairs, trace=os.path.join(folder, 'trace'))
     return [{'what': 'event of a trace', 'unit': 'instructions', 'goal': 150, 'value': each},
             {'what': 'allocation pair, traced / not', 'unit': 'times', 'goal': 1.3,
-             'value': traced / instructions(build, 'exchange_allocations', pairs)}]
+             'value': traced / instructions(build, 'exchange_allocations', pairs)},
+            {'what': 'tour, traced and drawn / not', 'unit': 'times', 'goal': 1.15,
+             'value': all_instructions(build, tour, seeded) / all_instructions(build, [*tour, '--no-trace'], seeded)}]
 
 
 def numbers(text):

@@ -2,7 +2,7 @@
 /*
  * trace_events.c - what it costs to say something to a trace.
  *
- * usage: trace_events count      for callgrind: counts emit_events() alone
+ * usage: trace_events count      for callgrind: what twice as many cost more is what they cost
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,6 +32,7 @@ struct options {
 	const char *html;
 	const char *trace;
 	const char *socket; /* NULL: that of the environment, or none */
+	bool is_untraced;   /* so there is nothing to tell of but that all bytes were right */
 };
 
 static void print_usage(FILE *out)
@@ -51,6 +52,8 @@ static void print_usage(FILE *out)
 		"  --trace FILE  keeps the trace that it is made of\n"
 		"  --quiet       nothing, when all is well\n"
 		"  --spoil       writes one byte wrong, which has to be found\n"
+		"  --no-trace    without one, and so without books and pictures: to measure what "
+		"it costs\n"
 		"  --processes   each client is a process; they meet in a server that is started "
 		"for it\n"
 		"  --socket PATH in this one, whose adapter is as it is; it takes a controller\n",
@@ -92,6 +95,9 @@ static bool take_option(struct options *options, int option)
 	case 'x':
 		options->settings.is_spoiled = true;
 		return true;
+	case 'n':
+		options->is_untraced = true;
+		return true;
 	case 'p':
 		options->settings.is_apart = true;
 		return true;
@@ -113,6 +119,7 @@ static int parse(int argc, char **argv, struct options *options)
 		{ "trace", required_argument, NULL, 't' },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "spoil", no_argument, NULL, 'x' },
+		{ "no-trace", no_argument, NULL, 'n' },
 		{ "processes", no_argument, NULL, 'p' },
 		{ "socket", required_argument, NULL, 'k' },
 		{ "help", no_argument, NULL, 'h' },
@@ -131,6 +138,12 @@ static int parse(int argc, char **argv, struct options *options)
 	}
 	if (optind != argc) {
 		fprintf(stderr, "dxgk tour: \"%s\" is one argument too many\n", argv[optind]);
+		return EXIT_NOT_UNDERSTOOD;
+	}
+	if (options->is_untraced &&
+	    (options->html || options->trace || options->settings.is_apart)) {
+		fprintf(stderr, "dxgk tour: --no-trace leaves nothing to draw or to keep, and no "
+				"server to trace\n");
 		return EXIT_NOT_UNDERSTOOD;
 	}
 	if (options->socket && !options->settings.is_apart) {
@@ -304,6 +317,13 @@ static bool keep_json(const struct options *options, const char *trace)
 	return false;
 }
 
+/* Nothing can be told of it but that its bytes were right. */
+static int tour_untraced(const struct options *options, struct tour_counts *counts)
+{
+	unsetenv("DXGK_TRACE");
+	return run_child(&options->settings, counts) ? 0 : EXIT_FAILED;
+}
+
 static int tour(struct options *options)
 {
 	struct tour_counts *counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
@@ -314,6 +334,8 @@ static int tour(struct options *options)
 		fprintf(stderr, "dxgk tour: %s\n", strerror(errno));
 		return EXIT_FAILED;
 	}
+	if (options->is_untraced)
+		return tour_untraced(options, counts);
 	bool is_good = options->settings.is_apart ? run_with_server(options, trace, counts)
 						  : run_child(&options->settings, counts);
 	/* Of clients that failed as well: that is when somebody wants to see what happened. */

@@ -15,12 +15,16 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "dispatch/control_request.h"
+#include "object/check/inventory.h"
 #include "server/server.h"
 #include "server/testing_service.h"
 #include "trace/trace.h"
 
 /* For calls to end, before books are looked at. */
 #define PATIENCE_NS (20 * NS_PER_MS)
+
+/* How often that, before a trace begins. */
+enum { STILL_TRIES = 25 };
 
 /* What a process can have least. */
 enum { NO_ARENA_BYTES = 0x10000 };
@@ -101,6 +105,27 @@ static void stop_trace(struct session *session)
 	atomic_compare_exchange_strong(&tracer, &expected, NULL);
 }
 
+/* Between calls, so that what there is and what happens fit together. Who calls all the time lets it begin in between. */
+static bool begin_trace(struct dxg_kernel *kernel, int descriptor, uint32_t wishes)
+{
+	bool is_still = false;
+
+	thread_enter_kernel();
+	for (int i = 0; i < STILL_TRIES && !is_still; i++)
+		is_still = close_kernel();
+	if (!is_still)
+		guests_go_in();
+	bool has_begun = trace_start_to(descriptor, "the controller's file", wishes);
+	if (has_begun)
+		kernel_trace_inventory(kernel, is_still);
+	if (is_still)
+		guests_open();
+	else
+		guests_come_out();
+	thread_leave_kernel();
+	return has_begun;
+}
+
 /* A pipe, or what is behind no ordinary file, could keep the server waiting. */
 static bool is_plain_file(int descriptor)
 {
@@ -128,7 +153,7 @@ static const char *start_trace(struct session *session, int descriptor, uint32_t
 		close(descriptor);
 		return "Another controller traces the server";
 	}
-	if (trace_start_to(descriptor, "the controller's file", wishes))
+	if (begin_trace(&session->server->kernel, descriptor, wishes))
 		return NULL;
 	atomic_store(&tracer, NULL);
 	return "The server does not begin a trace: it has one (DXGK_TRACE), or cannot write the "

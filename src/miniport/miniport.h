@@ -204,6 +204,9 @@ MUST_CHECK NTSTATUS miniport_start(const struct miniport_config *config,
 				   const struct miniport_events *events, void *listener,
 				   struct miniport **miniport_out);
 
+/* Tells a trace that it runs, and which segments it has. */
+void miniport_trace_start(const struct miniport *miniport);
+
 /* System context, device, process; StopDevice, RemoveDevice, Unload, leak report, dlclose. Accepts
  * NULL. */
 void miniport_stop(struct miniport *miniport);

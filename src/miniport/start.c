@@ -443,6 +443,15 @@ unload_driver:
 	return status;
 }
 
+void miniport_trace_start(const struct miniport *miniport)
+{
+	trace_adapter_start(miniport->adapter_id, miniport->info.driver_path);
+	for (uint32_t i = 0; i < miniport->info.segment_count; i++)
+		trace_segment_is(miniport->adapter_id, miniport->info.segments[i].id,
+				 miniport->info.segments[i].size_bytes,
+				 miniport->info.segments[i].is_aperture ? "aperture" : "local");
+}
+
 NTSTATUS miniport_start(const struct miniport_config *config, const struct miniport_events *events,
 			void *listener, struct miniport **miniport_out)
 {
@@ -465,11 +474,7 @@ NTSTATUS miniport_start(const struct miniport_config *config, const struct minip
 		miniport_destroy(miniport);
 		return status;
 	}
-	trace_adapter_start(miniport->adapter_id, miniport->info.driver_path);
-	for (uint32_t i = 0; i < miniport->info.segment_count; i++)
-		trace_segment_is(miniport->adapter_id, miniport->info.segments[i].id,
-				 miniport->info.segments[i].size_bytes,
-				 miniport->info.segments[i].is_aperture ? "aperture" : "local");
+	miniport_trace_start(miniport);
 	*miniport_out = miniport;
 	return STATUS_SUCCESS;
 }

@@ -11,6 +11,12 @@
 #include "base/refusal.h"
 #include "paging/internal.h"
 
+static void begin_queue(struct pager_stream *stream)
+{
+	sched_queue_init(&stream->queue, stream->pager->owner, stream->node);
+	sched_queue_name(&stream->queue, 0, 0, "paging");
+}
+
 void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32_t node,
 			void *driver_context)
 {
@@ -19,7 +25,7 @@ void pager_stream_begin(struct pager *pager, struct pager_stream *stream, uint32
 		.node = node,
 		.driver_context = driver_context,
 	};
-	sched_queue_init(&stream->queue, pager->owner, node);
+	begin_queue(stream);
 	lock_acquire(&pager->lock);
 	list_push_back(&pager->streams, &stream->link);
 	lock_release(&pager->lock);
@@ -110,7 +116,7 @@ static void cancel(struct pager_stream *stream)
 	while (stream->kicks > 0)
 		wait_relock(pager);
 	lock_release(&pager->lock);
-	sched_queue_init(&stream->queue, pager->owner, stream->node);
+	begin_queue(stream);
 }
 
 void pager_streams_cancel(struct pager *pager)

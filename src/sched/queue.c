@@ -301,6 +301,35 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 	sched_unlock(sched);
 }
 
+void sched_queue_name(struct sched_queue *queue, uint32_t process_id, uint32_t handle,
+		      const char *kind)
+{
+	queue->process_id = process_id;
+	queue->handle = handle;
+	atomic_store_explicit(&queue->kind, kind, memory_order_release);
+	trace_queue_is(queue->sched->config.adapter_id, queue->id, process_id, handle, kind);
+}
+
+static void trace_queues_locked(const struct sched_owner *owner)
+{
+	lock_assert_held(&owner->sched->lock);
+	list_each (const struct sched_queue, queue, &owner->queues, owner_link) {
+		const char *kind = atomic_load_explicit(&queue->kind, memory_order_acquire);
+
+		if (kind)
+			trace_queue_is(owner->sched->config.adapter_id, queue->id,
+				       queue->process_id, queue->handle, kind);
+	}
+}
+
+void sched_trace_queues(struct sched *sched)
+{
+	sched_lock(sched);
+	list_each (const struct sched_owner, owner, &sched->owners, link)
+		trace_queues_locked(owner);
+	sched_unlock(sched);
+}
+
 /* Its first packet that was not submitted is a wait, and was tried. */
 static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 {

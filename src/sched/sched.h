@@ -415,6 +415,11 @@ struct sched_queue {
 	uint32_t id; /* for traces */
 	struct sched_hw_identity hw;
 
+	/* Whose it is, for traces: see sched_queue_name(). */
+	uint32_t process_id;
+	uint32_t handle;
+	_Atomic(const char *) kind; /* written last; NULL: nobody has said */
+
 	/*
 	 * May be set by the caller before the first packet: the last one was retired. Any thread,
 	 * DPC included; must not block. More may have been queued meanwhile.
@@ -456,6 +461,16 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 /* A hardware queue, which the driver knows already. */
 void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint32_t node,
 			 const struct sched_hw_identity *identity);
+
+/*
+ * Says once whose it is: a process (0: the kernel itself), what that calls it by (0: nothing), and what kind of queue
+ * it is, in a string that is never freed.
+ */
+void sched_queue_name(struct sched_queue *queue, uint32_t process_id, uint32_t handle,
+		      const char *kind);
+
+/* Tells a trace that begins whose queues there are. */
+void sched_trace_queues(struct sched *sched);
 
 /* What becomes of what the hardware does not have when a queue ends. */
 enum sched_ending {

@@ -24,14 +24,23 @@ struct put {
 	uint8_t *at;
 };
 
+/* Two bytes at a time: most numbers have one or two, keys have five. */
 static inline uint8_t *put_number(uint8_t *at, uint64_t number)
 {
-	while (number >= 0x80) {
-		*at++ = (uint8_t)(number | 0x80);
-		number >>= 7;
+	while (UNLIKELY(number >= 0x4000)) {
+		uint16_t pair =
+			(uint16_t)((number & 0x7f) | (number & 0x3f80) << 1 | UINT64_C(0x8080));
+		memcpy(at, &pair, sizeof(pair));
+		at += sizeof(pair);
+		number >>= 14;
 	}
-	*at++ = (uint8_t)number;
-	return at;
+	if (number < 0x80) {
+		*at = (uint8_t)number;
+		return at + 1;
+	}
+	uint16_t pair = (uint16_t)((number & 0x7f) | 0x80 | number >> 7 << 8);
+	memcpy(at, &pair, sizeof(pair));
+	return at + sizeof(pair);
 }
 
 static uint8_t *put_text(uint8_t *at, const char *text)
@@ -72,73 +81,83 @@ static inline uint8_t *put_literal(struct ring *ring, uint8_t *at, const char *t
 	}
 }
 
-/* Writes its first event, the thread's name, unless that cannot be. */
-RARE static struct ring *join(uint32_t session)
+/* Writes its first event, the thread's name; false when that cannot be. */
+static bool join(uint32_t session)
 {
 	uint32_t thread =
 		thread_id(); /* first: a new client thread may have to wait for its turn */
 	struct ring *ring = session == 0 ? NULL : ring_join(session);
 
-	if (ring) {
-		ring->thread = thread;
-		char name[16] = "";
-		bool is_clients = !thread_self() && !thread_is_simulated();
-		if (is_clients)
-			(void)prctl(PR_GET_NAME, name);
-		trace_put_thread(name[0] ? name : thread_name(),
-				 thread_is_simulated() ? thread : (uint32_t)gettid());
-	}
-	return ring;
+	if (!ring)
+		return false;
+	ring->thread = thread;
+	char name[16] = "";
+	bool is_clients = !thread_self() && !thread_is_simulated();
+	if (is_clients)
+		(void)prctl(PR_GET_NAME, name);
+	trace_put_thread(name[0] ? name : thread_name(),
+			 thread_is_simulated() ? thread : (uint32_t)gettid());
+	return true;
 }
 
-/* The block is full or old: the event is the first one of the next. */
-RARE static uint8_t *next_block(struct ring *ring, uint64_t time_ns, uint64_t sequence)
+/* Begins a block, behind the one that is full or old; false when the session is over. */
+static bool next_block(struct ring *ring)
 {
 	if (atomic_load_explicit(&ring->used, memory_order_relaxed) > 0 && !ring_write(ring))
-		return NULL;
+		return false;
+	ring->time_ns = clock_peek_ns();
+	ring->until_ns = ring->time_ns + RING_AGE_NS;
+	ring->sequence = trace_sequence();
 	ring->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
-						    .time_ns = time_ns,
-						    .sequence = sequence,
+						    .time_ns = ring->time_ns,
+						    .sequence = ring->sequence,
 						    .thread = ring->thread,
 						    .kind = TRACE_BLOCK_EVENTS };
-	ring->time_ns = time_ns;
-	ring->sequence = sequence;
-	return ring->bytes;
+	return true;
 }
 
-/* `at` is NULL when the session is over. */
-__attribute__((noinline)) static struct put begin(enum trace_event event)
+/* The calling thread's next event has where to go; false when there is no session. */
+RARE static bool prepare(uint32_t session)
 {
-	uint32_t session = atomic_load_explicit(&trace_session, memory_order_acquire);
 	struct ring *ring = ring_own;
 
-	if (UNLIKELY(!ring ||
-		     atomic_load_explicit(&ring->session, memory_order_relaxed) != session)) {
-		ring = join(session);
-		if (!ring)
-			return (struct put){ 0 };
-	}
-	uint64_t time_ns = clock_peek_ns();
-	uint64_t sequence = atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
-	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
-	uint8_t *at = ring->bytes + used;
+	if (!ring || atomic_load_explicit(&ring->session, memory_order_relaxed) != session)
+		return join(session);
+	return next_block(ring);
+}
 
-	if (UNLIKELY(used == 0 || used > RING_BYTES - RING_EVENT_BYTES ||
-		     time_ns - ring->header.time_ns > RING_AGE_NS)) {
-		at = next_block(ring, time_ns, sequence);
-		if (!at)
-			return (struct put){ 0 };
-	}
-	if (LIKELY(sequence == ring->sequence)) {
+/*
+ * `at` is NULL when the session is over. It is in every function of its own, and nothing but the fields has to be
+ * kept over the calls that it makes: what has to be prepared is, and then all is looked at again.
+ */
+static inline __attribute__((always_inline)) struct put begin(enum trace_event event)
+{
+	for (;;) {
+		uint64_t time_ns = clock_peek_ns();
+		uint32_t session = atomic_load_explicit(&trace_session, memory_order_acquire);
+		struct ring *ring = ring_own;
+		if (UNLIKELY(!ring || time_ns > ring->until_ns ||
+			     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
+				     session ||
+			     atomic_load_explicit(&ring->used, memory_order_relaxed) >
+				     RING_BYTES - RING_EVENT_BYTES)) {
+			if (!prepare(session))
+				return (struct put){ 0 };
+			continue;
+		}
+		uint8_t *at = ring->bytes + atomic_load_explicit(&ring->used, memory_order_relaxed);
+		uint64_t sequence =
+			atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
 		*at++ = (uint8_t)event;
-	} else {
-		*at++ = (uint8_t)(event | TRACE_HEAD_GAP);
-		at = put_number(at, sequence - ring->sequence);
+		if (UNLIKELY(sequence != ring->sequence)) {
+			at[-1] = (uint8_t)(event | TRACE_HEAD_GAP);
+			at = put_number(at, sequence - ring->sequence);
+		}
+		at = put_number(at, time_ns - ring->time_ns);
+		ring->time_ns = time_ns;
+		ring->sequence = sequence + 1;
+		return (struct put){ ring, at };
 	}
-	at = put_number(at, time_ns - ring->time_ns);
-	ring->time_ns = time_ns;
-	ring->sequence = sequence + 1;
-	return (struct put){ ring, at };
 }
 
 static inline void end(const struct put *put)

@@ -49,13 +49,20 @@ static void ring_spool(struct ring *ring, uint32_t used)
 		spool_append(&ring->header, used);
 }
 
+/* What its owner knew of the block is over. */
+static void ring_empty(struct ring *ring)
+{
+	ring->generation++; /* from 1 on: an empty slot has 0 */
+	ring->literal_count = 0;
+	ring->until_ns = 0;
+}
+
 bool ring_write(struct ring *ring)
 {
 	if (!ring_hold(atomic_load_explicit(&ring->session, memory_order_relaxed)))
 		return false;
 	ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_relaxed));
-	ring->generation++;
-	ring->literal_count = 0;
+	ring_empty(ring);
 	atomic_store_explicit(&ring->used, 0, memory_order_release);
 	ring_let_go();
 	return true;
@@ -131,8 +138,7 @@ struct ring *ring_join(uint32_t session)
 	ring_take_own(session);
 	if (!ring_own)
 		return NULL;
-	ring_own->generation++; /* from 1 on: an empty slot has 0 */
-	ring_own->literal_count = 0;
+	ring_empty(ring_own);
 	atomic_store_explicit(&ring_own->used, 0, memory_order_relaxed);
 	atomic_store(&ring_own->session, session);
 	return ring_own;

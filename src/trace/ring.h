@@ -49,6 +49,7 @@ struct ring {
 	/* The owner's alone. */
 	uint32_t thread;
 	uint64_t time_ns;  /* of the last event */
+	uint64_t until_ns; /* when the block is old; 0: none has begun */
 	uint64_t sequence; /* that the next event has, if nobody else says anything */
 	uint32_t generation;
 	uint32_t literal_count;

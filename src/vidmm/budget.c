@@ -116,7 +116,7 @@ void budget_leave_locked(struct vidmm_process *process)
 	budget_recount_locked(manager);
 }
 
-static void budget_trace_locked(const struct vidmm_process *process, enum vidmm_group group)
+void budget_trace_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
 	lock_assert_held(&process->manager->lock);
 	if (trace_is_on())

@@ -137,4 +137,12 @@ MUST_CHECK bool vidmm_check_integrity(struct vidmm *manager, char *wrong, size_t
 /* The states there are and what may follow each, with how many are in it now (state_tables.h). */
 void vidmm_print_states(struct vidmm *manager, char *text, size_t size);
 
+/* ---- inventory.c: for a trace that begins when there is something already ---- */
+
+/* Segments, budgets, page tables, and where each allocation is. */
+void vidmm_trace_inventory(struct vidmm *manager);
+
+/* One allocation: that it lives, and its states. */
+void vidmm_allocation_trace(struct vidmm_allocation *allocation);
+
 #endif

@@ -300,20 +300,27 @@ static void place_trace_ranges(const struct vidmm_place *place)
 				       (uint64_t)runs[i].count * MACHINE_PAGE_BYTES);
 }
 
-static void place_set_state(struct vidmm_place *place, enum place_state state)
+void place_trace_locked(const struct vidmm_place *place)
 {
-	place->state = (enum place_state)state_step(STATES_PLACE, place->state, state);
-	trace_allocation_place(place->allocation->id, state_tables[STATES_PLACE].states[state],
-			       place->segment ? place->segment->id : 0,
-			       place->allocation->size_bytes);
-	if (state == PLACE_IN && place->segment && trace_has(TRACE_WITH_ADDRESSES))
+	lock_assert_held(&place->manager->lock);
+	trace_allocation_place(
+		place->allocation->id, state_tables[STATES_PLACE].states[place->state],
+		place->segment ? place->segment->id : 0, place->allocation->size_bytes);
+	if (place->state == PLACE_IN && place->segment && trace_has(TRACE_WITH_ADDRESSES))
 		place_trace_ranges(place);
 }
 
-static void place_trace_segment(const struct vidmm_place *place,
-				const struct vidmm_segment *segment)
+static void place_set_state_locked(struct vidmm_place *place, enum place_state state)
 {
-	trace_segment_bytes(place->manager->config.adapter_id, segment->id, segment->resident_bytes,
+	lock_assert_held(&place->manager->lock);
+	place->state = (enum place_state)state_step(STATES_PLACE, place->state, state);
+	place_trace_locked(place);
+}
+
+void segment_trace_locked(const struct vidmm *manager, const struct vidmm_segment *segment)
+{
+	lock_assert_held(&manager->lock);
+	trace_segment_bytes(manager->config.adapter_id, segment->id, segment->resident_bytes,
 			    segment->entering_bytes, segment->leaving_bytes);
 }
 
@@ -359,8 +366,8 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 		trace_room_given(place->allocation->id, where->segment->id,
 				 place->allocation->size_bytes);
 	place->is_room_wanted = false;
-	place_trace_segment(place, place->segment);
-	place_set_state(place, PLACE_ENTERING);
+	segment_trace_locked(place->manager, place->segment);
+	place_set_state_locked(place, PLACE_ENTERING);
 	bindings_sort_locked(place);
 	plan_add(&place->manager->plan, PLAN_ENTERING, &place->plan_link);
 }
@@ -374,7 +381,7 @@ void place_arrive_locked(struct vidmm_place *place)
 	place_use_locked(place);
 	if (place->offer == PLACE_RECLAIMED)
 		place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
-	place_set_state(place, PLACE_IN);
+	place_set_state_locked(place, PLACE_IN);
 	window_arrive_locked(place);
 	bindings_sort_locked(place);
 	place_answer_locked(place, STATUS_SUCCESS);
@@ -417,7 +424,7 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
 	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
-	place_set_state(place, state);
+	place_set_state_locked(place, state);
 	dependents_collect_locked(place);
 	devices_suspend_locked(place);
 	bindings_sort_locked(place);
@@ -512,7 +519,7 @@ static void place_back_in_locked(struct vidmm_place *place, NTSTATUS status)
 	assert(place->handover.lent_bytes == 0);
 	list_remove(&place->handover.link);
 	dependents_release_locked(place);
-	place_set_state(place, PLACE_IN);
+	place_set_state_locked(place, PLACE_IN);
 	bindings_sort_locked(place);
 	place_answer_locked(place, status);
 	place->manager->plan.has_changes = true;
@@ -636,7 +643,7 @@ void place_out_locked(struct vidmm_place *place)
 	if (place->wish.form == FORM_MAPPED || place->wish.form == FORM_SYSTEM)
 		place->manager->aperture_committed_bytes -= place->wish.size_bytes;
 	segment_give(place->segment, &place->wish, &place->pages);
-	place_trace_segment(place, place->segment);
+	segment_trace_locked(place->manager, place->segment);
 	place->segment = NULL;
 	place->shift.slide_to = 0;
 	place_set_stay(place, PLACE_STAYS);
@@ -645,7 +652,7 @@ void place_out_locked(struct vidmm_place *place)
 		place->manager->retry_generation++;
 	place_copy_open_locked(place);
 	dependents_release_locked(place);
-	place_set_state(place, PLACE_OUT);
+	place_set_state_locked(place, PLACE_OUT);
 	bindings_sort_locked(place);
 	if (!place_is_wanted(place))
 		place_answer_locked(place, STATUS_SUCCESS);

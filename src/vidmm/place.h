@@ -271,6 +271,10 @@ MUST_CHECK bool placement_group_locked(struct vidmm_binding *binding, enum vidmm
 
 /* ---- place.c: changes of state, under the lock ---- */
 
+/* Tells a trace where it is, and what is in a segment. */
+void place_trace_locked(const struct vidmm_place *place);
+void segment_trace_locked(const struct vidmm *manager, const struct vidmm_segment *segment);
+
 /* Where `binding`'s allocation has none yet. Takes the allocation's lock. */
 MUST_CHECK NTSTATUS place_ensure(struct vidmm_binding *binding);
 
@@ -540,6 +544,8 @@ void budget_charge_locked(struct vidmm_process *process, enum vidmm_group group,
 /* What it claims of what there is (budget.c); manager->claimed_bytes is the sum. */
 uint64_t budget_claim_locked(const struct vidmm_process *process, enum vidmm_group group);
 uint64_t budget_of_locked(const struct vidmm_process *process, enum vidmm_group group);
+/* Tells a trace what that is, and what is used of it. */
+void budget_trace_locked(const struct vidmm_process *process, enum vidmm_group group);
 /* The same, whatever the limits that were set (control.h). */
 uint64_t budget_share_locked(const struct vidmm_process *process, enum vidmm_group group);
 /* Bytes above: of the budgets of this moment, or of the maximum. */
@@ -625,6 +631,9 @@ static inline enum vidmm_tables_state tables_state(const struct vidmm_tables *ta
 {
 	return (enum vidmm_tables_state)(atomic_load(&tables->word) & TABLES_STATE_MASK);
 }
+
+/* Tells a trace what state they have or come to have. */
+void tables_trace_locked(const struct vidmm_process *process, enum vidmm_tables_state state);
 
 static inline struct vidmm_process *tables_process(struct vidmm_tables *tables)
 {

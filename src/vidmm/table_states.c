@@ -63,14 +63,15 @@ bool process_is_idle_locked(const struct vidmm_process *process)
 	return true;
 }
 
-static void trace_state(struct vidmm_tables *tables, enum vidmm_tables_state state)
+void tables_trace_locked(const struct vidmm_process *process, enum vidmm_tables_state state)
 {
 	static const char *const names[] = { "in", "leaving", "out", "entering" };
-	const struct vidmm_process *process = tables_process(tables);
 	uint64_t bytes = 0;
 
+	lock_assert_held(&process->manager->lock);
 	for (uint32_t i = 0; i < process->manager->segment_count; i++)
-		bytes += table_blocks_bytes(&tables->blocks, &process->manager->segments[i]);
+		bytes +=
+			table_blocks_bytes(&process->tables.blocks, &process->manager->segments[i]);
 	trace_page_tables_place(process->id, names[state], bytes);
 }
 
@@ -80,7 +81,7 @@ static void set_state_locked(struct vidmm_tables *tables, enum vidmm_tables_stat
 	lock_assert_held(&tables_process(tables)->manager->lock);
 	(void)state_step(STATES_PAGE_TABLES, tables_state(tables), state);
 	atomic_fetch_add(&tables->word, (uint32_t)state - (uint32_t)tables_state(tables));
-	trace_state(tables, state);
+	tables_trace_locked(tables_process(tables), state);
 }
 
 /* LEAVING, unless somebody holds them. */
@@ -91,7 +92,7 @@ static bool begin_to_leave_locked(struct vidmm_tables *tables)
 	lock_assert_held(&tables_process(tables)->manager->lock);
 	if (!atomic_compare_exchange_strong(&tables->word, &in_and_free, VIDMM_TABLES_LEAVING))
 		return false;
-	trace_state(tables, VIDMM_TABLES_LEAVING);
+	tables_trace_locked(tables_process(tables), VIDMM_TABLES_LEAVING);
 	return true;
 }
 

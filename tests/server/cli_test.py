@@ -215,6 +215,42 @@ def test_a_running_server_is_traced_while_a_program_runs(root):
         assert not any(event['name'] == 'D3DKMTSubmitCommand' for event in events_of(again))
 
 
+def arguments_of(events, name):
+    return [event['args'] for event in events if event['name'] == name]
+
+
+def test_a_trace_that_begins_late_says_first_what_there_is(root):
+    trace = os.path.join(root, 'trace.json')
+    with Server(root) as server, Client(server.path) as first, Client(server.path, 'wait') as second:
+        done = run(DXGK, 'trace', '-o', trace, '--socket', server.path, 'true')
+        assert done.returncode == 0
+        events = events_of(trace)
+        begin = [at for at, event in enumerate(events) if event['name'] == 'what there is' and event['ph'] == 'B']
+        assert len(begin) == 1 and events[begin[0]]['args'] == {'is_complete': 1}, begin
+        there = events[begin[0]:]
+        pids = {each['process_id']: each['pid'] for each in arguments_of(there, 'process is')}
+        assert {first.process.pid, second.process.pid} <= set(pids.values()), pids
+        assert arguments_of(there, 'segment is') and arguments_of(there, 'segment') and arguments_of(there, 'budget')
+        kinds = {each['kind'] for each in arguments_of(there, 'queue is')}
+        assert 'paging' in kinds, kinds
+        owners = {each['allocation_id']: pids[each['process_id']] for each in arguments_of(there, 'allocation owner')}
+        places = {each['allocation_id']: each['place'] for each in arguments_of(there, 'allocation place')}
+        assert all(pid in owners.values() for pid in (first.process.pid, second.process.pid)), owners
+        resident = {each for each, place in places.items() if place == 'in'}
+        assert resident and resident <= set(owners), (places, owners)
+        alive = [event for event in there if event['name'] == 'allocation' and event['ph'] == 'b']
+        assert {event['args']['allocation_id'] for event in alive} == set(owners), alive
+
+
+def test_a_trace_begins_while_a_call_does_not_end(root):
+    trace = os.path.join(root, 'trace.json')
+    with Server(root) as server, Client(server.path, 'fill') as filler:
+        run(DXGK, 'trace', '-o', trace, '--socket', server.path, 'true')
+        events = events_of(trace)
+        assert {'is_complete': 0} in arguments_of(events, 'what there is')
+        assert filler.process.pid in {each['pid'] for each in arguments_of(events, 'process is')}
+
+
 def test_a_trace_ends_with_a_signal_and_a_second_one_is_refused(root):
     trace, other = (os.path.join(root, name) for name in ('trace.json', 'other.json'))
     with Server(root) as server:

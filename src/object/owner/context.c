@@ -180,8 +180,7 @@ static NTSTATUS context_make(struct dxg_device *device, const struct context_opt
 	object_get(&device->object);
 	trace_context_create(device->process->id, context->object.handle, device->object.handle,
 			     context->node);
-	trace_queue_is(device->adapter->id, context->queue.id, device->process->id,
-		       context->object.handle, "context");
+	sched_queue_name(&context->queue, device->process->id, context->object.handle, "context");
 
 	status = device_join(device, &device->contexts, &context->owned);
 	if (!NT_SUCCESS(status)) {

@@ -126,8 +126,8 @@ static NTSTATUS join_parent(struct dxg_hw_queue *queue)
 	if (NT_SUCCESS(status)) {
 		trace_hw_queue_create(device->process->id, queue->object.handle,
 				      queue->parent->object->handle, queue->fence->object.handle);
-		trace_queue_is(device->adapter->id, queue->queue.id, device->process->id,
-			       queue->object.handle, "hardware queue");
+		sched_queue_name(&queue->queue, device->process->id, queue->object.handle,
+				 "hardware queue");
 		owned_publish_locked(&device->lock, &queue->parent->queues, &queue->owned);
 	}
 	lock_release(&device->lock);

@@ -92,6 +92,7 @@ NTSTATUS context_switches_start(struct dxg_adapter *adapter)
 		list_init(&each->waiting);
 		list_init(&each->next);
 		sched_queue_init(&each->queue, &adapter->system_work, i);
+		sched_queue_name(&each->queue, 0, 0, "context switch");
 	}
 	return STATUS_SUCCESS;
 }

@@ -111,6 +111,7 @@ void hw_suspension_begin(struct hw_suspension *suspension, const struct hw_queue
 	list_init(&suspension->link);
 	list_init(&suspension->waiting);
 	sched_hw_queue_init(&suspension->queue, &adapter->system_work, parent->node, &identity);
+	sched_queue_name(&suspension->queue, 0, 0, "suspension");
 	lock_acquire(&adapter->suspensions.lock);
 	list_push_back(&adapter->suspensions.all, &suspension->link);
 	lock_release(&adapter->suspensions.lock);
