@@ -20,6 +20,7 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "dispatch/dispatch.h"
+#include "server/gang.h"
 #include "server/server.h"
 #include "wire/request.h"
 #include "wire/travel.h"
@@ -35,6 +36,8 @@ struct channel_worker {
 	_Atomic bool is_finished;
 	struct notice finished;
 	struct channel channel;
+	struct gang gang;
+	bool is_apart;        /* from its client: they have a processor each */
 	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
 	unsigned char *block; /* CHANNEL_ROOM_BYTES of our own */
 
@@ -536,19 +539,58 @@ static void end_alone(struct channel_worker *worker)
 	notice_give(&server->ended);
 }
 
+/* False: there will be none. */
+static bool next_request(struct channel_worker *worker)
+{
+	const _Atomic bool *is_over = &worker->session->is_over;
+	bool has_slept = false;
+
+	if (LIKELY(worker->gang.runs && channel_look_for_request(&worker->channel))) {
+		if (gang_must_wait(&worker->gang)) {
+			channel_hold_off(&worker->channel);
+			gang_wait(&worker->gang, is_over);
+		}
+	} else {
+		gang_end(&worker->gang);
+		if (!channel_await_request(&worker->channel, is_over))
+			return false;
+		gang_begin(&worker->gang, is_over);
+		has_slept = true;
+	}
+	if (UNLIKELY(has_slept || worker->gang.is_back))
+		worker->is_apart = channel_be_apart(&worker->channel);
+	return !atomic_load(is_over);
+}
+
+static void answer(struct channel_worker *worker)
+{
+	enum channel_advice advice = CHANNEL_LOOK;
+
+	if (UNLIKELY(!worker->is_apart))
+		gang_end(&worker->gang);
+	else if (UNLIKELY(!worker->gang.runs))
+		gang_resume(&worker->gang);
+	if (UNLIKELY(!worker->gang.runs))
+		advice = CHANNEL_SLEEP;
+	else if (UNLIKELY(worker->gang.is_back))
+		advice = CHANNEL_LOOK_AGAIN;
+	worker->gang.is_back = false;
+	channel_answer(&worker->channel, advice);
+}
+
 static void run(void *context)
 {
 	struct channel_worker *worker = context;
 	struct session *session = worker->session;
 
 	client_port_current = &session->port;
-	while (!worker->lie && !worker->has_left &&
-	       channel_await_request(&worker->channel, &session->is_over)) {
+	while (!worker->lie && !worker->has_left && next_request(worker)) {
 		serve_request(worker);
 		/* Who is sent away learns that, and not what became of calls because of it. */
 		if (!atomic_load(&session->is_over))
-			channel_answer(&worker->channel);
+			answer(worker);
 	}
+	gang_end(&worker->gang);
 	if (worker->lie)
 		log_warn("client %s[%u] is sent away: %s", session->identity.name,
 			 session->identity.pid, worker->lie);
@@ -631,12 +673,18 @@ bool channel_worker_begin(struct session *session, uint32_t number)
 	return is_sent;
 }
 
+static void worker_wake(struct channel_worker *worker)
+{
+	channel_wake_server(&worker->channel);
+	gang_wake(&worker->gang);
+}
+
 /* On the loop's thread, which is the only one that makes any. */
 void channel_workers_wake(struct session *session)
 {
 	lock_acquire(&session->lock);
 	list_each (struct channel_worker, worker, &session->workers, link)
-		channel_wake_server(&worker->channel);
+		worker_wake(worker);
 	lock_release(&session->lock);
 }
 
@@ -648,7 +696,7 @@ static void await_finish(struct channel_worker *worker)
 
 		if (atomic_load(&worker->is_finished))
 			return;
-		channel_wake_server(&worker->channel);
+		worker_wake(worker);
 		(void)notice_wait(&worker->finished, seen, clock_deadline(WAKE_AGAIN_NS));
 	}
 }

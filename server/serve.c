@@ -27,6 +27,7 @@
 #include "base/refusal.h"
 #include "base/thread.h"
 #include "embed/config.h"
+#include "server/gang.h"
 #include "server/server.h"
 #include "trace/trace.h"
 
@@ -278,6 +279,7 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 	lock_init(&server.lock, LOCK_RANK_SESSION, "sessions");
 	fill_standard_descriptors();
 	raise_descriptor_limit();
+	gangs_start(thread_processors());
 	int signals = take_signals();
 	server.poll_file = epoll_create1(EPOLL_CLOEXEC);
 	server.settle_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

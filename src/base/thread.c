@@ -55,6 +55,7 @@ static _Atomic uint32_t last_id;
 static _Atomic uint32_t live_count; /* of those that we made */
 static void (*beginnings[BEGINNINGS_MOST])(void);
 static _Atomic uint32_t beginning_count;
+_Thread_local void (*thread_before_wait)(void);
 static _Thread_local struct thread *self;
 static _Thread_local uint32_t self_id;
 static _Thread_local struct thread_end *own_ends;
@@ -88,6 +89,8 @@ enum thread_wait_result thread_wait(_Atomic uint32_t *word, uint32_t expected, u
 	if (sim_is_on())
 		return sim_wait(word, expected, deadline_ns);
 
+	if (UNLIKELY(thread_before_wait != NULL))
+		thread_before_wait();
 	return futex_wait(word, FUTEX_PRIVATE_FLAG, expected, deadline_ns);
 }
 

@@ -47,6 +47,12 @@ enum thread_wait_result thread_wait_shared(_Atomic uint32_t *word, uint32_t expe
 					   uint64_t deadline_ns);
 void thread_wake_shared(_Atomic uint32_t *word);
 
+/*
+ * Called on a thread that set it, each time before it sleeps in thread_wait(). It waits for nothing, and takes
+ * no lock: the caller may be about to get one.
+ */
+extern _Thread_local void (*thread_before_wait)(void) __attribute__((visibility("hidden")));
+
 /* How many processors this process may run on. */
 uint32_t thread_processors(void);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "base/thread.h"
 #include "wire/channel.h"
 
@@ -44,6 +45,8 @@ bool channel_open(struct channel *channel, int file)
 	*channel = (struct channel){
 		.memory = memory,
 		.can_look = thread_processors() > 1,
+		.may_look = true,
+		.has_slept = true,
 	};
 	return true;
 }
@@ -64,12 +67,12 @@ static void learn_miss(struct channel *channel)
 }
 
 /* How often to look in the wait that begins. */
-static uint32_t looks_now(struct channel *channel, uint32_t looks)
+static uint32_t looks_now(struct channel *channel)
 {
-	if (!channel->can_look)
+	if (!channel->can_look || !channel->may_look)
 		return 0;
 	if (LIKELY(channel->sleep_next == 0))
-		return looks;
+		return channel->has_woken ? LOOKS_AFTER_WAKING : LOOKS_USUAL;
 	channel->sleep_next--;
 	return 0;
 }
@@ -86,19 +89,21 @@ RARE static bool sleep_until(struct channel_way *way, uint32_t wanted, const _At
 	return seen == wanted;
 }
 
-/* True: the number came to be `wanted` meanwhile. */
-static bool look(struct channel *channel, struct channel_way *way, uint32_t wanted, uint32_t looks)
+/* True: the number came to be `wanted` meanwhile. `advice`: of a client, in the same line; who is told to sleep does. */
+static inline bool look(struct channel *channel, const struct channel_way *way, uint32_t wanted,
+			const _Atomic uint32_t *advice)
 {
-	if (looks == 0)
-		return false;
-	do {
+	for (uint32_t looks = looks_now(channel); looks > 0; looks--) {
 		if (atomic_load_explicit(&way->number, memory_order_acquire) == wanted) {
 			channel->misses = 0;
 			return true;
 		}
+		if (advice && atomic_load_explicit(advice, memory_order_relaxed) == CHANNEL_SLEEP)
+			return false;
 		thread_relax();
-	} while (--looks > 0);
-	learn_miss(channel);
+		if (looks == 1)
+			learn_miss(channel);
+	}
 	return false;
 }
 
@@ -115,21 +120,31 @@ static bool tell(struct channel_way *way, uint32_t number)
 	return true;
 }
 
+static void take_advice(struct channel *channel, uint32_t advice)
+{
+	channel->may_look = advice != CHANNEL_SLEEP;
+	if (UNLIKELY(advice == CHANNEL_LOOK_AGAIN))
+		channel->misses = channel->sleep_next = 0;
+}
+
 void channel_ask(struct channel *channel)
 {
 	struct channel_way *way = &channel->memory->request;
 
-	atomic_store_explicit(&way->is_quick, channel->is_quick, memory_order_relaxed);
+	if (UNLIKELY(channel->has_slept))
+		atomic_store_explicit(&way->hint, processor_number(), memory_order_relaxed);
 	channel->has_woken = tell(way, ++channel->number);
 }
 
 bool channel_await_answer(struct channel *channel, const _Atomic bool *is_over)
 {
-	uint32_t looks = channel->has_woken ? LOOKS_AFTER_WAKING : LOOKS_USUAL;
+	struct channel_way *way = &channel->memory->reply;
 
-	channel->is_quick =
-		look(channel, &channel->memory->reply, channel->number, looks_now(channel, looks));
-	return channel->is_quick || sleep_until(&channel->memory->reply, channel->number, is_over);
+	channel->has_slept = !look(channel, way, channel->number, &way->hint);
+	if (UNLIKELY(channel->has_slept) && !sleep_until(way, channel->number, is_over))
+		return false;
+	take_advice(channel, atomic_load_explicit(&way->hint, memory_order_relaxed));
+	return true;
 }
 
 /* Another value, or who is about to sleep would; and none that a side waits for. */
@@ -144,18 +159,36 @@ void channel_wake_client(struct channel *channel)
 	disturb(&channel->memory->reply);
 }
 
+bool channel_look_for_request(struct channel *channel)
+{
+	bool has_come = look(channel, &channel->memory->request, channel->number + 1, NULL);
+
+	channel->number += has_come;
+	return has_come;
+}
+
 bool channel_await_request(struct channel *channel, const _Atomic bool *is_over)
 {
-	struct channel_way *way = &channel->memory->request;
-	/* A client that lies about it has a look too many, or one too few. */
-	uint32_t looks = atomic_load_explicit(&way->is_quick, memory_order_relaxed)
-				 ? looks_now(channel, LOOKS_USUAL)
-				 : 0;
-	bool has_come = look(channel, way, channel->number + 1, looks) ||
-			sleep_until(way, channel->number + 1, is_over);
+	bool has_come = sleep_until(&channel->memory->request, channel->number + 1, is_over);
 
 	channel->number += has_come;
 	return has_come && !atomic_load(is_over);
+}
+
+/* A client that lies about it moves its own worker about, and that less and less often. */
+bool channel_be_apart(struct channel *channel)
+{
+	uint32_t processor =
+		atomic_load_explicit(&channel->memory->request.hint, memory_order_relaxed);
+
+	if (processor != processor_number())
+		return true;
+	if (channel->sleep_next > 0) {
+		channel->sleep_next--;
+		return false;
+	}
+	learn_miss(channel);
+	return processor_leave(processor);
 }
 
 void channel_wake_server(struct channel *channel)
@@ -163,7 +196,16 @@ void channel_wake_server(struct channel *channel)
 	disturb(&channel->memory->request);
 }
 
-void channel_answer(struct channel *channel)
+void channel_hold_off(struct channel *channel)
 {
-	(void)tell(&channel->memory->reply, channel->number);
+	atomic_store_explicit(&channel->memory->reply.hint, CHANNEL_SLEEP, memory_order_relaxed);
+}
+
+void channel_answer(struct channel *channel, enum channel_advice advice)
+{
+	struct channel_way *way = &channel->memory->reply;
+
+	take_advice(channel, advice);
+	atomic_store_explicit(&way->hint, advice, memory_order_relaxed);
+	channel->has_woken = tell(way, channel->number);
 }

@@ -7,9 +7,10 @@
  *
  * A thread has one call under way at a time, so a ring of one is enough. Each side looks at the other's
  * number for a little while before it sleeps on it, and says so before: who finds the other one awake
- * makes no system call. Two that sleep come awake again like this: the client, having woken the server,
- * looks for as long as that may take; when the answer comes meanwhile, it says so with its next request,
- * and the server, which looks after no other, looks. Who looks in vain does so less and less often.
+ * makes no system call. Looking takes two processors at once. So the server, which knows of all clients,
+ * says with each answer whether there are two for this one, and goes to another processor than the one
+ * its client says it is on. Who has woken the other one looks for as long as that may take, so two that
+ * slept come awake again; who looks in vain does so less and less often.
  *
  * What is short stands in the cache line of its number: who sees that has the rest.
  *
@@ -34,11 +35,17 @@ enum {
 	CHANNEL_ROOM_BYTES = CHANNEL_WAY_BYTES - 8 - CHANNEL_LINE_BYTES,
 };
 
+/* What a client is told to do until its next answer comes. */
+enum channel_advice {
+	CHANNEL_SLEEP,
+	CHANNEL_LOOK,       /* there is a processor for each of the two */
+	CHANNEL_LOOK_AGAIN, /* there was none, and now there is */
+};
+
 /* One way: what one side writes and the other reads. */
 struct channel_way {
 	_Atomic uint32_t number;
-	_Atomic uint32_t
-		is_quick; /* of a request: its writer was awake when the last answer came */
+	_Atomic uint32_t hint; /* of a request: the client's processor; of a reply: the advice */
 	unsigned char room[CHANNEL_ROOM_BYTES];
 
 	/* In a line of its own: the reader writes it, when it sleeps. */
@@ -56,8 +63,9 @@ struct channel {
 	struct channel_memory *memory;
 	uint32_t number;     /* of the last request that this side made, or answered */
 	bool can_look;       /* there is another processor */
-	bool is_quick;       /* client: the last answer came while it looked */
-	bool has_woken;      /* client: the server slept when it was asked */
+	bool may_look;       /* there is one for us: the server says so to its clients */
+	bool has_slept;      /* client: when the last answer came */
+	bool has_woken;      /* the other side, with the last that was written */
 	uint32_t misses;     /* how often in a row looking did not help */
 	uint32_t sleep_next; /* so many times it is not tried */
 };
@@ -96,11 +104,18 @@ MUST_CHECK bool channel_await_answer(struct channel *channel, const _Atomic bool
 void channel_wake_client(struct channel *channel);
 
 /*
- * Server: the same from the other side. A client can undo what wakes us: who ends a worker calls
- * channel_wake_server() until it has.
+ * Server: the same from the other side, in two steps: looking, which takes a processor, and sleeping, after
+ * which it is on another one than its client, if it can. A client can undo what wakes us: who ends a worker
+ * calls channel_wake_server() until it has.
  */
+MUST_CHECK bool channel_look_for_request(struct channel *channel);
 MUST_CHECK bool channel_await_request(struct channel *channel, const _Atomic bool *is_over);
 void channel_wake_server(struct channel *channel);
-void channel_answer(struct channel *channel);
+
+/* Server: the answer will take a while, and the client need not look for it. */
+void channel_hold_off(struct channel *channel);
+void channel_answer(struct channel *channel, enum channel_advice advice);
+/* Server, after sleeping: are the two on different processors? Goes to another one, if it may and there is one. */
+MUST_CHECK bool channel_be_apart(struct channel *channel);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include "base/processor.h"
 #include "base/thread.h"
 #include "support/host.h"
 #include "wire/channel.h"
@@ -125,49 +126,70 @@ TEST(channel, that_the_host_does_not_give_is_none)
 	close(file);
 }
 
-/* Both sides in one: whoever looks finds what was written. */
+static const _Atomic bool never;
+
+/* A pair of sides in one process. */
+struct sides {
+	int file;
+	struct channel client;
+	struct channel server;
+};
+
+static void sides_open(struct sides *sides)
+{
+	sides->file = channel_file_create(CHANNEL_BYTES);
+	EXPECT(sides->file >= 0 && channel_open(&sides->client, sides->file) &&
+	       channel_open(&sides->server, sides->file));
+	sides->client.can_look = sides->server.can_look = true;
+}
+
+static void sides_close(struct sides *sides)
+{
+	channel_close(&sides->client);
+	channel_close(&sides->server);
+	close(sides->file);
+}
+
+/* As a worker does: it looks, if it may, and then sleeps. */
+static bool take_request(struct channel *server, const _Atomic bool *is_over)
+{
+	return channel_look_for_request(server) || channel_await_request(server, is_over);
+}
+
 static void answer_one(void *argument)
 {
-	static const _Atomic bool never;
 	struct channel *channel = argument;
 
-	if (!channel_await_request(channel, &never))
+	if (!take_request(channel, &never))
 		abort();
-	channel_answer(channel);
+	channel_answer(channel, CHANNEL_LOOK);
 }
 
 TEST(channel, carries_calls_where_there_is_one_processor_too)
 {
-	static const _Atomic bool never;
-	int file = channel_file_create(CHANNEL_BYTES);
-	struct channel client;
-	struct channel server;
+	struct sides sides;
 	struct thread *thread;
 
-	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
-	client.can_look = server.can_look = false; /* nobody looks, everybody sleeps */
+	sides_open(&sides);
+	sides.client.can_look = sides.server.can_look = false; /* nobody looks, everybody sleeps */
 	for (int i = 0; i < 100; i++) {
-		EXPECT(NT_SUCCESS(thread_create("server", answer_one, &server, &thread)));
-		channel_ask(&client);
-		EXPECT(channel_await_answer(&client, &never));
+		EXPECT(NT_SUCCESS(thread_create("server", answer_one, &sides.server, &thread)));
+		channel_ask(&sides.client);
+		EXPECT(channel_await_answer(&sides.client, &never));
 		thread_join(thread);
-		EXPECT(!client.is_quick);
-		EXPECT_EQ(client.misses, 0);
+		EXPECT(sides.client.has_slept);
+		EXPECT_EQ(sides.client.misses, 0);
 	}
-	channel_close(&client);
-	channel_close(&server);
-	close(file);
+	sides_close(&sides);
 }
 
-/* A call after which both sides are as they are between calls of a client that is awake. */
-static void call_awake(struct channel *client, struct channel *server)
+/* A call whose answer is there before anybody looks for it. */
+static void call_awake(struct sides *sides, enum channel_advice advice)
 {
-	static const _Atomic bool never;
-
-	channel_ask(client);
-	EXPECT(channel_await_request(server, &never));
-	channel_answer(server);
-	EXPECT(channel_await_answer(client, &never));
+	channel_ask(&sides->client);
+	EXPECT(take_request(&sides->server, &never));
+	channel_answer(&sides->server, advice);
+	EXPECT(channel_await_answer(&sides->client, &never));
 }
 
 /* Waits that end unanswered: is_over is true, so nobody sleeps. Returns how many of them looked. */
@@ -177,61 +199,138 @@ static unsigned await_in_vain(struct channel *channel, bool is_client, unsigned 
 	unsigned looked = 0;
 
 	for (unsigned i = 0; i < waits; i++) {
-		looked += channel->sleep_next == 0;
+		looked += channel->may_look && channel->sleep_next == 0;
 		EXPECT(!(is_client ? channel_await_answer(channel, &is_over)
-				   : channel_await_request(channel, &is_over)));
+				   : take_request(channel, &is_over)));
 	}
 	return looked;
 }
 
 TEST(channel, that_is_looked_at_in_vain_is_looked_at_less_and_less_and_never_given_up)
 {
-	int file = channel_file_create(CHANNEL_BYTES);
-	struct channel client;
-	struct channel server;
+	struct sides sides;
 
-	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
-	client.can_look = server.can_look = true;
-	call_awake(&client, &server); /* it tells the server with its next request */
-	EXPECT(client.is_quick);
-	call_awake(&client, &server);
-	EXPECT_EQ(await_in_vain(&server, false, 8), 3); /* the first, the third, the seventh */
-	(void)await_in_vain(&server, false, 1000);
-	EXPECT_EQ(await_in_vain(&server, false, 6400), 100);
-	client.number++; /* of a request that is never answered */
-	(void)await_in_vain(&client, true, 1000);
-	EXPECT_EQ(await_in_vain(&client, true, 6400), 100);
+	sides_open(&sides);
+	call_awake(&sides, CHANNEL_LOOK);
+	EXPECT(!sides.client.has_slept);
+	EXPECT_EQ(await_in_vain(&sides.server, false, 8),
+		  3); /* the first, the third, the seventh */
+	(void)await_in_vain(&sides.server, false, 1000);
+	EXPECT_EQ(await_in_vain(&sides.server, false, 6400), 100);
+	sides.client.number++; /* of a request that is never answered */
+	(void)await_in_vain(&sides.client, true, 1000);
+	EXPECT_EQ(await_in_vain(&sides.client, true, 6400), 100);
 	/* One that helped, and all is as at first. */
-	client.number--;
-	client.sleep_next = server.sleep_next = 0;
-	call_awake(&client, &server);
-	EXPECT_EQ(client.misses, 0);
-	EXPECT(client.is_quick);
-	call_awake(&client, &server);
-	EXPECT_EQ(server.misses, 0);
-	EXPECT_EQ(await_in_vain(&server, false, 8), 3);
-	channel_close(&client);
-	channel_close(&server);
-	close(file);
+	sides.client.number--;
+	sides.client.sleep_next = sides.server.sleep_next = 0;
+	call_awake(&sides, CHANNEL_LOOK);
+	EXPECT_EQ(sides.client.misses, 0);
+	EXPECT_EQ(sides.server.misses, 0);
+	EXPECT_EQ(await_in_vain(&sides.server, false, 8), 3);
+	sides_close(&sides);
 }
 
-TEST(channel, of_a_client_that_slept_is_not_looked_at_by_the_server)
+TEST(channel, of_which_the_server_says_that_there_are_no_processors_is_not_looked_at)
 {
-	int file = channel_file_create(CHANNEL_BYTES);
-	struct channel client;
-	struct channel server;
+	struct sides sides;
 
-	EXPECT(file >= 0 && channel_open(&client, file) && channel_open(&server, file));
-	client.can_look = false;
-	server.can_look = true;
-	call_awake(&client, &server);
-	EXPECT(!client.is_quick);
-	call_awake(&client, &server);
-	(void)await_in_vain(&server, false, 100);
-	EXPECT_EQ(server.misses, 0);
-	channel_close(&client);
-	channel_close(&server);
-	close(file);
+	sides_open(&sides);
+	call_awake(&sides, CHANNEL_SLEEP);
+	sides.client.number++;
+	EXPECT_EQ(await_in_vain(&sides.server, false, 10), 0);
+	EXPECT_EQ(await_in_vain(&sides.client, true, 10), 0);
+	EXPECT_EQ(sides.server.misses, 0);
+	EXPECT_EQ(sides.client.misses, 0);
+	sides.client.number--;
+	call_awake(&sides, CHANNEL_LOOK); /* now there are */
+	sides.client.number++;
+	EXPECT_EQ(await_in_vain(&sides.client, true, 8), 3);
+	/* What was in vain because there were none does not count. */
+	sides.client.number--;
+	call_awake(&sides, CHANNEL_LOOK_AGAIN);
+	EXPECT_EQ(sides.client.misses, 0);
+	EXPECT_EQ(sides.client.sleep_next, 0);
+	sides_close(&sides);
+}
+
+/* ---- a worker and its client on one processor ---- */
+
+TEST(channel, whose_sides_meet_on_one_processor_has_the_server_go_to_another)
+{
+	struct sides sides;
+	unsigned met = 0;
+
+	SKIP_UNLESS(thread_processors() > 1, "there is one processor");
+	sides_open(&sides);
+	channel_ask(&sides.client); /* from where we are */
+	for (unsigned i = 0; i < 100 && met == 0; i++) {
+		atomic_store(&sides.client.memory->request.hint, processor_number());
+		met += channel_be_apart(&sides.server) && sides.server.misses > 0;
+	}
+	EXPECT(met > 0); /* it left, or the host moved us right after we looked, a hundred times */
+	EXPECT_EQ(thread_processors() > 1, true); /* and may be everywhere again */
+	/* A client that says so again and again moves it rarely. */
+	sides.server.misses = 6;
+	sides.server.sleep_next = 63;
+	atomic_store(&sides.client.memory->request.hint, processor_number());
+	for (unsigned i = 0; i < 10; i++)
+		(void)!channel_be_apart(&sides.server);
+	EXPECT(sides.server.sleep_next > 50);
+	sides_close(&sides);
+}
+
+/* ---- both fall asleep at the same instant ---- */
+
+static struct {
+	struct sides sides;
+	_Atomic uint32_t calls;
+} race;
+
+enum { RACE_DELAYS = 400 };
+
+/* Some tens of nanoseconds to some microseconds. */
+static void dawdle(uint32_t *chance)
+{
+	*chance = *chance * 1664525 + 1013904223;
+	for (uint32_t i = (*chance >> 16) % RACE_DELAYS; i > 0; i--)
+		thread_relax();
+}
+
+/* Whether it may look changes all the time: so each way of falling asleep meets each way of waking. */
+static void race_serve(void *unused)
+{
+	uint32_t chance = 7;
+
+	(void)unused;
+	for (uint32_t left = atomic_load(&race.calls); left > 0; left--) {
+		dawdle(&chance);
+		race.sides.server.sleep_next = chance >> 31;
+		if (!take_request(&race.sides.server, &never))
+			abort();
+		dawdle(&chance);
+		channel_answer(&race.sides.server, (chance >> 29) % 3);
+	}
+}
+
+TEST(channel, loses_no_wake_up_when_both_sides_fall_asleep_at_once)
+{
+	uint32_t calls = IS_SANITIZED ? 3000 : some_of(8000, 400000);
+	struct thread *thread;
+	uint32_t chance = 1;
+
+	sides_open(&race.sides);
+	atomic_store(&race.calls, calls);
+	EXPECT(NT_SUCCESS(thread_create("server", race_serve, NULL, &thread)));
+	for (uint32_t i = 0; i < calls; i++) {
+		dawdle(&chance);
+		race.sides.client.sleep_next = chance >> 31;
+		memcpy(race.sides.client.memory->request.room, &i, sizeof(i));
+		channel_ask(&race.sides.client);
+		EXPECT(channel_await_answer(&race.sides.client, &never));
+	}
+	thread_join(thread);
+	EXPECT_EQ(race.sides.server.number, race.sides.client.number);
+	sides_close(&race.sides);
 }
 
 TEST_MAIN("wire/link")
