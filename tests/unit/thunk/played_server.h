@@ -307,7 +307,7 @@ static inline void played_run_channel(void *argument)
 
 	while (channel_await_request(&channel->channel, &channel->link->is_over) &&
 	       played_serve(channel))
-		channel_answer(&channel->channel);
+		channel_answer(&channel->channel, CHANNEL_LOOK);
 }
 
 static inline void played_open_channel(struct played_link *link, uint32_t number)
