@@ -9,7 +9,7 @@
  * version that was registered. A comment "WDDM x.y" marks the first version that knows a member.
  *
  * At members of arguments stands who writes them, as who is called sees it: "in" the caller, "out"
- * the other side. Above an entry point stands the IRQL at which it is called, and who else is in the
+ * the other side. Behind the brace of a structure it stands for all members that say nothing. Above an entry point stands the IRQL at which it is called, and who else is in the
  * driver meanwhile: level 0, other processes; level 1, other processes and classes; level 2, nobody, and
  * the hardware is idle; level 3, nothing is in its memory either. Above a callback stands the IRQL
  * at which a driver may call it.
@@ -280,7 +280,7 @@ typedef struct _DXGK_VIDSCHCAPS {
 	};
 } DXGK_VIDSCHCAPS;
 
-typedef struct _DXGK_VIDMMCAPS {
+typedef struct _DXGK_VIDMMCAPS { /* out */
 	union {
 		struct {
 			UINT OutOfOrderLock : 1;
@@ -308,13 +308,13 @@ typedef struct _DXGK_VIDMMCAPS {
 	UINT PagingNode;
 } DXGK_VIDMMCAPS;
 
-typedef struct _DXGK_GPUENGINETOPOLOGY {
+typedef struct _DXGK_GPUENGINETOPOLOGY { /* out */
 	UINT NbAsymetricProcessingNodes;
 	UINT Reserved[DXGK_MAX_ASYMETRICAL_PROCESSING_NODES];
 } DXGK_GPUENGINETOPOLOGY;
 
 /* Space kept for two WDDM 1.1 structures that no driver fills in any more. */
-typedef struct _DXGK_VIRTUALADDRESSCAPS_DEPRECATED {
+typedef struct _DXGK_VIRTUALADDRESSCAPS_DEPRECATED { /* out */
 	union {
 		struct {
 			UINT PrivilegedMemorySupported : 1;
@@ -331,7 +331,7 @@ typedef struct _DXGK_VIRTUALADDRESSCAPS_DEPRECATED {
 	UINT IdealGPUPageSize;
 } DXGK_VIRTUALADDRESSCAPS_DEPRECATED;
 
-typedef struct _DXGK_DMABUFFERCAPS_DEPRECATED {
+typedef struct _DXGK_DMABUFFERCAPS_DEPRECATED { /* out */
 	struct {
 		UINT Size;
 		UINT PrivateDriverDataSize;
@@ -350,7 +350,7 @@ typedef struct _DXGK_HWQUEUEDFLIP_CAPS {
 	};
 } DXGK_HWQUEUEDFLIP_CAPS;
 
-typedef struct _DXGK_DRIVERCAPS {
+typedef struct _DXGK_DRIVERCAPS { /* out */
 	PHYSICAL_ADDRESS HighestAcceptableAddress;
 	UINT MaxAllocationListSlotId;
 	SIZE_T ApertureSegmentCommitLimit;
@@ -437,15 +437,15 @@ typedef struct _DXGK_DEVICE_TYPE_CAPS {
 	};
 } DXGK_DEVICE_TYPE_CAPS;
 
-typedef struct _DXGK_WDDMDEVICECAPSIN {
+typedef struct _DXGK_WDDMDEVICECAPSIN { /* in */
 	ULONG DxgkrnlInterfaceVersion;
 } DXGK_WDDMDEVICECAPSIN;
 
-typedef struct _DXGK_WDDMDEVICECAPS {
+typedef struct _DXGK_WDDMDEVICECAPS { /* out */
 	DXGK_WDDMVERSION WDDMVersion;
 } DXGK_WDDMDEVICECAPS;
 
-typedef struct _DXGK_GPUPCAPS {
+typedef struct _DXGK_GPUPCAPS { /* out */
 	union {
 		struct {
 			UINT VirtualMachineHibernation : 1;
@@ -456,25 +456,25 @@ typedef struct _DXGK_GPUPCAPS {
 	} Caps;
 } DXGK_GPUPCAPS;
 
-typedef struct _DXGK_QUERY_SCANOUT_CAPS_OUT {
+typedef struct _DXGK_QUERY_SCANOUT_CAPS_OUT { /* out */
 	UINT Caps;
 } DXGK_QUERY_SCANOUT_CAPS_OUT;
 
-typedef struct _DXGK_FRAMEBUFFERSAVEAREA {
+typedef struct _DXGK_FRAMEBUFFERSAVEAREA { /* out */
 	SIZE_T MaximumSize;
 } DXGK_FRAMEBUFFERSAVEAREA;
 
-typedef struct _DXGK_PHYSICAL_MEMORY_RANGE {
+typedef struct _DXGK_PHYSICAL_MEMORY_RANGE { /* out */
 	PHYSICAL_ADDRESS BaseAddress;
 	LARGE_INTEGER NumberOfBytes;
 } DXGK_PHYSICAL_MEMORY_RANGE;
 
-typedef struct _DXGK_HARDWARERESERVEDRANGES {
+typedef struct _DXGK_HARDWARERESERVEDRANGES { /* out */
 	UINT NumRanges;
 	DXGK_PHYSICAL_MEMORY_RANGE *pPhysicalRanges;
 } DXGK_HARDWARERESERVEDRANGES;
 
-typedef struct _DXGK_PHYSICAL_MEMORY_CAPS {
+typedef struct _DXGK_PHYSICAL_MEMORY_CAPS { /* out */
 	PHYSICAL_ADDRESS HighestVisibleAddress;
 } DXGK_PHYSICAL_MEMORY_CAPS;
 
@@ -508,11 +508,11 @@ typedef struct _DXGK_PHYSICALADAPTERFLAGS {
 	};
 } DXGK_PHYSICALADAPTERFLAGS;
 
-typedef struct _DXGK_QUERYPHYSICALADAPTERCAPSIN {
+typedef struct _DXGK_QUERYPHYSICALADAPTERCAPSIN { /* in */
 	UINT PhysicalAdapterIndex;
 } DXGK_QUERYPHYSICALADAPTERCAPSIN;
 
-typedef struct _DXGK_PHYSICALADAPTERCAPS {
+typedef struct _DXGK_PHYSICALADAPTERCAPS { /* out */
 	WORD NumExecutionNodes;
 	WORD PagingNodeIndex;
 	HANDLE DxgkPhysicalAdapterHandle;
@@ -569,13 +569,13 @@ typedef struct _DXGK_SEGMENTFLAGS {
 	};
 } DXGK_SEGMENTFLAGS;
 
-typedef struct _DXGK_QUERYSEGMENTIN {
+typedef struct _DXGK_QUERYSEGMENTIN { /* in */
 	PHYSICAL_ADDRESS AgpApertureBase;
 	LARGE_INTEGER AgpApertureSize;
 	DXGK_SEGMENTFLAGS AgpFlags;
 } DXGK_QUERYSEGMENTIN;
 
-typedef struct _DXGK_SEGMENTDESCRIPTOR {
+typedef struct _DXGK_SEGMENTDESCRIPTOR { /* out */
 	PHYSICAL_ADDRESS BaseAddress;
 	PHYSICAL_ADDRESS CpuTranslatedAddress;
 	SIZE_T Size;
@@ -593,7 +593,7 @@ typedef struct _DXGK_QUERYSEGMENTOUT {
 	UINT PagingBufferPrivateDataSize;           /* out */
 } DXGK_QUERYSEGMENTOUT;
 
-typedef struct _DXGK_SEGMENTDESCRIPTOR3 {
+typedef struct _DXGK_SEGMENTDESCRIPTOR3 { /* out */
 	DXGK_SEGMENTFLAGS Flags;
 	PHYSICAL_ADDRESS BaseAddress;
 	PHYSICAL_ADDRESS CpuTranslatedAddress;
@@ -613,16 +613,16 @@ typedef struct _DXGK_QUERYSEGMENTOUT3 {
 	UINT PagingBufferPrivateDataSize;            /* out */
 } DXGK_QUERYSEGMENTOUT3;
 
-typedef struct _DXGK_QUERYSEGMENTIN4 {
+typedef struct _DXGK_QUERYSEGMENTIN4 { /* in */
 	UINT PhysicalAdapterIndex;
 } DXGK_QUERYSEGMENTIN4;
 
-typedef struct _DXGK_CPUHOSTAPERTURE {
+typedef struct _DXGK_CPUHOSTAPERTURE { /* out */
 	UINT64 PhysicalAddress;
 	UINT32 SizeInPages;
 } DXGK_CPUHOSTAPERTURE;
 
-typedef struct _DXGK_SEGMENTDESCRIPTOR4 {
+typedef struct _DXGK_SEGMENTDESCRIPTOR4 { /* out */
 	DXGK_SEGMENTFLAGS Flags;
 	PHYSICAL_ADDRESS BaseAddress;
 	SIZE_T Size;
@@ -651,19 +651,19 @@ typedef struct _DXGK_QUERYSEGMENTOUT4 {
 	SIZE_T SegmentDescriptorStride;   /* in */
 } DXGK_QUERYSEGMENTOUT4;
 
-typedef struct _DXGK_MEMORYRANGE {
+typedef struct _DXGK_MEMORYRANGE { /* out */
 	UINT64 SegmentOffset;
 	UINT64 SizeInBytes;
 } DXGK_MEMORYRANGE;
 
 typedef struct _DXGK_QUERYSEGMENTMEMORYSTATE {
-	WORD DriverSegmentId;
-	WORD PhysicalAdapterIndex;
+	WORD DriverSegmentId;      /* in */
+	WORD PhysicalAdapterIndex; /* in */
 	union {
-		UINT NumInvalidMemoryRanges;
-		UINT NumUEFIFrameBufferRanges; /* WDDM 2.2 */
+		UINT NumInvalidMemoryRanges;   /* in */
+		UINT NumUEFIFrameBufferRanges; /* in; WDDM 2.2 */
 	};
-	DXGK_MEMORYRANGE *pMemoryRanges;
+	DXGK_MEMORYRANGE *pMemoryRanges; /* out */
 } DXGK_QUERYSEGMENTMEMORYSTATE;
 
 typedef struct _DXGKARG_MAPCPUHOSTAPERTURE {
@@ -695,12 +695,12 @@ typedef NTSTATUS APIENTRY DXGKDDI_UNMAPCPUHOSTAPERTURE(
 typedef DXGKDDI_UNMAPCPUHOSTAPERTURE *PDXGKDDI_UNMAPCPUHOSTAPERTURE;
 
 typedef struct _DXGKARG_ACQUIRESWIZZLINGRANGE {
-	HANDLE hAllocation;
-	UINT PrivateDriverData;
-	UINT RangeId;
-	UINT SegmentId;
-	SIZE_T RangeSize;
-	PHYSICAL_ADDRESS CPUTranslatedAddress;
+	HANDLE hAllocation;                    /* in */
+	UINT PrivateDriverData;                /* in */
+	UINT RangeId;                          /* in */
+	UINT SegmentId;                        /* in */
+	SIZE_T RangeSize;                      /* in */
+	PHYSICAL_ADDRESS CPUTranslatedAddress; /* in/out */
 } DXGKARG_ACQUIRESWIZZLINGRANGE;
 typedef DXGKARG_ACQUIRESWIZZLINGRANGE *INOUT_PDXGKARG_ACQUIRESWIZZLINGRANGE;
 
@@ -745,11 +745,11 @@ typedef enum _DXGK_PAGETABLEUPDATEMODE {
 	DXGK_PAGETABLEUPDATE_GPU_PHYSICAL = 2,
 } DXGK_PAGETABLEUPDATEMODE;
 
-typedef struct _DXGK_QUERYGPUMMUCAPSIN {
+typedef struct _DXGK_QUERYGPUMMUCAPSIN { /* in */
 	UINT PhysicalAdapterIndex;
 } DXGK_QUERYGPUMMUCAPSIN;
 
-typedef struct _DXGK_GPUMMUCAPS {
+typedef struct _DXGK_GPUMMUCAPS { /* out */
 	union {
 		struct {
 			UINT ReadOnlyMemorySupported : 1;
@@ -779,7 +779,7 @@ typedef struct _DXGK_GPUMMUCAPS {
 	} LegacyBehaviors;
 } DXGK_GPUMMUCAPS;
 
-typedef struct _DXGK_QUERYPAGETABLELEVELDESCIN {
+typedef struct _DXGK_QUERYPAGETABLELEVELDESCIN { /* in */
 	WORD LevelIndex;
 	WORD PhysicalAdapterIndex;
 } DXGK_QUERYPAGETABLELEVELDESCIN;
@@ -875,7 +875,7 @@ typedef struct _DXGK_DEVICEINFOFLAGS {
 	};
 } DXGK_DEVICEINFOFLAGS;
 
-typedef struct _DXGK_DEVICEINFO {
+typedef struct _DXGK_DEVICEINFO { /* out */
 	UINT DmaBufferSize;
 	UINT DmaBufferSegmentSet;
 	UINT DmaBufferPrivateDataSize;
@@ -932,7 +932,7 @@ typedef struct _DXGK_CONTEXTINFO_CAPS {
 	};
 } DXGK_CONTEXTINFO_CAPS;
 
-typedef struct _DXGK_CONTEXTINFO {
+typedef struct _DXGK_CONTEXTINFO {     /* out */
 	UINT DmaBufferSize;            /* out */
 	UINT DmaBufferSegmentSet;      /* out */
 	UINT DmaBufferPrivateDataSize; /* out */
@@ -1080,7 +1080,7 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS2 {
 	};
 } DXGK_ALLOCATIONINFOFLAGS2;
 
-typedef struct _DXGK_ALLOCATIONUSAGEINFO1 {
+typedef struct _DXGK_ALLOCATIONUSAGEINFO1 { /* out */
 	union {
 		struct {
 			UINT PrivateFormat : 1;
@@ -1107,7 +1107,7 @@ typedef struct _DXGK_ALLOCATIONUSAGEINFO1 {
 	UINT SlicePitch;
 } DXGK_ALLOCATIONUSAGEINFO1;
 
-typedef struct _DXGK_ALLOCATIONUSAGEHINT {
+typedef struct _DXGK_ALLOCATIONUSAGEHINT { /* out */
 	UINT Version;
 	DXGK_ALLOCATIONUSAGEINFO1 v1;
 } DXGK_ALLOCATIONUSAGEHINT;
@@ -1403,7 +1403,7 @@ typedef enum _DXGK_MEMORY_TRANSFER_DIRECTION {
 	DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL = 2,
 } DXGK_MEMORY_TRANSFER_DIRECTION;
 
-typedef struct _DXGK_PAGETABLEUPDATEADDRESS {
+typedef struct _DXGK_PAGETABLEUPDATEADDRESS { /* in */
 	union {
 		PVOID CpuVirtual;
 		D3DGPU_PHYSICAL_ADDRESS GpuPhysical;
@@ -1451,13 +1451,13 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL {
 	D3DGPU_VIRTUAL_ADDRESS DestinationVirtualAddress; /* in */
 } DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL;
 
-typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE {
-	UINT PageTableLevel;                          /* in */
-	HANDLE hAllocation;                           /* in */
-	DXGK_PAGETABLEUPDATEADDRESS PageTableAddress; /* in */
-	DXGK_PTE *pPageTableEntries;                  /* in */
-	UINT StartIndex;                              /* in */
-	UINT NumPageTableEntries;                     /* in */
+typedef struct _DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE { /* in */
+	UINT PageTableLevel;                             /* in */
+	HANDLE hAllocation;                              /* in */
+	DXGK_PAGETABLEUPDATEADDRESS PageTableAddress;    /* in */
+	DXGK_PTE *pPageTableEntries;                     /* in */
+	UINT StartIndex;                                 /* in */
+	UINT NumPageTableEntries;                        /* in */
 	UINT Reserved0;
 	DXGK_UPDATEPAGETABLEFLAGS Flags;               /* in */
 	UINT64 DriverProtection;                       /* in */
@@ -1509,7 +1509,7 @@ typedef struct _DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE {
 	UINT64 MonitoredFenceValue;                 /* in */
 } DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE;
 
-typedef struct _DXGKARG_BUILDPAGINGBUFFER {
+typedef struct _DXGKARG_BUILDPAGINGBUFFER {         /* in */
 	VOID *pDmaBuffer;                           /* in/out */
 	UINT DmaSize;                               /* in */
 	VOID *pDmaBufferPrivateData;                /* in/out */
@@ -1649,7 +1649,7 @@ typedef DXGKDDI_BUILDPAGINGBUFFER *PDXGKDDI_BUILDPAGINGBUFFER;
 
 /* ---- rendering and submission ---- */
 
-typedef struct _DXGK_ALLOCATIONLIST {
+typedef struct _DXGK_ALLOCATIONLIST { /* in/out */
 	HANDLE hDeviceSpecificAllocation;
 	struct {
 		UINT WriteOperation : 1;
@@ -1971,7 +1971,7 @@ typedef enum _DXGK_GDIROP_COLORFILL {
 	DXGK_GDIROPCF_ROP3 = 7,
 } DXGK_GDIROP_COLORFILL;
 
-typedef struct _DXGK_GDIARG_BITBLT {
+typedef struct _DXGK_GDIARG_BITBLT { /* in */
 	RECT SrcRect;
 	RECT DstRect;
 	UINT SrcAllocationIndex;
@@ -1984,7 +1984,7 @@ typedef struct _DXGK_GDIARG_BITBLT {
 	UINT DstPitch;
 } DXGK_GDIARG_BITBLT;
 
-typedef struct _DXGK_GDIARG_COLORFILL {
+typedef struct _DXGK_GDIARG_COLORFILL { /* in */
 	RECT DstRect;
 	UINT DstAllocationIndex;
 	UINT NumSubRects;
@@ -1994,7 +1994,7 @@ typedef struct _DXGK_GDIARG_COLORFILL {
 	WORD Rop3;
 } DXGK_GDIARG_COLORFILL;
 
-typedef struct _DXGK_GDIARG_ALPHABLEND {
+typedef struct _DXGK_GDIARG_ALPHABLEND { /* in */
 	RECT SrcRect;
 	RECT DstRect;
 	UINT SrcAllocationIndex;
@@ -2006,7 +2006,7 @@ typedef struct _DXGK_GDIARG_ALPHABLEND {
 	UINT SrcPitch;
 } DXGK_GDIARG_ALPHABLEND;
 
-typedef struct _DXGK_GDIARG_STRETCHBLT {
+typedef struct _DXGK_GDIARG_STRETCHBLT { /* in */
 	RECT SrcRect;
 	RECT DstRect;
 	UINT DstAllocationIndex;
@@ -2034,7 +2034,7 @@ typedef struct _D3DKM_TRANSPARENTBLTFLAGS {
 	};
 } D3DKM_TRANSPARENTBLTFLAGS;
 
-typedef struct _DXGK_GDIARG_TRANSPARENTBLT {
+typedef struct _DXGK_GDIARG_TRANSPARENTBLT { /* in */
 	RECT SrcRect;
 	RECT DstRect;
 	UINT SrcAllocationIndex;
@@ -2046,7 +2046,7 @@ typedef struct _DXGK_GDIARG_TRANSPARENTBLT {
 	UINT SrcPitch;
 } DXGK_GDIARG_TRANSPARENTBLT;
 
-typedef struct _DXGK_GDIARG_CLEARTYPEBLEND {
+typedef struct _DXGK_GDIARG_CLEARTYPEBLEND { /* in */
 	RECT DstRect;
 	UINT TmpSurfAllocationIndex;
 	UINT GammaSurfAllocationIndex;
@@ -2062,7 +2062,7 @@ typedef struct _DXGK_GDIARG_CLEARTYPEBLEND {
 	UINT Color2;
 } DXGK_GDIARG_CLEARTYPEBLEND;
 
-typedef struct _DXGK_RENDERKM_COMMAND {
+typedef struct _DXGK_RENDERKM_COMMAND { /* in */
 	DXGK_RENDERKM_OPERATION OpCode;
 	UINT CommandSize;
 	union {
@@ -2176,7 +2176,7 @@ typedef struct _DXGKARG_SETUPPRIORITYBANDS {
 } DXGKARG_SETUPPRIORITYBANDS;
 typedef CONST DXGKARG_SETUPPRIORITYBANDS *IN_CONST_PDXGKARG_SETUPPRIORITYBANDS;
 
-typedef struct _DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES {
+typedef struct _DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES { /* in */
 	HANDLE hContext;
 	DXGK_SCHEDULING_PRIORITY_BAND priorityBand;
 	INT realtimeBandPriorityLevel;
@@ -2345,33 +2345,33 @@ typedef struct _DXGKARG_NOTIFYWORKSUBMISSION_FLAGS {
 } DXGKARG_NOTIFYWORKSUBMISSION_FLAGS;
 
 typedef struct _DXGKARG_CREATEDOORBELL {
-	HANDLE hHwQueue;
-	HANDLE hDoorbell;
-	UINT PrivateDriverDataSize;
-	VOID *PrivateDriverData;
-	HANDLE hRingBuffer;
-	HANDLE hRingBufferControl;
-	DXGKARG_CREATEDOORBELL_FLAGS Flags;
+	HANDLE hHwQueue;                    /* in */
+	HANDLE hDoorbell;                   /* in/out */
+	UINT PrivateDriverDataSize;         /* in */
+	VOID *PrivateDriverData;            /* in/out */
+	HANDLE hRingBuffer;                 /* in */
+	HANDLE hRingBufferControl;          /* in */
+	DXGKARG_CREATEDOORBELL_FLAGS Flags; /* in */
 } DXGKARG_CREATEDOORBELL;
 typedef DXGKARG_CREATEDOORBELL *INOUT_PDXGKARG_CREATEDOORBELL;
 
 /* Status is a D3DDDI_DOORBELLSTATUS. */
 typedef struct _DXGKARG_CONNECTDOORBELL {
-	HANDLE hDoorbell;
-	DXGKARG_CONNECTDOORBELL_FLAGS Flags;
-	VOID *KernelCpuVirtualAddress;
-	VOID *SecondaryKernelCpuVirtualAddress;
-	UINT Status;
+	HANDLE hDoorbell;                       /* in */
+	DXGKARG_CONNECTDOORBELL_FLAGS Flags;    /* in */
+	VOID *KernelCpuVirtualAddress;          /* out */
+	VOID *SecondaryKernelCpuVirtualAddress; /* out */
+	UINT Status;                            /* out */
 } DXGKARG_CONNECTDOORBELL;
 typedef DXGKARG_CONNECTDOORBELL *INOUT_PDXGKARG_CONNECTDOORBELL;
 
-typedef struct _DXGKARG_DISCONNECTDOORBELL {
+typedef struct _DXGKARG_DISCONNECTDOORBELL { /* in */
 	HANDLE hDoorbell;
 	DXGKARG_DISCONNECTDOORBELL_FLAGS Flags;
 } DXGKARG_DISCONNECTDOORBELL;
 typedef DXGKARG_DISCONNECTDOORBELL *INOUT_PDXGKARG_DISCONNECTDOORBELL;
 
-typedef struct _DXGKARG_DESTROYDOORBELL {
+typedef struct _DXGKARG_DESTROYDOORBELL { /* in */
 	HANDLE hDoorbell;
 } DXGKARG_DESTROYDOORBELL;
 typedef DXGKARG_DESTROYDOORBELL *INOUT_PDXGKARG_DESTROYDOORBELL;
@@ -2481,7 +2481,7 @@ typedef DXGKARG_RESUMEHWENGINE *INOUT_PDXGKARG_RESUMEHWENGINE;
 /* In front of a report that a bucket of its own was given: "MsSb" in memory. */
 #define DXGK_SECONDARY_BUCKETING_TAG ((DWORD)0x6253734D)
 
-typedef struct _DXGKARG_COLLECTDBGINFO_EXT {
+typedef struct _DXGKARG_COLLECTDBGINFO_EXT { /* out */
 	UINT BucketingKey;
 	UINT CurrentDmaBufferOffset;
 	UINT Reserved2;
@@ -2570,7 +2570,7 @@ typedef enum _DXGK_POWER_COMPONENT_TYPE {
 	DXGK_POWER_COMPONENT_MAX = 8,
 } DXGK_POWER_COMPONENT_TYPE;
 
-typedef struct _DXGK_POWER_COMPONENT_MAPPING {
+typedef struct _DXGK_POWER_COMPONENT_MAPPING { /* out */
 	DXGK_POWER_COMPONENT_TYPE ComponentType;
 	union {
 		struct {
@@ -2611,13 +2611,13 @@ typedef struct _DXGK_POWER_COMPONENT_FLAGS {
 	};
 } DXGK_POWER_COMPONENT_FLAGS;
 
-typedef struct _DXGK_POWER_RUNTIME_STATE {
+typedef struct _DXGK_POWER_RUNTIME_STATE { /* out */
 	ULONGLONG TransitionLatency;
 	ULONGLONG ResidencyRequirement;
 	ULONG NominalPower;
 } DXGK_POWER_RUNTIME_STATE;
 
-typedef struct _DXGK_POWER_RUNTIME_COMPONENT {
+typedef struct _DXGK_POWER_RUNTIME_COMPONENT { /* out */
 	ULONG StateCount;
 	DXGK_POWER_RUNTIME_STATE States[DXGK_MAX_F_STATES];
 	DXGK_POWER_COMPONENT_MAPPING ComponentMapping;
@@ -2720,22 +2720,22 @@ typedef struct _DXGK_HISTORY_BUFFER {
 	UINT8 DriverPrivateData[1];
 } DXGK_HISTORY_BUFFER;
 
-typedef struct _DXGK_QUERYHISTORYBUFFERPRECISIONIN {
-	UINT PhysicalAdapterIndex; /* WDDM 2.0 */
+typedef struct _DXGK_QUERYHISTORYBUFFERPRECISIONIN { /* in */
+	UINT PhysicalAdapterIndex;                   /* WDDM 2.0 */
 } DXGK_QUERYHISTORYBUFFERPRECISIONIN;
 
-typedef struct _DXGKARG_HISTORYBUFFERPRECISION {
+typedef struct _DXGKARG_HISTORYBUFFERPRECISION { /* out */
 	UINT32 PrecisionBits;
 } DXGKARG_HISTORYBUFFERPRECISION;
 
 typedef struct _DXGKARG_FORMATHISTORYBUFFER {
-	DXGK_HISTORY_BUFFER *pHistoryBuffer;
-	UINT32 HistoryBufferSize;
-	PVOID pFormattedBuffer;
-	UINT32 FormattedBufferSize;
-	UINT32 NumTimestamps;
-	DXGKARG_HISTORYBUFFERPRECISION Precision;
-	UINT32 Offset;
+	DXGK_HISTORY_BUFFER *pHistoryBuffer;      /* in */
+	UINT32 HistoryBufferSize;                 /* in */
+	PVOID pFormattedBuffer;                   /* out */
+	UINT32 FormattedBufferSize;               /* in */
+	UINT32 NumTimestamps;                     /* out */
+	DXGKARG_HISTORYBUFFERPRECISION Precision; /* out */
+	UINT32 Offset;                            /* in/out */
 } DXGKARG_FORMATHISTORYBUFFER;
 typedef DXGKARG_FORMATHISTORYBUFFER *IN_PDXGKARG_FORMATHISTORYBUFFER;
 typedef DXGKARG_FORMATHISTORYBUFFER *INOUT_PDXGKARG_FORMATHISTORYBUFFER;
@@ -2763,12 +2763,12 @@ typedef struct _DXGKARG_SETVIRTUALMACHINEDATA {
 } DXGKARG_SETVIRTUALMACHINEDATA;
 typedef CONST DXGKARG_SETVIRTUALMACHINEDATA *IN_CONST_PDXGKARG_SETVIRTUALMACHINEDATA;
 
-typedef struct _DXGKARG_BEGINEXCLUSIVEACCESS {
+typedef struct _DXGKARG_BEGINEXCLUSIVEACCESS { /* in */
 	UINT Reserved;
 } DXGKARG_BEGINEXCLUSIVEACCESS;
 typedef DXGKARG_BEGINEXCLUSIVEACCESS *IN_PDXGKARG_BEGINEXCLUSIVEACCESS;
 
-typedef struct _DXGKARG_ENDEXCLUSIVEACCESS {
+typedef struct _DXGKARG_ENDEXCLUSIVEACCESS { /* in */
 	UINT Reserved;
 } DXGKARG_ENDEXCLUSIVEACCESS;
 typedef DXGKARG_ENDEXCLUSIVEACCESS *IN_PDXGKARG_ENDEXCLUSIVEACCESS;
@@ -2833,20 +2833,20 @@ typedef DXGKDDI_RESTOREMEMORYFORHOTUPDATE *PDXGKDDI_RESTOREMEMORYFORHOTUPDATE;
 
 /* ---- presenting ---- */
 
-typedef struct _DXGK_PRIMARYDATA {
+typedef struct _DXGK_PRIMARYDATA { /* in */
 	HANDLE hAllocation;
 	WORD SegmentId;
 	PHYSICAL_ADDRESS SegmentAddress;
 } DXGK_PRIMARYDATA;
 
-typedef struct _DXGK_PRIMARYCONTEXTDATA {
+typedef struct _DXGK_PRIMARYCONTEXTDATA { /* in */
 	HANDLE hContext;
 	HANDLE hAllocation;
 	WORD SegmentId;
 	PHYSICAL_ADDRESS SegmentAddress;
 } DXGK_PRIMARYCONTEXTDATA;
 
-typedef struct _DXGK_PRESENTALLOCATIONINFO {
+typedef struct _DXGK_PRESENTALLOCATIONINFO { /* in */
 	HANDLE hDeviceSpecificAllocation;
 	D3DGPU_VIRTUAL_ADDRESS AllocationVirtualAddress;
 	PHYSICAL_ADDRESS PhysicalAddress;
@@ -2854,7 +2854,7 @@ typedef struct _DXGK_PRESENTALLOCATIONINFO {
 	WORD PhysicalAdapterIndex;
 } DXGK_PRESENTALLOCATIONINFO;
 
-typedef struct _DXGK_PRESENTMULTIPLANEOVERLAYLIST {
+typedef struct _DXGK_PRESENTMULTIPLANEOVERLAYLIST { /* in */
 	UINT LayerIndex;
 	BOOL Enabled;
 	HANDLE hDeviceSpecificAllocation;
@@ -2865,7 +2865,7 @@ typedef struct _DXGK_PRESENTMULTIPLANEOVERLAYLIST {
 	PHYSICAL_ADDRESS PhysicalAddress;
 } DXGK_PRESENTMULTIPLANEOVERLAYLIST;
 
-typedef struct _DXGK_PRESENTMULTIPLANEOVERLAYINFO {
+typedef struct _DXGK_PRESENTMULTIPLANEOVERLAYINFO { /* in */
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	UINT PlaneListCount;
 	DXGK_PRESENTMULTIPLANEOVERLAYLIST *pPlaneList;
@@ -2898,7 +2898,7 @@ typedef struct _DXGK_PRESENTFLAGS {
 	};
 } DXGK_PRESENTFLAGS;
 
-typedef struct _DXGKARG_PRESENT {
+typedef struct _DXGKARG_PRESENT {      /* in */
 	VOID *pDmaBuffer;              /* in/out */
 	UINT DmaSize;                  /* in */
 	VOID *pDmaBufferPrivateData;   /* in/out */
@@ -2944,7 +2944,7 @@ typedef enum _DXGK_PRESENT_DISPLAY_ONLY_PROGRESS_ID {
 	DXGK_PRESENT_DISPLAYONLY_PROGRESS_ID_FAILED = 1,
 } DXGK_PRESENT_DISPLAY_ONLY_PROGRESS_ID;
 
-typedef struct _DXGKARGCB_PRESENT_DISPLAYONLY_PROGRESS {
+typedef struct _DXGKARGCB_PRESENT_DISPLAYONLY_PROGRESS { /* in */
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	DXGK_PRESENT_DISPLAY_ONLY_PROGRESS_ID ProgressId;
 } DXGKARGCB_PRESENT_DISPLAYONLY_PROGRESS;
@@ -2976,6 +2976,7 @@ typedef struct _DXGKARG_PRESENT_DISPLAYONLY {
 } DXGKARG_PRESENT_DISPLAYONLY;
 typedef CONST DXGKARG_PRESENT_DISPLAYONLY *IN_CONST_PDXGKARG_PRESENT_DISPLAYONLY;
 
+/* PASSIVE_LEVEL */
 typedef NTSTATUS APIENTRY DXGKDDI_PRESENTDISPLAYONLY(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PRESENT_DISPLAYONLY pPresentDisplayOnly);
 typedef DXGKDDI_PRESENTDISPLAYONLY *PDXGKDDI_PRESENTDISPLAYONLY;
@@ -3015,7 +3016,7 @@ typedef CONST DXGKARG_SETPOINTERSHAPE *IN_CONST_PDXGKARG_SETPOINTERSHAPE;
 
 typedef CONST DXGKARG_SETPALETTE *IN_CONST_PDXGKARG_SETPALETTE;
 
-typedef struct _DXGK_OVERLAYINFO {
+typedef struct _DXGK_OVERLAYINFO { /* in */
 	HANDLE hAllocation;
 	PHYSICAL_ADDRESS PhysicalAddress;
 	UINT SegmentId;
@@ -3422,7 +3423,7 @@ typedef enum _DXGK_ACTIVE_VIDPN_INVALIDATION_REASON {
 	DXGK_AVIR_USERMODE = DXGK_RFVR_USERMODE,
 } DXGK_ACTIVE_VIDPN_INVALIDATION_REASON;
 
-typedef struct _DXGKARG_RECOMMENDFUNCTIONALVIDPN {
+typedef struct _DXGKARG_RECOMMENDFUNCTIONALVIDPN { /* in */
 	UINT NumberOfVidPnTargets;
 	CONST D3DDDI_VIDEO_PRESENT_TARGET_ID *pVidPnTargetPrioritizationVector;
 	D3DKMDT_HVIDPN hRecommendedFunctionalVidPn;
@@ -3433,12 +3434,12 @@ typedef struct _DXGKARG_RECOMMENDFUNCTIONALVIDPN {
 typedef CONST DXGKARG_RECOMMENDFUNCTIONALVIDPN *CONST
 	IN_CONST_PDXGKARG_RECOMMENDFUNCTIONALVIDPN_CONST;
 
-typedef struct _DXGK_ENUM_PIVOT {
+typedef struct _DXGK_ENUM_PIVOT { /* in */
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
 } DXGK_ENUM_PIVOT;
 
-typedef struct _DXGKARG_ENUMVIDPNCOFUNCMODALITY {
+typedef struct _DXGKARG_ENUMVIDPNCOFUNCMODALITY { /* in */
 	D3DKMDT_HVIDPN hConstrainingVidPn;
 	D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE EnumPivotType;
 	DXGK_ENUM_PIVOT EnumPivot;
@@ -3491,7 +3492,7 @@ typedef struct _DXGKARG_COMMITVIDPN_FLAGS {
 	UINT Reserved : 30;
 } DXGKARG_COMMITVIDPN_FLAGS;
 
-typedef struct _DXGKARG_COMMITVIDPN {
+typedef struct _DXGKARG_COMMITVIDPN { /* in */
 	D3DKMDT_HVIDPN hFunctionalVidPn;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID AffectedVidPnSourceId;
 	D3DKMDT_MONITOR_CONNECTIVITY_CHECKS MonitorConnectivityChecks;
@@ -3500,13 +3501,13 @@ typedef struct _DXGKARG_COMMITVIDPN {
 } DXGKARG_COMMITVIDPN;
 typedef CONST DXGKARG_COMMITVIDPN *CONST IN_CONST_PDXGKARG_COMMITVIDPN_CONST;
 
-typedef struct _DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH {
+typedef struct _DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH { /* in */
 	D3DKMDT_VIDPN_PRESENT_PATH VidPnPresentPathInfo;
 } DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH;
 typedef CONST DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH *CONST
 	IN_CONST_PDXGKARG_UPDATEACTIVEVIDPNPRESENTPATH_CONST;
 
-typedef struct _DXGKARG_RECOMMENDMONITORMODES {
+typedef struct _DXGKARG_RECOMMENDMONITORMODES { /* in */
 	D3DDDI_VIDEO_PRESENT_TARGET_ID VideoPresentTargetId;
 	D3DKMDT_HMONITORSOURCEMODESET hMonitorSourceModeSet;
 	CONST DXGK_MONITORSOURCEMODESET_INTERFACE *pMonitorSourceModeSetInterface;
@@ -3521,7 +3522,7 @@ typedef enum _DXGK_RECOMMENDVIDPNTOPOLOGY_REASON {
 	DXGK_RVT_INITIALIZATION_LKGOVERRIDE = 4,
 } DXGK_RECOMMENDVIDPNTOPOLOGY_REASON;
 
-typedef struct _DXGKARG_RECOMMENDVIDPNTOPOLOGY {
+typedef struct _DXGKARG_RECOMMENDVIDPNTOPOLOGY { /* in */
 	D3DKMDT_HVIDPN hVidPn;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	DXGK_RECOMMENDVIDPNTOPOLOGY_REASON RequestReason;
@@ -3544,7 +3545,7 @@ typedef struct _DXGKARG_QUERYVIDPNHWCAPABILITY {
 } DXGKARG_QUERYVIDPNHWCAPABILITY;
 typedef DXGKARG_QUERYVIDPNHWCAPABILITY *INOUT_PDXGKARG_QUERYVIDPNHWCAPABILITY;
 
-typedef struct _DXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT {
+typedef struct _DXGKARG_SETDISPLAYPRIVATEDRIVERFORMAT { /* in */
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	HANDLE PrimaryAllocation;
 	UINT PrivateDriverFormatAttribute;
@@ -3644,7 +3645,7 @@ typedef struct _DXGK_CONNECTION_MONITOR_CONNECT_FLAGS {
 	};
 } DXGK_CONNECTION_MONITOR_CONNECT_FLAGS;
 
-typedef struct _DXGK_CONNECTION_CHANGE {
+typedef struct _DXGK_CONNECTION_CHANGE { /* out */
 	ULONGLONG ConnectionChangeId;
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId : 24;
 	UINT ConnectionStatus : 4; /* DXGK_CONNECTION_STATUS */
@@ -3665,13 +3666,13 @@ typedef struct _DXGK_CONNECTION_CHANGE {
 	};
 } DXGK_CONNECTION_CHANGE, *PDXGK_CONNECTION_CHANGE;
 
-typedef struct _DXGK_CONNECTION_USB4_INFO {
+typedef struct _DXGK_CONNECTION_USB4_INFO { /* out */
 	UINT Dpcd_DP_IN_Adapter_Number;
 	UINT Dpcd_USB4_Driver_ID;
 	BYTE Dpcd_USB4_ROUTER_TOPOLOGY_ID[5];
 } DXGK_CONNECTION_USB4_INFO, *PDXGK_CONNECTION_USB4_INFO;
 
-typedef struct _DXGKARG_QUERYCONNECTIONCHANGE {
+typedef struct _DXGKARG_QUERYCONNECTIONCHANGE { /* out */
 	DXGK_CONNECTION_CHANGE ConnectionChange;
 	DXGK_CONNECTION_USB4_INFO Usb4MonitorInfo; /* WDDM 3.0 */
 } DXGKARG_QUERYCONNECTIONCHANGE;
@@ -3735,7 +3736,7 @@ enum {
 	DXGK_GLITCH_DURATION_NONE = 255,
 };
 
-typedef struct _DXGK_INHERITED_TIMING_INFO {
+typedef struct _DXGK_INHERITED_TIMING_INFO { /* out */
 	union {
 		D3DDDI_COLOR_SPACE_TYPE OutputColorSpace;
 		D3DDDI_OUTPUT_WIRE_COLOR_SPACE_TYPE OutputWireColorSpace; /* WDDM 2.3 */
@@ -3772,12 +3773,12 @@ typedef struct _DXGK_SET_TIMING_RESULTS {
 } DXGK_SET_TIMING_RESULTS;
 
 typedef struct _DXGK_SET_TIMING_PATH_INFO {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId; /* in */
 	union {
-		D3DDDI_COLOR_SPACE_TYPE OutputColorSpace;
-		D3DDDI_OUTPUT_WIRE_COLOR_SPACE_TYPE OutputWireColorSpace; /* WDDM 2.3 */
+		D3DDDI_COLOR_SPACE_TYPE OutputColorSpace;                 /* in */
+		D3DDDI_OUTPUT_WIRE_COLOR_SPACE_TYPE OutputWireColorSpace; /* in; WDDM 2.3 */
 	};
-	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE SelectedWireFormat;
+	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE SelectedWireFormat; /* in */
 	union {
 		struct {
 			UINT VidPnPathUpdates : 2; /* DXGK_PATH_UPDATE */
@@ -3787,34 +3788,34 @@ typedef struct _DXGK_SET_TIMING_PATH_INFO {
 			UINT SyncLockGroup : 3; /* WDDM 2.4 */
 			UINT SyncLockStyle : 4; /* DXGK_SYNC_LOCK_STYLE */
 			UINT Reserved : 20;
-		} Input;
-		UINT InputFlags;
+		} Input;         /* in */
+		UINT InputFlags; /* in */
 	};
 	union {
 		struct {
 			UINT RecheckMPO : 1;
 			UINT Reserved : 31;
-		} Output;
-		UINT OutputFlags;
+		} Output;         /* out */
+		UINT OutputFlags; /* out */
 	};
-	DXGK_CONNECTION_CHANGE TargetState;
+	DXGK_CONNECTION_CHANGE TargetState; /* out */
 	union {
 		struct {
-			DXGK_GLITCH_CAUSE GlitchCause;
-			DXGK_GLITCH_EFFECT GlitchEffect;
-			DXGK_GLITCH_DURATION GlitchDuration;
-			UINT8 Reserved;
+			DXGK_GLITCH_CAUSE GlitchCause;       /* out */
+			DXGK_GLITCH_EFFECT GlitchEffect;     /* out */
+			DXGK_GLITCH_DURATION GlitchDuration; /* out */
+			UINT8 Reserved;                      /* out */
 		};
-		UINT DiagnosticInfo;
+		UINT DiagnosticInfo; /* out */
 	};
 } DXGK_SET_TIMING_PATH_INFO, *PDXGK_SET_TIMING_PATH_INFO;
 
 typedef struct _DXGKARG_SETTIMINGSFROMVIDPN {
-	D3DKMDT_HVIDPN hFunctionalVidPn;
-	DXGK_SET_TIMING_FLAGS SetFlags;
-	DXGK_SET_TIMING_RESULTS *pResultsFlags;
-	UINT PathCount;
-	DXGK_SET_TIMING_PATH_INFO *pSetTimingPathInfo;
+	D3DKMDT_HVIDPN hFunctionalVidPn;               /* in */
+	DXGK_SET_TIMING_FLAGS SetFlags;                /* in */
+	DXGK_SET_TIMING_RESULTS *pResultsFlags;        /* out */
+	UINT PathCount;                                /* in */
+	DXGK_SET_TIMING_PATH_INFO *pSetTimingPathInfo; /* in/out */
 } DXGKARG_SETTIMINGSFROMVIDPN;
 typedef DXGKARG_SETTIMINGSFROMVIDPN *PDXGKARG_SETTIMINGSFROMVIDPN;
 typedef DXGKARG_SETTIMINGSFROMVIDPN *IN_OUT_PDXGKARG_SETTIMINGSFROMVIDPN;
@@ -3833,7 +3834,7 @@ typedef struct _DXGKARG_SETTARGETCONTENTTYPE {
 typedef DXGKARG_SETTARGETCONTENTTYPE *PDXGKARG_SETTARGETCONTENTTYPE;
 typedef CONST DXGKARG_SETTARGETCONTENTTYPE *IN_CONST_PDXGKARG_SETTARGETCONTENTTYPE;
 
-typedef struct _DXGKARG_SETTARGETANALOGCOPYPROTECTION {
+typedef struct _DXGKARG_SETTARGETANALOGCOPYPROTECTION { /* in */
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
 	D3DKMDT_VIDPN_PRESENT_PATH_COPYPROTECTION_TYPE CopyProtectionType;
 	UINT APSTriggerBits;
@@ -3910,29 +3911,29 @@ typedef union _DXGK_MONITORLINKINFO_CAPABILITIES {
 } DXGK_MONITORLINKINFO_CAPABILITIES, *PDXGK_MONITORLINKINFO_CAPABILITIES;
 
 typedef struct _DXGK_MONITORLINKINFO {
-	DXGK_MONITORLINKINFO_USAGEHINTS UsageHints;
-	DXGK_MONITORLINKINFO_CAPABILITIES Capabilities;
-	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE DitheringSupport; /* WDDM 2.4 */
+	DXGK_MONITORLINKINFO_USAGEHINTS UsageHints;          /* in */
+	DXGK_MONITORLINKINFO_CAPABILITIES Capabilities;      /* out */
+	D3DKMDT_WIRE_FORMAT_AND_PREFERENCE DitheringSupport; /* out; WDDM 2.4 */
 } DXGK_MONITORLINKINFO, *PDXGK_MONITORLINKINFO;
 
 typedef struct _DXGKARG_UPDATEMONITORLINKINFO {
-	D3DDDI_VIDEO_PRESENT_TARGET_ID VideoPresentTargetId;
-	DXGK_MONITORLINKINFO MonitorLinkInfo;
+	D3DDDI_VIDEO_PRESENT_TARGET_ID VideoPresentTargetId; /* in */
+	DXGK_MONITORLINKINFO MonitorLinkInfo;                /* in/out */
 } DXGKARG_UPDATEMONITORLINKINFO;
 typedef DXGKARG_UPDATEMONITORLINKINFO *PDXGKARG_UPDATEMONITORLINKINFO;
 typedef DXGKARG_UPDATEMONITORLINKINFO *INOUT_PDXGKARG_UPDATEMONITORLINKINFO;
 
 typedef struct _DXGKARG_CREATEPERIODICFRAMENOTIFICATION {
-	HANDLE hAdapter;
-	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
-	UINT64 Time;
-	UINT NotificationID;
-	HANDLE hNotification;
+	HANDLE hAdapter;                              /* in */
+	D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId; /* in */
+	UINT64 Time;                                  /* in */
+	UINT NotificationID;                          /* in */
+	HANDLE hNotification;                         /* out */
 } DXGKARG_CREATEPERIODICFRAMENOTIFICATION;
 typedef DXGKARG_CREATEPERIODICFRAMENOTIFICATION *PDXGKARG_CREATEPERIODICFRAMENOTIFICATION;
 typedef DXGKARG_CREATEPERIODICFRAMENOTIFICATION *INOUT_PDXGKARG_CREATEPERIODICFRAMENOTIFICATION;
 
-typedef struct _DXGKARG_DESTROYPERIODICFRAMENOTIFICATION {
+typedef struct _DXGKARG_DESTROYPERIODICFRAMENOTIFICATION { /* in */
 	HANDLE hNotification;
 	HANDLE hAdapter;
 } DXGKARG_DESTROYPERIODICFRAMENOTIFICATION;
@@ -3940,7 +3941,7 @@ typedef DXGKARG_DESTROYPERIODICFRAMENOTIFICATION *PDXGKARG_DESTROYPERIODICFRAMEN
 typedef CONST DXGKARG_DESTROYPERIODICFRAMENOTIFICATION
 	*IN_CONST_PDXGKARG_DESTROYPERIODICFRAMENOTIFICATION;
 
-typedef struct _DXGKARG_CREATEPROTECTEDSESSION {
+typedef struct _DXGKARG_CREATEPROTECTEDSESSION { /* in */
 	HANDLE hProtectedSession;
 	PVOID pPrivateDriverData;
 	UINT PrivateDriverDataSize;
@@ -3948,7 +3949,7 @@ typedef struct _DXGKARG_CREATEPROTECTEDSESSION {
 typedef DXGKARG_CREATEPROTECTEDSESSION *PDXGKARG_CREATEPROTECTEDSESSION;
 typedef DXGKARG_CREATEPROTECTEDSESSION *INOUT_PDXGKARG_CREATEPROTECTEDSESSION;
 
-typedef struct _DXGK_QAITARGETIN {
+typedef struct _DXGK_QAITARGETIN { /* in */
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
 } DXGK_QAITARGETIN;
 
@@ -3993,7 +3994,7 @@ typedef enum _DXGK_DISPLAY_DESCRIPTOR_TYPE {
 	DXGK_DDT_DISPLAYID = 2,
 } DXGK_DISPLAY_DESCRIPTOR_TYPE;
 
-typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT {
+typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT { /* out */
 	DXGK_INTEGRATEDDISPLAYFLAGS Flags;
 	D3DKMDT_VIDEO_SIGNAL_INFO NativeTiming;
 	DXGK_MONITORLINKINFO_CAPABILITIES LinkCapabilities;
@@ -4005,7 +4006,7 @@ typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT {
 	BYTE Descriptor[1];
 } DXGK_QUERYINTEGRATEDDISPLAYOUT, *PDXGK_QUERYINTEGRATEDDISPLAYOUT;
 
-typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT2 {
+typedef struct _DXGK_QUERYINTEGRATEDDISPLAYOUT2 { /* out */
 	DXGK_INTEGRATEDDISPLAYFLAGS Flags;
 	D3DKMDT_VIDEO_SIGNAL_INFO NativeTiming;
 	DXGK_MONITORLINKINFO_CAPABILITIES LinkCapabilities;
@@ -4022,7 +4023,7 @@ typedef enum _DXGK_GAMMA_DATA_TYPE {
 	DXGK_GAMMA_DATA_TYPE_FLOAT = 1,
 } DXGK_GAMMA_DATA_TYPE;
 
-typedef struct _DKGK_GAMMA_DATA_CAP {
+typedef struct _DKGK_GAMMA_DATA_CAP { /* out */
 	DXGK_GAMMA_DATA_TYPE DataType;
 	union {
 		struct {
@@ -4039,12 +4040,12 @@ typedef struct _DKGK_GAMMA_DATA_CAP {
 	float NumericRangeMax;
 } DKGK_GAMMA_DATA_CAP; /* the reference spells it so */
 
-typedef struct _DXGK_GAMMA_1DLUT_CAP {
+typedef struct _DXGK_GAMMA_1DLUT_CAP { /* out */
 	UINT NumberOfLUTEntries;
 	DKGK_GAMMA_DATA_CAP GammaDataCap;
 } DXGK_GAMMA_1DLUT_CAP, *PDXGK_GAMMA_1DLUT_CAP;
 
-typedef struct _DXGK_GAMMA_MATRIX_CAP {
+typedef struct _DXGK_GAMMA_MATRIX_CAP { /* out */
 	union {
 		struct {
 			UINT MatrixSizeX : 10;
@@ -4060,20 +4061,20 @@ typedef enum _DXGK_TARGET_GAMMA_CAPS_VERSION {
 	DXGK_TARGET_GAMMA_CAPS_VERSION_1 = 1,
 } DXGK_TARGET_GAMMA_CAPS_VERSION;
 
-typedef struct _DXGK_TARGET_GAMMA_CAPS {
+typedef struct _DXGK_TARGET_GAMMA_CAPS { /* out */
 	DXGK_TARGET_GAMMA_CAPS_VERSION Version;
 	DXGK_GAMMA_1DLUT_CAP LookupTable1DDegammaCap;
 	DXGK_GAMMA_MATRIX_CAP ColorMatrix3x3Cap;
 	DXGK_GAMMA_1DLUT_CAP LookupTable1DRegammaCap;
 } DXGK_TARGET_GAMMA_CAPS, *PDXGK_TARGET_GAMMA_CAPS;
 
-typedef struct _DXGK_QUERYDISPLAYIDIN {
+typedef struct _DXGK_QUERYDISPLAYIDIN { /* in */
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
 } DXGK_QUERYDISPLAYIDIN;
 
 typedef struct _DXGK_QUERYDISPLAYIDOUT {
-	UINT Length;
-	BYTE *pDescriptor;
+	UINT Length;       /* in/out */
+	BYTE *pDescriptor; /* out */
 } DXGK_QUERYDISPLAYIDOUT;
 
 /* PASSIVE_LEVEL, level 1, the class of child devices */
@@ -4249,7 +4250,7 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES3 {
 	RECT *pDirtyRects;
 } DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES3;
 
-typedef struct _DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_PLANE {
+typedef struct _DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_PLANE { /* in */
 	HANDLE hAllocation;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES PlaneAttributes;
@@ -4267,16 +4268,16 @@ typedef struct _DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO {
 } DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO;
 
 typedef struct _DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT {
-	UINT PlaneCount;
-	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_PLANE *pPlanes;
-	BOOL Supported;
-	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo;
+	UINT PlaneCount;                                              /* in */
+	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_PLANE *pPlanes;         /* in */
+	BOOL Supported;                                               /* out */
+	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo; /* out */
 } DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT *PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT *INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT *IN_OUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE { /* in */
 	HANDLE hAllocation;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	UINT LayerIndex;
@@ -4284,16 +4285,16 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE {
 } DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE;
 
 typedef struct _DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2 {
-	UINT PlaneCount;
-	DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE *pPlanes;
-	BOOL Supported;
-	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo;
+	UINT PlaneCount;                                              /* in */
+	DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE *pPlanes;           /* in */
+	BOOL Supported;                                               /* out */
+	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo; /* out */
 } DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2 *PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2 *INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2 *IN_OUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT2;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE2 {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE2 { /* in */
 	HANDLE hAllocation;
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	UINT LayerIndex;
@@ -4311,31 +4312,31 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_FLAGS {
 	};
 } DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_FLAGS;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION { /* in */
 	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_FLAGS Flags;
 	RECT SrcRect;
 	RECT DstRect;
 	D3DDDI_ROTATION Rotation;
 } DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_WITH_SOURCE {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_WITH_SOURCE { /* in */
 	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
 	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION PostComposition;
 } DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_WITH_SOURCE;
 
 typedef struct _DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3 {
-	UINT PlaneCount;
-	DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE2 **ppPlanes;
-	UINT PostCompositionCount;
-	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_WITH_SOURCE **ppPostComposition;
-	BOOL Supported;
-	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo;
+	UINT PlaneCount;                                                          /* in */
+	DXGK_MULTIPLANE_OVERLAY_PLANE_WITH_SOURCE2 **ppPlanes;                    /* in */
+	UINT PostCompositionCount;                                                /* in */
+	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION_WITH_SOURCE **ppPostComposition; /* in */
+	BOOL Supported;                                                           /* out */
+	DXGK_CHECK_MULTIPLANE_OVERLAY_SUPPORT_RETURN_INFO ReturnInfo;             /* out */
 } DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3 *PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3 *INOUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3;
 typedef DXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3 *IN_OUT_PDXGKARG_CHECKMULTIPLANEOVERLAYSUPPORT3;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE { /* in */
 	UINT LayerIndex;
 	BOOL Enabled;
 	UINT AllocationSegment;
@@ -4344,7 +4345,7 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE {
 	DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES PlaneAttributes;
 } DXGK_MULTIPLANE_OVERLAY_PLANE;
 
-typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY {
+typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY { /* in */
 	UINT ContextCount;
 	HANDLE Context[1 + D3DDDI_MAX_BROADCAST_CONTEXT];
 	DXGK_SETVIDPNSOURCEADDRESS_FLAGS Flags;
@@ -4356,7 +4357,7 @@ typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY {
 typedef CONST DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY
 	*IN_CONST_PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE2 {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE2 { /* in */
 	UINT LayerIndex;
 	BOOL Enabled;
 	UINT AllocationSegment;
@@ -4365,7 +4366,7 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE2 {
 	DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES2 PlaneAttributes;
 } DXGK_MULTIPLANE_OVERLAY_PLANE2;
 
-typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2 {
+typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY2 { /* in */
 	UINT ContextCount;
 	HANDLE Context[1 + D3DDDI_MAX_BROADCAST_CONTEXT];
 	DXGK_SETVIDPNSOURCEADDRESS_FLAGS Flags;
@@ -4431,34 +4432,34 @@ typedef struct _DXGK_SETVIDPNSOURCEADDRESS_OUTPUT_FLAGS {
 } DXGK_SETVIDPNSOURCEADDRESS_OUTPUT_FLAGS;
 
 typedef struct _DXGK_MULTIPLANE_OVERLAY_PLANE3 {
-	UINT LayerIndex;
-	ULONGLONG PresentId;
-	DXGK_PLANE_SPECIFIC_INPUT_FLAGS InputFlags;
-	DXGK_PLANE_SPECIFIC_OUTPUT_FLAGS OutputFlags;
-	UINT MaxImmediateFlipLine;
-	UINT ContextCount;
-	DXGK_PRIMARYCONTEXTDATA **ppContextData;
-	UINT DriverPrivateDataSize;
-	PVOID pDriverPrivateData;
-	DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES3 PlaneAttributes;
+	UINT LayerIndex;                                     /* in */
+	ULONGLONG PresentId;                                 /* in */
+	DXGK_PLANE_SPECIFIC_INPUT_FLAGS InputFlags;          /* in */
+	DXGK_PLANE_SPECIFIC_OUTPUT_FLAGS OutputFlags;        /* out */
+	UINT MaxImmediateFlipLine;                           /* in */
+	UINT ContextCount;                                   /* in */
+	DXGK_PRIMARYCONTEXTDATA **ppContextData;             /* in */
+	UINT DriverPrivateDataSize;                          /* in */
+	PVOID pDriverPrivateData;                            /* in */
+	DXGK_MULTIPLANE_OVERLAY_ATTRIBUTES3 PlaneAttributes; /* in */
 } DXGK_MULTIPLANE_OVERLAY_PLANE3;
 
-typedef struct _DXGK_HDR_METADATA {
+typedef struct _DXGK_HDR_METADATA { /* in */
 	D3DDDI_HDR_METADATA_TYPE Type;
 	UINT Size;
 	VOID *pMetaData;
 } DXGK_HDR_METADATA;
 
 typedef struct _DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3 {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	DXGK_SETVIDPNSOURCEADDRESS_INPUT_FLAGS InputFlags;
-	DXGK_SETVIDPNSOURCEADDRESS_OUTPUT_FLAGS OutputFlags;
-	UINT PlaneCount;
-	DXGK_MULTIPLANE_OVERLAY_PLANE3 **ppPlanes;
-	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION *pPostComposition;
-	UINT Duration;
-	DXGK_HDR_METADATA *pHDRMetaData;
-	ULONGLONG TargetFlipTime; /* WDDM 2.9 */
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;               /* in */
+	DXGK_SETVIDPNSOURCEADDRESS_INPUT_FLAGS InputFlags;          /* in */
+	DXGK_SETVIDPNSOURCEADDRESS_OUTPUT_FLAGS OutputFlags;        /* out */
+	UINT PlaneCount;                                            /* in */
+	DXGK_MULTIPLANE_OVERLAY_PLANE3 **ppPlanes;                  /* in/out */
+	DXGK_MULTIPLANE_OVERLAY_POST_COMPOSITION *pPostComposition; /* in */
+	UINT Duration;                                              /* in */
+	DXGK_HDR_METADATA *pHDRMetaData;                            /* in */
+	ULONGLONG TargetFlipTime;                                   /* in; WDDM 2.9 */
 } DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3;
 typedef DXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3
 	*PDXGKARG_SETVIDPNSOURCEADDRESSWITHMULTIPLANEOVERLAY3;
@@ -4497,22 +4498,22 @@ typedef struct _DXGK_MULTIPLANEOVERLAYCAPS {
 } DXGK_MULTIPLANEOVERLAYCAPS;
 
 typedef struct _DXGKARG_GETMULTIPLANEOVERLAYCAPS {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT MaxPlanes;
-	UINT MaxRGBPlanes;
-	UINT MaxYUVPlanes;
-	DXGK_MULTIPLANEOVERLAYCAPS OverlayCaps;
-	float MaxStretchFactor;
-	float MaxShrinkFactor;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT MaxPlanes;                               /* out */
+	UINT MaxRGBPlanes;                            /* out */
+	UINT MaxYUVPlanes;                            /* out */
+	DXGK_MULTIPLANEOVERLAYCAPS OverlayCaps;       /* out */
+	float MaxStretchFactor;                       /* out */
+	float MaxShrinkFactor;                        /* out */
 } DXGKARG_GETMULTIPLANEOVERLAYCAPS;
 typedef DXGKARG_GETMULTIPLANEOVERLAYCAPS *PDXGKARG_GETMULTIPLANEOVERLAYCAPS;
 typedef DXGKARG_GETMULTIPLANEOVERLAYCAPS *INOUT_PDXGKARG_GETMULTIPLANEOVERLAYCAPS;
 typedef DXGKARG_GETMULTIPLANEOVERLAYCAPS *IN_OUT_PDXGKARG_GETMULTIPLANEOVERLAYCAPS;
 
 typedef struct _DXGKARG_GETPOSTCOMPOSITIONCAPS {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	float MaxStretchFactor;
-	float MaxShrinkFactor;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	float MaxStretchFactor;                       /* out */
+	float MaxShrinkFactor;                        /* out */
 } DXGKARG_GETPOSTCOMPOSITIONCAPS;
 typedef DXGKARG_GETPOSTCOMPOSITIONCAPS *PDXGKARG_GETPOSTCOMPOSITIONCAPS;
 typedef DXGKARG_GETPOSTCOMPOSITIONCAPS *INOUT_PDXGKARG_GETPOSTCOMPOSITIONCAPS;
@@ -4588,32 +4589,32 @@ typedef DXGKARG_SETFLIPQUEUELOGBUFFER *PDXGKARG_SETFLIPQUEUELOGBUFFER;
 typedef CONST DXGKARG_SETFLIPQUEUELOGBUFFER *IN_CONST_PDXGKARG_SETFLIPQUEUELOGBUFFER;
 
 typedef struct _DXGKARG_UPDATEFLIPQUEUELOG {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT LayerIndex;
-	UINT FirstFreeFlipQueueLogEntryIndex;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT LayerIndex;                              /* in */
+	UINT FirstFreeFlipQueueLogEntryIndex;         /* out */
 } DXGKARG_UPDATEFLIPQUEUELOG;
 typedef DXGKARG_UPDATEFLIPQUEUELOG *PDXGKARG_UPDATEFLIPQUEUELOG;
 typedef DXGKARG_UPDATEFLIPQUEUELOG *INOUT_PDXGKARG_UPDATEFLIPQUEUELOG;
 
 typedef struct _DXGKARG_CANCELQUEUEDFLIPS {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT LayerIndex;
-	ULONGLONG PresentIdCancelRequested;
-	ULONGLONG PresentIdCancelled;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT LayerIndex;                              /* in */
+	ULONGLONG PresentIdCancelRequested;           /* in */
+	ULONGLONG PresentIdCancelled;                 /* out */
 } DXGKARG_CANCELQUEUEDFLIPS;
 typedef DXGKARG_CANCELQUEUEDFLIPS *PDXGKARG_CANCELQUEUEDFLIPS;
 typedef DXGKARG_CANCELQUEUEDFLIPS *INOUT_PDXGKARG_CANCELQUEUEDFLIPS;
 
 typedef struct _DXGK_CANCELFLIPS_PLANE {
-	ULONGLONG PresentIdCancelRequested;
-	ULONGLONG PresentIdCancelled;
-	UINT LayerIndex;
+	ULONGLONG PresentIdCancelRequested; /* in */
+	ULONGLONG PresentIdCancelled;       /* out */
+	UINT LayerIndex;                    /* in */
 } DXGK_CANCELFLIPS_PLANE;
 
 typedef struct _DXGKARG_CANCELFLIPS {
-	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-	UINT PlaneCount;
-	DXGK_CANCELFLIPS_PLANE **ppPlanes;
+	D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId; /* in */
+	UINT PlaneCount;                              /* in */
+	DXGK_CANCELFLIPS_PLANE **ppPlanes;            /* in/out */
 } DXGKARG_CANCELFLIPS;
 typedef DXGKARG_CANCELFLIPS *PDXGKARG_CANCELFLIPS;
 typedef DXGKARG_CANCELFLIPS *INOUT_PDXGKARG_CANCELFLIPS;
@@ -4689,7 +4690,7 @@ typedef enum _DXGK_CRTC_VSYNC_STATE {
 	DXGK_VSYNC_DISABLE_NO_PHASE = 2,
 } DXGK_CRTC_VSYNC_STATE;
 
-typedef struct _DXGKARG_CONTROLINTERRUPT2 {
+typedef struct _DXGKARG_CONTROLINTERRUPT2 { /* in */
 	DXGK_INTERRUPT_TYPE InterruptType;
 	union {
 		DXGK_INTERRUPT_STATE InterruptState;
@@ -4724,7 +4725,7 @@ typedef NTSTATUS APIENTRY DXGKDDI_CONTROLINTERRUPT3(
 	IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_CONTROLINTERRUPT3 InterruptControl);
 typedef DXGKDDI_CONTROLINTERRUPT3 *PDXGKDDI_CONTROLINTERRUPT3;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO { /* in */
 	DWORD LayerIndex;
 	BOOL Enabled;
 	PHYSICAL_ADDRESS PhysicalAddress;
@@ -4741,13 +4742,13 @@ typedef struct _DXGKCB_NOTIFY_MPO_VSYNC_FLAGS {
 	};
 } DXGKCB_NOTIFY_MPO_VSYNC_FLAGS;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO2 {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO2 { /* in */
 	DWORD LayerIndex;
 	ULONGLONG PresentId;
 	DXGKCB_NOTIFY_MPO_VSYNC_FLAGS Flags;
 } DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO2;
 
-typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO3 {
+typedef struct _DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO3 { /* in */
 	DWORD LayerIndex;
 	UINT FirstFreeFlipQueueLogEntryIndex;
 } DXGK_MULTIPLANE_OVERLAY_VSYNC_INFO3;
@@ -4763,8 +4764,8 @@ typedef struct _DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS {
 	};
 } DXGKCB_NOTIFY_INTERRUPT_DATA_FLAGS;
 
-typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA {
-	DXGK_INTERRUPT_TYPE InterruptType; /* in */
+typedef struct _DXGKARGCB_NOTIFY_INTERRUPT_DATA { /* in */
+	DXGK_INTERRUPT_TYPE InterruptType;        /* in */
 	union {
 		struct {
 			UINT SubmissionFenceId;
@@ -4929,7 +4930,7 @@ typedef CONST DXGKARGCB_GETHANDLEDATA *IN_CONST_PDXGKARGCB_GETHANDLEDATA;
 
 typedef HANDLE DXGKARG_RELEASE_HANDLE;
 
-typedef struct _DXGKARGCB_RELEASEHANDLEDATA {
+typedef struct _DXGKARGCB_RELEASEHANDLEDATA { /* in */
 	DXGKARG_RELEASE_HANDLE ReleaseHandle;
 	DXGK_HANDLE_TYPE Type;
 } DXGKARGCB_RELEASEHANDLEDATA;
@@ -5242,23 +5243,23 @@ typedef struct _DXGKARGCB_FREEPAGESFROMMDL {
 typedef CONST DXGKARGCB_FREEPAGESFROMMDL *IN_CONST_PDXGKARGCB_FREEPAGESFROMMDL;
 
 typedef struct _DXGKARGCB_PINFRAMEBUFFERFORSAVE {
-	UINT PhysicalAdapterIndex;
-	SIZE_T CommitSize;
-	PMDL pMdl;
+	UINT PhysicalAdapterIndex; /* in */
+	SIZE_T CommitSize;         /* in */
+	PMDL pMdl;                 /* out */
 } DXGKARGCB_PINFRAMEBUFFERFORSAVE;
 typedef DXGKARGCB_PINFRAMEBUFFERFORSAVE *INOUT_PDXGKARGCB_PINFRAMEBUFFERFORSAVE;
 
 typedef struct _DXGKARGCB_PINFRAMEBUFFERFORSAVE2 {
-	UINT PhysicalAdapterIndex;
-	SIZE_T CommitSize;
+	UINT PhysicalAdapterIndex; /* in */
+	SIZE_T CommitSize;         /* in */
 	union {
 		struct {
 			UINT PreferContiguous : 1;
 			UINT Reserved : 31;
 		};
-		UINT Value;
-	} Flags;
-	DXGK_ADL *pAdl;
+		UINT Value; /* in */
+	} Flags;            /* in */
+	DXGK_ADL *pAdl;     /* out */
 } DXGKARGCB_PINFRAMEBUFFERFORSAVE2;
 typedef DXGKARGCB_PINFRAMEBUFFERFORSAVE2 *INOUT_PDXGKARGCB_PINFRAMEBUFFERFORSAVE2;
 
@@ -5292,7 +5293,7 @@ typedef struct _DXGKARGCB_UNMAPMDLFROMIOMMU {
 } DXGKARGCB_UNMAPMDLFROMIOMMU;
 typedef CONST DXGKARGCB_UNMAPMDLFROMIOMMU *IN_CONST_PDXGKARGCB_UNMAPMDLFROMIOMMU;
 
-typedef struct _DXGK_KSR_MEMORY_RANGE {
+typedef struct _DXGK_KSR_MEMORY_RANGE { /* in */
 	UINT64 MemoryRangeDesc;
 } DXGK_KSR_MEMORY_RANGE, *PDXGK_KSR_MEMORY_RANGE;
 
@@ -5319,12 +5320,12 @@ typedef enum _DXGK_ACCESS_MODE {
 	DXGK_ACCESS_MODE_USER_MODE = 1,
 } DXGK_ACCESS_MODE;
 
-typedef struct _DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT {
-	HANDLE hAdapter;                    /* in */
-	SIZE_T Size;                        /* in */
-	PVOID Context;                      /* in */
-	DXGK_PHYSICAL_MEMORY_TYPE Type;     /* in */
-	DXGK_MEMORY_CACHING_TYPE CacheType; /* in */
+typedef struct _DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT { /* in */
+	HANDLE hAdapter;                                  /* in */
+	SIZE_T Size;                                      /* in */
+	PVOID Context;                                    /* in */
+	DXGK_PHYSICAL_MEMORY_TYPE Type;                   /* in */
+	DXGK_MEMORY_CACHING_TYPE CacheType;               /* in */
 	union {
 		struct {
 			PHYSICAL_ADDRESS LowAddress;
@@ -5352,7 +5353,7 @@ typedef struct _DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT {
 } DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT;
 typedef DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT *INOUT_PDXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT;
 
-typedef struct _DXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT {
+typedef struct _DXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT { /* in */
 	HANDLE hPhysicalMemoryObject;
 	HANDLE hAdapterMemoryObject;
 } DXGKARGCB_DESTROY_PHYSICAL_MEMORY_OBJECT;
@@ -5366,7 +5367,7 @@ typedef struct _DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT {
 } DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT;
 typedef DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT *INOUT_PDXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT;
 
-typedef struct _DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT {
+typedef struct _DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT { /* in */
 	HANDLE hAdapterMemoryObject;
 } DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT;
 typedef CONST DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT
@@ -5389,18 +5390,18 @@ typedef struct _DXGKARGCB_UNMAP_PHYSICAL_MEMORY {
 typedef CONST DXGKARGCB_UNMAP_PHYSICAL_MEMORY *IN_CONST_PDXGKARGCB_UNMAP_PHYSICAL_MEMORY;
 
 typedef struct _DXGKARGCB_ALLOCATE_ADL {
-	HANDLE hAdapterMemoryObject;
-	SIZE_T Offset;
-	SIZE_T Size;
+	HANDLE hAdapterMemoryObject; /* in */
+	SIZE_T Offset;               /* in */
+	SIZE_T Size;                 /* in */
 	union {
 		struct {
 			UINT RequireContiguous : 1;
 			UINT PreferContiguous : 1;
 			UINT Reserved : 30;
 		};
-		UINT Value;
-	} Flags;
-	DXGK_ADL *pAdl;
+		UINT Value; /* in */
+	} Flags;            /* in */
+	DXGK_ADL *pAdl;     /* out */
 } DXGKARGCB_ALLOCATE_ADL;
 typedef DXGKARGCB_ALLOCATE_ADL *INOUT_PDXGKARGCB_ALLOCATE_ADL;
 

@@ -4,6 +4,8 @@
  * DRIVER_INITIALIZATION_DATA from DriverEntry, the host a DXGKRNL_INTERFACE at StartDevice; around
  * these two tables stand the entry points of plug and play, interrupts and child devices.
  *
+ * Who writes a member, and at which level an entry point is called, stands there as d3dkmddi.h says.
+ *
  * Both tables are always complete, up to the newest version known here; Version says which members
  * the driver really filled. The order of the members is the contract: see the layout test in
  * tests/abi.
@@ -47,30 +49,30 @@ extern "C" {
 
 typedef struct _STATUS_BLOCK {
 	union {
-		LONG Status;
-		PVOID Pointer;
+		LONG Status;   /* out */
+		PVOID Pointer; /* out */
 	};
-	ULONG_PTR Information;
+	ULONG_PTR Information; /* out */
 } STATUS_BLOCK, *PSTATUS_BLOCK;
 
 typedef struct _VIDEO_REQUEST_PACKET {
-	ULONG IoControlCode;
-	PSTATUS_BLOCK StatusBlock;
-	PVOID InputBuffer;
-	ULONG InputBufferLength;
-	PVOID OutputBuffer;
-	ULONG OutputBufferLength;
+	ULONG IoControlCode;       /* in */
+	PSTATUS_BLOCK StatusBlock; /* out */
+	PVOID InputBuffer;         /* in */
+	ULONG InputBufferLength;   /* in */
+	PVOID OutputBuffer;        /* out */
+	ULONG OutputBufferLength;  /* in */
 } VIDEO_REQUEST_PACKET, *PVIDEO_REQUEST_PACKET;
 
 typedef struct _QUERY_INTERFACE {
-	CONST GUID *InterfaceType;
-	USHORT Size;
-	USHORT Version;
-	PINTERFACE Interface;
-	PVOID InterfaceSpecificData;
+	CONST GUID *InterfaceType;   /* in */
+	USHORT Size;                 /* in */
+	USHORT Version;              /* in */
+	PINTERFACE Interface;        /* out */
+	PVOID InterfaceSpecificData; /* in */
 } QUERY_INTERFACE, *PQUERY_INTERFACE;
 
-typedef struct _LINKED_DEVICE {
+typedef struct _LINKED_DEVICE { /* out */
 	ULONG ChainUid;
 	ULONG NumberOfLinksInChain;
 	BOOLEAN LeadLink;
@@ -80,7 +82,7 @@ typedef struct _LINKED_DEVICE {
 
 typedef struct _DXGKRNL_INTERFACE DXGKRNL_INTERFACE, *PDXGKRNL_INTERFACE;
 
-typedef struct _DXGK_START_INFO {
+typedef struct _DXGK_START_INFO { /* in */
 	ULONG RequiredDmaQueueEntry;
 	GUID AdapterGuid;
 	LUID AdapterLuid; /* WDDM 1.2 */
@@ -89,9 +91,9 @@ typedef struct _DXGK_START_INFO {
 typedef struct _DXGK_PRE_START_INFO {
 	union {
 		struct {
-			UINT ReservedIn;
+			UINT ReservedIn; /* in */
 		};
-		UINT Input;
+		UINT Input; /* in */
 	};
 	union {
 		struct {
@@ -99,7 +101,7 @@ typedef struct _DXGK_PRE_START_INFO {
 			UINT IsUEFIFrameBufferCpuAccessibleDuringStartup : 1;
 			UINT ReservedOut : 30;
 		};
-		UINT Output;
+		UINT Output; /* out */
 	};
 } DXGK_PRE_START_INFO, *PDXGK_PRE_START_INFO, *IN_OUT_PDXGK_PRE_START_INFO;
 
@@ -110,7 +112,7 @@ typedef enum {
 	DockStateUnknown = 3,
 } DOCKING_STATE;
 
-typedef struct _DXGK_DEVICE_INFO {
+typedef struct _DXGK_DEVICE_INFO { /* out */
 	PVOID MiniportDeviceContext;
 	PDEVICE_OBJECT PhysicalDeviceObject;
 	UNICODE_STRING DeviceRegistryPath;
@@ -171,18 +173,18 @@ typedef enum _DXGK_CHILD_DEVICE_TYPE {
 } DXGK_CHILD_DEVICE_TYPE,
 	*PDXGK_CHILD_DEVICE_TYPE;
 
-typedef struct _DXGK_VIDEO_OUTPUT_CAPABILITIES {
+typedef struct _DXGK_VIDEO_OUTPUT_CAPABILITIES { /* out */
 	D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY InterfaceTechnology;
 	D3DKMDT_MONITOR_ORIENTATION_AWARENESS MonitorOrientationAwareness;
 	BOOLEAN SupportsSdtvModes;
 } DXGK_VIDEO_OUTPUT_CAPABILITIES, *PDXGK_VIDEO_OUTPUT_CAPABILITIES;
 
-typedef struct _DXGK_INTEGRATED_DISPLAY_CHILD {
+typedef struct _DXGK_INTEGRATED_DISPLAY_CHILD { /* out */
 	D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY InterfaceTechnology;
 	USHORT DescriptorLength;
 } DXGK_INTEGRATED_DISPLAY_CHILD, *PDXGK_INTEGRATED_DISPLAY_CHILD;
 
-typedef struct _DXGK_CHILD_CAPABILITIES {
+typedef struct _DXGK_CHILD_CAPABILITIES { /* out */
 	union {
 		DXGK_VIDEO_OUTPUT_CAPABILITIES VideoOutput;
 		struct {
@@ -193,7 +195,7 @@ typedef struct _DXGK_CHILD_CAPABILITIES {
 	DXGK_CHILD_DEVICE_HPD_AWARENESS HpdAwareness;
 } DXGK_CHILD_CAPABILITIES, *PDXGK_CHILD_CAPABILITIES;
 
-typedef struct _DXGK_CHILD_DESCRIPTOR {
+typedef struct _DXGK_CHILD_DESCRIPTOR { /* out */
 	DXGK_CHILD_DEVICE_TYPE ChildDeviceType;
 	DXGK_CHILD_CAPABILITIES ChildCapabilities;
 	ULONG AcpiUid;
@@ -209,38 +211,38 @@ typedef enum _DXGK_CHILD_STATUS_TYPE {
 	*PDXGK_CHILD_STATUS_TYPE;
 
 typedef struct _DXGK_CHILD_STATUS {
-	DXGK_CHILD_STATUS_TYPE Type;
-	ULONG ChildUid;
+	DXGK_CHILD_STATUS_TYPE Type; /* in */
+	ULONG ChildUid;              /* in */
 	union {
 		struct {
-			BOOLEAN Connected;
-		} HotPlug;
+			BOOLEAN Connected; /* out */
+		} HotPlug;                 /* out */
 		struct {
-			UCHAR Angle;
-		} Rotation;
+			UCHAR Angle; /* out */
+		} Rotation;          /* out */
 		struct {
-			BOOLEAN Connected;
-			D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY MiracastMonitorType;
-		} Miracast; /* WDDM 1.3 */
+			BOOLEAN Connected;                                   /* out */
+			D3DKMDT_VIDEO_OUTPUT_TECHNOLOGY MiracastMonitorType; /* out */
+		} Miracast;                                                  /* out; WDDM 1.3 */
 	};
 } DXGK_CHILD_STATUS, *PDXGK_CHILD_STATUS;
 
 typedef struct _DXGK_CHILD_CONTAINER_ID {
-	GUID ContainerId;
+	GUID ContainerId; /* out */
 	struct {
-		ULONG64 PortId;
-		USHORT ManufacturerName;
-		USHORT ProductCode;
-	} EldInfo;
+		ULONG64 PortId;          /* in */
+		USHORT ManufacturerName; /* in */
+		USHORT ProductCode;      /* in */
+	} EldInfo;                       /* in */
 } DXGK_CHILD_CONTAINER_ID, *PDXGK_CHILD_CONTAINER_ID;
 
 typedef struct _DXGK_DEVICE_DESCRIPTOR {
-	ULONG DescriptorOffset;
-	ULONG DescriptorLength;
-	PVOID DescriptorBuffer;
+	ULONG DescriptorOffset; /* in */
+	ULONG DescriptorLength; /* in */
+	PVOID DescriptorBuffer; /* out */
 } DXGK_DEVICE_DESCRIPTOR, *PDXGK_DEVICE_DESCRIPTOR;
 
-typedef struct _DXGK_GENERIC_DESCRIPTOR {
+typedef struct _DXGK_GENERIC_DESCRIPTOR { /* out */
 	WCHAR HardwareId[DXGK_MAX_REG_SZ_LEN];
 	WCHAR InstanceId[DXGK_MAX_REG_SZ_LEN];
 	WCHAR CompatibleId[DXGK_MAX_REG_SZ_LEN];
@@ -265,7 +267,7 @@ typedef union _DXGK_DIAGNOSTIC_TYPES {
 	UINT Value;
 } DXGK_DIAGNOSTIC_TYPES, *PDXGK_DIAGNOSTIC_TYPES;
 
-typedef struct _DXGK_DIAGNOSTIC_HEADER {
+typedef struct _DXGK_DIAGNOSTIC_HEADER { /* in */
 	union {
 		struct {
 			UINT Size : 16;
@@ -284,19 +286,19 @@ typedef struct _DXGK_DIAGNOSTIC_HEADER {
 } DXGK_DIAGNOSTIC_HEADER, *PDXGK_DIAGNOSTIC_HEADER;
 
 typedef struct _DXGKARG_QUERYDIAGNOSTICTYPESSUPPORT {
-	DXGK_DIAGNOSTIC_CATEGORIES DiagnosticCategory;
-	DXGK_DIAGNOSTIC_TYPES NoninvasiveTypes;
-	DXGK_DIAGNOSTIC_TYPES InvasiveTypes;
+	DXGK_DIAGNOSTIC_CATEGORIES DiagnosticCategory; /* in */
+	DXGK_DIAGNOSTIC_TYPES NoninvasiveTypes;        /* out */
+	DXGK_DIAGNOSTIC_TYPES InvasiveTypes;           /* out */
 } DXGKARG_QUERYDIAGNOSTICTYPESSUPPORT, *PDXGKARG_QUERYDIAGNOSTICTYPESSUPPORT,
 	*INOUT_PDXGKARG_QUERYDIAGNOSTICTYPESSUPPORT;
 
 typedef struct _DXGKARG_CONTROLDIAGNOSTICREPORTING {
-	DXGK_DIAGNOSTIC_CATEGORIES DiagnosticCategory;
-	DXGK_DIAGNOSTIC_TYPES RequestedDiagnostics;
+	DXGK_DIAGNOSTIC_CATEGORIES DiagnosticCategory; /* in */
+	DXGK_DIAGNOSTIC_TYPES RequestedDiagnostics;    /* in */
 } DXGKARG_CONTROLDIAGNOSTICREPORTING, *PDXGKARG_CONTROLDIAGNOSTICREPORTING,
 	*IN_PDXGKARG_CONTROLDIAGNOSTICREPORTING;
 
-typedef struct _DXGKARG_SETTARGETADJUSTEDCOLORIMETRY2 {
+typedef struct _DXGKARG_SETTARGETADJUSTEDCOLORIMETRY2 { /* in */
 	D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
 	DXGK_COLORIMETRY AdjustedColorimetry;
 	UINT SdrWhiteLevel;
@@ -498,6 +500,7 @@ DXGKDDI_COLLECTDIAGNOSTICINFO(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,
 			      INOUT_PDXGKARG_COLLECTDIAGNOSTICINFO pCollectDiagnosticInfo);
 typedef DXGKDDI_COLLECTDIAGNOSTICINFO *PDXGKDDI_COLLECTDIAGNOSTICINFO;
 
+/* PASSIVE_LEVEL */
 typedef VOID APIENTRY DXGKDDI_PROTECTED_CALLBACK(IN_CONST_PVOID MiniportDeviceContext,
 						 IN_PVOID ProtectedCallbackContext,
 						 NTSTATUS ProtectionStatus);
@@ -615,12 +618,12 @@ typedef struct _DXGK_DEBUG_REPORT_INTERFACE {
 } DXGK_DEBUG_REPORT_INTERFACE, *PDXGK_DEBUG_REPORT_INTERFACE;
 
 typedef struct _DXGK_TIMED_OPERATION {
-	USHORT Size;
-	ULONG_PTR OwnerTag;
-	BOOLEAN OsHandled;
-	BOOLEAN TimeoutTriggered;
-	LARGE_INTEGER Timeout;
-	LARGE_INTEGER StartTick;
+	USHORT Size;              /* in */
+	ULONG_PTR OwnerTag;       /* out */
+	BOOLEAN OsHandled;        /* out */
+	BOOLEAN TimeoutTriggered; /* out */
+	LARGE_INTEGER Timeout;    /* out */
+	LARGE_INTEGER StartTick;  /* out */
 } DXGK_TIMED_OPERATION, *PDXGK_TIMED_OPERATION;
 
 typedef struct _DXGK_TIMED_OPERATION_INTERFACE {
