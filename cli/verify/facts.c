@@ -11,6 +11,8 @@
 #include "cli/run/exerciser.h"
 #include "cli/verify/facts.h"
 
+enum { PROBE_ROOM = 65536, PROBE_PATCHES = 16, PROBE_BYTES = 4096 };
+
 static bool is_software_gpu(D3DKMT_HANDLE adapter)
 {
 	struct softgpu_adapter_info info = { 0 };
@@ -47,18 +49,40 @@ static void take_segments(const struct adapter_facts *known, struct verify_facts
 	facts->non_local_bytes = known->sizes.NonLocalMemory;
 }
 
-static void take_language(const struct dxgk_exerciser *language, struct verify_facts *facts)
+/* Does it have such a command? A member that writes nothing is none. */
+static bool has_command(const struct exerciser *exerciser, const struct verify_facts *facts,
+			enum script_opcode opcode)
 {
-	bool is_by_address = (facts->abilities & ABLE_GPUMMU) != 0;
+	static unsigned char commands[PROBE_ROOM];
+	struct dxgk_exerciser_patch room[PROBE_PATCHES];
+	struct dxgk_exerciser_patches patches = { room, PROBE_PATCHES, 0 };
+	const struct exercise exercise = {
+		.opcode = opcode, .to = PROBE_BYTES, .size_bytes = PROBE_BYTES, .value = 1
+	};
 
-	if (language->allocation_data || language->allocation_data_for)
+	return exerciser_command(exerciser, &exercise, commands, sizeof(commands), 0,
+				 facts->abilities & ABLE_GPUMMU ? NULL : &patches) > 0;
+}
+
+static bool has_allocations(const struct exerciser *exerciser)
+{
+	return (exerciser->language.allocation_data || exerciser->language.allocation_data_for) &&
+	       (exerciser_can_allocate(exerciser, PROBE_BYTES, 0) ||
+		exerciser_can_allocate(exerciser, PROBE_BYTES, DXGK_EXERCISER_CPU_VISIBLE));
+}
+
+static void take_language(const struct exerciser *exerciser, struct verify_facts *facts)
+{
+	const struct dxgk_exerciser *language = &exerciser->language;
+
+	if (has_allocations(exerciser))
 		facts->abilities |= ABLE_ALLOCATE;
-	if (is_by_address ? language->fill && language->copy
-			  : language->fill_list && language->copy_list)
+	if (has_command(exerciser, facts, OPCODE_FILL) &&
+	    has_command(exerciser, facts, OPCODE_COPY))
 		facts->abilities |= ABLE_COMMANDS;
-	if (language->hang)
+	if (has_command(exerciser, facts, OPCODE_HANG))
 		facts->abilities |= ABLE_HANG;
-	if (language->busy)
+	if (has_command(exerciser, facts, OPCODE_BUSY))
 		facts->abilities |= ABLE_BUSY;
 	if (language->escape_data)
 		facts->abilities |= ABLE_ESCAPE;
@@ -82,7 +106,7 @@ static bool ask_exerciser(D3DKMT_HANDLE adapter, const char *path, struct verify
 	if (!path && is_software_gpu(adapter))
 		exerciser_use_soft(&exerciser);
 	if (exerciser.is_there)
-		take_language(&exerciser.language, facts);
+		take_language(&exerciser, facts);
 	exerciser_unload(&exerciser);
 	return true;
 }

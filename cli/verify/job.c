@@ -333,6 +333,53 @@ static bool is_stuck(const struct job *job)
 	return strstr(job->result.tail, "simulated run is stuck") != NULL;
 }
 
+/* It has said so, and left (cli/run/exerciser.c): nothing that a driver did. */
+static bool is_of_exerciser(const struct job *job)
+{
+	return strstr(job->result.tail, "the exerciser says that it wrote") != NULL;
+}
+
+/* Where it was and what was called before. */
+static void take_place(struct finding *to, struct finding *from)
+{
+	struct finding kept = *to;
+
+	to->entry = from->entry;
+	to->frames = from->frames;
+	to->frame_count = from->frame_count;
+	to->calls = from->calls;
+	to->call_count = from->call_count;
+	from->entry = kept.entry;
+	from->frames = kept.frames;
+	from->frame_count = kept.frame_count;
+	from->calls = kept.calls;
+	from->call_count = kept.call_count;
+}
+
+/* The simulator ends such a run by abort(), on a thread that waits in the driver if there is one: no crash, but the place. */
+static void explain_stuck(struct job *job)
+{
+	struct findings *told = &job->result.findings;
+	struct finding *hang =
+		new_finding(job, RULE_DDI_HANG, FINDING_HANG,
+			    needed_text("Every thread waits, and nobody will ever wake one"));
+
+	for (uint32_t i = 0; i < told->count; i++) {
+		struct finding *crash = told->items[i];
+
+		if (strcmp(crash->rule, rule_id(RULE_DDI_CRASH)) != 0)
+			continue;
+		told->count--;
+		memmove(&told->items[i], &told->items[i + 1],
+			(told->count - i) * sizeof(*told->items));
+		take_place(hang, crash);
+		finding_set_fingerprint(hang, job->driver, "");
+		finding_destroy(crash);
+		break;
+	}
+	add_finding(&job->result, hang);
+}
+
 /* How it ended, where it did not end well and did not say so itself. */
 static void explain_end(struct job *job, int status)
 {
@@ -348,10 +395,9 @@ static void explain_end(struct job *job, int status)
 						needed_text("The run did not end within %u s",
 							    job->limits.seconds)));
 	else if (is_stuck(job))
-		add_finding(result,
-			    new_finding(job, RULE_DDI_HANG, FINDING_HANG,
-					needed_text("Every thread waits, and nobody will ever "
-						    "wake one")));
+		explain_stuck(job);
+	else if (is_of_exerciser(job))
+		return;
 	else if (WIFSIGNALED(status) && !job->is_asked && !has_kind(result, FINDING_CRASH))
 		add_finding(
 			result,

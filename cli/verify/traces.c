@@ -110,10 +110,25 @@ char *traces_compare(const char *path, const char *other_path, char entry[TRACES
 	return sentence;
 }
 
+/* Or was there no room for all of it? */
+static bool is_whole(const char *path)
+{
+	static const char last_line[] = "\n],\"displayTimeUnit\":\"ns\"}\n";
+	size_t length;
+	char *text = file_read(path, &length);
+	bool is_there = text && length >= strlen(last_line) &&
+			strcmp(text + length - strlen(last_line), last_line) == 0;
+
+	free(text);
+	return is_there;
+}
+
 struct finding *traces_difference(const char *path, const char *other_path, const char *driver)
 {
 	char entry[TRACES_ENTRY_BYTES];
-	char *difference = traces_compare(path, other_path, entry);
+	char *difference = is_whole(path) && is_whole(other_path)
+				   ? traces_compare(path, other_path, entry)
+				   : NULL;
 
 	if (!difference)
 		return NULL;

@@ -250,6 +250,76 @@ def test_wrong_usage_is_said_and_ends_with_2(root):
         assert done.returncode == 2 and said in done.stderr, (arguments, done)
 
 
+ENTRY = '''#include "ntddk.h"
+#include "dispmprt.h"
+DRIVER_INITIALIZE DriverEntry;
+DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT driver, PUNICODE_STRING path)
+{
+'''
+WAITS = '''	KEVENT never;
+	KeInitializeEvent(&never, NotificationEvent, FALSE);
+	return KeWaitForSingleObject(&never, Executive, KernelMode, FALSE, NULL);
+}
+'''
+
+
+def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
+    if IS_SANITIZED:
+        raise tap.Skip('the sanitizer of this program tells of crashes')
+    for name, source, status, said in (
+            ('text', None, 3, 'is not an ELF file'),
+            ('nothing', 'int nothing;\n', 3, 'exports no DriverEntry'),
+            ('fails', ENTRY + '	return STATUS_NOT_SUPPORTED;\n}\n', 3, 'DriverEntry returned STATUS_NOT_SUPPORTED'),
+            ('crashes', ENTRY + '	return *(volatile NTSTATUS *)8;\n}\n', 4, 'SIGSEGV in DriverEntry: it read 0x8'),
+            # The end of a run that is stuck is no crash of the driver.
+            ('waits', ENTRY + WAITS, 5, 'DDI-HANG: error: Every thread waits')):
+        driver = pathlib.Path(root, f'{name}.so')
+        if source is None:
+            driver.write_text('no driver\n')
+        else:
+            driver.with_suffix('.c').write_text(source)
+            subprocess.run([CC, '-shared', driver.with_suffix('.c'), '-o', driver], check=True, timeout=120)
+        done = verify(driver, '--seeds', '0..1', '--report', os.path.join(root, name))
+        assert done.returncode == status and said in done.stdout, (name, done)
+        assert status != 5 or 'DDI-CRASH' not in done.stdout, done.stdout
+
+
+EXERCISER_SOURCE = '''#include <opendxgk/exerciser.h>
+static uint32_t allocation_data(uint64_t size_bytes, uint32_t cpu_visible, void *data, uint32_t room)
+{
+	return WRITES;
+}
+const struct dxgk_exerciser *dxgk_exerciser(void)
+{
+	static const struct dxgk_exerciser exerciser = { VERSION, sizeof(exerciser), allocation_data };
+	return &exerciser;
+}
+'''
+
+
+def test_a_driver_is_not_blamed_for_its_exerciser(root):
+    source = pathlib.Path(root, 'exerciser.c')
+    source.write_text(EXERCISER_SOURCE)
+    for version, writes, status, said in ((99, '0', 3, 'version 99 and '), (1, 'room + 1', 3, 'says that it wrote 4097 bytes'),
+                                          (1, '0', 0, 'nothing found')):
+        library = pathlib.Path(root, 'exerciser.so')
+        subprocess.run(['cc', '-shared', '-fPIC', f'-DVERSION={version}', f'-DWRITES={writes}', f'-I{PROJECT}/include', source, '-o',
+                        library], check=True, timeout=60)
+        done = verify(EXAMPLE, '--exerciser', library, '--seeds', '0..3', '--report', os.path.join(root, f'{version}{writes[:1]}'))
+        assert done.returncode == status and said in done.stdout and 'DDI-' not in done.stdout, (writes, done)
+
+
+def test_a_disk_that_is_full_is_no_finding(root):
+    script = f'mount -t tmpfs -o size=24k none {root} && exec "$@"'
+    command = ['unshare', '--mount', '--map-root-user', 'sh', '-c', script, 'sh']
+    if subprocess.run([*command, 'true'], capture_output=True, check=False).returncode:
+        raise tap.Skip('nobody may mount here')
+    # With seed 0 two runs are compared, whose traces have no room.
+    done = subprocess.run([*command, DXGK, 'verify', EXAMPLE, '--exerciser', EXERCISER, '--seeds', '0..39', '--report', f'{root}/r'],
+                          capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 2 and 'No space left on device' in done.stderr and 'nothing found' in done.stdout, done
+
+
 def test_help_and_rules_are_there(root):
     done = verify('--help')
     assert done.returncode == 0 and 'W10 make-resident' in done.stdout and 'memory-nth [N]' in done.stdout, done.stdout
