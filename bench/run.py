@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'view'))
+import browser  # noqa: E402
+
 LIVE = [1_000, 10_000, 100_000, 1_000_000]
 LIVE_ALLOCATIONS = [1_000, 10_000, 100_000, 1_000_000]
 LIVE_RANGES = [1_000, 100_000, 1_000_000]
@@ -183,6 +186,55 @@ def bench_traces(build):
              'value': traced / instructions(build, 'exchange_allocations', pairs)},
             {'what': 'tour, traced and drawn / not', 'unit': 'times', 'goal': 1.15,
              'value': all_instructions(build, tour, seeded) / all_instructions(build, [*tour, '--no-trace'], seeded)}]
+
+
+PAGE_ROUNDS, PAGE_FRAMES = 3, 800
+# How long a frame takes while the page is panned, zoomed out and in: the slowest of the medians.
+PAN = """(() => Math.max(...[1, 0.3, 0.05, 0.005].map((span) => {
+    page.view.show(page.model.length * 0.2, page.model.length * (0.2 + span));
+    const frames = [];
+    for (let i = 0; i < 31; i++) {
+        page.view.pan(0.02);
+        page.drawNow();
+        frames.push(page.frameMs);
+    }
+    return frames.sort((a, b) => a - b)[15];
+})))()"""
+PARSE = """(async () => {
+    const text = await (await fetch("file://%s")).text();
+    const begin = performance.now();
+    window.parsed = JSON.parse(text);
+    return performance.now() - begin;
+})()"""
+
+
+def bench_page(build):
+    """A million events: the page's size, and times as multiples of what the same browser needs to parse them as JSON."""
+    if not browser.program():
+        return [{'what': 'page of a million events', 'unit': 'skipped: there is no Chromium', 'value': 0}]
+    dxgk = os.path.join(build, 'cli', 'dxgk')
+    first, pan, parse = [], [], []
+    with tempfile.TemporaryDirectory(prefix='bench-') as folder:
+        trace, page, text, nothing = (os.path.join(folder, name) for name in ('trace', 'view.html', 'trace.json', 'nothing.html'))
+        run([dxgk, 'tour', '--frames', str(PAGE_FRAMES), '--quiet', '--trace', trace], build)
+        run([dxgk, 'view', trace, '-o', page], build)
+        run([dxgk, 'trace', '--convert', trace, '-o', text], build)
+        with open(nothing, 'w', encoding='utf-8') as file:
+            file.write('<!DOCTYPE html><title>nothing</title>')
+        with browser.Browser(patience=600, arguments=['--allow-file-access-from-files']) as shown:
+            for _ in range(PAGE_ROUNDS):
+                shown.open(f'file://{nothing}')
+                parse.append(shown.evaluate(PARSE % text))
+                shown.open(f'file://{page}')
+                shown.until('window.page !== undefined && page.frames > 0')
+                first.append(shown.evaluate('page.firstMs'))
+                pan.append(shown.evaluate(PAN))
+            events = shown.evaluate('page.model.header.events')
+        size = os.path.getsize(page)
+    million = 1_000_000 / events
+    return [{'what': 'page of a million events', 'unit': 'MB', 'goal': 8, 'value': size * million / 1e6},
+            {'what': '  first picture / JSON.parse', 'unit': 'times', 'goal': 3, 'value': min(first) / min(parse)},
+            {'what': '  frame while panning / JSON.parse', 'unit': 'times', 'goal': 0.05, 'value': min(pan) / min(parse), 'digits': 4}]
 
 
 def numbers(text):
@@ -563,7 +615,7 @@ def main(arguments):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     before = processor_seconds()
     rows = []
-    for bench in (bench_device_state, bench_handles, bench_allocations, bench_traces, bench_spaces,
+    for bench in (bench_device_state, bench_handles, bench_allocations, bench_traces, bench_page, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
                   bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
                   bench_server_ways, bench_server_calls, bench_server_clients, bench_verify):

@@ -132,7 +132,8 @@ static bool pack(struct bytes *packed, const struct bytes *parts, unsigned count
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	for (unsigned i = 0; i < count; i++) {
-		const uint8_t *from = parts[i].at;
+		static const uint8_t nothing[1];
+		const uint8_t *from = parts[i].at ? parts[i].at : nothing;
 		size_t rest = parts[i].size;
 
 		do {

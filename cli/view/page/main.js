@@ -90,6 +90,7 @@ class Page {
 		this.drawOn(this.brush);
 		this.frameMs = performance.now() - started;
 		this.frames = (this.frames || 0) + 1;
+		this.firstMs = this.firstMs || performance.now();   // since the page was asked for
 		document.getElementById('status').textContent = this.statusText();
 	}
 
