@@ -245,14 +245,12 @@ static void run(void *context)
 	stop_trace(session);
 	client_port_current = NULL;
 	shutdown(session->socket, SHUT_RDWR);
-	session_put(session);
 }
 
 bool control_session_begin(struct session *session)
 {
 	/* The loop leaves what comes to this thread, and still hears of the end. */
 	struct epoll_event wish = { .events = EPOLLRDHUP | EPOLLET, .data.ptr = session };
-	struct thread *thread;
 
 	if (epoll_ctl(session->server->poll_file, EPOLL_CTL_MOD, session->socket, &wish) != 0)
 		return false;
@@ -260,11 +258,5 @@ bool control_session_begin(struct session *session)
 	/* Its process object is as everybody's; nothing is ever shown to it. */
 	session->arena_address = NO_ARENA_BYTES;
 	session->arena_bytes = NO_ARENA_BYTES;
-	session_get(session);
-	if (NT_SUCCESS(thread_create("control", run, session, &thread))) {
-		thread_detach(thread);
-		return true;
-	}
-	session_put(session);
-	return false;
+	return NT_SUCCESS(thread_create("control", run, session, &session->control_thread));
 }

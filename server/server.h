@@ -93,8 +93,9 @@ struct session {
 	int process_file; /* a pidfd; -1: the host has none */
 	uid_t user;
 	bool is_controller;
-	bool is_greeted; /* the loop's: its HELLO has come */
-	bool is_control; /* a thread of its own reads its socket */
+	bool is_greeted;               /* the loop's: its HELLO has come */
+	bool is_control;               /* a thread of its own reads its socket */
+	struct thread *control_thread; /* that one; its end is waited for at the session's */
 	bool has_session_quota;
 	struct process_identity identity;
 	uint64_t arena_address;

@@ -416,6 +416,7 @@ static void run_end(void *context)
 	thread_enter_kernel();
 	session_close_process(session);
 	channel_workers_join(session);
+	thread_join(session->control_thread);
 	thread_leave_kernel();
 	log_topic(LOG_START, "client %s[%u] has gone", session->identity.name,
 		  session->identity.pid);
