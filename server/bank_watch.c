@@ -59,8 +59,8 @@ static void look_at(struct session *session)
 		"client %s[%u] is sent away: it has written %llu pages of its bank, which has %llu",
 		session->identity.name, session->identity.pid, (unsigned long long)usage.host_pages,
 		(unsigned long long)usage.pages);
-	session_say_goodbye(session,
-			    "it has written to memory of its bank that it has not (SYS-QUOTA)");
+	session_say_goodbye(session, RULE_SYS_QUOTA,
+			    "it has written to memory of its bank that it has not");
 	/* The loop finds it hung up, and ends it. */
 	shutdown(session->socket, SHUT_RDWR);
 }

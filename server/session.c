@@ -452,24 +452,23 @@ void session_end(struct session *session, const char *why)
 		run_end(session); /* the others wait a little */
 }
 
-void session_say_goodbye(struct session *session, const char *why)
+void session_say_goodbye(struct session *session, enum rule rule, const char *why)
 {
 	struct wire_message message = { .kind = WIRE_GOODBYE };
 
-	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s",
-		 rule_id(RULE_SYS_SERVER));
+	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s", rule_id(rule));
 	snprintf(message.welcome.reason, sizeof(message.welcome.reason), "%s", why);
 	(void)!wire_send(session->socket, &message, -1, false);
 }
 
 void session_dismiss(struct session *session, const char *why)
 {
-	session_say_goodbye(session, why);
+	session_say_goodbye(session, RULE_SYS_SERVER, why);
 	session_end(session, why);
 }
 
 void session_part(struct session *session, const char *why)
 {
-	session_say_goodbye(session, why);
+	session_say_goodbye(session, RULE_SYS_SERVER, why);
 	session_end(session, NULL);
 }

@@ -152,14 +152,14 @@ static NTSTATUS refuse_lost(void)
 	bool is_over = atomic_load(&remote.is_over);
 	lock_acquire(&remote.lock);
 	memcpy(reason, is_over ? remote.reason : remote.no_channel, sizeof(reason));
-	bool is_over_quota = remote.is_over_quota;
+	bool is_quota = is_over ? remote.reason_is_quota : remote.is_over_quota;
 	lock_release(&remote.lock);
+	enum rule rule = is_quota ? RULE_SYS_QUOTA : RULE_SYS_SERVER;
 	if (!is_over)
-		return refuse(STATUS_INSUFFICIENT_RESOURCES,
-			      is_over_quota ? RULE_SYS_QUOTA : RULE_SYS_SERVER, NULL,
+		return refuse(STATUS_INSUFFICIENT_RESOURCES, rule, NULL,
 			      "there is no channel for this thread: %.200s",
 			      reason[0] ? reason : "the program has no memory for it");
-	return refuse(STATUS_DEVICE_REMOVED, RULE_SYS_SERVER, NULL,
+	return refuse(STATUS_DEVICE_REMOVED, rule, NULL,
 		      "the server has gone%s%.200s; D3DKMTCloseDxCoreDevice begins anew",
 		      reason[0] ? ": " : "", reason);
 }

@@ -78,6 +78,7 @@ struct remote {
 	/* Guarded by lock. */
 	char path[SERVER_PATH_BYTES];
 	char reason[WIRE_TEXT_BYTES];
+	bool reason_is_quota;
 	char no_channel[WIRE_TEXT_BYTES]; /* why the server did not give one, the last time */
 	bool is_over_quota;               /* … and whether that is a quota's doing */
 	bool is_changing;                 /* a thread begins the connection, or is at its end */

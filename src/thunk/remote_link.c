@@ -240,11 +240,16 @@ void remote_await_events(uint32_t count)
 
 /* ---- the thread ---- */
 
+static bool is_of_quota(const struct wire_message *message)
+{
+	return strcmp(message->welcome.rule, rule_id(RULE_SYS_QUOTA)) == 0;
+}
+
 /* There is none to be had, and the message says why. */
 static void note_no_channel(const struct wire_message *message)
 {
 	lock_acquire(&remote.lock);
-	remote.is_over_quota = strcmp(message->welcome.rule, rule_id(RULE_SYS_QUOTA)) == 0;
+	remote.is_over_quota = is_of_quota(message);
 	snprintf(remote.no_channel, sizeof(remote.no_channel), "%.*s", WIRE_TEXT_BYTES - 1,
 		 message->welcome.reason);
 	lock_release(&remote.lock);
@@ -288,6 +293,7 @@ static void take_message(const struct wire_message *message, int descriptor)
 		lock_acquire(&remote.lock);
 		snprintf(remote.reason, sizeof(remote.reason), "%.*s", WIRE_TEXT_BYTES - 1,
 			 message->welcome.reason);
+		remote.reason_is_quota = is_of_quota(message);
 		lock_release(&remote.lock);
 		break;
 	default: /* of a later server, which would not have welcomed us */
@@ -307,8 +313,10 @@ static bool begin_end(uint32_t generation, const char *why)
 		atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over);
 	if (is_first) {
 		remote.is_changing = true;
-		if (why)
+		if (why) {
 			snprintf(remote.reason, sizeof(remote.reason), "%s", why);
+			remote.reason_is_quota = false;
+		}
 		remote.replaced = why ? remote.session : 0;
 		atomic_fetch_add(&remote.generation, 1); /* channels of it are no good any more */
 		atomic_store(&remote.is_over, true);
@@ -481,6 +489,7 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 	list_init(&remote.arrived);
 	memset(remote.missed, 0, sizeof(remote.missed));
 	remote.reason[0] = '\0';
+	remote.reason_is_quota = false;
 	remote.socket = *socket;
 	remote.session = session;
 	remote.replaced = 0;

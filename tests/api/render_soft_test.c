@@ -122,6 +122,59 @@ static UINT word_at(const struct writer *writer, D3DKMT_HANDLE handle, UINT offs
 	return word;
 }
 
+/* An opening of a resource of our own, without the right to write. */
+static D3DKMT_HANDLE open_to_read(const struct writer *writer)
+{
+	struct softgpu_allocation wish = { SOFTGPU_ALLOCATION_VERSION, SOFTGPU_CPU_VISIBLE,
+					   SIZE_BYTES };
+	D3DDDI_ALLOCATIONINFO2 made = { .pPrivateDriverData = &wish,
+					.PrivateDriverDataSize = sizeof(wish) };
+	D3DKMT_CREATEALLOCATION create = { .hDevice = writer->client.device,
+					   .NumAllocations = 1,
+					   .pAllocationInfo2 = &made };
+	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
+	unsigned char total[1024];
+	HANDLE handle;
+
+	create.Flags.CreateResource = 1;
+	create.Flags.CreateShared = 1;
+	create.Flags.NtSecuritySharing = 1;
+	EXPECT_OK(D3DKMTCreateAllocation2(&create));
+	EXPECT_OK(D3DKMTShareObjects(1, &create.hResource, NULL, GENERIC_READ, &handle));
+	D3DKMT_OPENRESOURCEFROMNTHANDLE open = { .hDevice = writer->client.device,
+						 .hNtHandle = handle,
+						 .NumAllocations = 1,
+						 .pOpenAllocationInfo2 = &info,
+						 .TotalPrivateDriverDataBufferSize = sizeof(total),
+						 .pTotalPrivateDriverDataBuffer = total };
+	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&open));
+	close((int)(intptr_t)handle);
+	EXPECT_OK(make_resident(&writer->client, &info.hAllocation, 1, 0));
+	return info.hAllocation;
+}
+
+TEST(soft, nothing_is_written_through_an_opening_without_the_right_to_write)
+{
+	struct writer writer;
+
+	writer_open(&writer);
+	D3DKMT_HANDLE readable = open_to_read(&writer);
+	D3DKMT_HANDLE own = bring_in(&writer);
+	list(&writer, own, true);
+	put_fill(&writer, list(&writer, readable, true), 0, PAGE, 0xbadbadba);
+	EXPECT_REFUSED(D3DKMTRender(&writer.args), STATUS_ACCESS_DENIED, "API-RIGHTS",
+		       "AllocationList");
+	EXPECT_EQ(last_refusal().index, 1);
+	/* What it reads it may name. */
+	writer.args.CommandLength = 0;
+	writer.args.AllocationCount = 0;
+	UINT to = list(&writer, own, true);
+	put_copy(&writer, to, list(&writer, readable, false), PAGE);
+	EXPECT_OK(hand_over(&writer));
+	await_gpu(&writer);
+	EXPECT_EQ(word_at(&writer, readable, 0), 0);
+}
+
 TEST(soft, a_fill_and_a_copy_arrive_where_the_list_says)
 {
 	struct writer writer;

@@ -161,7 +161,8 @@ CHILD(dirtier)
 		    destroy_one(client.device, block) != STATUS_SUCCESS)
 			break;
 	}
-	CHILD_EXPECT(strstr(last_refusal().reason, "SYS-QUOTA") != NULL);
+	CHILD_EXPECT(strcmp(last_refusal().rule, "SYS-QUOTA") == 0);
+	CHILD_EXPECT(strstr(last_refusal().reason, "its bank") != NULL);
 	test_say(DONE, 0);
 	return 0;
 }

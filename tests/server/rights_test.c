@@ -215,6 +215,60 @@ static void try_memory(void *pointer)
 	CHILD_EXPECT(process_vm_writev(getpid(), &from, 1, &to, 1, 0) < 0);
 }
 
+/* One operation of a context's own, of which the first of two is never wrong. */
+static NTSTATUS update(const struct client *client,
+		       const D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operation)
+{
+	D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = client->device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client->device,
+						      .Info.Type = D3DDDI_MONITORED_FENCE };
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[] = {
+		{ .OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_UNMAP,
+		  .Unmap = { .BaseAddress = operation->Map.BaseAddress,
+			     .SizeInBytes = PAGE,
+			     .Protection.Zero = 1 } },
+		*operation,
+	};
+
+	CHILD_EXPECT(D3DKMTCreateContextVirtual(&context) == STATUS_SUCCESS);
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = client->device,
+						.hContext = context.hContext,
+						.hFenceObject = fence.hSyncObject,
+						.NumOperations = ARRAYSIZE(operations),
+						.Operations = operations,
+						.FenceValue = 1 };
+	return D3DKMTUpdateGpuVirtualAddress(&args);
+}
+
+/* MAP writes always, MAP_PROTECT where it says so. */
+static void try_updates(const struct client *client, D3DKMT_HANDLE memory)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS reserved = { .hPagingQueue = client->queue,
+						     .Size = SHARED_BYTES,
+						     .ReservationType =
+							     D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO };
+
+	CHILD_EXPECT(NT_SUCCESS(D3DKMTReserveGpuVirtualAddress(&reserved)));
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+		.Map = { .BaseAddress = reserved.VirtualAddress,
+			 .SizeInBytes = PAGE,
+			 .hAllocation = memory }
+	};
+
+	for (unsigned i = 0; i < 2; i++) {
+		CHILD_EXPECT(update(client, &operation) == STATUS_ACCESS_DENIED);
+		CHILD_EXPECT(strcmp(last_refusal().rule, "API-RIGHTS") == 0);
+		CHILD_EXPECT(strcmp(last_refusal().argument, "Operations") == 0);
+		CHILD_EXPECT(last_refusal().index == 1);
+		operation.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP_PROTECT;
+		operation.MapProtect.Protection.Write = 1;
+	}
+	operation.MapProtect.Protection.Value = 0;
+	CHILD_EXPECT(update(client, &operation) == STATUS_SUCCESS);
+}
+
 /* The GPU is no way to it either. */
 static void try_gpu(const struct client *client, D3DKMT_HANDLE memory)
 {
@@ -229,6 +283,7 @@ static void try_gpu(const struct client *client, D3DKMT_HANDLE memory)
 	args.Protection.Value = 0;
 	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&args);
 	CHILD_EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+	try_updates(client, memory);
 }
 
 CHILD(reader)
