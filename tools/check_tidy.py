@@ -28,8 +28,9 @@ FOLDERS = ('src', 'embed', 'server', 'cli', 'drivers')
 JOBS = min(os.cpu_count() or 1, 8)
 # The flags in the list are the chosen compiler's; clang need not know all of gcc's warnings.
 EXTRA = ['-Wno-unknown-warning-option', '-Wno-error']
-# States of one function; the analyzer's own limit is 225000. Few functions have more than this.
-BOUND = ['-Xclang', '-analyzer-config', '-Xclang', 'max-nodes=20000']
+# States of one function; the analyzer's own limit is 225000. Most of what it takes is behind this many, and little of
+# what it finds: of sixty checks for NULL that were taken out, 20000 found the same ones in twice the time.
+BOUND = ['-Xclang', '-analyzer-config', '-Xclang', 'max-nodes=5000']
 
 
 def compilations(builddir, chosen):

@@ -7,7 +7,8 @@ usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]
    plain   gcc, everything, and the checks of the tree itself (suite `habits`)
    asan    clang, address and undefined-behaviour sanitizers, everything but `habits` and `once`
    tsan    clang, thread sanitizer, suite `threads`
-   clang   clang, assertions off: compiles without a warning, nothing is linked or run
+   clang   clang, assertions off: compiles without a warning, nothing is linked or run; tests that asan
+           has compiled in the same run are left out where they have no assertion
    coverage   gcc, assertions off, counters, everything but `habits`: what tools/coverage.py runs, and
            nobody who names no variant
 
@@ -171,12 +172,28 @@ def objects(path):
             if re.search(r': (c|cpp)_COMPILER', line)]
 
 
-def build_variant(name, path, tests, is_part):
+def sources_with_assertions(path):
+    """Of the project's tests, those that are another program without assertions, as Meson names their objects."""
+    with open(os.path.join(path, 'compile_commands.json'), encoding='utf-8') as file:
+        entries = json.load(file)
+    found = set()
+    for entry in entries:
+        with open(os.path.join(entry['directory'], entry['file']), encoding='utf-8') as file:
+            if re.search(r'\bassert\b|\bNDEBUG\b', file.read()):
+                found.add(entry['output'])
+    return found
+
+
+def build_variant(name, path, tests, is_part, compiled_by_clang):
     """True when all that is needed is there, and nothing was complained about. What nobody runs is
-    built by one compiler of each kind; the sanitizers' need not."""
+    built by one compiler of each kind; the sanitizers' need not. `compiled_by_clang` is the directory of
+    a variant that was built just now, of which tests need not be compiled once more; None: there is none."""
     wanted = []
     if RUNS[name] is None:
-        wanted = objects(path)
+        asserting = sources_with_assertions(path) if compiled_by_clang else set()
+        wanted = [one for one in objects(path)
+                  if not compiled_by_clang or not one.startswith('tests/') or one in asserting
+                  or not os.path.exists(os.path.join(compiled_by_clang, one))]
     elif is_part or RUNS[name]['env']:
         wanted = targets_of(path, tests)
     return build.ninja(path, wanted, ['-k', '10'])
@@ -223,7 +240,7 @@ def run_programs(name, path, tests, count):
     return programs
 
 
-def run_variant(name, suite, patterns):
+def run_variant(name, suite, patterns, compiled_by_clang=None):
     """Builds and runs one variant, prints its table. -> Count"""
     count = Count()
     started = time.monotonic()
@@ -239,7 +256,8 @@ def run_variant(name, suite, patterns):
         print(f'not ok   {name}: there is no such test')
         count.fail(f'{name}: there is no such test')
         return count
-    built = built and build_variant(name, path, tests, bool(suite or patterns))
+    built = built and build_variant(name, path, tests, bool(suite or patterns),
+                                    compiled_by_clang)
     build_seconds = time.monotonic() - started
     if not built:
         print(f'not ok   {name} does not build')
@@ -288,8 +306,11 @@ def main():
         parser.error(f'no variant {unknown[0]}; there are: {" ".join(RUNS)}')
 
     total = Count()
+    compiled_by_clang = None
     for name in options.variant or (['plain'] if options.test else DEFAULT):
-        total.add(run_variant(name, options.suite, options.test))
+        total.add(run_variant(name, options.suite, options.test, compiled_by_clang))
+        if name == 'asan' and not total.failed:
+            compiled_by_clang = variants.directory(name)
     print()
     for reason in total.reasons:
         print(f'FAILED {reason}')

@@ -526,7 +526,7 @@ static void complete_with_marker(struct stage *stage)
 		write_marker(0xabcd);
 	completed(stage, 2);
 	end(stage, &context);
-	verify_expect_nothing(marker);
+	verify_expect_nothing(marker, sizeof(*marker));
 }
 
 static void progress_with_marker(struct stage *stage)
@@ -542,7 +542,7 @@ static void progress_with_marker(struct stage *stage)
 	queue.progress = 1;
 	stage_interrupt(stage, DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED, 0, 0);
 	queue_destroy(stage, &queue);
-	verify_expect_nothing(marker);
+	verify_expect_nothing(marker, sizeof(*marker));
 }
 
 TEST(packet, is_reported_when_it_has_written)
@@ -578,7 +578,7 @@ static void preempt_with_marker(struct stage *stage)
 		marker[2] = 0; /* a part of it was thought to be done */
 	completed(stage, 2);
 	end(stage, &context);
-	verify_expect_nothing(marker);
+	verify_expect_nothing(marker, sizeof(*marker));
 }
 
 TEST(packet, that_was_preempted_writes_the_same)
