@@ -472,6 +472,26 @@ bool embed_remove_adapter(uint64_t luid, bool is_surprise)
 	return adapter != NULL;
 }
 
+NTSTATUS embed_control_adapter(uint64_t luid, const char *name,
+			       NTSTATUS (*control)(struct dxg_adapter *adapter))
+{
+	NTSTATUS status = STATUS_NO_SUCH_DEVICE;
+	struct dxg_adapter *adapter = NULL;
+	struct refusal_scope scope;
+
+	thread_enter_kernel();
+	gate_enter(&embed.gate);
+	refusal_begin(&scope, name);
+	if (kernel_runs())
+		adapter = kernel_find_adapter(&embed.kernel, luid);
+	if (adapter)
+		status = control(adapter);
+	refusal_end_call(&scope, status);
+	gate_leave(&embed.gate);
+	thread_leave_kernel();
+	return status;
+}
+
 struct guest *embed_create_guest(const struct process_identity *identity,
 				 const struct process_arena *arena)
 {

@@ -27,4 +27,9 @@ void embed_look_inside(void **kernel_out, void **process_out);
 /* adapter_remove(). False when there is no such adapter. */
 MUST_CHECK bool embed_remove_adapter(uint64_t luid, bool is_surprise);
 
+/* Does that to the adapter; `name` is the call's, in a refusal. */
+struct dxg_adapter;
+MUST_CHECK NTSTATUS embed_control_adapter(uint64_t luid, const char *name,
+					  NTSTATUS (*control)(struct dxg_adapter *adapter));
+
 #endif

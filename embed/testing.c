@@ -20,6 +20,7 @@
 #include "embed/embed.h"
 #include "embed/guest.h"
 #include "embed/testing_remote.h"
+#include "object/owner/control.h"
 #include "object/owner/process.h"
 #include "nt/report.h"
 
@@ -76,13 +77,56 @@ EXPORTED struct dxgk_test_inside dxgk_test_inside(void)
 	return inside;
 }
 
+static uint64_t luid_of(unsigned low, int high)
+{
+	return (uint64_t)(uint32_t)high << 32 | low;
+}
+
 EXPORTED int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise)
 {
-	uint64_t luid = (uint64_t)(uint32_t)luid_high << 32 | luid_low;
+	uint64_t luid = luid_of(luid_low, luid_high);
 
 	if (testing_is_remote())
 		return (int)testing_ask(CONTROL_TEST_REMOVE, luid, is_surprise != 0, NULL).number;
 	return embed_remove_adapter(luid, is_surprise != 0);
+}
+
+static NTSTATUS go_to_sleep(struct dxg_adapter *adapter)
+{
+	return control_power(adapter, false);
+}
+
+static NTSTATUS wake_up(struct dxg_adapter *adapter)
+{
+	return control_power(adapter, true);
+}
+
+EXPORTED int dxgk_test_power(unsigned luid_low, int luid_high, unsigned state)
+{
+	enum { D0 = 0, D3 = 3 };
+
+	if (testing_is_remote())
+		return STATUS_NOT_SUPPORTED;
+	if (state != D0 && state != D3)
+		return STATUS_INVALID_PARAMETER;
+	return embed_control_adapter(luid_of(luid_low, luid_high), "dxgk_test_power",
+				     state == D0 ? wake_up : go_to_sleep);
+}
+
+EXPORTED int dxgk_test_reset_device(unsigned luid_low, int luid_high)
+{
+	if (testing_is_remote())
+		return STATUS_NOT_SUPPORTED;
+	return embed_control_adapter(luid_of(luid_low, luid_high), "dxgk_test_reset_device",
+				     control_reset_device);
+}
+
+EXPORTED int dxgk_test_collect_debug_info(unsigned luid_low, int luid_high)
+{
+	if (testing_is_remote())
+		return STATUS_NOT_SUPPORTED;
+	return embed_control_adapter(luid_of(luid_low, luid_high), "dxgk_test_collect_debug_info",
+				     control_collect_debug_info);
 }
 
 static bool read_limit(const struct dxgk_test_limit *limit, struct quota_limits *limits)

@@ -37,6 +37,7 @@ static void keep(struct thing *allocation, D3DKMT_HANDLE handle, D3DKMT_HANDLE r
 	allocation->writers = 0;
 	allocation->handle = handle;
 	allocation->resource = resource;
+	memset(allocation->twins, 0, sizeof(allocation->twins));
 	allocation->is_there = true;
 }
 
@@ -86,12 +87,45 @@ static NTSTATUS create_shared(struct world *world, const struct script_statement
 	return status;
 }
 
+enum { SEVERAL = 3 };
+
+/* Alike; the script knows the first. */
+static NTSTATUS create_several(struct world *world, const struct script_statement *statement)
+{
+	struct thing *allocation = world_thing(world, statement->name);
+	unsigned char data[EXERCISER_DATA_MAX];
+	D3DDDI_ALLOCATIONINFO2 elements[SEVERAL] = { 0 };
+	D3DKMT_CREATEALLOCATION args = {
+		.hDevice = world_thing(world, statement->by)->handle,
+		.NumAllocations = statement->options & OPTION_TRIPLE ? SEVERAL : 1,
+		.pAllocationInfo2 = elements,
+	};
+
+	args.Flags.CreateResource = (statement->options & OPTION_RESOURCE) != 0;
+	for (uint32_t i = 0; i < args.NumAllocations; i++) {
+		elements[i].PrivateDriverDataSize =
+			exerciser_allocation(&world->exerciser, statement->size_bytes,
+					     allocation_wishes(statement->options), data);
+		elements[i].pPrivateDriverData =
+			elements[i].PrivateDriverDataSize > 0 ? data : NULL;
+	}
+	NTSTATUS status = CALL(world, D3DKMTCreateAllocation2(&args));
+	if (!NT_SUCCESS(status))
+		return status;
+	keep(allocation, elements[0].hAllocation, args.hResource);
+	for (uint32_t i = 1; i < args.NumAllocations; i++)
+		allocation->twins[i - 1] = elements[i].hAllocation;
+	return status;
+}
+
 NTSTATUS allocation_create(struct world *world, const struct script_statement *statement)
 {
 	D3DKMT_HANDLE handle;
 
 	if (statement->options & OPTION_SHARED)
 		return create_shared(world, statement);
+	if (statement->options & (OPTION_TRIPLE | OPTION_RESOURCE))
+		return create_several(world, statement);
 	NTSTATUS status =
 		memory_create(world, world_thing(world, statement->by), statement->size_bytes,
 			      allocation_wishes(statement->options), &handle);
@@ -200,13 +234,41 @@ static NTSTATUS destroy_heap(struct world *world, const struct thing *client, D3
 	return CALL(world, D3DKMTDestroyAllocation2(&args));
 }
 
+static NTSTATUS destroy_list(struct world *world, const struct thing *client,
+			     const D3DKMT_HANDLE *handles, uint32_t count)
+{
+	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = client->handle,
+					   .phAllocationList = handles,
+					   .AllocationCount = count };
+
+	return CALL(world, D3DKMTDestroyAllocation2(&args));
+}
+
+/* A resource outlives those of its allocations that end before it. */
+static NTSTATUS destroy_several(struct world *world, const struct thing *client,
+				struct thing *allocation)
+{
+	const D3DKMT_HANDLE all[SEVERAL] = { allocation->handle, allocation->twins[0],
+					     allocation->twins[1] };
+
+	if (!allocation->resource)
+		return destroy_list(world, client, all, SEVERAL);
+	NTSTATUS status = destroy_list(world, client, allocation->twins, SEVERAL - 1);
+	if (!NT_SUCCESS(status))
+		return status;
+	memset(allocation->twins, 0, sizeof(allocation->twins));
+	return destroy_resource(world, client, allocation->resource);
+}
+
 NTSTATUS allocation_destroy(struct world *world, uint32_t name)
 {
 	struct thing *allocation = world_thing(world, name);
 	struct thing *client = world_client_of(world, name);
 	NTSTATUS status;
 
-	if (allocation->resource)
+	if (allocation->twins[0])
+		status = destroy_several(world, client, allocation);
+	else if (allocation->resource)
 		status = destroy_resource(world, client, allocation->resource);
 	else if (allocation->heap)
 		status = destroy_heap(world, client, allocation->handle);

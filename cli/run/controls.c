@@ -172,6 +172,8 @@ static void set_power(struct world *world, const struct script_statement *statem
 	else
 		outcome->status = world->hooks.power(world->luid.LowPart, world->luid.HighPart,
 						     statement->choice);
+	if (!outcome->is_left_out && NT_SUCCESS(outcome->status))
+		world->is_asleep = statement->choice != 0;
 }
 
 static void ask_adapter(struct world *world, int (*hook)(unsigned luid_low, int luid_high),
@@ -211,8 +213,6 @@ void control_do(struct world *world, const struct script_statement *statement,
 		remove_adapter(world, statement, outcome);
 	else if (statement->verb == VERB_POWER)
 		set_power(world, statement, outcome);
-	else if (statement->verb == VERB_RESTART)
-		ask_adapter(world, world->hooks.restart_adapter, outcome);
 	else if (statement->verb == VERB_RESET_DEVICE)
 		ask_adapter(world, world->hooks.reset_device, outcome);
 	else if (statement->verb == VERB_COLLECT)

@@ -77,7 +77,8 @@ static bool read_allocate(struct reader *reader, struct script_statement *statem
 	if (!read_sized(reader, statement, UINT64_C(1) << 47) ||
 	    !reader_options(reader,
 			    OPTION_LOCAL | OPTION_SYSTEM | OPTION_HIDDEN | OPTION_CACHED |
-				    OPTION_CONTIGUOUS | OPTION_SHARED,
+				    OPTION_CONTIGUOUS | OPTION_SHARED | OPTION_TRIPLE |
+				    OPTION_RESOURCE,
 			    &statement->options))
 		return false;
 	reader->script->names[statement->name].is_shared =
@@ -496,7 +497,6 @@ static const struct {
 	{ "defragment", VERB_DEFRAGMENT, reader_no_word, true },
 	{ "validate", VERB_VALIDATE, reader_alone, false },
 	{ "power", VERB_POWER, reader_power, true },
-	{ "restart", VERB_RESTART, reader_alone, true },
 	{ "remove", VERB_REMOVE, reader_remove, true },
 	{ "reset", VERB_RESET, reader_reset, true },
 	{ "reset-device", VERB_RESET_DEVICE, reader_no_word, true },

@@ -30,6 +30,8 @@ static const struct {
 	{ "kept", OPTION_KEPT },
 	{ "discarded", OPTION_DISCARDED },
 	{ "shared", OPTION_SHARED },
+	{ "triple", OPTION_TRIPLE },
+	{ "resource", OPTION_RESOURCE },
 	{ "out", OPTION_OUT },
 	{ "read", OPTION_READ },
 	{ "write", OPTION_WRITE },

@@ -96,7 +96,6 @@ enum script_verb {
 	VERB_DEFRAGMENT,
 	VERB_VALIDATE,
 	VERB_POWER,
-	VERB_RESTART,
 	VERB_REMOVE,
 	VERB_RESET,
 	VERB_RESET_DEVICE,
@@ -137,6 +136,8 @@ enum script_option {
 	OPTION_SURPRISE = 1 << 23,
 	OPTION_ON = 1 << 24,
 	OPTION_OFF = 1 << 25,
+	OPTION_TRIPLE = 1 << 26,
+	OPTION_RESOURCE = 1 << 27,
 };
 
 /* What of it `fuzz` changes. */

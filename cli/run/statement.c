@@ -50,7 +50,6 @@ static statement_action *const actions[] = {
 	[VERB_DEFRAGMENT] = control_do,
 	[VERB_VALIDATE] = control_do,
 	[VERB_POWER] = control_do,
-	[VERB_RESTART] = control_do,
 	[VERB_REMOVE] = control_do,
 	[VERB_RESET] = control_do,
 	[VERB_RESET_DEVICE] = control_do,

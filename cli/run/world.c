@@ -236,6 +236,9 @@ bool world_open(struct world *world, const struct script *script, struct thing *
 
 void world_destroy_all(struct world *world)
 {
+	/* Who stopped in between: what is left waits for the power. */
+	if (world->is_asleep)
+		(void)world->hooks.power(world->luid.LowPart, world->luid.HighPart, 0);
 	for (uint32_t i = 0; world->things && i < world->script->name_count; i++) {
 		if (world->script->names[i].kind != SCRIPT_CLIENT)
 			continue;

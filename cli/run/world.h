@@ -70,10 +70,11 @@ struct thing {
 	int shared_as;
 
 	/* Of an allocation. */
-	D3DKMT_HANDLE resource;       /* 0: it is in none */
-	void *heap;                   /* of a standard one: the client's own memory */
-	_Atomic uint64_t address;     /* 0 where it is not mapped */
-	_Atomic bool is_unknown;      /* what is in it: who should have written it was left out */
+	D3DKMT_HANDLE resource;   /* 0: it is in none */
+	D3DKMT_HANDLE twins[2];   /* made in the same call, and ended in one; 0: there are none */
+	void *heap;               /* of a standard one: the client's own memory */
+	_Atomic uint64_t address; /* 0 where it is not mapped */
+	_Atomic bool is_unknown;  /* what is in it: who should have written it was left out */
 	_Atomic bool is_out_of_reach; /* for commands (tolerate.c) */
 	_Atomic uint64_t writers;     /* clients whose commands wrote to it (tolerate.c) */
 };
@@ -87,8 +88,9 @@ struct world {
 	bool proves_work;  /* packets show that they have run (proof.c) */
 	D3DKMT_HANDLE adapter;
 	LUID luid;
-	struct thing *things; /* by name */
-	bool is_shared;       /* … in memory that processes see, each the world of one client */
+	_Atomic bool is_asleep; /* the adapter is in D3 */
+	struct thing *things;   /* by name */
+	bool is_shared;         /* … in memory that processes see, each the world of one client */
 	_Atomic uint64_t calls;
 };
 

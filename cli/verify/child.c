@@ -128,6 +128,17 @@ static void remember(const struct finding *finding, uint64_t site)
 	child.repeats[at].site = site;
 }
 
+static bool was_reported(const char *rule)
+{
+	uint32_t count = child.repeat_count < REPEATS_MOST ? child.repeat_count : REPEATS_MOST;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (strcmp(child.repeats[i].rule, rule) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void take_frames(const struct dxgk_test_report *report, struct finding *finding)
 {
 	finding->frames = needed(calloc(report->frame_count + 1, sizeof(*finding->frames)));
@@ -228,7 +239,7 @@ static void tell_failure(const struct run_counts *counts)
 	const struct verify_rule *rule = rule_in(counts->failure);
 	bool is_driver = rule && verify_rule_is_driver(rule);
 
-	if (counts->wrong_bytes > 0)
+	if (counts->wrong_bytes > 0 || (is_driver && was_reported(rule->id)))
 		return; /* a report, and told */
 	if (rule && !is_driver && !strstr(counts->failure, "STATUS_DEVICE_REMOVED")) {
 		tell_text("skipped", counts->failure);

@@ -96,6 +96,7 @@ static void take_language(const struct exerciser *exerciser, struct verify_facts
 /* False after saying what is wrong with it. */
 static bool ask_exerciser(D3DKMT_HANDLE adapter, const char *path, struct verify_facts *facts)
 {
+	enum { SOME_BYTES = 65536 };
 	struct exerciser exerciser = { 0 };
 	char why[512];
 
@@ -105,8 +106,15 @@ static bool ask_exerciser(D3DKMT_HANDLE adapter, const char *path, struct verify
 	}
 	if (!path && is_software_gpu(adapter))
 		exerciser_use_soft(&exerciser);
-	if (exerciser.is_there)
+	if (exerciser.is_there) {
+		uint32_t wishes = DXGK_EXERCISER_SYSTEM | DXGK_EXERCISER_CPU_VISIBLE;
+
 		take_language(&exerciser, facts);
+		if (facts->abilities & ABLE_PHYSICAL)
+			wishes |= DXGK_EXERCISER_PHYSICAL;
+		if (exerciser_can_allocate(&exerciser, SOME_BYTES, wishes))
+			facts->abilities |= ABLE_SYSTEM;
+	}
 	exerciser_unload(&exerciser);
 	return true;
 }

@@ -25,6 +25,7 @@ enum verify_ability {
 	ABLE_HW_QUEUES = 1 << 6,     /* hardware queues */
 	ABLE_ESCAPE = 1 << 7,        /* a private escape */
 	ABLE_SEVERAL_NODES = 1 << 8, /* … that take such commands */
+	ABLE_SYSTEM = 1 << 9,        /* allocations in system memory only */
 };
 
 struct verify_facts {

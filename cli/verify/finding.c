@@ -100,13 +100,26 @@ void finding_set_example(struct finding *finding, const char *workload, uint64_t
 	finding->example.seed = seed;
 }
 
+/* What a header of the driver kit has as a function is in the driver, and not the driver's. */
+static bool is_of_the_kit(const struct finding_frame *frame)
+{
+	return strstr(frame->file, "/ddk/") || strncmp(frame->file, "ddk/", 4) == 0;
+}
+
 const struct finding_frame *finding_place(const struct finding *finding, const char *driver)
 {
+	const struct finding_frame *found = NULL;
+
 	for (uint32_t i = 0; i < finding->frame_count; i++) {
-		if (strcmp(finding->frames[i].image, driver) == 0)
-			return &finding->frames[i];
+		const struct finding_frame *frame = &finding->frames[i];
+
+		if (strcmp(frame->image, driver) != 0)
+			continue;
+		if (!is_of_the_kit(frame))
+			return frame;
+		found = found ? found : frame;
 	}
-	return NULL;
+	return found;
 }
 
 enum verify_level finding_level(const struct finding *finding)

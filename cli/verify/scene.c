@@ -98,8 +98,14 @@ unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_by
 	*allocation = (struct scene_allocation){ .is_there = true,
 						 .client = client,
 						 .size_bytes = size_bytes };
-	scene_line(scene, "allocate a%u c%u %llu%s", number, client, (unsigned long long)size_bytes,
-		   scene_can(scene, ABLE_GPUMMU) ? "" : " contiguous");
+	/* Several in one call now and then: the driver makes all of them, or none. */
+	scene_line(scene, "allocate a%u c%u %llu%s%s%s", number, client,
+		   (unsigned long long)size_bytes,
+		   scene_can(scene, ABLE_GPUMMU) ? "" : " contiguous",
+		   scene_can(scene, ABLE_SYSTEM) && scene_chance(scene, 15) ? " system" : "",
+		   !scene_chance(scene, 25)  ? ""
+		   : scene_chance(scene, 50) ? " triple"
+					     : " triple resource");
 	if (scene_can(scene, ABLE_GPUMMU))
 		scene_line(scene, "map a%u", number);
 	/* Before WDDM 2.0 the kernel sees to it itself, for what is in the list of a submission. */

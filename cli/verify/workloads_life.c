@@ -105,7 +105,7 @@ static void write_pass_through(struct scene *scene)
 		for (unsigned step = 0; step < 4; step++) {
 			unsigned one = scene_allocation(scene, client, scene_size(scene));
 
-			if (scene_chance(scene, 30)) {
+			if (scene_chance(scene, 40)) {
 				scene_destroy_allocation(scene, one);
 				/* Once is enough. */
 				scene_line(scene, "try destroy a%u", one);
@@ -119,7 +119,7 @@ static void write_pass_through(struct scene *scene)
 	}
 }
 
-/* The adapter is stopped under load, and starts again. */
+/* The adapter stops and starts again, in half of the runs before all this; it goes, at the end, under load. */
 static void write_pnp_stop(struct scene *scene)
 {
 	for (uint64_t round = scene_number(scene, 1, 4); round > 0; round--) {
@@ -128,7 +128,6 @@ static void write_pnp_stop(struct scene *scene)
 
 			work_a_little(scene, client);
 		}
-		scene_line(scene, "restart");
 		scene_lose_all(scene);
 	}
 	if (scene_can(scene, ABLE_ALLOCATE)) {
@@ -165,7 +164,7 @@ static void write_ddi_exposed(struct scene *scene)
 			scene_line(scene, "collect");
 		scene_destroy_client(scene, client);
 	}
-	if (scene_chance(scene, 20))
+	if (scene_chance(scene, 50))
 		scene_line(scene, "reset-device");
 }
 
@@ -332,7 +331,7 @@ SCENE_WORKLOAD(pass_through, "W07", "pass-through", ABLE_ALLOCATE,
 	       "creations that fail half-way and are tried again", "memory-random 3",
 	       write_pass_through)
 
-SCENE_WORKLOAD(pnp_stop, "W09", "pnp-stop", 0, "stop and start under load, removal", NULL,
+SCENE_WORKLOAD(pnp_stop, "W09", "pnp-stop", 0, "stop and start, removal under load", "restart",
 	       write_pnp_stop)
 
 SCENE_WORKLOAD(ddi_exposed, "W18", "ddi-exposed", 0,

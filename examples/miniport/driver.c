@@ -174,6 +174,11 @@ static ULONG reset(struct gpu *gpu, BOOLEAN goes_on)
 	KeAcquireSpinLock(&gpu->lock, &irql);
 	if (gpu->count > 0)
 		gpu->last_fence = gpu->ring[gpu->first].fence;
+	/* Behind it there may be some that have begun before, and come again. */
+	for (ULONG i = gpu->count; i-- > 1;) {
+		struct gpu_packet *packet = &gpu->ring[(gpu->first + i) % GPU_RING_PACKETS];
+		packet->context->preempted_at = packet->at;
+	}
 	gpu->count = 0;
 	gpu->is_stuck = !goes_on;
 	ULONG last_fence = gpu->last_fence;

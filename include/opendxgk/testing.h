@@ -103,15 +103,12 @@ int dxgk_test_remove_adapter(unsigned luid_low, int luid_high, int is_surprise);
 /*
  * What happens to an adapter as a whole. Each returns an NTSTATUS, refused as a call would be.
  *
- * power: DxgkDdiSetPowerState. For D3 (3) the hardware finishes what it has, and everything leaves segments that lose their
- * content without power; what is queued meanwhile waits, and what is to be resident is pending, until D0 (0).
- * restart: DxgkDdiStopDevice and StartDevice on the same AddDevice. Nobody has a device; what the driver says of itself is
- * compared (DDI-ORDER-RESTART).
+ * power: DxgkDdiSetPowerState. For D3 (3) everything that may leaves GPU memory, and the hardware finishes what it has; what is
+ * queued meanwhile waits, until D0 (0). What is on a list of residency may be back before the power goes.
  * reset_device: DxgkDdiResetDevice, as at a bug check: any IRQL, whatever is under way. collect_debug_info:
  * DxgkDdiCollectDbgInfo, as before a reset.
  */
 int dxgk_test_power(unsigned luid_low, int luid_high, unsigned state);
-int dxgk_test_restart_adapter(unsigned luid_low, int luid_high);
 int dxgk_test_reset_device(unsigned luid_low, int luid_high);
 int dxgk_test_collect_debug_info(unsigned luid_low, int luid_high);
 

@@ -145,10 +145,20 @@ static bool is_about_driver(enum rule rule)
 	return strncmp(rule_id(rule), "DDI-", 4) == 0;
 }
 
+/* An answer that succeeded, and that no driver may give: of one that is verified it is a finding, at the routine. */
+static bool is_illegal_answer(enum rule rule)
+{
+	return rule == RULE_DDI_ALLOCATION || rule == RULE_DDI_CONTEXT_INFO;
+}
+
 static void explain_refusal(enum rule rule, char *reason, size_t size_bytes)
 {
+	struct nt_stack stack = { .frames = { nt_routine_left }, .count = 1, .has_driver = true };
+
 	if (is_about_driver(rule))
 		nt_report_explain_values(reason, size_bytes);
+	if (miniport_verifier && nt_routine_left && is_illegal_answer(rule))
+		nt_report_from(rule, 0, &stack, "%s", reason);
 }
 
 static void whose_answer(enum rule rule, char *text, size_t size_bytes)

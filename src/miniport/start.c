@@ -17,6 +17,7 @@
 #include "base/refusal.h"
 #include "miniport/guard.h"
 #include "miniport/internal.h"
+#include "miniport/work.h"
 #include "nt/io.h"
 #include "nt/nt.h"
 #include "nt/registry.h"
@@ -202,6 +203,37 @@ static void stop_device(struct miniport *miniport)
 	ddi_enter(&crossing, miniport, NULL, DDI_STOP_DEVICE);
 	ddi_leave(&crossing, miniport->ddi.DxgkDdiStopDevice(miniport->context));
 	interrupt_disconnect(miniport);
+}
+
+/* At a bug check: of a driver that has it, whatever else is under way. */
+void miniport_reset_device(struct miniport *miniport)
+{
+	struct ddi_crossing crossing;
+
+	if (!miniport->ddi.DxgkDdiResetDevice)
+		return;
+	ddi_enter(&crossing, miniport, NULL, DDI_RESET_DEVICE);
+	miniport->ddi.DxgkDdiResetDevice(miniport->context);
+	ddi_leave_void(&crossing);
+}
+
+bool miniport_set_power(struct miniport *miniport, bool is_on, uint64_t deadline_ns,
+			NTSTATUS *status_out)
+{
+	const ULONG of_the_adapter = DISPLAY_ADAPTER_HW_ID;
+	struct ddi_crossing crossing;
+
+	*status_out = STATUS_SUCCESS;
+	if (!miniport->ddi.DxgkDdiSetPowerState)
+		return true;
+	if (!ddi_enter_until(&crossing, miniport, NULL, DDI_SET_POWER_STATE, DDI_LEVEL_3,
+			     deadline_ns))
+		return false;
+	NTSTATUS status = miniport->ddi.DxgkDdiSetPowerState(
+		miniport->context, of_the_adapter, is_on ? PowerDeviceD0 : PowerDeviceD3,
+		is_on ? PowerActionNone : PowerActionSleep);
+	*status_out = ddi_leave(&crossing, status);
+	return true;
 }
 
 static void call_unload(struct miniport *miniport)
@@ -399,6 +431,28 @@ static NTSTATUS told(const struct miniport *miniport, NTSTATUS status)
 	return status;
 }
 
+/* Once, or twice where that is to be tried (DDI-ORDER-RESTART): then the second answers count. */
+static NTSTATUS start_and_query(struct miniport *miniport, uint64_t luid)
+{
+	uint32_t starts = miniport_verifier && miniport_verifier->wants_restart() ? 2 : 1;
+	const struct miniport_info before = miniport->info;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	for (uint32_t i = 0; i < starts && NT_SUCCESS(status); i++) {
+		if (i > 0) {
+			stop_device(miniport);
+			miniport->info = before;
+		}
+		status = told(miniport, start_device(miniport, luid));
+		if (!NT_SUCCESS(status))
+			return status;
+		status = told(miniport, query_everything(miniport));
+	}
+	if (!NT_SUCCESS(status))
+		stop_device(miniport);
+	return status;
+}
+
 static NTSTATUS start(struct miniport *miniport, const struct miniport_config *config)
 {
 	NTSTATUS status = load_driver(miniport, config);
@@ -419,12 +473,9 @@ static NTSTATUS start(struct miniport *miniport, const struct miniport_config *c
 		goto remove_device;
 	query_before_start(miniport);
 	exchange_pre_start_info(miniport);
-	status = told(miniport, start_device(miniport, config->luid));
+	status = start_and_query(miniport, config->luid);
 	if (!NT_SUCCESS(status))
 		goto close_callbacks;
-	status = told(miniport, query_everything(miniport));
-	if (!NT_SUCCESS(status))
-		goto stop_device;
 	status = told(miniport, system_objects_create(miniport));
 	if (!NT_SUCCESS(status))
 		goto stop_device;

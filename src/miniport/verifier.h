@@ -19,6 +19,8 @@ struct miniport_verifier {
 	MUST_CHECK NTSTATUS (*adopt)(struct miniport *miniport);
 	/* miniport->interface is made, and the driver has not seen it. */
 	void (*give_interface)(struct miniport *miniport);
+	/* The driver has started: it is to be stopped and started once more before anybody uses it. */
+	bool (*wants_restart)(void);
 	/* The driver is unloaded, or never was adopted. */
 	void (*release)(struct miniport *miniport);
 };

@@ -251,6 +251,15 @@ uint32_t miniport_collect_debug_info(struct miniport *miniport, uint32_t reason,
 bool miniport_reset_from_timeout(struct miniport *miniport);
 bool miniport_restart_from_timeout(struct miniport *miniport);
 
+/*
+ * Level three: alone in the driver, and nothing is with the hardware. False, and not entered, when others are still in the
+ * driver at the deadline.
+ */
+MUST_CHECK bool miniport_set_power(struct miniport *miniport, bool is_on, uint64_t deadline_ns,
+				   NTSTATUS *status_out);
+/* As at a bug check: nothing of the driver is relied upon after it. */
+void miniport_reset_device(struct miniport *miniport);
+
 /* The hardware is gone. True: the driver knows it now, and no engine touches memory any more. */
 bool miniport_notify_surprise_removal(struct miniport *miniport);
 

@@ -415,6 +415,8 @@ NTSTATUS ZwSetEvent(HANDLE EventHandle, PLONG PreviousState)
 NTSTATUS ZwWaitForSingleObject(HANDLE Handle, BOOLEAN Alertable, PLARGE_INTEGER Timeout)
 {
 	struct nt_object *object;
+
+	nt_irql_require(PASSIVE_LEVEL, __func__);
 	NTSTATUS status = nt_handle_get(Handle, NULL, &object);
 
 	if (!NT_SUCCESS(status)) {

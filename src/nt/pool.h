@@ -12,8 +12,8 @@
 /* What fresh memory holds that was not asked for zeroed, and what a freed block is left with. */
 enum { POOL_FRESH_BYTE = 0xCD, POOL_FREED_BYTE = 0xDD };
 
-/* In the place of POOL_FRESH_BYTE, for who compares two runs: what a driver does may not depend on it. */
-enum { POOL_OTHER_FRESH_BYTE = 0x31 };
+/* In the place of POOL_FRESH_BYTE, for who compares two runs: what a driver does may depend on no bit of it. */
+enum { POOL_OTHER_FRESH_BYTE = 0xff & ~POOL_FRESH_BYTE };
 void nt_pool_fill_with(uint8_t byte);
 
 struct nt_pool_usage {

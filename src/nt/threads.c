@@ -23,6 +23,7 @@
 #include "nt/memory_faults.h"
 #include "nt/report.h"
 #include "nt/seh.h"
+#include "nt/pool_stack.h"
 #include "nt/threads.h"
 #include "nt/visit.h"
 
@@ -125,6 +126,7 @@ NTSTATUS PsCreateSystemThread(PHANDLE ThreadHandle, ULONG DesiredAccess,
 	thread->kthread.is_system = true;
 	thread->kthread.start = StartRoutine;
 	thread->kthread.start_context = StartContext;
+	thread->kthread.made_by = pool_stack_keep();
 
 	/* The handle first: a thread that runs cannot be taken back. */
 	NTSTATUS status = nt_handle_open(&thread->object, ThreadHandle);
@@ -190,6 +192,7 @@ void nt_threads_reap(void)
 uint32_t nt_threads_report_running(const void *begin, const void *end)
 {
 	uintptr_t first = (uintptr_t)begin;
+	const struct nt_stack *made_by = NULL;
 	uintptr_t start = 0;
 	uint32_t count = 0;
 
@@ -200,17 +203,22 @@ uint32_t nt_threads_report_running(const void *begin, const void *end)
 		if (routine < first || routine >= (uintptr_t)end)
 			continue;
 		start = routine;
+		made_by = each->made_by;
 		count++;
 	}
 	lock_release(&nt_dispatcher_lock);
 
 	if (count != 0) {
 		char where[256];
+		struct nt_stack started = { .frames = { (void *)start },
+					    .count = 1,
+					    .has_driver = true };
+
 		nt_report_where((const void *)start, where, sizeof(where));
-		nt_report(RULE_NT_THREAD_LEFT,
-			  "The driver is unloaded while %u of its system threads run, the last one "
-			  "started at %s",
-			  count, where);
+		nt_report_from(RULE_NT_THREAD_LEFT, 0, made_by ? made_by : &started,
+			       "The driver is unloaded while %u of its system threads run, the "
+			       "last one started at %s",
+			       count, where);
 	}
 	return count;
 }

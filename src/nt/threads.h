@@ -32,6 +32,7 @@ struct _KTHREAD {
 	PVOID start_context;
 	jmp_buf *end_point; /* where PsTerminateSystemThread() goes back to */
 	struct thread *thread;
+	const struct nt_stack *made_by; /* who called for it; NULL: not known */
 
 	/* Guarded by the dispatcher lock. */
 	KWAIT_BLOCK wait_blocks[THREAD_WAIT_OBJECTS];

@@ -18,6 +18,9 @@ void faults_start(void);
 /* NULL: it is not in the plan. */
 const struct fault *fault_planned(enum fault_kind kind);
 
+/* Asked when a driver starts. */
+bool fault_wants_restart(void);
+
 /* It has happened, at least once. */
 void fault_note(void);
 

@@ -190,6 +190,7 @@ void verify_start(void)
 	static const struct miniport_verifier verifier = {
 		.adopt = adopt,
 		.give_interface = give_interface,
+		.wants_restart = fault_wants_restart,
 		.release = release,
 	};
 

@@ -52,6 +52,15 @@ void fault_note(void)
 	atomic_store_explicit(&has_fired, true, memory_order_relaxed);
 }
 
+bool fault_wants_restart(void)
+{
+	bool wants = fault_planned(FAULT_RESTART) != NULL;
+
+	if (wants)
+		fault_note();
+	return wants;
+}
+
 bool verify_fault_has_fired(void)
 {
 	return atomic_load_explicit(&has_fired, memory_order_relaxed);
@@ -80,10 +89,14 @@ static bool is_nth(_Atomic uint64_t *count, const struct fault *fault)
 
 UINT fault_small_room(UINT room)
 {
+	enum { TINY_BYTES = 64 };
+
 	if (!fault_planned(FAULT_SMALL_TABLES) || room < 2)
 		return room;
 	fault_note();
-	return 1 + (UINT)fault_random(room - 1);
+	/* Half of the time not even one command fits. */
+	UINT most = fault_chance(50) && room > TINY_BYTES ? TINY_BYTES : room;
+	return 1 + (UINT)fault_random(most - 1);
 }
 
 /* ---- memory ---- */

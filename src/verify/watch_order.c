@@ -172,6 +172,18 @@ static void after(struct verify_call *call, void *state)
 	judge_release(order, call);
 }
 
+/* An interrupt that only work on the hardware leads to. */
+static bool tells_of_work(const struct verify_callback *callback)
+{
+	const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->arguments;
+
+	if (callback->id != VERIFY_CB_NotifyInterrupt || !data)
+		return false;
+	return data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED ||
+	       data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED ||
+	       data->InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+}
+
 static void callback_before(struct verify_callback *callback, void *state)
 {
 	struct order *order = state;
@@ -187,7 +199,7 @@ static void callback_before(struct verify_callback *callback, void *state)
 		nt_report(RULE_DDI_ORDER_STOP,
 			  "%s was called after DxgkDdiStopDevice, and no DxgkDdiStartDevice since",
 			  name);
-	if (is_hardware && atomic_load(&order->is_surprised))
+	if ((is_hardware || tells_of_work(callback)) && atomic_load(&order->is_surprised))
 		nt_report(RULE_DDI_ORDER_SURPRISE,
 			  "%s was called after DxgkDdiNotifySurpriseRemoval: there is no hardware "
 			  "any "

@@ -213,7 +213,7 @@ static struct answer *answer_take(const struct question *question, const void *i
 	return answer;
 }
 
-/* What does not last from one start to the next is taken out of both. */
+/* What does not last from one start to the next is taken out. */
 static void forget_places(const struct question *question, struct answer *answer)
 {
 	for (uint32_t at = question->bytes; question->move_element && at < answer->bytes;
@@ -240,17 +240,31 @@ static bool is_same_question(const struct answer *first, const struct answer *se
 	       memcmp(first->input, second->input, first->input_bytes) == 0;
 }
 
-static void judge(const struct question *question, struct answer *before, struct answer *now)
+/* The new one is compared with those that follow, places and all. */
+static int difference_of_starts(const struct question *question, struct answer *before,
+				const struct answer *now)
+{
+	size_t bytes = sizeof(*now) + now->bytes;
+	struct answer *copy = mem_zalloc_aside(bytes);
+
+	if (!copy)
+		return -1;
+	memcpy(copy, now, bytes);
+	forget_places(question, before);
+	forget_places(question, copy);
+	int at = difference(before, copy);
+	mem_free_aside(copy);
+	return at;
+}
+
+static void judge(const struct question *question, struct answer *before, const struct answer *now)
 {
 	bool is_restarted = before->start != now->start;
 
 	if (question->clean && !CAN_CLEAR_HOLES)
 		return;
-	if (is_restarted) {
-		forget_places(question, before);
-		forget_places(question, now);
-	}
-	int at = difference(before, now);
+	int at = is_restarted ? difference_of_starts(question, before, now)
+			      : difference(before, now);
 	if (at >= 0)
 		nt_report_about(is_restarted ? RULE_DDI_ORDER_RESTART : RULE_DDI_QAI_STABLE,
 				(uint64_t)question->type,

@@ -54,7 +54,9 @@ struct recovery {
 	uint32_t reset_count;
 	bool is_promoted; /* an engine could not be reset alone */
 
-	bool is_down; /* SetPowerState(D3) */
+	bool is_going_down;         /* in SetPowerState(D3) */
+	bool is_down;               /* after it */
+	_Atomic bool is_awake_anew; /* after SetPowerState(D0), and no work has come to its end */
 
 	/* Pool after a restart, with as many objects as after the one before. */
 	uint64_t objects;
@@ -233,6 +235,7 @@ static void is_over(struct recovery *recovery, const struct verify_adapter *adap
 		return;
 	lock_acquire(&recovery->lock);
 	recovery->nodes[node].last_over = fence;
+	atomic_store(&recovery->is_awake_anew, false);
 	recovery->has_paged |= node == adapter->miniport->info.paging_node;
 	lock_release(&recovery->lock);
 }
@@ -314,7 +317,22 @@ static void after_power(struct recovery *recovery, const struct verify_call *cal
 	if (!NT_SUCCESS(call->status))
 		nt_report(RULE_DDI_POWER_STATE, "DxgkDdiSetPowerState(%s) returned %s",
 			  is_up ? "D0" : "D3", status_name(call->status));
+	recovery->is_going_down = false;
 	recovery->is_down = !is_up;
+	atomic_store(&recovery->is_awake_anew, is_up);
+}
+
+/* It has work that it does not do, and says so itself. */
+static void after_engine_status(struct recovery *recovery, const struct verify_call *call)
+{
+	const DXGKARG_QUERYENGINESTATUS *args = call->arguments;
+
+	if (NT_SUCCESS(call->status) && !args->EngineStatus.Responsive &&
+	    atomic_exchange(&recovery->is_awake_anew, false))
+		blame(call->adapter, DDI_SET_POWER_STATE, RULE_DDI_POWER_STATE,
+		      "Node %u does no work after SetPowerState(D0): nothing has come to its end "
+		      "since",
+		      args->NodeOrdinal);
 }
 
 /* What needs hardware, or the kernel to do something for it. */
@@ -380,6 +398,8 @@ static void before(struct verify_call *call, void *state)
 		call->numbers[0] = clock_peek_ns();
 		break;
 	case DDI_SET_POWER_STATE:
+		recovery->is_going_down =
+			is_adapters_power(call) && call->numbers[1] == PowerDeviceD3;
 		if (is_adapters_power(call) && call->numbers[1] == PowerDeviceD0)
 			recovery->is_down = false;
 		break;
@@ -412,6 +432,9 @@ static void after(struct verify_call *call, void *state)
 		break;
 	case DDI_SET_POWER_STATE:
 		after_power(recovery, call);
+		break;
+	case DDI_QUERY_ENGINE_STATUS:
+		after_engine_status(recovery, call);
 		break;
 	default:
 		break;
@@ -450,6 +473,11 @@ static void callback_before(struct verify_callback *callback, void *state)
 	struct recovery *recovery = state;
 	const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->arguments;
 
+	/* On its way there it has nothing to interrupt for. */
+	if (recovery->is_going_down &&
+	    (callback->id == VERIFY_CB_NotifyInterrupt || callback->id == VERIFY_CB_QueueDpc))
+		nt_report(RULE_DDI_POWER_STATE, "%s is called by DxgkDdiSetPowerState(D3)",
+			  verify_callback_names[callback->id]);
 	if (recovery->is_down && needs_power(callback->id))
 		nt_report(RULE_DDI_POWER_STATE, "%s is called while the adapter is in D3",
 			  verify_callback_names[callback->id]);

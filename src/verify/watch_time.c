@@ -9,8 +9,8 @@
  * DXGK_DDI_TIME_US="100 25" says other limits for the first two. Stalls (KeStallExecutionProcessor) count to the
  * microsecond. For what is computed there is no exact time: a virtual clock does not see it, and a real one sees the
  * machine's other work as well. A call that was short by the real clock did little. One that was not has the next calls
- * of its kind measured by what the thread itself did (base/effort.h): instructions, or time on a processor and that
- * three times in a row, each far beyond the limit.
+ * of its kind measured by what the thread itself did (base/effort.h): instructions, or time on a processor, far beyond
+ * the limit each of several times in a row. Noise only adds to a time, and never to so many short ones one after the other.
  *
  * Callbacks are the kernel's time: a clock is stopped while one is under way.
  */
@@ -30,9 +30,9 @@ enum {
 	DISPATCH_US = 100,
 	INTERRUPT_US = 25,
 	INSTRUCTIONS_PER_US = 10000, /* more than any processor does */
-	NOISE = 200,                 /* how far beyond, where time is all there is */
-	IN_A_ROW = 3,
-	MEASURED_CALLS = 16, /* after one that took long */
+	NOISE = 20,                  /* how far beyond, where time is all there is … */
+	IN_A_ROW = 6,                /* … and so often */
+	MEASURED_CALLS = 16,         /* after one that took long */
 };
 
 /* One for each entry point, and one for routines at interrupt level. */

@@ -23,6 +23,9 @@ static void turn_calls_away(struct dxg_adapter *adapter)
 	gate_close(&adapter->gate);
 	adapter->is_stopped = true;
 	gate_open(&adapter->gate);
+	/* What is still to be done needs the hardware. */
+	if (atomic_exchange(&adapter->is_asleep, false))
+		sched_unquiesce(atomic_load(&adapter->sched));
 }
 
 static void end_reaper(struct dxg_adapter *adapter)

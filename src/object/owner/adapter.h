@@ -74,6 +74,7 @@ struct dxg_adapter {
 	_Atomic(const char *) lost_why;  /* written before it, read after it … */
 	_Atomic uint64_t lost_at_ns;     /* … as this is; the first reason stands */
 	_Atomic bool is_removed;         /* … because it was taken away */
+	_Atomic bool is_asleep;          /* in D3: the hardware is given nothing (control.h) */
 };
 
 /* One successful open by a client: what an adapter handle names. */

@@ -120,6 +120,82 @@ void control_wake(struct dxg_adapter *adapter, bool is_flush)
 		residency_drain(adapter);
 }
 
+/* ---- the adapter as a whole ---- */
+
+/* As escape_on_idle_gpu() of process.c: who is in the driver may wait for work, which goes on between two attempts. */
+static NTSTATUS tell_power(struct dxg_adapter *adapter, bool is_on)
+{
+	const uint64_t patience_ns = 10 * NS_PER_MS;
+	struct sched *sched = atomic_load(&adapter->sched);
+	NTSTATUS status = STATUS_SUCCESS;
+	bool is_told = false;
+
+	while (!is_told) {
+		sched_quiesce(sched);
+		is_told = miniport_set_power(adapter->miniport, is_on, clock_deadline(patience_ns),
+					     &status);
+		/* It stays so while the power is off. */
+		if (!is_told || is_on || !NT_SUCCESS(status))
+			sched_unquiesce(sched);
+		if (!is_told)
+			sched_settle(sched);
+	}
+	return status;
+}
+
+NTSTATUS control_power(struct dxg_adapter *adapter, bool is_on)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (atomic_exchange(&adapter->is_asleep, !is_on) == !is_on) {
+		status = refuse(STATUS_INVALID_DEVICE_STATE, RULE_API_VALUE, "state",
+				"is the one that adapter %u is in", adapter->id);
+		goto leave;
+	}
+	if (!is_on)
+		vidmm_evict_selected(adapter->memory, &(struct vidmm_selection){ 0 });
+	status = tell_power(adapter, is_on);
+	if (is_on)
+		sched_unquiesce(atomic_load(&adapter->sched));
+	else if (!NT_SUCCESS(status))
+		atomic_store(&adapter->is_asleep, false);
+leave:
+	adapter_leave(adapter);
+	return status;
+}
+
+NTSTATUS control_reset_device(struct dxg_adapter *adapter)
+{
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	miniport_reset_device(adapter->miniport);
+	adapter_leave(adapter);
+	return status;
+}
+
+NTSTATUS control_collect_debug_info(struct dxg_adapter *adapter)
+{
+	enum { REASON_TIMEOUT = 0x117, ROOM_BYTES = 0x10000 };
+	NTSTATUS status = adapter_enter(adapter);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	void *room = mem_zalloc(ROOM_BYTES);
+	if (room)
+		(void)miniport_collect_debug_info(adapter->miniport, REASON_TIMEOUT, room,
+						  ROOM_BYTES);
+	else
+		status = refuse_no_memory("There is no memory for %d bytes of debug information",
+					  ROOM_BYTES);
+	mem_free(room);
+	adapter_leave(adapter);
+	return status;
+}
+
 /* ---- delays ---- */
 
 struct delay {

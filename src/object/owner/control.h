@@ -31,6 +31,16 @@ void control_print_processes(struct dxg_kernel *kernel, const struct dxg_adapter
 void control_wake(struct dxg_adapter *adapter, bool is_flush);
 
 /*
+ * Off: what can leave GPU memory does, the hardware finishes what it has, and what is queued from then on waits for the power;
+ * DxgkDdiSetPowerState is told D3. On: D0. Refused when it is as asked for already.
+ */
+MUST_CHECK NTSTATUS control_power(struct dxg_adapter *adapter, bool is_on);
+
+/* DxgkDdiResetDevice, as at a bug check; DxgkDdiCollectDbgInfo, as before a reset. */
+MUST_CHECK NTSTATUS control_reset_device(struct dxg_adapter *adapter);
+MUST_CHECK NTSTATUS control_collect_debug_info(struct dxg_adapter *adapter);
+
+/*
  * Everything that is put into the queue from now on is over `milliseconds` later at the earliest.
  * The end of the queue is not kept waiting.
  */
