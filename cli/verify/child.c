@@ -245,9 +245,14 @@ static void tell_failure(const struct run_counts *counts)
 		tell_text("skipped", counts->failure);
 		return;
 	}
-	struct finding *finding =
-		finding_create(is_driver ? rule->id : rule_id(RULE_DDI_WORK_FAILED), FINDING_RULE);
 	char *verb = verb_in(counts->failure);
+	/* Of an access that should have been a fault, and went on. */
+	bool is_unfaulted = strcmp(verb, "state") == 0 && strstr(counts->failure, "page-fault") &&
+			    strstr(counts->failure, ": active");
+	struct finding *finding = finding_create(is_driver      ? rule->id
+						 : is_unfaulted ? rule_id(RULE_DDI_PT_INVALID)
+								: rule_id(RULE_DDI_WORK_FAILED),
+						 FINDING_RULE);
 	set_text(&finding->sentence, needed_text("%s", counts->failure));
 	finding_set_fingerprint(finding, child.request->driver, verb);
 	tell_finding(finding);

@@ -30,6 +30,15 @@ static bool has_hw_queues(D3DKMT_HANDLE adapter)
 	return NT_SUCCESS(D3DKMTQueryAdapterInfo(&args)) && caps.HwSchEnabled;
 }
 
+static bool has_read_only_addresses(D3DKMT_HANDLE adapter)
+{
+	D3DKMT_QUERY_GPUMMU_CAPS caps = { 0 };
+	D3DKMT_QUERYADAPTERINFO args = { adapter, KMTQAITYPE_QUERY_GPUMMU_CAPS, &caps,
+					 sizeof(caps) };
+
+	return NT_SUCCESS(D3DKMTQueryAdapterInfo(&args)) && caps.Caps.Flags.ReadOnlyMemorySupported;
+}
+
 static void take_nodes(const struct adapter_facts *known, struct verify_facts *facts)
 {
 	facts->node_count = known->node_count;
@@ -133,6 +142,8 @@ bool facts_ask(const D3DKMT_ADAPTERINFO *adapter, const char *exerciser, struct 
 		facts->abilities = known->caps_2_0.GpuMmuSupported ? ABLE_GPUMMU : ABLE_PHYSICAL;
 		if (has_hw_queues(adapter->hAdapter))
 			facts->abilities |= ABLE_HW_QUEUES;
+		if (has_read_only_addresses(adapter->hAdapter))
+			facts->abilities |= ABLE_READ_ONLY;
 		is_answered = ask_exerciser(adapter->hAdapter, exerciser, facts);
 	}
 	free(known);

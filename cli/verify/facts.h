@@ -26,6 +26,7 @@ enum verify_ability {
 	ABLE_ESCAPE = 1 << 7,        /* a private escape */
 	ABLE_SEVERAL_NODES = 1 << 8, /* … that take such commands */
 	ABLE_SYSTEM = 1 << 9,        /* allocations in system memory only */
+	ABLE_READ_ONLY = 1 << 10,    /* GPU addresses at which a write is a fault */
 };
 
 struct verify_facts {

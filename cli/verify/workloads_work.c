@@ -120,12 +120,18 @@ static void write_page_fault(struct scene *scene)
 		if (!scene_any_allocation(scene, guilty, &own))
 			return;
 		unsigned long long nowhere = scene_number(scene, 1, 15) << 28;
-		switch (scene_number(scene, 0, 2)) {
+		switch (scene_number(scene, 0, scene_can(scene, ABLE_READ_ONLY) ? 4 : 2)) {
 		case 0:
 			scene_line(scene, "submit x%u fill 0x%llx 0x55 size 4K", context, nowhere);
 			break;
 		case 1:
 			scene_line(scene, "unmap a%u", own);
+			scene_line(scene, "submit x%u fill a%u 0x55 size 4K", context, own);
+			break;
+		case 3:
+		case 4:
+			/* At another address, where it may only be read. */
+			scene_line(scene, "map a%u read-only", own);
 			scene_line(scene, "submit x%u fill a%u 0x55 size 4K", context, own);
 			break;
 		default:

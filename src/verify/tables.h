@@ -69,6 +69,16 @@ void tables_entries_forget(struct tables_entries *entries);
 /* Does it have some entry lead elsewhere, as far as is known? Asked before it is applied. */
 bool tables_entries_differ(struct tables_entries *entries,
 			   const struct shadow_table_change *change);
+/* Likewise of the i-th that it writes. */
+bool tables_entry_differs(struct tables_entries *entries, const struct shadow_table_change *change,
+			  uint32_t i);
+/*
+ * An entry of the table that leads to the same page as the i-th that the change writes, and may be written where that one may
+ * not, or the other way round; false: there is none.
+ */
+bool tables_entry_of_same_page(struct tables_entries *entries,
+			       const struct shadow_table_change *change, uint32_t i,
+			       uint32_t *index_out);
 void tables_entries_apply(struct tables_entries *entries, const struct shadow *shadow,
 			  const struct shadow_table_change *change);
 

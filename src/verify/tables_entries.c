@@ -86,20 +86,63 @@ static const DXGK_PTE *new_entry(const struct shadow_table_change *change, uint3
 	return &change->entries[change->is_repeated ? 0 : i];
 }
 
+static const struct table_entries *table_of_locked(const struct tables_entries *entries,
+						   const struct shadow_table_change *change)
+{
+	lock_assert_held(&entries->lock);
+	return (const struct table_entries *)(uintptr_t)map_get(&entries->tables, change->table);
+}
+
+static bool differs_locked(const struct tables_entries *entries,
+			   const struct shadow_table_change *change, uint32_t i)
+{
+	const struct table_entries *table = table_of_locked(entries, change);
+	uint32_t index = change->first + i;
+
+	return table && !change->is_initial && index < table->count && table->at[index].is_told &&
+	       is_another(&table->at[index].pte, new_entry(change, i));
+}
+
+bool tables_entry_differs(struct tables_entries *entries, const struct shadow_table_change *change,
+			  uint32_t i)
+{
+	lock_acquire(&entries->lock);
+	bool is_different = differs_locked(entries, change, i);
+	lock_release(&entries->lock);
+	return is_different;
+}
+
 bool tables_entries_differ(struct tables_entries *entries, const struct shadow_table_change *change)
 {
 	bool is_different = false;
 
 	lock_acquire(&entries->lock);
-	const struct table_entries *table =
-		(struct table_entries *)(uintptr_t)map_get(&entries->tables, change->table);
-	for (uint32_t i = 0;
-	     table && !change->is_initial && i < change->count && change->first + i < table->count;
-	     i++)
-		is_different |= table->at[change->first + i].is_told &&
-				is_another(&table->at[change->first + i].pte, new_entry(change, i));
+	for (uint32_t i = 0; i < change->count; i++)
+		is_different |= differs_locked(entries, change, i);
 	lock_release(&entries->lock);
 	return is_different;
+}
+
+bool tables_entry_of_same_page(struct tables_entries *entries,
+			       const struct shadow_table_change *change, uint32_t i,
+			       uint32_t *index_out)
+{
+	const DXGK_PTE *written = new_entry(change, i);
+	bool is_found = false;
+
+	lock_acquire(&entries->lock);
+	const struct table_entries *table = table_of_locked(entries, change);
+	for (uint32_t index = 0; table && !is_found && index < table->count; index++) {
+		const DXGK_PTE *other = &table->at[index].pte;
+
+		/* Those that the change itself writes are not told yet. */
+		is_found = table->at[index].is_told && index - change->first >= change->count &&
+			   other->Valid && !other->Zero && !is_another(other, written) &&
+			   other->ReadOnly != written->ReadOnly;
+		*index_out = index;
+	}
+	lock_release(&entries->lock);
+	return is_found;
 }
 
 static void entries_write(struct table_entries *table, const struct shadow_table_change *change)

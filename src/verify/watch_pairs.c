@@ -29,10 +29,17 @@ static const enum rule rules[HANDLE_KINDS] = {
 
 /* ---- made ---- */
 
+/* The block that the driver freed last in the call that this thread is in; NULL: none. */
+static _Thread_local const void *freed_in_call;
+
 static void given(const struct verify_call *call, const struct handle_record *record)
 {
 	const char *name = ddi_infos[call->ddi].name;
 
+	if (record->handle && record->handle == freed_in_call && !nt_pool_is_live(record->handle))
+		nt_report(RULE_DDI_HANDLE_LIFE,
+			  "%s gave %p for a new %s, and has freed that memory before it returned",
+			  name, record->handle, handle_names[record->kind]);
 	if (!record->handle)
 		nt_report(rules[record->kind], "%s succeeded and gave no handle for the %s", name,
 			  handle_names[record->kind]);
@@ -174,6 +181,7 @@ void pairs_freed(const void *payload, size_t size_bytes)
 {
 	struct handle_record record;
 
+	freed_in_call = payload;
 	if (handles_in(payload, (const char *)payload + size_bytes, &record))
 		nt_report(rule_of_loss(&record),
 			  "The memory of the %s %p is freed, and the kernel still has that handle",
@@ -230,6 +238,7 @@ static void before(struct verify_call *call, void *state)
 	struct handle_record record;
 
 	(void)state;
+	freed_in_call = NULL;
 	call->kept[VERIFY_WATCH_pairs] = (uint64_t)(uintptr_t)handle_before(call);
 	switch ((int)call->ddi) {
 	case DDI_DESTROY_PROCESS:

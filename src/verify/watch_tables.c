@@ -303,6 +303,67 @@ static void check_outside(const struct shadow *shadow, const struct shadow_table
 	      (unsigned long long)difference.end - 1);
 }
 
+static void check_each(const struct shadow *shadow, const struct shadow_table_change *change,
+		       const unsigned char *before, const unsigned char *after, uint32_t size)
+{
+	for (uint32_t i = 0; i < change->count; i++) {
+		uint64_t at = (uint64_t)(change->first + i) * size;
+
+		if (memcmp(before + at, after + at, size) != 0 ||
+		    !tables_entry_differs(&tables_of(shadow)->entries, change, i))
+			continue;
+		blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PT_UPDATE,
+		      "UPDATE_PAGE_TABLE of entries %u to %u of a level %u table left entry %u as "
+		      "it "
+		      "was, and it was to lead elsewhere",
+		      change->first, change->first + change->count - 1, change->level,
+		      change->first + i);
+		return;
+	}
+}
+
+static bool lead_elsewhere(const DXGK_PTE *a, const DXGK_PTE *b)
+{
+	return a->Valid && b->Valid && !a->Zero && !b->Zero &&
+	       (a->Segment != b->Segment || a->PageAddress != b->PageAddress);
+}
+
+/* Neighbours that lead to two pages are not alike; nor are two that lead to one, of which one may not be written. */
+static void check_likeness(const struct shadow *shadow, const struct shadow_table_change *change,
+			   const unsigned char *after)
+{
+	struct tables *tables = tables_of(shadow);
+	const DXGK_GPUMMUCAPS caps = { .Value = shadow->adapter->miniport->info.gpu_mmu.flags };
+	uint32_t size = entry_size(tables, change);
+	uint32_t other;
+
+	if (change->is_repeated || size == 0 || change->level != 0 ||
+	    (uint64_t)(change->first + change->count) * size > change->size_bytes)
+		return;
+	for (uint32_t i = 0; i < change->count; i++) {
+		const DXGK_PTE *entry = &change->entries[i];
+		const unsigned char *bytes = after + (uint64_t)(change->first + i) * size;
+
+		if (i > 0 && lead_elsewhere(entry, entry - 1) &&
+		    memcmp(bytes, bytes - size, size) == 0)
+			blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PT_UPDATE,
+			      "UPDATE_PAGE_TABLE wrote entries %u and %u of a level %u table "
+			      "alike, "
+			      "and they lead to two pages",
+			      change->first + i - 1, change->first + i, change->level);
+		else if (caps.ReadOnlyMemorySupported && entry->Valid && entry->ReadOnly &&
+			 tables_entry_of_same_page(&tables->entries, change, i, &other) &&
+			 memcmp(bytes, after + (uint64_t)other * size, size) == 0)
+			blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PT_UPDATE,
+			      "UPDATE_PAGE_TABLE wrote entry %u of a level %u table, which is "
+			      "read-only, like entry %u, which is not",
+			      change->first + i, change->level, other);
+		else
+			continue;
+		return;
+	}
+}
+
 /* An entry that leads elsewhere looks different. */
 static void check_inside(const struct shadow *shadow, const struct shadow_table_change *change,
 			 const unsigned char *before, const unsigned char *after)
@@ -316,8 +377,13 @@ static void check_inside(const struct shadow *shadow, const struct shadow_table_
 		first = 0;
 		end = change->size_bytes;
 	}
-	if (end > change->size_bytes || memcmp(before + first, after + first, end - first) != 0)
+	if (end > change->size_bytes)
 		return;
+	if (memcmp(before + first, after + first, end - first) != 0) {
+		if (size != 0)
+			check_each(shadow, change, before, after, size);
+		return;
+	}
 	blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PT_UPDATE,
 	      "UPDATE_PAGE_TABLE left entries %u to %u of a level %u table as they were, and they "
 	      "were to lead elsewhere",
@@ -362,6 +428,7 @@ static void check_update(const struct shadow *shadow, const struct shadow_table_
 	if (is_another && change->turns <= 1)
 		check_inside(shadow, change, before, after);
 	check_repeat(shadow, change, after);
+	check_likeness(shadow, change, after);
 }
 
 static void check_copy(const struct shadow *shadow, const struct table_copy *copy)

@@ -37,7 +37,8 @@ WRONG_USAGE, NOT_STARTED = 2, 3     # exit codes
 # What `make test` tries: one or two of each group.
 SOME = ['stop-keeps-memory', 'entry-point-left-out', 'paging-node-behind-the-last', 'close-frees-nothing', 'submission-fails',
         'waits-at-dispatch-level', 'lock-is-not-released', 'completed-twice', 'completed-before-it-is-done',
-        'resubmission-is-ignored', 'last-submitted-runs-first', 'pool-overrun',
+        'resubmission-is-ignored', 'last-submitted-runs-first', 'pool-overrun', 'destroy-frees-the-first-only', 'starts-once',
+        'power-is-not-supported', 'reset-device-waits', 'last-entry-is-left-out', 'allocation-in-no-segment',
         'preemption-of-nothing-is-not-answered', 'freed-twice', 'restart-fails']
 
 

@@ -259,7 +259,7 @@ TEST(stall, at_dispatch_level_is_short)
 
 static void preempt_often(struct stage *stage)
 {
-	for (uint32_t i = 1; i <= 6; i++) {
+	for (uint32_t i = 1; i <= 8; i++) {
 		miniport_preempt(stage->host.miniport, 0, i);
 		nt_dpc_flush();
 	}
