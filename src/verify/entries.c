@@ -226,6 +226,18 @@ static VOID APIENTRY entry_SetRootPageTable(IN_CONST_HANDLE adapter,
 	verify_call_end(&call, STATUS_SUCCESS, 0);
 }
 
+/* What is behind the room that it was given is there, and is not its. */
+static void judge_room(const struct verify_call *call, const void *begin, const void *end,
+		       UINT room_bytes)
+{
+	uintptr_t used_bytes = (uintptr_t)end - (uintptr_t)begin;
+
+	if (used_bytes > room_bytes)
+		nt_report(RULE_DDI_DMA_OVERRUN,
+			  "%s was given %u bytes of a DMA buffer and wrote %llu of them",
+			  ddi_infos[call->ddi].name, room_bytes, (unsigned long long)used_bytes);
+}
+
 /*
  * Those that write a DMA buffer. With small-tables they have less room at first, as behind commands of another call; what does
  * not even begin there has all of it then.
@@ -237,7 +249,7 @@ static VOID APIENTRY entry_SetRootPageTable(IN_CONST_HANDLE adapter,
 		UINT room = args->DmaSize;                                                         \
 		arguments small = *args;                                                           \
                                                                                                    \
-		small.DmaSize = fault_small_room(room);                                            \
+		UINT given = small.DmaSize = fault_small_room(room);                               \
 		if (small.DmaSize == room)                                                         \
 			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
 		NTSTATUS status = DRIVER(*call)->DxgkDdi##member(handle, &small);                  \
@@ -245,6 +257,7 @@ static VOID APIENTRY entry_SetRootPageTable(IN_CONST_HANDLE adapter,
 		    small.pDmaBuffer == args->pDmaBuffer &&                                        \
 		    small.MultipassOffset == args->MultipassOffset)                                \
 			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
+		judge_room(call, args->pDmaBuffer, small.pDmaBuffer, given);                       \
 		*args = small;                                                                     \
 		args->DmaSize = room;                                                              \
 		return status;                                                                     \

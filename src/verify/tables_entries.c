@@ -99,6 +99,7 @@ static bool differs_locked(const struct tables_entries *entries,
 	const struct table_entries *table = table_of_locked(entries, change);
 	uint32_t index = change->first + i;
 
+	lock_assert_held(&entries->lock);
 	return table && !change->is_initial && index < table->count && table->at[index].is_told &&
 	       is_another(&table->at[index].pte, new_entry(change, i));
 }

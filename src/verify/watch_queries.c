@@ -325,6 +325,7 @@ static void room_reset(const struct question *question, const struct segment_lis
 	if (!room->list)
 		return;
 	memset(room->list, 0, list->count * list->stride);
+	memset(room->list + list->count * list->stride, GUARD_BYTE, GUARD_BYTES);
 	if (question->type == DXGKQAITYPE_QUERYSEGMENT4) {
 		DXGK_QUERYSEGMENTOUT4 *out = (DXGK_QUERYSEGMENTOUT4 *)room->memory;
 
@@ -366,6 +367,22 @@ static void ask_again(struct queries *queries, const struct verify_call *call,
 					    room->memory, room->bytes);
 	if (answer)
 		keep(queries, question, answer);
+}
+
+/* Behind the descriptions that were asked for nothing is written. */
+static void judge_list(const struct question *question, const struct segment_list *list,
+		       const struct room *room)
+{
+	const uint8_t *behind = room->list ? room->list + list->count * list->stride : NULL;
+	uint32_t same = 0;
+
+	while (behind && same < GUARD_BYTES && behind[same] == GUARD_BYTE)
+		same++;
+	if (behind && same < GUARD_BYTES)
+		nt_report_about(RULE_DDI_QAI_SIZE, (uint64_t)question->type,
+				"DxgkDdiQueryAdapterInfo(%s) wrote behind the %u descriptions that "
+				"there is room for",
+				question->name, list->count);
 }
 
 /* Behind `bytes` everything has to be as it was. */
@@ -420,10 +437,11 @@ static void ask_ourselves(struct queries *queries, const struct verify_call *cal
 		list = list_of(question, args->pOutputData);
 	room.memory = mem_zalloc_aside(room.bytes + GUARD_BYTES);
 	if (is_usable(question, &list))
-		room.list = mem_zalloc_aside(list.count * list.stride);
+		room.list = mem_zalloc_aside(list.count * list.stride + GUARD_BYTES);
 	if (room.memory && (room.list || !is_usable(question, &list))) {
 		room_reset(question, &list, &room);
 		ask_again(queries, call, question, &room);
+		judge_list(question, &list, &room);
 		ask_for_less(call, question, &list, &room);
 	}
 	mem_free_aside(room.list);
