@@ -20,6 +20,7 @@ help:
 	@echo 'make bench          measure'
 	@echo 'make soak           the long tests, which make test leaves out'
 	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
+	@echo 'make docs-pictures  draw the pictures of docs/seeing.md again'
 	@echo 'make format         lay out the code with clang-format'
 	@echo 'make abi-baseline   accept the exported ABI as it is now'
 	@echo 'make clean          remove the build directories'
@@ -67,6 +68,12 @@ format:
 	@tools/setup.sh test
 	@python3 tools/check_format.py --fix
 
+docs-pictures:
+	@tools/setup.sh build test
+	@python3 tools/variants.py plain -Dtests=true
+	@python3 tools/build.py plain programs
+	@python3 tools/docs_pictures.py build/cli/dxgk docs/pictures
+
 abi-baseline:
 	@tools/setup.sh build test
 	@python3 tools/variants.py plain -Dtests=true
@@ -76,4 +83,4 @@ abi-baseline:
 clean:
 	rm -rf build build-asan build-tsan build-clang build-coverage build-release
 
-.PHONY: help run test soak coverage bench install format abi-baseline clean
+.PHONY: help run test soak coverage bench install format docs-pictures abi-baseline clean

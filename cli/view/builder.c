@@ -145,8 +145,7 @@ uint32_t builder_device(const struct builder *builder, uint64_t process, uint64_
 	return found ? *found + 1 : 0;
 }
 
-/* Fields are process, handle, and of which it is a part: a context of a device, a hardware queue of a context. */
-static void remember_device(struct builder *builder, uint32_t device)
+void builder_remember_device(struct builder *builder, uint32_t device)
 {
 	if (device != 0)
 		builder_name_row(builder, &builder->contexts,
@@ -157,8 +156,8 @@ static void remember_device(struct builder *builder, uint32_t device)
 
 void builder_on_context_create(struct builder *builder)
 {
-	remember_device(builder, builder_device(builder, builder_number(builder, 0),
-						builder_number(builder, 2)));
+	builder_remember_device(builder, builder_device(builder, builder_number(builder, 0),
+							builder_number(builder, 2)));
 }
 
 void builder_on_hw_queue_create(struct builder *builder)
@@ -167,7 +166,7 @@ void builder_on_hw_queue_create(struct builder *builder)
 		&builder->contexts,
 		(struct view_key){ builder_number(builder, 0), builder_number(builder, 2), 0 });
 
-	remember_device(builder, device ? *device + 1 : 0);
+	builder_remember_device(builder, device ? *device + 1 : 0);
 }
 
 static uint32_t named_row(struct builder *builder, struct view_map *map, enum view_table table,

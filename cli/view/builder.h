@@ -42,7 +42,7 @@ struct builder {
 	struct view_map processes;   /* id */
 	struct view_map threads;     /* id */
 	struct view_map devices;     /* process, handle */
-	struct view_map contexts;    /* process, handle: row of its device */
+	struct view_map contexts;    /* process, handle (of queues, too): row of its device */
 	struct view_map nodes;       /* adapter, node */
 	struct view_map segments;    /* adapter, segment */
 	struct view_map queues;      /* adapter, queue, is a hardware queue */
@@ -81,6 +81,9 @@ uint32_t builder_segment(struct builder *builder, uint64_t adapter, uint64_t seg
 uint32_t builder_queue(struct builder *builder, uint64_t adapter, uint64_t queue, bool is_hardware);
 /* Row + 1; 0: none of that name is alive. */
 uint32_t builder_device(const struct builder *builder, uint64_t process, uint64_t handle);
+/* Of an event with process, handle, and of which it is a part: a context or paging queue of a device, a hardware queue of a
+ * context. */
+void builder_remember_device(struct builder *builder, uint32_t device);
 /* Row + 1 of the innermost call of this thread. */
 uint32_t builder_open_call(struct builder *builder);
 

@@ -82,6 +82,8 @@ void builder_on_paging_queue_create(struct builder *builder)
 		builder, &builder->paging_syncs,
 		(struct view_key){ builder_number(builder, 0), builder_number(builder, 1), 0 },
 		(uint32_t)builder_number(builder, 3));
+	builder_remember_device(builder, builder_device(builder, builder_number(builder, 0),
+							builder_number(builder, 2)));
 }
 
 void builder_on_paging_queue_added(struct builder *builder)
@@ -90,10 +92,12 @@ void builder_on_paging_queue_added(struct builder *builder)
 	uint32_t row = builder_new_row(builder, VIEW_pagings);
 	const uint32_t *last = view_map_find(&builder->pagings, key);
 	const uint32_t *sync = view_map_find(&builder->paging_syncs, key);
+	const uint32_t *device = view_map_find(&builder->contexts, key);
 
 	if (row == UINT32_MAX)
 		return;
 	SET(builder, pagings, sync, row, sync ? *sync : 0);
+	SET(builder, pagings, device, row, device ? (int64_t)*device + 1 : 0);
 	SET(builder, pagings, process, row, builder_process(builder, key.a));
 	SET(builder, pagings, queue, row, key.b);
 	SET(builder, pagings, value, row, builder_number(builder, 2));

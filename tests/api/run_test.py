@@ -26,6 +26,7 @@ SHOWN = {
                    'gone: out',
                    'carol: page fault, reading from 0x300003000 (gone+0x3000)',
                    'dave: page fault, reading from 0xdead000'],
+    'pressure': ['cache: discarded'],
     'two_clients': [],
 }
 

@@ -20,6 +20,7 @@ import page_data
 
 DXGK, EXAMPLES = map(os.path.abspath, sys.argv[1:3])
 sys.path.insert(0, sys.argv[3])
+import docs_pictures  # noqa: E402
 import tap  # noqa: E402
 
 QUERIES = ('why-evicted', 'longest-wait', 'thrash', 'paging-holders', 'critical-path')
@@ -361,6 +362,13 @@ def test_the_picture_is_the_same_as_a_file_and_each_time(root):
             assert title in titles, (title, titles)
         patterns = {one.get('id') for one in picture.iter('{http://www.w3.org/2000/svg}pattern')}
         assert len(patterns) >= 2, 'owners differ by more than colour'
+
+
+def test_the_pictures_of_the_docs_are_of_this_program(_root):
+    needs_a_browser()
+    for name, text in docs_pictures.pictures(DXGK).items():
+        with open(os.path.join(os.path.dirname(EXAMPLES), 'docs', 'pictures', name), encoding='utf-8') as file:
+            assert file.read() == text, f'docs/pictures/{name} is another: make docs-pictures'
 
 
 def test_it_is_usable_at_the_width_of_a_phone_and_in_the_dark(root):

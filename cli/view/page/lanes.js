@@ -456,9 +456,8 @@ function callItem(model) {
 
 function pagingItem(model) {
 	const { pagings, calls } = model.tables;
-	const owner = (row) => pagings.call[row] ? model.callOwner(pagings.call[row] - 1) : model.by === 'process' ? pagings.process[row] - 1 : -1;
 	return {
-		owner,
+		owner: (row) => (model.by === 'device' ? pagings.device : pagings.process)[row] - 1,
 		hatch: () => '',
 		label: (row) => `${pagings.value[row]} ${pagings.call[row] ? model.text(calls.name[pagings.call[row] - 1]) : ''}`,
 		select: (row) => ({ kind: 'paging', row }),

@@ -60,7 +60,7 @@ class Page {
 	}
 
 	isHidden(lane) {
-		return this.hidden.has(lane.group) || this.hidden.has(`owner ${lane.owner}`) || (lane.process >= 0 && this.hidden.has(`process ${lane.process}`));
+		return this.hidden.has(lane.group) || this.hidden.has(lane.parent) || this.hidden.has(`owner ${lane.owner}`) || (lane.process >= 0 && this.hidden.has(`process ${lane.process}`));
 	}
 
 	get top() {
@@ -187,17 +187,23 @@ class Page {
 
 	isIn(lane) {
 		const { kind, row } = this.selection;
-		const { packets, runs, calls } = this.model.tables;
+		const { packets, runs } = this.model.tables;
 		if (lane.stretches === this.model.queuePackets[packets.queue[row]] && kind === 'packet')
 			return true;
 		if (kind === 'packet')
-			return this.model.packetRuns[row + 1].some((run) => lane.stretches === this.model.nodeRuns[runs.node[run]]);
+			return this.model.packetRuns[row + 1].some((run) => lane.stretches === this.model.nodeRuns[runs.node[run]]) ||
+				this.isOfCall(lane, packets.call[row] - 1);
 		if (kind === 'run')
 			return lane.stretches === this.model.nodeRuns[runs.node[row]];
 		if (kind === 'paging')
-			return lane.stretches.rows.includes(row) && this.model.pagingQueues.some((queue) => queue.stretches === lane.stretches);
-		return kind === 'call' && this.model.threadCalls[calls.thread[row]].some((depth) =>
-			depth === lane.stretches && depth.rows.includes(row));
+			return this.model.pagingQueues.some((queue) => queue.stretches === lane.stretches) &&
+				lane.stretches.indexOf(row, this.model.tables.pagings.begin[row]) >= 0;
+		return kind === 'call' && this.isOfCall(lane, row);
+	}
+
+	isOfCall(lane, call) {
+		const { thread, begin } = this.model.tables.calls;
+		return call >= 0 && this.model.threadCalls[thread[call]].includes(lane.stretches) && lane.stretches.indexOf(call, begin[call]) >= 0;
 	}
 
 	stretchOf({ kind, row, time }) {
@@ -208,6 +214,7 @@ class Page {
 		case 'packet':
 			return { from: packets.queued[row], to: until(packets.left[row]), in: (lane) =>
 				lane.stretches === model.queuePackets[packets.queue[row]] ? [[packets.queued[row], until(packets.left[row])]]
+					: this.isOfCall(lane, packets.call[row] - 1) ? [[calls.begin[packets.call[row] - 1], Math.min(model.length, model.callEnds[packets.call[row] - 1])]]
 					: model.packetRuns[row + 1].filter((run) => lane.stretches === model.nodeRuns[runs.node[run]])
 						.map((run) => [runs.begin[run], until(runs.end[run])]) };
 		case 'run':

@@ -40,6 +40,15 @@ class Stretches {
 		return this.rows.length;
 	}
 
+	// Where in it a row is that begins then; -1: nowhere.
+	indexOf(row, begin) {
+		for (let i = lowerBound(this.begins, begin); i < this.length && this.begins[i] === begin; i++) {
+			if (this.rows[i] === row)
+				return i;
+		}
+		return -1;
+	}
+
 	// How many are under way at once, at most.
 	get depth() {
 		if (this.most === undefined) {
@@ -191,8 +200,10 @@ class Model {
 		this.by = by;
 		this.threadOwner = this.header.threads.map((thread) => by === 'process' ? thread.process : -1);
 		for (let row = 0; row < devices.rows && by === 'device'; row++) {
+			// One that creates several works for nobody in particular.
 			if (devices.thread[row] > 0)
-				this.threadOwner[devices.thread[row] - 1] = row;
+				this.threadOwner[devices.thread[row] - 1] = devices.thread.indexOf(devices.thread[row]) === row &&
+					devices.thread.lastIndexOf(devices.thread[row]) === row ? row : -1;
 		}
 		this.addUpSegments();
 	}
@@ -207,16 +218,13 @@ class Model {
 		return this.deviceName(owner);
 	}
 
-	// By the thread that created it, which often has a name that says more.
+	// By the thread that created it, if that created no other: its name often says more.
 	deviceName(device) {
 		const { devices } = this.tables;
-		const thread = this.header.threads[devices.thread[device] - 1];
+		const isAlone = devices.thread.indexOf(devices.thread[device]) === devices.thread.lastIndexOf(devices.thread[device]);
+		const thread = isAlone ? this.header.threads[devices.thread[device] - 1] : null;
 		const process = this.processes.length > 1 ? `${this.processName(devices.process[device] - 1)} ` : '';
 		return `${process}${thread && thread.name ? thread.name : 'device'} ${hexText(devices.handle[device])}`;
-	}
-
-	ownerProcess(owner) {
-		return this.by === 'device' && owner >= 0 ? this.tables.devices.process[owner] - 1 : owner;
 	}
 
 	allocationOwner(allocation) {
