@@ -49,6 +49,14 @@ void builder_on_allocation_owner(struct builder *builder)
 	SET(builder, allocations, adapter, row, builder_number(builder, 4));
 }
 
+void builder_on_allocation_name(struct builder *builder)
+{
+	uint32_t row = allocation_row(builder, builder_number(builder, 0));
+
+	if (row != UINT32_MAX)
+		SET(builder, allocations, name, row, builder_text(builder, 1));
+}
+
 void builder_on_segment_is(struct builder *builder)
 {
 	uint32_t row =

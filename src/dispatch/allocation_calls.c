@@ -8,6 +8,7 @@
 #include "dispatch/allocation_list.h"
 #include "dispatch/dispatch.h"
 #include "object/ending/destruction.h"
+#include "trace/trace.h"
 
 /* ---- destroy ---- */
 
@@ -133,6 +134,25 @@ NTSTATUS dispatch_unlock2(struct call *call, D3DKMT_UNLOCK2 *args)
 	if (!allocation_unlock(allocation))
 		status = invalid(RULE_API_VALUE, "hAllocation", "0x%08x is not locked",
 				 args->hAllocation);
+	object_put(&allocation->object);
+	return status;
+}
+
+/* ---- names ---- */
+
+NTSTATUS dispatch_name_allocation(struct call *call, DXGK_ALLOCATIONNAME *args)
+{
+	struct dxg_allocation *allocation;
+	NTSTATUS status = call_find_allocation(call, call_device(call, 0), "hAllocation", -1,
+					       args->hAllocation, &allocation);
+
+	if (!NT_SUCCESS(status))
+		return status;
+	if (memchr(args->Name, '\0', sizeof(args->Name)))
+		trace_allocation_name(allocation->body->memory.id, args->Name);
+	else
+		status = invalid(RULE_API_VALUE, "Name", "has no zero within its %zu bytes",
+				 sizeof(args->Name));
 	object_put(&allocation->object);
 	return status;
 }

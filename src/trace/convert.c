@@ -22,7 +22,8 @@ bool trace_wishes_read(const char *words, uint32_t *wishes)
 		const char *word;
 		enum trace_wishes wish;
 	} known[] = { { "arguments", TRACE_WITH_ARGUMENTS },
-		      { "addresses", TRACE_WITH_ADDRESSES } };
+		      { "addresses", TRACE_WITH_ADDRESSES },
+		      { "lists", TRACE_WITH_LISTS } };
 	bool is_known = true;
 
 	while (*words) {

@@ -196,7 +196,8 @@ bool trace_start(const char *path)
 	if (!is_first(path))
 		return false;
 	if (with && !trace_wishes_read(with, &wishes))
-		log_warn("trace: DXGK_TRACE_WITH=%s: it knows arguments and addresses", with);
+		log_warn("trace: DXGK_TRACE_WITH=%s: it knows arguments, addresses and lists",
+			 with);
 	return start_to(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), path, wishes);
 }
 

@@ -35,7 +35,8 @@ enum trace_wishes {
 	TRACE_AS_JSON = 1,
 	TRACE_WITH_ARGUMENTS = 2, /* of calls and of the driver's entry points, as text */
 	TRACE_WITH_ADDRESSES = 4, /* where in its segment each allocation is */
-	TRACE_WISHES = 7,
+	TRACE_WITH_LISTS = 8,     /* which allocations a packet lists */
+	TRACE_WISHES = 15,
 };
 
 /* The same, to a file that is open, which is the trace's from now on, whatever comes of it. `name` is for messages. */

@@ -2,6 +2,8 @@
 /*
  * allocation_property_test.c - priorities, residency, cache ranges: "a resource or a list".
  */
+#include <opendxgk/name.h>
+
 #include "api/allocation.h"
 
 static D3DKMT_HANDLE adapter;
@@ -249,6 +251,42 @@ TEST(cache, a_range_that_leaves_the_allocation_is_refused)
 	EXPECT_REFUSED(invalidate(device, 0, 0), STATUS_INVALID_PARAMETER, "API-HANDLE",
 		       "hAllocation");
 	EXPECT_OK(destroy_one(device, handle));
+}
+
+/* ---- names, for traces ---- */
+
+static NTSTATUS name(D3DKMT_HANDLE of_device, D3DKMT_HANDLE allocation, const char *text)
+{
+	DXGK_ALLOCATIONNAME args = { .hDevice = of_device, .hAllocation = allocation };
+
+	snprintf(args.Name, sizeof(args.Name), "%s", text);
+	return DxgkNameAllocation(&args);
+}
+
+TEST(name, is_taken_and_may_be_given_again)
+{
+	D3DKMT_HANDLE handle = create_one(device);
+
+	EXPECT_OK(name(device, handle, "shadow map \xc3\xa9"));
+	EXPECT_OK(name(device, handle, ""));
+	EXPECT_OK(name(device, handle, "shadow map"));
+	EXPECT_OK(destroy_one(device, handle));
+}
+
+TEST(name, without_an_end_or_of_nothing_is_refused)
+{
+	D3DKMT_HANDLE handle = create_one(device);
+	DXGK_ALLOCATIONNAME args = { .hDevice = device, .hAllocation = handle };
+
+	memset(args.Name, 'x', sizeof(args.Name));
+	EXPECT_REFUSED(DxgkNameAllocation(&args), STATUS_INVALID_PARAMETER, "API-VALUE", "Name");
+	EXPECT_REFUSED(name(0, handle, "nobody's"), STATUS_INVALID_PARAMETER, "API-HANDLE",
+		       "hDevice");
+	EXPECT_REFUSED(name(device, device, "a device"), STATUS_INVALID_PARAMETER, "API-HANDLE",
+		       "hAllocation");
+	EXPECT_OK(destroy_one(device, handle));
+	EXPECT_REFUSED(name(device, handle, "gone"), STATUS_INVALID_PARAMETER, "API-HANDLE",
+		       "hAllocation");
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include <dxg/d3dkmthk.h>
+#include <opendxgk/name.h>
 #include <opendxgk/softgpu.h>
 
 #define CHECK(call)                                                                                \
@@ -134,6 +135,10 @@ int main(int argc, char **argv)
 					   .NumAllocations = 1,
 					   .pAllocationInfo2 = &info };
 	CHECK(D3DKMTCreateAllocation2(&create));
+	DXGK_ALLOCATIONNAME name = { .hDevice = device.hDevice,
+				     .hAllocation = info.hAllocation,
+				     .Name = "the client's \"MiB\"" };
+	CHECK(DxgkNameAllocation(&name));
 	D3DDDI_MAKERESIDENT make = { .hPagingQueue = queue.hPagingQueue,
 				     .NumAllocations = 1,
 				     .AllocationList = &info.hAllocation };

@@ -147,6 +147,32 @@ def test_arguments_come_when_they_are_asked_for(root):
     assert 'DXGK_TRACE_WITH=everything' in done.stderr, done
 
 
+def test_lists_of_packets_come_when_they_are_asked_for(root):
+    profile = os.path.join(root, 'physical.json')
+    with open(profile, 'w', encoding='utf-8') as file:
+        json.dump({'adapters': [{'driver': 'soft', 'name': 'soft', 'registry': {'AddressModel': 'physical'}}]}, file)
+
+    def lists(**settings):
+        trace = os.path.join(root, 'tour.json')
+        done = run('tour', '--frames', '2', '--quiet', '--trace', trace, DXGK_PROFILE=profile, **settings)
+        assert done.returncode == 0, done
+        return events_of(trace)
+    assert not named(lists(), 'packet lists')
+    events = lists(DXGK_TRACE_WITH='lists')
+    listed = [event['args'] for event in named(events, 'packet lists')]
+    assert listed and {args['is_written'] for args in listed} == {0, 1}, listed[:20]
+    assert {args['allocation_id'] for args in listed} <= {event['args']['allocation_id'] for event in
+                                                          named(events, 'allocation owner')}
+    # The next packet that the thread queues is the one that has them.
+    pending = {}
+    for event in events:
+        if event.get('name') == 'packet lists':
+            pending[event['tid']] = event['args']['queue']
+        elif event.get('name') == 'packet queued':
+            assert pending.pop(event['tid'], event['args']['queue']) == event['args']['queue'], event
+    assert not pending
+
+
 def test_every_example_tells_why_what_leaves_leaves(root):
     for name in sorted(os.listdir(EXAMPLES)):
         if name.endswith('.dxgk'):

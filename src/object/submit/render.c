@@ -21,6 +21,7 @@
 #include "base/refusal.h"
 #include "object/submit/render.h"
 #include "object/submit/render_split.h"
+#include "trace/trace.h"
 
 /* ---- the client's buffers: whole pages that a client can be shown ---- */
 
@@ -529,6 +530,9 @@ static NTSTATUS queue_packets(struct rendering *rendering)
 		struct render_packet *packet = container_of(link, struct render_packet, call_link);
 
 		atomic_fetch_add(&rendering->stream->queued, 1);
+		if (trace_has(TRACE_WITH_LISTS))
+			render_packet_trace_list(packet, rendering->context->device->adapter->id,
+						 &rendering->context->queue);
 		status = sched_queue_add(&rendering->context->queue, &packet->packet);
 		if (!NT_SUCCESS(status)) {
 			atomic_fetch_sub(&rendering->stream->queued, 1);

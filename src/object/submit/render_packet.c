@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "object/submit/render_packet.h"
+#include "trace/trace.h"
 
 /* ---- what a call listed ---- */
 
@@ -94,6 +95,18 @@ static void packet_put(struct render_packet *packet)
 	/* The context may go with the last one: nothing is touched behind the count. */
 	if (atomic_fetch_sub(&stream->alive, 1) == 1)
 		thread_wake_all(&stream->alive);
+}
+
+void render_packet_trace_list(const struct render_packet *packet, uint32_t adapter_id,
+			      const struct sched_queue *queue)
+{
+	for (uint32_t i = 0; packet->list && i < packet->list->count; i++) {
+		const struct render_list_item *item = &packet->list->items[i];
+
+		if (item->allocation)
+			trace_packet_lists(adapter_id, queue->id, item->allocation->body->memory.id,
+					   item->is_written);
+	}
 }
 
 void render_packet_abandon(struct render_packet *packet)

@@ -73,6 +73,10 @@ MUST_CHECK NTSTATUS render_packet_create(struct render_stream *stream, struct dm
 /* It was never queued, or it is over. */
 void render_packet_abandon(struct render_packet *packet);
 
+/* Tells a trace what its list has; it is about to be queued there. */
+void render_packet_trace_list(const struct render_packet *packet, uint32_t adapter_id,
+			      const struct sched_queue *queue);
+
 /* What it lists; NULL when it is no packet of this kind. For kernel_validate(). */
 struct render_list *render_packet_list(struct sched_packet *packet);
 
