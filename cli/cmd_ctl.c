@@ -293,7 +293,7 @@ static int check(const struct control_client *client, char **arguments)
 }
 
 /* What is about the process that asks: of a program with a kernel of its own that is the program. */
-enum { OF_PROGRAM = 1 };
+enum { OF_PROGRAM = 1, MAY_BE_JSON = 2 };
 
 static const struct {
 	const char *name;
@@ -334,6 +334,8 @@ static const struct {
 	{ "stats", 0, ctl_stats, "stats", "what was counted" },
 	{ "states", 0, states, "states", "the states there are, and how many are in each" },
 	{ "processes", 0, processes, "processes", "who uses the adapter, and how much memory" },
+	{ "map", 1, ctl_map, "map SEGMENT [--json]", "who is where in a segment, and the gaps",
+	  MAY_BE_JSON },
 	{ "walk", 1, ctl_walk, "walk ADDRESS", "a GPU address through the page tables",
 	  OF_PROGRAM },
 };
@@ -357,7 +359,10 @@ static int run_verb(const struct control_client *client, int argc, char **argv)
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		if (strcmp(argv[0], verbs[i].name) != 0)
 			continue;
-		if (argc - 1 != verbs[i].argument_count) {
+		bool is_json = (verbs[i].flags & MAY_BE_JSON) && argc > 1 &&
+			       strcmp(argv[argc - 1], "--json") == 0;
+
+		if (argc - 1 - is_json != verbs[i].argument_count) {
 			fprintf(stderr, "dxgk ctl: it is: %s\n", verbs[i].usage);
 			return CTL_USAGE;
 		}

@@ -40,9 +40,11 @@ static void print_usage(FILE *out)
 		"Shows what the kernel of a server, or of a program with a control socket, does. "
 		"Where there is no terminal,\n"
 		"or with --batch, it prints lines; with --json a line of JSON each time.\n\n"
-		"  m s p n    order: local memory, system memory, pid, name\n"
+		"  m s p n    order: local memory (also M), system memory, pid, name\n"
+		"  P I        order: busy time of nodes, bytes moved\n"
 		"  / TEXT     only processes with that name, or pid\n"
-		"  up down    choose a process; Enter tells more of it\n"
+		"  up down    choose a process; Enter tells more of it: devices, queues, "
+		"allocations\n"
 		"  space      freeze, and go on\n"
 		"  e          evict everything; b  a budget for everybody: both ask first\n"
 		"  q          the end\n");
@@ -139,13 +141,13 @@ static int run_batch(const struct options *options)
 	struct live_snapshot before, now;
 	bool is_first = true;
 
-	if (!live_snapshot_take(&options->target.client, "top", &before))
+	if (!live_snapshot_take(&options->target.client, "top", 0, &before))
 		return EXIT_FAILED;
 	for (uint64_t i = 0; options->count == 0 || i < options->count; i++) {
 		if (!is_first || options->count != 1)
 			pause_for(options->seconds);
 		is_first = false;
-		if (!live_snapshot_take(&options->target.client, "top", &now)) {
+		if (!live_snapshot_take(&options->target.client, "top", 0, &now)) {
 			live_snapshot_finish(&before);
 			return EXIT_FAILED;
 		}
@@ -169,6 +171,7 @@ struct top {
 	struct live_snapshot before, now;
 	bool is_frozen;
 	bool has_ended; /* the kernel does not answer any more */
+	bool must_look; /* at once */
 	char message[128];
 };
 
@@ -199,10 +202,11 @@ static void draw(struct top *top)
 		attrset(A_NORMAL);
 	}
 	mvaddnstr(height - 1, 0,
-		  top->message[0]  ? top->message
-		  : top->is_frozen ? "frozen; space goes on, q ends"
-				   : "m s p n order  / filter  Enter more  space freeze  e evict  "
-				     "b budget  q quit",
+		  top->message[0] ? top->message
+		  : top->is_frozen
+			  ? "frozen; space goes on, q ends"
+			  : "m s p n P I order  / filter  Enter more  space freeze  e evict  "
+			    "b budget  q quit",
 		  width - 1);
 	refresh();
 }
@@ -301,9 +305,19 @@ static bool on_key(struct top *top, int key)
 	case KEY_DOWN:
 		top->view.selected++;
 		break;
+	case 'M':
+		top->view.order = TOP_BY_LOCAL;
+		break;
+	case 'P':
+		top->view.order = TOP_BY_BUSY;
+		break;
+	case 'I':
+		top->view.order = TOP_BY_MOVED;
+		break;
 	case '\n':
 	case KEY_ENTER:
 		top->view.is_expanded = !top->view.is_expanded;
+		top->must_look = true; /* at what more there is of it */
 		break;
 	case ' ':
 		top->is_frozen = !top->is_frozen;
@@ -324,7 +338,7 @@ static void look_again(struct top *top)
 {
 	struct live_snapshot next;
 
-	if (!live_snapshot_take(&top->options->target.client, "top", &next)) {
+	if (!live_snapshot_take(&top->options->target.client, "top", top->view.expanded, &next)) {
 		top->has_ended = true;
 		return;
 	}
@@ -339,9 +353,9 @@ static int run_screen(const struct options *options)
 	uint64_t shown = 0;
 	int key;
 
-	if (!live_snapshot_take(&options->target.client, "top", &top.before))
+	if (!live_snapshot_take(&options->target.client, "top", 0, &top.before))
 		return EXIT_FAILED;
-	if (!live_snapshot_take(&options->target.client, "top", &top.now)) {
+	if (!live_snapshot_take(&options->target.client, "top", 0, &top.now)) {
 		live_snapshot_finish(&top.before);
 		return EXIT_FAILED;
 	}
@@ -353,6 +367,11 @@ static int run_screen(const struct options *options)
 	curs_set(0);
 	do {
 		draw(&top);
+		if (top.must_look && !top.is_frozen) {
+			look_again(&top);
+			draw(&top);
+		}
+		top.must_look = false;
 		if (options->count && ++shown >= options->count)
 			break;
 		timeout((int)(options->seconds * 1000));

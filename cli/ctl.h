@@ -12,6 +12,7 @@
 
 enum { CTL_FAILED = 1, CTL_USAGE = 2 };
 
+int ctl_map(const struct control_client *client, char **arguments);
 int ctl_stats(const struct control_client *client, char **arguments);
 int ctl_intervals(const struct control_client *client, char **arguments);
 int ctl_restrict(const struct control_client *client, char **arguments);

@@ -78,6 +78,11 @@ static void put_segments(const struct page *page)
 		       offsetof(struct live_segment, resident_bytes));
 	segment_family(page, "dxgk_segment_committed_bytes", "Bytes that are promised in it.",
 		       offsetof(struct live_segment, committed_bytes));
+	segment_family(page, "dxgk_segment_largest_free_bytes",
+		       "Bytes of its largest gap; 0 of one without addresses.",
+		       offsetof(struct live_segment, largest_gap_bytes));
+	segment_family(page, "dxgk_offered_bytes", "Bytes in it whose content may be discarded.",
+		       offsetof(struct live_segment, offered_bytes));
 }
 
 /* ---- nodes ---- */
@@ -115,6 +120,14 @@ static void put_nodes(const struct page *page)
 		seconds(page, "dxgk_node_busy_seconds_total", labels,
 			page->snapshot->nodes[i].busy_ns);
 	}
+	family(page, GAUGE, "dxgk_queue_packets",
+	       "Packets that are queued for the node or run there.");
+	for (uint32_t i = 0; i < page->snapshot->node_count; i++) {
+		char labels[32];
+
+		snprintf(labels, sizeof(labels), "node=\"%u\"", i);
+		number(page, "dxgk_queue_packets", labels, page->snapshot->nodes[i].queued);
+	}
 	node_packets(page, "dxgk_packets_submitted", "Packets the node was given.",
 		     offsetof(struct live_packets, submitted));
 	node_packets(page, "dxgk_packets_completed", "Packets it completed.",
@@ -145,6 +158,20 @@ static void put_adapter(const struct page *page)
 	number(page, "dxgk_paging_moves_total", "direction=\"out\"", snapshot->moves_out);
 	family(page, COUNTER, "dxgk_discarded_bytes", "Bytes that were given up without a copy.");
 	number(page, "dxgk_discarded_bytes_total", "", snapshot->discarded_bytes);
+	uint64_t discards = 0;
+
+	for (uint32_t i = 0; i < snapshot->segment_count; i++)
+		discards += snapshot->segments[i].discards;
+	family(page, COUNTER, "dxgk_discards", "Times that content was given up without a copy.");
+	number(page, "dxgk_discards_total", "", discards);
+	family(page, COUNTER, "dxgk_evictions",
+	       "Times that an allocation was told to leave, by reason.");
+	for (uint32_t i = 0; i < snapshot->leaves_count; i++) {
+		char labels[64];
+
+		snprintf(labels, sizeof(labels), "reason=\"%s\"", snapshot->leaves[i].reason);
+		number(page, "dxgk_evictions_total", labels, snapshot->leaves[i].times);
+	}
 	family(page, COUNTER, "dxgk_refusals", "Calls and answers that were refused, by rule.");
 	for (uint32_t i = 0; i < snapshot->refusal_count; i++) {
 		char labels[64];
@@ -157,6 +184,31 @@ static void put_adapter(const struct page *page)
 }
 
 /* ---- processes ---- */
+
+/* Up to the closing quote of the name. */
+static void begin_process(const struct page *page, const char *name,
+			  const struct live_process *process)
+{
+	fprintf(page->out, "%s{process=\"%u\",pid=\"%u\",name=\"", name, process->id, process->pid);
+	put_label_text(page, process->name);
+}
+
+static void process_counter(const struct page *page, const char *name, const char *help,
+			    size_t offset)
+{
+	char sample[64];
+
+	family(page, COUNTER, name, help);
+	snprintf(sample, sizeof(sample), "%s_total", name);
+	for (uint32_t i = 0; i < page->snapshot->process_count && i < METRICS_PROCESSES_MAX; i++) {
+		const struct live_process *process = &page->snapshot->processes[i];
+		uint64_t value;
+
+		memcpy(&value, (const char *)process + offset, sizeof(value));
+		begin_process(page, sample, process);
+		fprintf(page->out, "\"} %" PRIu64 "\n", value);
+	}
+}
 
 static void process_family(const struct page *page, const char *name, const char *help,
 			   size_t offset)
@@ -173,9 +225,7 @@ static void process_family(const struct page *page, const char *name, const char
 			memcpy(&value,
 			       (const char *)process + offset + (size_t)group * sizeof(value),
 			       sizeof(value));
-			fprintf(page->out, "%s{process=\"%u\",pid=\"%u\",name=\"", name,
-				process->id, process->pid);
-			put_label_text(page, process->name);
+			begin_process(page, name, process);
 			fprintf(page->out, "\",group=\"%s\"} %" PRIu64 "\n", groups[group], value);
 		}
 	}
@@ -191,6 +241,19 @@ static void put_processes(const struct page *page)
 		       offsetof(struct live_process, budget_bytes));
 	process_family(page, "dxgk_process_used_bytes", "What it has resident.",
 		       offsetof(struct live_process, usage_bytes));
+	process_counter(page, "dxgk_process_paging_in_bytes", "Bytes that were copied in for it.",
+			offsetof(struct live_process, moved_in_bytes));
+	process_counter(page, "dxgk_process_paging_out_bytes", "Bytes of it that were copied out.",
+			offsetof(struct live_process, moved_out_bytes));
+	family(page, COUNTER, "dxgk_process_busy_seconds",
+	       "Time in which nodes ran packets of the devices that it has, each node for itself.");
+	for (uint32_t i = 0; i < page->snapshot->process_count && i < METRICS_PROCESSES_MAX; i++) {
+		const struct live_process *process = &page->snapshot->processes[i];
+
+		begin_process(page, "dxgk_process_busy_seconds_total", process);
+		fprintf(page->out, "\"} %" PRIu64 ".%09" PRIu64 "\n", process->busy_ns / NS_PER_S,
+			process->busy_ns % NS_PER_S);
+	}
 }
 
 void metrics_print(const struct live_snapshot *snapshot, const struct metrics_form *form, FILE *out)

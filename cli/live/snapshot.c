@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "cli/control_text.h"
 #include "cli/live/snapshot.h"
 
 static bool ask(const struct control_client *client, const char *verb,
@@ -281,7 +282,102 @@ static bool take_lines(const struct control_client *client, const char *verb,
 	return true;
 }
 
-bool live_snapshot_take(const struct control_client *client, const char *verb,
+/* ---- what the adapter and the processes do ---- */
+
+static struct live_process *find_process(struct live_snapshot *snapshot, uint32_t id)
+{
+	for (uint32_t i = 0; i < snapshot->process_count; i++) {
+		if (snapshot->processes[i].id == id)
+			return &snapshot->processes[i];
+	}
+	return NULL;
+}
+
+bool live_line_split(const char *line, const char *kind, uint32_t count, struct live_line *split)
+{
+	char *at = split->text;
+	uint32_t found = 0;
+
+	snprintf(split->text, sizeof(split->text), "%.*s", (int)strcspn(line, "\n"), line);
+	while (*at && found < count) {
+		split->words[found++] = at;
+		if (found == count)
+			break;
+		at += strcspn(at, " ");
+		if (*at)
+			*at++ = '\0';
+	}
+	return found == count && strcmp(split->words[0], kind) == 0;
+}
+
+uint64_t live_line_number(const struct live_line *line, uint32_t word)
+{
+	const char *end;
+
+	return read_number(line->words[word], &end);
+}
+
+static void read_process_line(struct live_snapshot *snapshot, const char *text)
+{
+	struct live_line line;
+
+	if (!live_line_split(text, "process", 9, &line))
+		return;
+
+	struct live_process *process = find_process(snapshot, (uint32_t)live_line_number(&line, 1));
+
+	if (!process)
+		return;
+	process->moved_in_bytes = live_line_number(&line, 2);
+	process->moved_out_bytes = live_line_number(&line, 3);
+	process->busy_ns = live_line_number(&line, 4);
+	process->queued = live_line_number(&line, 5);
+	process->offered_bytes = live_line_number(&line, 6);
+	process->resident_allocations = (uint32_t)live_line_number(&line, 7);
+	snprintf(process->state, sizeof(process->state), "%s", line.words[8]);
+}
+
+static void read_adapter_line(struct live_snapshot *snapshot, const char *text)
+{
+	struct live_line line;
+
+	if (live_line_split(text, "segment", 5, &line)) {
+		uint64_t at = live_line_number(&line, 1);
+
+		if (at < 1 || at > snapshot->segment_count)
+			return;
+		snapshot->segments[at - 1].largest_gap_bytes = live_line_number(&line, 2);
+		snapshot->segments[at - 1].offered_bytes = live_line_number(&line, 3);
+		snapshot->segments[at - 1].discards = live_line_number(&line, 4);
+	} else if (live_line_split(text, "node", 3, &line)) {
+		uint64_t at = live_line_number(&line, 1);
+
+		if (at < snapshot->node_count)
+			snapshot->nodes[at].queued = live_line_number(&line, 2);
+	} else if (live_line_split(text, "leaves", 3, &line) &&
+		   snapshot->leaves_count < LIVE_LEAVES_MAX) {
+		struct live_leaves *leaves = &snapshot->leaves[snapshot->leaves_count++];
+
+		snprintf(leaves->reason, sizeof(leaves->reason), "%s", line.words[1]);
+		leaves->times = live_line_number(&line, 2);
+	}
+}
+
+static bool take_details(const struct control_client *client, const char *verb, uint32_t expanded,
+			 struct live_snapshot *snapshot)
+{
+	snapshot->details = control_text_take(client, verb, CONTROL_TEXT_DETAILS, expanded);
+	if (!snapshot->details)
+		return false;
+	for (const char *line = snapshot->details; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		read_adapter_line(snapshot, line);
+		read_process_line(snapshot, line);
+	}
+	return true;
+}
+
+bool live_snapshot_take(const struct control_client *client, const char *verb, uint32_t expanded,
 			struct live_snapshot *snapshot)
 {
 	*snapshot = (struct live_snapshot){ .at_ns = clock_now_ns() };
@@ -293,7 +389,8 @@ bool live_snapshot_take(const struct control_client *client, const char *verb,
 	for (uint32_t i = 0; is_taken && i < snapshot->node_count; i++)
 		is_taken = take_node(client, verb, i, &snapshot->nodes[i]);
 	if (is_taken && take_lines(client, verb, CONTROL_PROCESSES, add_processes, snapshot) &&
-	    take_lines(client, verb, CONTROL_REFUSALS, add_refusal_lines, snapshot))
+	    take_lines(client, verb, CONTROL_REFUSALS, add_refusal_lines, snapshot) &&
+	    take_details(client, verb, expanded, snapshot))
 		return true;
 	live_snapshot_finish(snapshot);
 	return false;
@@ -303,5 +400,6 @@ void live_snapshot_finish(struct live_snapshot *snapshot)
 {
 	mem_free(snapshot->processes);
 	mem_free(snapshot->refusals);
+	mem_free(snapshot->details);
 	*snapshot = (struct live_snapshot){ 0 };
 }

@@ -13,7 +13,13 @@
 #include "base/attributes.h"
 #include "cli/control_client.h"
 
-enum { LIVE_SEGMENTS_MAX = 32, LIVE_NODES_MAX = 64, LIVE_GROUPS = 2, LIVE_NAME_BYTES = 64 };
+enum {
+	LIVE_SEGMENTS_MAX = 32,
+	LIVE_NODES_MAX = 64,
+	LIVE_GROUPS = 2,
+	LIVE_NAME_BYTES = 64,
+	LIVE_LEAVES_MAX = 32
+};
 
 struct live_segment {
 	bool is_aperture;
@@ -22,6 +28,9 @@ struct live_segment {
 	uint64_t committed_bytes;
 	uint64_t evicted_bytes; /* so far */
 	uint32_t resident_allocations;
+	uint64_t largest_gap_bytes; /* 0 of one without addresses */
+	uint64_t offered_bytes;
+	uint64_t discards; /* so far */
 };
 
 struct live_packets {
@@ -33,6 +42,7 @@ struct live_node {
 	uint64_t context_switches;
 	struct live_packets client;
 	struct live_packets paging;
+	uint64_t queued; /* packets that are not retired, of all queues for it */
 };
 
 struct live_process {
@@ -43,6 +53,20 @@ struct live_process {
 	uint64_t system_bytes;
 	uint64_t usage_bytes[LIVE_GROUPS];  /* local, system */
 	uint64_t budget_bytes[LIVE_GROUPS]; /* likewise */
+
+	/* On the adapter; zeroes and "" of one that has nothing there. */
+	uint64_t moved_in_bytes, moved_out_bytes; /* so far, copies */
+	uint64_t busy_ns;                         /* so far, of what it has now: each node counts */
+	uint64_t queued;                          /* packets */
+	uint64_t offered_bytes;
+	uint32_t resident_allocations;
+	char state[16]; /* active, suspended, lost */
+};
+
+/* Why allocations left. */
+struct live_leaves {
+	char reason[16];
+	uint64_t times; /* so far */
 };
 
 struct live_refusal {
@@ -64,13 +88,32 @@ struct live_snapshot {
 	uint64_t refused; /* by all rules */
 	uint32_t process_count;
 	struct live_process *processes;
+	uint32_t leaves_count;
+	struct live_leaves leaves[LIVE_LEAVES_MAX];
+	char *details; /* lines about adapter, processes, and one of them (CONTROL_TEXT_DETAILS) */
 };
 
-/* False when the kernel did not answer, or there is no memory, which was said for `verb`. */
+/*
+ * False when the kernel did not answer, or there is no memory, which was said for `verb`. Of process `expanded` (0: none)
+ * `details` tells devices, queues and the largest allocations.
+ */
 MUST_CHECK bool live_snapshot_take(const struct control_client *client, const char *verb,
-				   struct live_snapshot *snapshot);
+				   uint32_t expanded, struct live_snapshot *snapshot);
 /* Accepts a zeroed struct. */
 void live_snapshot_finish(struct live_snapshot *snapshot);
+
+/* A line of `details`, in words. */
+enum { LIVE_LINE_BYTES = 160, LIVE_WORDS_MAX = 10 };
+struct live_line {
+	char text[LIVE_LINE_BYTES];
+	const char *words[LIVE_WORDS_MAX];
+};
+
+/* False when it does not begin with `kind` or has fewer words than `count`, of which the last one is all the rest. */
+MUST_CHECK bool live_line_split(const char *line, const char *kind, uint32_t count,
+				struct live_line *split);
+/* 0 where the word is no number. */
+uint64_t live_line_number(const struct live_line *line, uint32_t word);
 
 /* A line of `dxgk ctl processes`; false when it is none. */
 MUST_CHECK bool live_process_parse(const char *line, struct live_process *process);

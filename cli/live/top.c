@@ -84,10 +84,11 @@ static void put_adapter(struct screen *screen, const struct live_snapshot *now,
 
 		put_bar(bar, segment->resident_bytes, segment->size_bytes);
 		put(screen, TOP_PLAIN,
-		    "segment %u %-8s [%s] %" PRIu64 " of %" PRIu64 " MiB  %u allocations", i + 1,
-		    segment->is_aperture ? "aperture" : "memory", bar,
+		    "segment %u %-8s [%s] %" PRIu64 " of %" PRIu64
+		    " MiB  %u allocations  gap %" PRIu64 " MiB",
+		    i + 1, segment->is_aperture ? "aperture" : "memory", bar,
 		    segment->resident_bytes / MIB, segment->size_bytes / MIB,
-		    segment->resident_allocations);
+		    segment->resident_allocations, segment->largest_gap_bytes / MIB);
 	}
 	for (uint32_t i = 0; i < now->node_count; i++) {
 		const struct live_node *node = &now->nodes[i];
@@ -147,8 +148,26 @@ static int by_name(const void *a, const void *b)
 	return order ? order : by_number(other->id, one->id);
 }
 
+static int by_busy(const void *a, const void *b)
+{
+	const struct live_process *one = a, *other = b;
+	int order = by_number(one->busy_ns, other->busy_ns);
+
+	return order ? order : by_number(other->id, one->id);
+}
+
+static int by_moved(const void *a, const void *b)
+{
+	const struct live_process *one = a, *other = b;
+	int order = by_number(one->moved_in_bytes + one->moved_out_bytes,
+			      other->moved_in_bytes + other->moved_out_bytes);
+
+	return order ? order : by_number(other->id, one->id);
+}
+
 static int (*const orders[TOP_ORDERS])(const void *a, const void *b) = { by_local, by_system,
-									 by_pid, by_name };
+									 by_pid,   by_name,
+									 by_busy,  by_moved };
 
 static bool is_shown(const struct live_process *process, const char *filter)
 {
@@ -158,41 +177,100 @@ static bool is_shown(const struct live_process *process, const char *filter)
 	return strstr(process->name, filter) || strcmp(pid, filter) == 0;
 }
 
-static void put_expanded(struct screen *screen, const struct live_process *process)
+/* As it was a while ago; itself when it is new. */
+static const struct live_process *earlier(const struct live_snapshot *before,
+					  const struct live_process *process)
 {
-	put(screen, TOP_PLAIN, "          process %u  user %u  class %s  handles %" PRIu64,
-	    process->id, process->user, process->class, process->handles);
-	put(screen, TOP_PLAIN,
-	    "          local %" PRIu64 " of %" PRIu64 " KiB  system %" PRIu64 " of %" PRIu64 " KiB",
-	    process->usage_bytes[0] / 1024, process->budget_bytes[0] / 1024,
-	    process->usage_bytes[1] / 1024, process->budget_bytes[1] / 1024);
+	for (uint32_t i = 0; i < before->process_count; i++) {
+		if (before->processes[i].id == process->id)
+			return &before->processes[i];
+	}
+	return process;
 }
 
-static void put_processes(struct screen *screen, struct live_snapshot *now, struct top_view *view)
+static void put_detail(struct screen *screen, const char *text, uint32_t process)
+{
+	struct live_line line;
+
+	if (live_line_split(text, "device", 4, &line) && live_line_number(&line, 1) == process)
+		put(screen, TOP_PLAIN, "          device %s  %s", line.words[2], line.words[3]);
+	else if (live_line_split(text, "queue", 6, &line) && live_line_number(&line, 1) == process)
+		put(screen, TOP_PLAIN, "          %s %s  node %s  queued %s", line.words[5],
+		    line.words[2], line.words[3], line.words[4]);
+	else if (live_line_split(text, "allocation", 6, &line) &&
+		 live_line_number(&line, 1) == process)
+		put(screen, TOP_PLAIN, "          allocation %s  %" PRIu64 " KiB  segment %s  %s",
+		    line.words[2], live_line_number(&line, 3) / 1024, line.words[4], line.words[5]);
+}
+
+/* Devices, queues, the largest allocations. */
+static void put_details(struct screen *screen, const struct live_snapshot *now, uint32_t process)
+{
+	for (const char *line = now->details; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		put_detail(screen, line, process);
+	}
+}
+
+static void put_expanded(struct screen *screen, const struct live_snapshot *now,
+			 const struct live_process *process)
+{
+	put(screen, TOP_PLAIN, "          process %u  user %u  class %s  handles %" PRIu64 "  %s",
+	    process->id, process->user, process->class, process->handles, process->state);
+	put(screen, TOP_PLAIN,
+	    "          local %" PRIu64 " of %" PRIu64 " KiB  system %" PRIu64 " of %" PRIu64
+	    " KiB  offered %" PRIu64 " KiB  resident %u",
+	    process->usage_bytes[0] / 1024, process->budget_bytes[0] / 1024,
+	    process->usage_bytes[1] / 1024, process->budget_bytes[1] / 1024,
+	    process->offered_bytes / 1024, process->resident_allocations);
+	put_details(screen, now, process->id);
+}
+
+static void put_process(struct screen *screen, const struct live_snapshot *now,
+			const struct live_snapshot *before, const struct live_process *process,
+			bool is_selected)
+{
+	const struct live_process *then = earlier(before, process);
+	bool is_over = process->usage_bytes[0] > process->budget_bytes[0];
+	double moved = rate(process->moved_in_bytes + process->moved_out_bytes,
+			    then->moved_in_bytes + then->moved_out_bytes, now, before);
+	double busy = rate(process->busy_ns, then->busy_ns, now, before) * 100 / (double)NS_PER_S;
+
+	put(screen,
+	    is_selected ? TOP_SELECTED
+	    : is_over   ? TOP_ALARM
+			: TOP_PLAIN,
+	    "%8u %6u %-20.20s %9.1f %9.1f%c %5.0f %7.1f %5" PRIu64 " %9.1f %8" PRIu64 "  %s",
+	    process->pid, process->user, process->name,
+	    (double)process->usage_bytes[0] / (double)MIB,
+	    (double)process->budget_bytes[0] / (double)MIB, is_over ? '!' : ' ', busy,
+	    moved / (double)MIB, process->queued, (double)process->system_bytes / (double)MIB,
+	    process->handles, process->class);
+}
+
+static void put_processes(struct screen *screen, struct live_snapshot *now,
+			  const struct live_snapshot *before, struct top_view *view)
 {
 	uint32_t shown = 0;
 
-	put(screen, TOP_HEAD, "%8s %6s %-20s %12s %12s %12s %10s  %s", "pid", "user", "name",
-	    "local MiB", "budget MiB", "system MiB", "handles", "class");
+	put(screen, TOP_HEAD, "%8s %6s %-20s %9s %10s %5s %7s %5s %9s %8s  %s", "pid", "user",
+	    "name", "local MiB", "budget MiB", "busy%", "MiB/s", "queue", "system", "handles",
+	    "class");
 	if (now->process_count > 1)
 		qsort(now->processes, now->process_count, sizeof(*now->processes),
 		      orders[view->order]);
+	view->expanded = 0;
 	for (uint32_t i = 0; i < now->process_count; i++) {
 		const struct live_process *process = &now->processes[i];
-		bool is_over = process->usage_bytes[0] > process->budget_bytes[0];
+		bool is_selected = shown == view->selected;
 
 		if (!is_shown(process, view->filter))
 			continue;
-		put(screen,
-		    shown == view->selected ? TOP_SELECTED
-		    : is_over               ? TOP_ALARM
-					    : TOP_PLAIN,
-		    "%8u %6u %-20.20s %12.1f %11.1f%c %12.1f %10" PRIu64 "  %s", process->pid,
-		    process->user, process->name, (double)process->usage_bytes[0] / (double)MIB,
-		    (double)process->budget_bytes[0] / (double)MIB, is_over ? '!' : ' ',
-		    (double)process->system_bytes / (double)MIB, process->handles, process->class);
-		if (shown == view->selected && view->is_expanded)
-			put_expanded(screen, process);
+		put_process(screen, now, before, process, is_selected);
+		if (is_selected && view->is_expanded) {
+			view->expanded = process->id;
+			put_expanded(screen, now, process);
+		}
 		shown++;
 	}
 	if (view->selected >= shown)
@@ -206,7 +284,7 @@ uint32_t top_lines(struct live_snapshot *now, const struct live_snapshot *before
 
 	put_adapter(&screen, now, before);
 	put(&screen, TOP_PLAIN, "%s", "");
-	put_processes(&screen, now, view);
+	put_processes(&screen, now, before, view);
 	return screen.count;
 }
 
@@ -240,9 +318,14 @@ void top_print_json(const struct live_snapshot *now, const struct live_snapshot 
 		json_put(out, process->name);
 		fprintf(out,
 			",\"localBytes\":%" PRIu64 ",\"localBudgetBytes\":%" PRIu64
-			",\"systemBytes\":%" PRIu64 ",\"handles\":%" PRIu64 "}",
+			",\"systemBytes\":%" PRIu64 ",\"handles\":%" PRIu64
+			",\"movedInBytes\":%" PRIu64 ",\"movedOutBytes\":%" PRIu64
+			",\"busyNs\":%" PRIu64 ",\"queued\":%" PRIu64 ",\"offeredBytes\":%" PRIu64
+			",\"residentAllocations\":%u,\"state\":\"%s\"}",
 			process->usage_bytes[0], process->budget_bytes[0], process->system_bytes,
-			process->handles);
+			process->handles, process->moved_in_bytes, process->moved_out_bytes,
+			process->busy_ns, process->queued, process->offered_bytes,
+			process->resident_allocations, process->state);
 	}
 	fprintf(out, "]}\n");
 }

@@ -9,13 +9,22 @@
 
 #include "cli/live/snapshot.h"
 
-enum top_order { TOP_BY_LOCAL, TOP_BY_SYSTEM, TOP_BY_PID, TOP_BY_NAME, TOP_ORDERS };
+enum top_order {
+	TOP_BY_LOCAL,
+	TOP_BY_SYSTEM,
+	TOP_BY_PID,
+	TOP_BY_NAME,
+	TOP_BY_BUSY,
+	TOP_BY_MOVED,
+	TOP_ORDERS
+};
 
 struct top_view {
 	enum top_order order;
 	char filter[LIVE_NAME_BYTES]; /* a part of the name, or the pid; "": all */
 	uint32_t selected;            /* a line of the table, from 0 */
 	bool is_expanded;             /* the selected one tells more */
+	uint32_t expanded;            /* out: its process, for the next snapshot; 0: none */
 };
 
 enum { TOP_LINE_BYTES = 256 };

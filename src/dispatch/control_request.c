@@ -17,6 +17,9 @@
 #include "dispatch/dispatch.h"
 #include "object/check/validate.h"
 #include "object/owner/control.h"
+#include "object/owner/control_text.h"
+
+_Static_assert(sizeof(struct control_part) == CONTROL_MOST_BYTES, "a part is an answer");
 
 enum { CHECK_TRIES = 125 };
 #define CHECK_AGAIN_NS (20 * NS_PER_MS)
@@ -129,12 +132,38 @@ static NTSTATUS print_refusals(const struct control_request *request, char *body
 	return STATUS_SUCCESS;
 }
 
+/* A part of a text; the first one of it has it made. */
+static NTSTATUS read_text(struct dxg_kernel *kernel, const struct control_request *request,
+			  void *body)
+{
+	const LUID luid = luid_of(kernel, request->luid);
+	struct dxg_adapter *adapter =
+		kernel_find_adapter(kernel, (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart);
+	struct control_part *part = body;
+	NTSTATUS status = STATUS_SUCCESS;
+
+	if (!adapter)
+		return invalid(RULE_API_VALUE, "luid", "is of no adapter");
+	if (part->ticket == 0 && part->kind == CONTROL_TEXT_MAP)
+		status = control_text_map(kernel, adapter, part->number, &part->ticket);
+	else if (part->ticket == 0 && part->kind == CONTROL_TEXT_DETAILS)
+		status = control_text_details(kernel, adapter, part->number, &part->ticket);
+	else if (part->ticket == 0)
+		status = invalid(RULE_API_VALUE, "kind", "%u is no text that there is", part->kind);
+	memset(part->text, 0, sizeof(part->text));
+	if (NT_SUCCESS(status))
+		status = control_text_read(kernel, part->ticket, part->offset_bytes, part->text,
+					   sizeof(part->text), &part->size_bytes);
+	return status;
+}
+
 /* NULL, or what is wrong with it. */
 static const char *complaint_of(const struct control_request *request)
 {
 	bool is_in_parts = request->kind == CONTROL_PROCESSES || request->kind == CONTROL_REFUSALS;
 
-	if (request->kind < CONTROL_ESCAPE || (request->kind > CONTROL_PROCESSES && !is_in_parts))
+	if (request->kind < CONTROL_ESCAPE ||
+	    (request->kind > CONTROL_PROCESSES && !is_in_parts && request->kind != CONTROL_TEXT))
 		return "The request is neither an escape nor a query";
 	if (request->reserved != 0 ||
 	    (request->kind != CONTROL_ESCAPE && !is_in_parts && request->type != 0))
@@ -169,6 +198,8 @@ void control_request_run(struct dxg_kernel *kernel, struct dxg_process *process,
 		status = run_statistics(kernel, process, request, body);
 	else if (request->kind == CONTROL_REFUSALS)
 		status = print_refusals(request, body);
+	else if (request->kind == CONTROL_TEXT)
+		status = read_text(kernel, request, body);
 	else
 		status = print_about(kernel, request, body);
 	reply_after(reply, status, request->size_bytes);

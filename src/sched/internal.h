@@ -88,7 +88,8 @@ struct sched_node {
 	struct sched_preemption preemption;
 
 	struct sched_node_statistics statistics;
-	uint64_t busy_since_ns; /* while it has something */
+	uint64_t busy_since_ns;    /* while it has something */
+	uint64_t charged_until_ns; /* … and owners were told of it (sched_owner.busy_ns) */
 
 	uint64_t running_since_ns; /* the first of `submitted` */
 	bool is_contended;         /* the thread looks within a quantum whether somebody waits */

@@ -81,10 +81,26 @@ static struct sched_packet_counts *counts_of(struct sched_node *node,
 					       : &node->statistics.clients;
 }
 
+/* The first packet was its own, since it came to be the first. */
+static void charge_owner_locked(struct sched_node *node, struct sched_owner *owner)
+{
+	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
+	uint64_t since_ns = node->running_since_ns;
+
+	lock_assert_held(&node->sched->lock);
+	if (since_ns < node->charged_until_ns)
+		since_ns = node->charged_until_ns; /* one that went in the same breath */
+	if (now_ns > since_ns)
+		owner->busy_ns += now_ns - since_ns;
+	node->charged_until_ns = now_ns;
+}
+
 /* The hardware does not have it any more. */
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, const char *how)
 {
 	lock_assert_held(&node->sched->lock);
+	if (node->submitted.next == &packet->node_link)
+		charge_owner_locked(node, packet->queue->owner);
 	list_remove(&packet->node_link);
 	if (--node->outstanding == 0)
 		node->statistics.busy_ns += clock_now_ns() - node->busy_since_ns;

@@ -322,6 +322,39 @@ static void trace_queues_locked(const struct sched_owner *owner)
 	}
 }
 
+void sched_for_each_queue(struct sched *sched,
+			  void (*look)(void *context, const struct sched_queue_facts *facts),
+			  void *context)
+{
+	sched_lock(sched);
+	list_each (const struct sched_owner, owner, &sched->owners, link) {
+		list_each (const struct sched_queue, queue, &owner->queues, owner_link) {
+			const struct sched_queue_facts facts = {
+				.process_id = queue->process_id,
+				.handle = queue->handle,
+				.kind = atomic_load_explicit(&queue->kind, memory_order_acquire),
+				.node = queue->node,
+				.length = queue->length,
+			};
+
+			if (facts.kind)
+				look(context, &facts);
+		}
+	}
+	sched_unlock(sched);
+}
+
+uint64_t sched_process_busy_ns(struct sched *sched, uint32_t process_id)
+{
+	uint64_t busy_ns = 0;
+
+	sched_lock(sched);
+	list_each (const struct sched_owner, owner, &sched->owners, link)
+		busy_ns += owner->process_id == process_id ? owner->busy_ns : 0;
+	sched_unlock(sched);
+	return busy_ns;
+}
+
 void sched_trace_queues(struct sched *sched)
 {
 	sched_lock(sched);

@@ -281,6 +281,7 @@ struct sched_owner {
 	uint64_t last_submitted_ticket;
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
+	uint64_t busy_ns; /* nodes had something of it to do, each for itself */
 	_Atomic bool is_lost;
 	_Atomic uint64_t *shown; /* the same for who reads it elsewhere; NULL: nobody */
 
@@ -592,6 +593,21 @@ struct sched_node_statistics {
 
 /* `node` is one of the nodes. */
 struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t node);
+
+/* Of one queue that was named, under the scheduler's lock. */
+struct sched_queue_facts {
+	uint32_t process_id;
+	uint32_t handle;
+	const char *kind;
+	uint32_t node;
+	uint32_t length; /* packets that are not retired */
+};
+void sched_for_each_queue(struct sched *sched,
+			  void (*look)(void *context, const struct sched_queue_facts *facts),
+			  void *context);
+
+/* How long nodes had something to do of what a process has now; a node counts for itself. */
+uint64_t sched_process_busy_ns(struct sched *sched, uint32_t process_id);
 
 /* How often the hardware did not answer in time, or somebody had it reset. */
 uint32_t sched_recovery_count(struct sched *sched);

@@ -38,6 +38,14 @@ void account_charge_evicted(struct vidmm_account *account, uint64_t bytes)
 		atomic_fetch_add_explicit(&account->evicted_bytes, bytes, memory_order_relaxed);
 }
 
+void account_charge_brought(struct vidmm_account *account, uint64_t bytes)
+{
+	if (!account)
+		account = &vidmm_everything;
+	for (; account; account = account_above(account))
+		atomic_fetch_add_explicit(&account->brought_bytes, bytes, memory_order_relaxed);
+}
+
 uint64_t account_highest_address(const struct vidmm_account *account)
 {
 	for (; account; account = account_above(account)) {

@@ -31,6 +31,7 @@ struct vidmm_account {
 	_Atomic uint64_t committed_bytes; /* of the machine's memory, behind allocations */
 	_Atomic uint64_t viewed_bytes;    /* addresses that CPU views have               */
 	_Atomic uint64_t evicted_bytes;   /* copied out of GPU memory since the start    */
+	_Atomic uint64_t brought_bytes;   /* copied into it, or filled there             */
 };
 
 /* What is not charged to anybody in particular is charged here. */
@@ -47,6 +48,7 @@ void account_give(struct vidmm_account *account, uint64_t bytes);
 
 void account_charge_viewed(struct vidmm_account *account, int64_t bytes);
 void account_charge_evicted(struct vidmm_account *account, uint64_t bytes);
+void account_charge_brought(struct vidmm_account *account, uint64_t bytes);
 
 /* Pages charged there are at or below it; nowhere set: any. */
 uint64_t account_highest_address(const struct vidmm_account *account);

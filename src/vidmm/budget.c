@@ -185,11 +185,13 @@ static void name_holders_locked(const struct vidmm *manager, char *text, size_t 
 	lock_assert_held(&manager->lock);
 	text[0] = '\0';
 	for (int i = 0; i < 3 && (holder = next_holder_locked(manager, holder)); i++) {
-		int length = snprintf(text + used, text_bytes - used,
-				      "%sprocess %u has %llu local and %llu non-local bytes",
-				      i == 0 ? "; of what is resident " : ", ", holder->id,
-				      (unsigned long long)holder->usage_bytes[VIDMM_LOCAL],
-				      (unsigned long long)holder->usage_bytes[VIDMM_NON_LOCAL]);
+		int length = snprintf(
+			text + used, text_bytes - used,
+			"%sprocess %u (%s, pid %u) has %llu local and %llu non-local bytes",
+			i == 0 ? "; of what is resident " : ", ", holder->id,
+			holder->name ? holder->name : "?", holder->pid,
+			(unsigned long long)holder->usage_bytes[VIDMM_LOCAL],
+			(unsigned long long)holder->usage_bytes[VIDMM_NON_LOCAL]);
 		if (length < 0 || (size_t)length >= text_bytes - used) {
 			text[used] = '\0'; /* not half a name */
 			return;
@@ -200,7 +202,7 @@ static void name_holders_locked(const struct vidmm *manager, char *text, size_t 
 
 NTSTATUS budget_refuse(struct vidmm *manager, uint64_t excess_bytes)
 {
-	char holders[160];
+	char holders[192];
 
 	lock_acquire(&manager->lock);
 	name_holders_locked(manager, holders, sizeof(holders));

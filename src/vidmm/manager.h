@@ -232,6 +232,7 @@ struct vidmm_segment_usage {
 	uint32_t resident_count;         /* allocations that have pages there */
 	uint32_t listed_count;           /* of those, on somebody's list */
 	uint64_t table_bytes;            /* of resident_bytes, page tables */
+	uint64_t largest_gap_bytes;      /* 0 of one without addresses */
 	struct vidmm_traffic traffic;
 	enum vidmm_group group;
 };
@@ -283,7 +284,10 @@ struct vidmm_process {
 	/* Set at init. */
 	struct vidmm *manager;
 	struct vidmm_account account; /* for vidmm_wishes.account */
-	uint32_t id;                  /* for traces; set by the caller afterwards */
+	/* For traces and messages; set by the caller afterwards. */
+	uint32_t id;
+	uint32_t pid;
+	const char *name;
 
 	/* Guarded by the manager's lock. */
 	struct list link;

@@ -169,6 +169,7 @@ static void count_locked(struct vidmm_place *place)
 
 	if (place->move.content == MOVE_FILL) {
 		vidmm_count(&traffic->filled, bytes);
+		account_charge_brought(place->allocation->account, bytes);
 	} else if (place->move.content == MOVE_COPY && place->move.way == MOVE_SHIFT) {
 		vidmm_count(&traffic->shifted, bytes);
 	} else if (move_leaves_nothing(&place->move) ||
@@ -176,6 +177,7 @@ static void count_locked(struct vidmm_place *place)
 		vidmm_count(&traffic->discarded, bytes);
 	} else if (is_copy && is_in) {
 		vidmm_count(&traffic->copied_in, bytes);
+		account_charge_brought(place->allocation->account, bytes);
 	} else if (is_copy) {
 		vidmm_count(&traffic->evicted, bytes);
 		traffic->evicted_by_band[evict_band_of(vidmm_priority(place->allocation))] += bytes;

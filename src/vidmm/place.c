@@ -430,8 +430,9 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	bindings_sort_locked(place);
 }
 
-static void place_say_why(const struct vidmm_place *place, const char *why,
-			  uint64_t for_allocation_id, const struct vidmm_process *for_process)
+static void place_say_why_locked(const struct vidmm_place *place, const char *why,
+				 uint64_t for_allocation_id,
+				 const struct vidmm_process *for_process)
 {
 	static const char *const ranks[EVICT_CLASS_COUNT] = {
 		[EVICT_DESTROYED] = "destroyed",
@@ -442,6 +443,8 @@ static void place_say_why(const struct vidmm_place *place, const char *why,
 		[EVICT_LISTED] = "listed",
 	};
 
+	lock_assert_held(&place->manager->lock);
+	leave_count_locked(place->manager, why);
 	trace_allocation_leaves(place->allocation->id, why, for_allocation_id,
 				for_process ? for_process->id : 0, ranks[place->eviction.class]);
 }
@@ -456,7 +459,7 @@ void place_leave_for_locked(struct vidmm_place *place, const char *why, uint64_t
 			    const struct vidmm_process *for_process)
 {
 	lock_assert_held(&place->manager->lock);
-	place_say_why(place, why, for_allocation_id, for_process);
+	place_say_why_locked(place, why, for_allocation_id, for_process);
 	place->move.content =
 		MOVE_NOTHING; /* what becomes of it is known when its way out starts */
 	place->segment->leaving_bytes += place_bytes(place);
@@ -666,7 +669,7 @@ void place_vanish_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
-	place_say_why(place, "reset", 0, NULL);
+	place_say_why_locked(place, "reset", 0, NULL);
 	devices_suspend_locked(place);
 	place_out_locked(place);
 }

@@ -32,6 +32,7 @@
 #include "base/thread.h"
 #include "vidmm/control.h"
 #include "vidmm/manager.h"
+#include "vidmm/map.h"
 #include "vidmm/plan.h"
 #include "vidmm/roles.h"
 #include "vidmm/segment.h"
@@ -230,6 +231,7 @@ struct vidmm {
 
 	_Atomic uint32_t options; /* see control.h */
 
+	uint64_t leave_counts[VIDMM_LEAVE_REASONS]; /* see map.h */
 	uint64_t resets;
 	_Atomic bool
 		is_gone; /* there is no GPU any more, and no job is run; read without the lock */
@@ -274,6 +276,8 @@ MUST_CHECK bool placement_group_locked(struct vidmm_binding *binding, enum vidmm
 /* Tells a trace where it is, and what is in a segment. */
 void place_trace_locked(const struct vidmm_place *place);
 void segment_trace_locked(const struct vidmm *manager, const struct vidmm_segment *segment);
+/* Something leaves, and why: map.c counts. */
+void leave_count_locked(struct vidmm *manager, const char *reason);
 
 /* Where `binding`'s allocation has none yet. Takes the allocation's lock. */
 MUST_CHECK NTSTATUS place_ensure(struct vidmm_binding *binding);

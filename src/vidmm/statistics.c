@@ -32,6 +32,10 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 		.commit_limit_bytes = segment->config.commit_limit_bytes,
 		.resident_bytes = segment->resident_bytes,
 		.table_bytes = table_blocks_count_bytes(manager, segment),
+		.largest_gap_bytes =
+			segment->page_count == 0
+				? 0
+				: ranges_largest_free(&segment->ranges) * MACHINE_PAGE_BYTES,
 		.listed_bytes = class_bytes[EVICT_LISTED],
 		.evicted_bytes = traffic->evicted.bytes,
 		.discarded_bytes = traffic->discarded.bytes,

@@ -37,6 +37,9 @@ enum control_kind {
 	CONTROL_REFUSALS =
 		8, /* a text: rules behind number `type` by which something was refused, "number rule times" */
 
+	/* A text that may be longer than an answer, in parts: a struct control_part each way. */
+	CONTROL_TEXT = 9,
+
 	/* For tests (server/testing_service.h), with a struct control_test. */
 	CONTROL_TEST_VALIDATE = 0x1000,
 	CONTROL_TEST_MEMORY,
@@ -52,6 +55,38 @@ struct control_test {
 	uint64_t bytes;
 	uint64_t numbers[4];
 	char text[1024];
+};
+
+enum control_text_kind {
+	/*
+	 * A segment of the adapter, `number`, at one moment: "segment SIZE RESIDENT LARGEST-GAP KIND", then a line for
+	 * each run of addresses that somebody has, by address: "OFFSET SIZE PROCESS ALLOCATION STATE". Process 0 is
+	 * the kernel itself, allocation 0 page tables.
+	 */
+	CONTROL_TEXT_MAP = 1,
+	/*
+	 * What the adapter and its processes do; with `number`, more about that process:
+	 *	segment NUMBER LARGEST-GAP OFFERED DISCARDS
+	 *	node NUMBER QUEUED
+	 *	leaves REASON TIMES
+	 *	process NUMBER MOVED-IN MOVED-OUT BUSY-NS QUEUED OFFERED RESIDENT-ALLOCATIONS STATE
+	 *	device PROCESS HANDLE STATE
+	 *	queue PROCESS HANDLE NODE LENGTH KIND
+	 *	allocation PROCESS ID SIZE SEGMENT STATE
+	 */
+	CONTROL_TEXT_DETAILS = 2,
+};
+
+enum { CONTROL_PART_BYTES = CONTROL_MOST_BYTES - 32 };
+
+/* The first question has ticket 0: the text is made then, and each part is of that one. Another's question may end it. */
+struct control_part {
+	uint32_t kind; /* enum control_text_kind */
+	uint32_t number;
+	uint64_t ticket;
+	uint64_t offset_bytes;
+	uint64_t size_bytes;           /* out: of the whole text */
+	char text[CONTROL_PART_BYTES]; /* out: from the offset on, not ended by a zero */
 };
 
 struct control_request {

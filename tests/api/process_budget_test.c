@@ -102,6 +102,46 @@ TEST(newcomer, gets_its_share_at_once)
 	party_end(&second);
 }
 
+TEST(refusal, for_the_budget_names_who_has_the_memory)
+{
+	struct party first;
+	struct party second;
+	unsigned long long excess, local, non_local;
+	unsigned process, pid;
+	char name[32];
+
+	begin_alone();
+	party_open(&first, "first");
+	for (int i = 0; i < 4; i++)
+		EXPECT_OK(party_grow(&first, 0));
+	party_open(&second, "second");
+	party_fill(&second);
+	EXPECT(second.count < PIECES);
+	EXPECT_EQ(party_grow(&second, 0), STATUS_NO_MEMORY);
+	struct dxgk_refusal why = last_refusal();
+	EXPECT_STR(why.rule, "MM-BUDGET");
+	UINT64 seconds = party_info(&second).CurrentUsage;
+	UINT64 firsts = party_info(&first).CurrentUsage;
+	EXPECT(seconds > firsts);
+	/* Who has most comes first, and both are told with what they have. */
+	EXPECT_EQ(sscanf(why.reason,
+			 "AllocationList is %llu bytes above what the process may have resident; "
+			 "of what is "
+			 "resident process %u (%31[^,], pid %u) has %llu local and %llu non-local "
+			 "bytes",
+			 &excess, &process, name, &pid, &local, &non_local),
+		  6);
+	EXPECT_STR(name, "second");
+	EXPECT_EQ(local, seconds);
+	EXPECT(excess > 0 && excess <= PIECE);
+	const char *other = strstr(why.reason, "(first, pid ");
+	EXPECT(other != NULL);
+	EXPECT_EQ(sscanf(other, "(first, pid %u) has %llu local", &pid, &local), 2);
+	EXPECT_EQ(local, firsts);
+	party_end(&first);
+	party_end(&second);
+}
+
 TEST(process, that_is_over_its_budget_is_the_one_that_loses)
 {
 	struct party greedy;

@@ -5,6 +5,7 @@
 usage: cli_test.py path-of-dxgk path-of-dxgkd path-of-ctl_client path-of-examples path-of-tools
 """
 
+import contextlib
 import grp
 import json
 import os
@@ -103,6 +104,55 @@ def test_check_names_a_call_that_goes_on_and_looks_at_the_rest(root):
         deadline = time.monotonic() + 30
         while run_status(DXGK, 'ctl', '--socket', server.path, 'check') != 0:
             assert time.monotonic() < deadline
+
+
+def map_of(*target):
+    """The map of segment 1, which has to be without overlaps and holes, and to agree with itself."""
+    found = json.loads(run(DXGK, 'ctl', *target, 'map', '1', '--json').stdout)
+    end = 0
+    for each in found['runs']:
+        assert each['offset'] == end and each['bytes'] > 0, (each, end)
+        end += each['bytes']
+    assert end == found['sizeBytes'], found
+    gaps = [each['bytes'] for each in found['runs'] if each['kind'] == 'free']
+    assert found['sizeBytes'] - sum(gaps) == found['residentBytes'], found
+    assert max(gaps) == found['largestGapBytes'], found
+    return found
+
+
+def resident_of(stats):
+    return int(re.search(r'^segment 1\n.*\n +resident +(\d+) bytes', stats, re.MULTILINE)[1])
+
+
+def test_a_map_shows_who_is_where_and_agrees_with_the_books(root):
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(Server(root))
+        clients = [stack.enter_context(Client(server.path)) for _ in range(24)]
+        found = map_of('--socket', server.path)
+        assert found['residentBytes'] == resident_of(server.ctl('stats'))
+        for client in clients:
+            own = [each for each in found['runs'] if each.get('pid') == client.process.pid]
+            assert sum(each['bytes'] for each in own if each['kind'] == 'allocation') == MIB, own
+            assert all(each['name'] == 'ctl_client' for each in own), own
+        assert len(json.dumps(found)) > 3 * 4096                # of more parts than one
+        lines = server.ctl('map', '1').splitlines()
+        picture = [line for line in lines if re.fullmatch(r'0x[0-9a-f]{10}  [a-z+.]{64}', line)]
+        assert len(picture) == 8 and 'a' in ''.join(line[14:] for line in picture), lines
+        assert sum('allocation 0x' in line for line in lines) >= 24 and any(line.endswith(' free') for line in lines), lines
+        for words, status in ((('map', '0'), 1), (('map', '99'), 1), (('map', 'x'), 2), (('map',), 2), (('map', '1', 'x'), 2)):
+            server.ctl(*words, status=status)
+
+
+def test_a_map_of_a_program_with_a_kernel_of_its_own(root):
+    path = os.path.join(root, 'control')
+    program = subprocess.Popen([CLIENT], env=environment(DXGK_CONTROL=path), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    assert program.stdout.readline().startswith('ready')
+    found = map_of('--control', path)
+    assert sum(each['bytes'] for each in found['runs'] if each['kind'] == 'allocation' and each['process'] == 1) == MIB, found
+    assert found['residentBytes'] == resident_of(run(DXGK, 'ctl', '--control', path, 'stats').stdout)
+    program.communicate('', timeout=60)
+    assert program.returncode == 0
 
 
 def test_auto_finds_a_server_and_says_when_there_is_none(root):
@@ -292,6 +342,19 @@ def test_a_program_is_traced_with_a_server_of_its_own(root):
     names = {event['name'] for event in events_of(trace)}
     assert {'D3DKMTSubmitCommand', 'DxgkDdiStartDevice', 'process is'} <= names, sorted(names)
     assert os.listdir(root) == ['trace.json']
+
+
+def test_a_trace_tells_what_a_client_calls_its_memory(root):
+    trace = os.path.join(root, 'trace')
+    for options in ([], ['--server']):
+        run(DXGK, 'trace', '-o', trace, *options, '--', CLIENT, text='', settings={'XDG_RUNTIME_DIR': root})
+        run(DXGK, 'trace', '-o', trace + '.json', '--convert', trace)
+        events = events_of(trace + '.json')
+        named = arguments_of(events, 'allocation name')
+        assert [each['name'] for each in named] == ['the client\'s "MiB"'], named
+        assert named[0]['allocation_id'] in {each['allocation_id'] for each in arguments_of(events, 'allocation owner')}
+        told = run(DXGK, 'why', named[0]['allocation_id'], trace).stdout
+        assert 'the client\'s "MiB"' in told, told
 
 
 # What the driver wrote for page tables, and calls that asked once more, are not the script's.

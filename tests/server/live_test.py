@@ -132,7 +132,10 @@ def test_keys_order_filter_freeze_expand_and_ask_before_they_evict(root):
         top = Terminal(30, 120, 'top', '--socket', server.path, '-d', '0.2')
         top.until('ctl_client')
         top.type('\n')
-        top.until('class normal')
+        expanded = top.until('allocation 0x')
+        assert 'class normal' in expanded and 'device 0x' in expanded, expanded
+        for order in 'MPImspn':
+            top.type(order)
         top.type(' ')
         top.until('frozen')
         top.type(' ')
@@ -165,6 +168,9 @@ def test_lines_and_json_where_there_is_no_terminal(root):
         first, second = map(json.loads, run('top', '--json', '-n', '2', '-d', '0.1', '--socket', server.path).stdout.splitlines())
         assert [process['name'] for process in second['processes']] == ['ctl_client'], second
         assert second['segments'][0]['residentBytes'] >= 1 << 20
+        client = second['processes'][0]
+        assert client['movedInBytes'] >= 1 << 20 and client['state'] == 'active', client
+        assert client['residentAllocations'] >= 1 and client['busyNs'] >= 0 and client['queued'] == 0, client
         assert first['segments'][0]['sizeBytes'] == second['segments'][0]['sizeBytes']
 
 
@@ -196,6 +202,15 @@ def test_metrics_agree_with_the_statistics(root):
         assert found[('dxgk_segment_resident_bytes', 'segment="1",kind="memory"')] == resident
         assert any(name == 'dxgk_process_used_bytes' and 'ctl_client' in labels and value >= 1 << 20
                    for (name, labels), value in found.items()), text
+        assert found[('dxgk_segment_largest_free_bytes', 'segment="1",kind="memory"')] > 0
+        assert found[('dxgk_queue_packets', 'node="0"')] == 0
+        assert found[('dxgk_evictions_total', 'reason="room-for"')] == 0
+        run('ctl', '--socket', server.path, 'evict-all')
+        again = samples(run('metrics', '--per-process', '--socket', server.path).stdout)
+        assert again[('dxgk_evictions_total', 'reason="control"')] >= 1, again
+        moved = {name: value for (name, labels), value in again.items() if 'ctl_client' in labels}
+        assert moved['dxgk_process_paging_in_bytes_total'] >= 1 << 20, moved
+        assert moved['dxgk_process_paging_out_bytes_total'] >= 1 << 20 and 'dxgk_process_busy_seconds_total' in moved, moved
         families = re.findall(r'^# TYPE (\S+)', text, re.MULTILINE)
         assert len(families) == len(set(families)) and 'dxgk_refusals_total' in families
 

@@ -6,6 +6,7 @@
 #include "base/refusal.h"
 #include "object/memory/context_allocation.h"
 #include "object/ending/hold.h"
+#include "object/owner/control_text.h"
 #include "object/owner/kernel.h"
 #include "vidmm/vidmm.h"
 
@@ -73,6 +74,7 @@ void kernel_end(struct dxg_kernel *kernel)
 	share_space_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
+	control_text_forget(kernel);
 	holds_finish();
 	vidmm_stop();
 	miniport_host_stop();

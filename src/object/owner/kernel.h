@@ -25,6 +25,8 @@ struct dxg_kernel {
 	struct list processes;      /* dxg_process.kernel_link */
 	_Atomic bool has_elsewhere; /* one of them was in another process; read without it */
 	uint32_t last_process_id;
+	struct control_text *text; /* that a controller reads (control_text.h); NULL: none */
+	uint64_t last_text;
 };
 
 /*

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control_text.h - long texts of a running kernel, put together of their parts.
+ */
+#ifndef CLI_CONTROL_TEXT_H
+#define CLI_CONTROL_TEXT_H
+
+#include "cli/control_client.h"
+
+/*
+ * Ended by a zero; mem_free() gives it back. NULL when the kernel did not answer or refused it, or there is no memory,
+ * which was said for `verb`.
+ */
+char *control_text_take(const struct control_client *client, const char *verb,
+			enum control_text_kind kind, uint32_t number);
+
+#endif
