@@ -10,6 +10,13 @@ void sched_queue_init(struct sched_queue *queue, struct sched_owner *owner, uint
 	*queue = (struct sched_queue){ .sched = owner->sched, .owner = owner, .node = node };
 }
 
+/* For traces only. */
+void sched_queue_name(struct sched_queue *queue, uint32_t process_id, uint32_t handle,
+		      const char *kind)
+{
+	CHECK(queue->sched && process_id == 0 && handle == 0 && *kind);
+}
+
 static struct fake *fake_of(struct sched *sched)
 {
 	return container_of(sched, struct fake, sched);
