@@ -87,13 +87,6 @@ static BOOLEAN fetch(struct gpu *gpu, const struct gpu_packet *packet, struct mi
 	       (out->opcode != MINIGPU_FILL || (out->to | out->size) % sizeof(ULONG) == 0);
 }
 
-/* A page of the command; how much of its size that is, 0 after a fault. */
-static ULONGLONG execute(struct gpu *gpu, const struct minigpu_command *command, ULONGLONG done)
-{
-	return command->opcode == MINIGPU_BUSY ? min(command->size - done, BUSY_SLICE_US)
-					       : move(gpu, command, done);
-}
-
 /* Of the oldest packet, with the lock. Returns after how many microseconds to go on. */
 static ULONGLONG step(struct gpu *gpu)
 {
@@ -119,9 +112,12 @@ static ULONGLONG step(struct gpu *gpu)
 		gpu->is_stuck = TRUE;
 	} else if (packet->at.done >= command.size) {
 		packet->at = (struct gpu_position){ .offset = packet->at.offset + sizeof(command) };
-	} else if ((done = execute(gpu, &command, packet->at.done)) != 0) {
+	} else if (command.opcode == MINIGPU_BUSY) {
+		done = min(command.size - packet->at.done, BUSY_SLICE_US);
 		packet->at.done += done;
-		return command.opcode == MINIGPU_BUSY ? done : 0;
+		return done;
+	} else if ((done = move(gpu, &command, packet->at.done)) != 0) {
+		packet->at.done += done;
 	} else {
 		gpu->is_stuck = TRUE;
 		gpu->interrupt(gpu);

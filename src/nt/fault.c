@@ -181,6 +181,8 @@ static void child_main(void)
 		log_warn("  in %s %s", nt_visit_innermost->what, text);
 	}
 	nt_stack_print(&symbols, &child_frames);
+	/* It has images' files mapped, and another table would take these for parts of the images. */
+	symbols_close(&symbols);
 	nt_report_tell_crash(child_sentence, &child_frames);
 	_exit(0);
 }

@@ -270,7 +270,8 @@ def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
             ('text', None, 3, 'is not an ELF file'),
             ('nothing', 'int nothing;\n', 3, 'exports no DriverEntry'),
             ('fails', ENTRY + '	return STATUS_NOT_SUPPORTED;\n}\n', 3, 'DriverEntry returned STATUS_NOT_SUPPORTED'),
-            ('crashes', ENTRY + '	return *(volatile NTSTATUS *)8;\n}\n', 4, 'SIGSEGV in DriverEntry: it read 0x8'),
+            ('crashes', ENTRY + '	return *(volatile NTSTATUS *)8;\n}\n', 4,
+             'SIGSEGV in DriverEntry: it read 0x8'),
             # The end of a run that is stuck is no crash of the driver.
             ('waits', ENTRY + WAITS, 5, 'DDI-HANG: error: Every thread waits')):
         driver = pathlib.Path(root, f'{name}.so')
@@ -282,6 +283,7 @@ def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
         done = verify(driver, '--seeds', '0..1', '--report', os.path.join(root, name))
         assert done.returncode == status and said in done.stdout, (name, done)
         assert status != 5 or 'DDI-CRASH' not in done.stdout, done.stdout
+        assert status != 4 or 'crashes.c:6)' in done.stdout, done.stdout
 
 
 EXERCISER_SOURCE = '''#include <opendxgk/exerciser.h>
