@@ -20,6 +20,7 @@ struct paging {
 	struct map journeys;    /* content that went where nobody sees it: what is to come back */
 	struct map contents;    /* page of a segment with a host aperture -> what is in it */
 	uint64_t contents_at;   /* shadow.client_submissions then; they hold for as long */
+	uint64_t window_moves;  /* of a host aperture, that were mapped and unmapped */
 	uint64_t dummy_address; /* 0: none yet */
 	uint64_t dummy_sum;
 };
@@ -44,6 +45,8 @@ void paging_content_forget(struct paging *paging);
 
 /* The page that an unmapped aperture shows. */
 void paging_look_at_dummy(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args);
+/* A client that has memory locked reads and writes it through such a window. */
+void paging_windows_moved(struct shadow *shadow);
 void paging_window_mapped(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args);
 
 #endif

@@ -36,7 +36,8 @@ struct shadow_neighbours {
 struct journey {
 	uint64_t size_bytes;
 	uint64_t sum;
-	uint64_t client_submissions; /* then: as long as there are no more it stays the same */
+	uint64_t client_submissions; /* then: as long as there are no more … */
+	uint64_t window_moves;       /* … and of these it stays the same */
 };
 
 void paging_content_init(struct paging *paging)
@@ -274,8 +275,9 @@ static void journey_begin(struct shadow *shadow, const struct shadow_operation *
 		free(journey);
 		return;
 	}
-	*journey = (struct journey){ operation->to.size_bytes, sum, submissions };
 	lock_acquire(&paging->lock);
+	*journey = (struct journey){ operation->to.size_bytes, sum, submissions,
+				     paging->window_moves };
 	free((void *)(uintptr_t)map_take(&paging->journeys, key));
 	map_set(&paging->journeys, key, (uint64_t)(uintptr_t)journey);
 	lock_release(&paging->lock);
@@ -289,8 +291,9 @@ static void journey_end(struct shadow *shadow, const struct shadow_operation *op
 	lock_acquire(&paging->lock);
 	struct journey *journey =
 		(struct journey *)(uintptr_t)map_take(&paging->journeys, journey_key(operation));
+	bool is_untouched = journey && journey->window_moves == paging->window_moves;
 	lock_release(&paging->lock);
-	if (journey && is_back && journey->size_bytes == operation->to.size_bytes &&
+	if (is_untouched && is_back && journey->size_bytes == operation->to.size_bytes &&
 	    journey->client_submissions == client_submissions(shadow) &&
 	    sum_of(shadow, &operation->to) != journey->sum)
 		blame(shadow->adapter, DDI_BUILD_PAGING_BUFFER, rule_of_transfer(operation),
@@ -381,6 +384,15 @@ static void window_check(struct shadow *shadow, shadow_page page, uint64_t pfn)
 			"DxgkDdiMapCpuHostAperture was told to show page 0x%llx of segment %u, and "
 			"what is to be seen is not what was moved there",
 			(unsigned long long)shadow_number(page), shadow_segment(page));
+}
+
+void paging_windows_moved(struct shadow *shadow)
+{
+	struct paging *paging = paging_of(shadow);
+
+	lock_acquire(&paging->lock);
+	paging->window_moves++;
+	lock_release(&paging->lock);
 }
 
 void paging_window_mapped(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args)

@@ -287,8 +287,12 @@ static void after(struct verify_call *call, void *state)
 		check_answer(state, shadow, call);
 		break;
 	case DDI_MAP_CPU_HOST_APERTURE:
+		paging_windows_moved(shadow);
 		if (NT_SUCCESS(call->status))
 			paging_window_mapped(shadow, call->arguments);
+		break;
+	case DDI_UNMAP_CPU_HOST_APERTURE:
+		paging_windows_moved(shadow);
 		break;
 	case DDI_RESET_FROM_TIMEOUT:
 	case DDI_STOP_DEVICE:

@@ -408,6 +408,32 @@ static void looks_through_a_window(struct crooked *gpu)
 STORY(a_window_shows_what_was_moved_there, CROOKED_PHYSICAL, BEND_WINDOW_SHIFTED,
       RULE_DDI_HOSTAPERTURE, looks_through_a_window)
 
+/* A client that has it locked writes what it likes. */
+TEST(paging, what_a_window_showed_may_come_back_changed)
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, CROOKED_PHYSICAL);
+	void *allocation = crooked_allocation(&gpu, 2 * PAGE, 0);
+	for (uint32_t is_early = 0; is_early < 2; is_early++) {
+		uint32_t window = 0;
+
+		crooked_scribble(crooked_system(&gpu, 0), 2 * PAGE, 1);
+		if (is_early)
+			map_window(&gpu, window, 4);
+		crooked_transfer(&gpu, allocation, crooked_place_system(&gpu, 0, 2),
+				 crooked_place(3, 4), 2);
+		if (!is_early)
+			map_window(&gpu, window, 4);
+		crooked_scribble(crooked_hidden(&gpu, 4), PAGE, 9);
+		miniport_unmap_host_aperture(&gpu.miniport, 3, 1, &window);
+		crooked_transfer(&gpu, allocation, crooked_place(3, 4),
+				 crooked_place_system(&gpu, 8, 2), 2);
+	}
+	crooked_expect_nothing(&gpu);
+	crooked_finish(&gpu);
+}
+
 /* ---- answers ---- */
 
 STORY(building_writes_nothing_of_what_it_is_about, CROOKED_PHYSICAL, BEND_COPIES_AT_ONCE,
