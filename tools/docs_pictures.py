@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs_pictures.py - draws the pictures of docs/seeing.md: the page's own, of a seeded run.
+"""docs_pictures.py - draws the pictures of docs/seeing.md, of a seeded run: the page's own, and the dashboard's.
 
 usage: docs_pictures.py path-of-dxgk folder
 
@@ -14,7 +14,10 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'view'))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
+import dashboard_picture  # noqa: E402
+import page_data  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, 'examples', 'pressure.dxgk')
 WIDTH = 1000
@@ -56,6 +59,7 @@ def pictures(dxgk):
     with tempfile.TemporaryDirectory(prefix='dxgk-pictures-') as folder:
         page = os.path.join(folder, 'view.html')
         subprocess.run([dxgk, 'run', '--quiet', '--seed', '1', '--html', page, SCRIPT], env=environment, check=True, stdout=subprocess.DEVNULL)
+        made['dashboard.svg'] = dashboard_picture.draw(os.path.join(ROOT, 'examples', 'grafana', 'opendxgk.json'), *page_data.read(page))
         with browser.Browser() as shown:
             shown.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': 'light'}])
             for name, before in PICTURES.items():
