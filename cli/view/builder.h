@@ -26,6 +26,7 @@ struct doing {
 	uint32_t syncs
 		[SYNCS_MAX]; /* rows: what the packet that it queues next waits for or signals */
 	uint32_t sync_count;
+	uint32_t listed; /* row + 1: the last entry of its allocation list */
 };
 
 /* Why an allocation is about to leave; told just before it does. */
@@ -110,6 +111,7 @@ void builder_on_hw_packet_left(struct builder *builder);
 void builder_on_fence_signal_cpu(struct builder *builder);
 void builder_on_allocation_live(struct builder *builder);
 void builder_on_allocation_owner(struct builder *builder);
+void builder_on_packet_lists(struct builder *builder);
 void builder_on_allocation_name(struct builder *builder);
 void builder_on_segment_is(struct builder *builder);
 void builder_on_allocation_dead(struct builder *builder);

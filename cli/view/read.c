@@ -170,6 +170,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_paging_queue_create] = builder_on_paging_queue_create,
 	[TRACE_paging_queue_added] = builder_on_paging_queue_added,
 	[TRACE_paging_queue_reached] = builder_on_paging_queue_reached,
+	[TRACE_packet_lists] = builder_on_packet_lists,
 	[TRACE_queue_waits] = builder_on_queue_waits,
 	[TRACE_queue_goes_on] = builder_on_queue_goes_on,
 	[TRACE_allocation_owner] = builder_on_allocation_owner,

@@ -49,6 +49,23 @@ void builder_on_allocation_owner(struct builder *builder)
 	SET(builder, allocations, adapter, row, builder_number(builder, 4));
 }
 
+/* Of the packet that the same thread queues next. */
+void builder_on_packet_lists(struct builder *builder)
+{
+	uint32_t thread = builder_thread(builder);
+	uint32_t allocation = allocation_row(builder, builder_number(builder, 2));
+	uint32_t row = allocation == UINT32_MAX || thread == UINT32_MAX
+			       ? UINT32_MAX
+			       : builder_new_row(builder, VIEW_lists);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, lists, allocation, row, allocation);
+	SET(builder, lists, is_written, row, builder_number(builder, 3));
+	SET(builder, lists, before, row, builder->doing[thread].listed);
+	builder->doing[thread].listed = row + 1;
+}
+
 void builder_on_allocation_name(struct builder *builder)
 {
 	uint32_t row = allocation_row(builder, builder_number(builder, 0));

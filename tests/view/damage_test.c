@@ -57,6 +57,7 @@ static void tell_story(void)
 	trace_queue_waits(1, 5, 1, "wait");
 	trace_queue_goes_on(1, 5);
 	trace_packet_retired(1, 5, 1, "done");
+	trace_packet_lists(1, 5, two, 1);
 	trace_packet_queued(1, 5, 2, "work");
 	trace_packet_submitted(1, 0, 9, 5, 0, 2);
 	trace_packet_left(1, 0, 9, "completed");

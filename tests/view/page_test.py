@@ -284,6 +284,21 @@ def test_a_packet_leads_to_its_fence_to_paging_to_allocations_to_who_got_the_roo
         assert page.evaluate(SETTLED) and page.errors == [], page.errors
 
 
+def test_a_packet_leads_to_the_allocations_of_its_list_and_back(root):
+    needs_a_browser()
+    trace = os.path.join(root, 'trace')
+    profile = os.path.join(os.path.dirname(EXAMPLES), 'tests', 'api', 'small_physical.json')
+    run('tour', '--frames', '4', '--quiet', '--trace', trace, DXGK_PROFILE=profile, DXGK_TRACE_WITH='lists')
+    with shown(root, trace) as page:
+        packet = page.evaluate('page.model.packetLists.findIndex((list, at) => at > 0 && list.length > 0) - 1')
+        page.evaluate(f'page.select({{ kind: "packet", row: {packet} }}, true)')
+        assert 'writes' in page.evaluate('document.getElementById("details").textContent')
+        page.evaluate('[...document.querySelectorAll("#details a")].find((a) => a.textContent.startsWith("allocation 0x")).click()')
+        assert page.evaluate('page.selection.kind') == 'allocation'
+        assert 'Packets that list it' in page.evaluate('document.getElementById("details").textContent')
+        assert page.errors == [], page.errors
+
+
 def test_the_pointer_marks_pans_zooms_folds_and_selects(root):
     needs_a_browser()
     with shown(root, tour(root)) as page:

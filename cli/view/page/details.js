@@ -107,6 +107,8 @@ const describe = {
 			.add('submitted by', call >= 0 ? cells.call(model, call) : '')
 			.add('waits for', syncCells(model, row, 0))
 			.add('signals', syncCells(model, row, 1))
+			.add('reads', listCells(model, row, 0))
+			.add('writes', listCells(model, row, 1))
 			.table('With the hardware', { columns: ['node', 'from', 'for', 'how it ended'],
 				rows: runs.map((run) => runCells(model, run)) })
 			.table('Stood still', { columns: ['why', 'for'],
@@ -200,6 +202,9 @@ const describe = {
 				timeText(model.stateEnd(list, index, row) - states.time[state]),
 				STATE_NAMES[states.state[state]], states.segment[state] ? model.segmentName(states.segment[state] - 1) : '',
 				reasonCell(model, state)]) })
+			.table('Packets that list it', { columns: ['packet', 'how'],
+				rows: model.allocationLists[row].filter((list) => model.tables.lists.packet[list] > 0).map((list) =>
+					[cells.packet(model, model.tables.lists.packet[list] - 1), model.tables.lists.is_written[list] ? 'writes' : 'reads']) })
 			.table('Whose room it got', { columns: ['at', 'allocation', 'of', 'rank'],
 				rows: model.victimsOf(row).map((state) => [cells.time(model, states.time[state]),
 					cells.allocation(model, states.allocation[state]), model.ownerName(model.allocationOwner(states.allocation[state])),
@@ -246,6 +251,13 @@ function syncCells(model, packet, isSignal) {
 		const paging = model.pagingOf(syncs.process[sync], syncs.sync[sync], syncs.value[sync]);
 		return paging < 0 ? [fence] : [fence, cells.paging(model, paging)];
 	});
+}
+
+// Of its allocation list, where the trace has it (dxgk trace --with lists).
+function listCells(model, packet, isWritten) {
+	const { lists } = model.tables;
+	return model.packetLists[packet + 1].filter((row) => lists.is_written[row] === isWritten)
+		.map((row) => cells.allocation(model, lists.allocation[row]));
 }
 
 // What the page shows while nothing is selected: what came of the whole run.

@@ -297,6 +297,9 @@ class Model {
 
 	indexFences() {
 		const { syncs, signals, packets } = this.tables;
+		const { lists, allocations } = this.tables;
+		this.packetLists = group(lists.packet, lists.rows, packets.rows + 1);
+		this.allocationLists = group(lists.allocation, lists.rows, allocations.rows);
 		this.packetSyncs = group(syncs.packet, syncs.rows, packets.rows + 1);
 		this.fences = [];
 		this.fenceByName = new Map();
