@@ -4,7 +4,8 @@
 
 usage: docs_pictures.py path-of-dxgk folder
 
-The run and the drawing are the same each time, and so are the files: tests/view/page_test.py compares them.
+The run and the drawing are the same each time, and so are the files. What the kernel does may take other times one day: tests/view/page_test.py
+compares what the pictures are made of.
 """
 
 import os
