@@ -19,6 +19,8 @@ enum stage { STAGE_LOADED, STAGE_ADDED, STAGE_STARTING, STAGE_STARTED, STAGE_STO
 struct order {
 	_Atomic unsigned stage;
 	_Atomic bool is_surprised;
+	_Atomic bool is_silent;      /* … and nobody has asked it to go on since */
+	_Atomic uint64_t recoveries; /* calls that do */
 	uint32_t starts; /* that succeeded; written by entry points that are alone in the driver */
 
 	/* From before StartDevice to after it. */
@@ -127,10 +129,26 @@ static void judge_release(struct order *order, const struct verify_call *call)
 
 /* ---- every call ---- */
 
+/* Of a recovery that was under way: the driver is asked to work again, whoever comes first. */
+static bool has_it_go_on(enum ddi ddi)
+{
+	return ddi == DDI_RESET_ENGINE || ddi == DDI_RESET_FROM_TIMEOUT ||
+	       ddi == DDI_RESTART_FROM_TIMEOUT || ddi == DDI_START_DEVICE;
+}
+
+static void goes_on(struct order *order)
+{
+	atomic_fetch_add(&order->recoveries, 1);
+	atomic_store(&order->is_silent, false);
+}
+
 static void before(struct verify_call *call, void *state)
 {
 	struct order *order = state;
 
+	if (has_it_go_on(call->ddi))
+		goes_on(order);
+	call->kept[VERIFY_WATCH_order] = atomic_load(&order->recoveries);
 	if (call->ddi != DDI_START_DEVICE)
 		return;
 	order->mapping_count = count_mappings(call->adapter->miniport);
@@ -162,6 +180,9 @@ static void after(struct verify_call *call, void *state)
 		break;
 	case DDI_NOTIFY_SURPRISE_REMOVAL:
 		atomic_store(&order->is_surprised, NT_SUCCESS(call->status));
+		atomic_store(&order->is_silent,
+			     NT_SUCCESS(call->status) && call->kept[VERIFY_WATCH_order] ==
+								 atomic_load(&order->recoveries));
 		break;
 	case DDI_QUERY_ADAPTER_INFO:
 		judge_query(order, call);
@@ -169,6 +190,8 @@ static void after(struct verify_call *call, void *state)
 	default:
 		break;
 	}
+	if (has_it_go_on(call->ddi))
+		goes_on(order);
 	judge_release(order, call);
 }
 
@@ -199,7 +222,8 @@ static void callback_before(struct verify_callback *callback, void *state)
 		nt_report(RULE_DDI_ORDER_STOP,
 			  "%s was called after DxgkDdiStopDevice, and no DxgkDdiStartDevice since",
 			  name);
-	if ((is_hardware || tells_of_work(callback)) && atomic_load(&order->is_surprised))
+	if ((is_hardware && atomic_load(&order->is_surprised)) ||
+	    (atomic_load(&order->is_silent) && tells_of_work(callback)))
 		nt_report(RULE_DDI_ORDER_SURPRISE,
 			  "%s was called after DxgkDdiNotifySurpriseRemoval: there is no hardware "
 			  "any "
