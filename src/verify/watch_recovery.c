@@ -468,19 +468,36 @@ static void interrupted(struct recovery *recovery, const struct verify_adapter *
 	}
 }
 
+/* A preemption that it was asked for before is answered whenever that may be. */
+static bool is_owed(const struct verify_callback *callback)
+{
+	const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->arguments;
+
+	return callback->id == VERIFY_CB_NotifyInterrupt && data &&
+	       data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED;
+}
+
+static void judge_power(const struct recovery *recovery, const struct verify_callback *callback)
+{
+	const struct verify_call *call = verify_call_innermost();
+	bool interrupts =
+		callback->id == VERIFY_CB_NotifyInterrupt || callback->id == VERIFY_CB_QueueDpc;
+
+	/* On its way there it has nothing to interrupt for. */
+	if (recovery->is_going_down && interrupts && call && call->ddi == DDI_SET_POWER_STATE)
+		nt_report(RULE_DDI_POWER_STATE, "%s is called by DxgkDdiSetPowerState(D3)",
+			  verify_callback_names[callback->id]);
+	if (recovery->is_down && needs_power(callback->id) && !is_owed(callback))
+		nt_report(RULE_DDI_POWER_STATE, "%s is called while the adapter is in D3",
+			  verify_callback_names[callback->id]);
+}
+
 static void callback_before(struct verify_callback *callback, void *state)
 {
 	struct recovery *recovery = state;
 	const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->arguments;
 
-	/* On its way there it has nothing to interrupt for. */
-	if (recovery->is_going_down &&
-	    (callback->id == VERIFY_CB_NotifyInterrupt || callback->id == VERIFY_CB_QueueDpc))
-		nt_report(RULE_DDI_POWER_STATE, "%s is called by DxgkDdiSetPowerState(D3)",
-			  verify_callback_names[callback->id]);
-	if (recovery->is_down && needs_power(callback->id))
-		nt_report(RULE_DDI_POWER_STATE, "%s is called while the adapter is in D3",
-			  verify_callback_names[callback->id]);
+	judge_power(recovery, callback);
 	if (callback->id == VERIFY_CB_NotifyInterrupt && data)
 		interrupted(recovery, callback->adapter, data);
 }
