@@ -259,7 +259,9 @@ static const char *name(struct statement *statement, unsigned index)
 static bool write_maker(FILE *out, struct statement *of)
 {
 	if (is(of, 0, "client") && of->count == 2)
-		fprintf(out, "\tstruct client %s = client_create();\n", name(of, 1));
+		/* What is to be filled in may be all that uses it. */
+		fprintf(out, "\tstruct client %s = client_create();\n\t(void)&%s;\n", name(of, 1),
+			name(of, 1));
 	else if (is(of, 0, "context") && of->count == 5)
 		fprintf(out, "\tstruct context %s = context_create(&%s, %s);\n", name(of, 1),
 			name(of, 2), of->word[4]);

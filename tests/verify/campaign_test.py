@@ -186,8 +186,9 @@ def test_tap_has_a_test_for_each_seed_and_says_what_is_wrong(root):
     tests = reports.read_tap(done.stdout)
     assert len(tests) == 10, tests
     bad = [test for test in tests if not test[0]]
-    assert bad and bad[0][4]['rule'] == 'NT-POOL-LEAK' and bad[0][4]['severity'] == 'error', bad
-    assert bad[0][4]['at']['file'] == 'driver.c' and bad[0][4]['at']['line'] > 0, bad[0]
+    leaks = [test for test in bad if test[4]['rule'] == 'NT-POOL-LEAK']      # or of the adapter itself, which has a rule of its own
+    assert leaks and leaks[0][4]['severity'] == 'error', bad
+    assert leaks[0][4]['at']['file'] == 'driver.c' and leaks[0][4]['at']['line'] > 0, leaks[0]
     assert 'NT-POOL-LEAK: error:' in done.stderr, done.stderr
     if not shutil.which('perl'):
         return
