@@ -3,13 +3,16 @@
  * eviction.c - how many bytes the policies of eviction move.
  *
  * usage: eviction seeds
+ *        eviction cost kind
  *
  * Every kind of workload that the generator knows, in segments of which 1.10, 1.25 and 1.50 times
  * are used. A line for each: kind, times, LRU and adaptive as multiples of page-granular Belady
- * (medians of the seeds), and the worst adaptive / LRU among the seeds.
+ * (medians of the seeds), and the worst adaptive / LRU among the seeds. Or one kind through adaptive
+ * alone, in replay_alone(), for whoever counts instructions: prints how many uses that were.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/replay.h"
 
@@ -37,6 +40,11 @@ static double median(double *values, unsigned count)
 	return values[count / 2];
 }
 
+static uint64_t segment_of(const struct workload *workload, double times)
+{
+	return (uint64_t)((double)workload->reference_bytes / times) / PAGE_BYTES * PAGE_BYTES;
+}
+
 static void measure(const char *kind, double times, unsigned seeds)
 {
 	double lru[SEEDS_MAX];
@@ -49,11 +57,10 @@ static void measure(const char *kind, double times, unsigned seeds)
 		uint64_t segment_bytes;
 
 		check(workload_generate(kind, i + 1, &workload));
-		segment_bytes = (uint64_t)((double)workload.reference_bytes / times) / PAGE_BYTES *
-				PAGE_BYTES;
+		segment_bytes = segment_of(&workload, times);
 		check(replay_belady(&workload, segment_bytes, &least));
-		check(replay_run(&workload, &evict_lru, segment_bytes, &by_age));
-		check(replay_run(&workload, &evict_adaptive, segment_bytes, &by_guess));
+		check(replay_run(&workload, &evict_lru, segment_bytes, NULL, &by_age));
+		check(replay_run(&workload, &evict_adaptive, segment_bytes, NULL, &by_guess));
 		workload_finish(&workload);
 		lru[i] = (double)by_age.bytes_in / (double)least.bytes_in;
 		adaptive[i] = (double)by_guess.bytes_in / (double)least.bytes_in;
@@ -64,13 +71,33 @@ static void measure(const char *kind, double times, unsigned seeds)
 	       worst);
 }
 
+__attribute__((noinline)) static void replay_alone(const struct workload *workload,
+						   struct replay_result *result)
+{
+	check(replay_run(workload, &evict_adaptive, segment_of(workload, 1.25), NULL, result));
+}
+
+static int print_cost(const char *kind)
+{
+	struct replay_result result;
+	struct workload workload;
+
+	check(workload_generate(kind, 1, &workload));
+	replay_alone(&workload, &result);
+	printf("%llu\n", (unsigned long long)result.uses);
+	workload_finish(&workload);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const double times[] = { 1.10, 1.25, 1.50 };
 	unsigned long seeds = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 
+	if (argc == 3 && strcmp(argv[1], "cost") == 0)
+		return print_cost(argv[2]);
 	if (seeds < 1 || seeds > SEEDS_MAX) {
-		fprintf(stderr, "usage: eviction seeds\n");
+		fprintf(stderr, "usage: eviction seeds | cost kind\n");
 		return 2;
 	}
 	for (unsigned i = 0; workload_kind_at(i); i++) {

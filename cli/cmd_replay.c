@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/replay_explain.h"
 #include "replay/replay.h"
 #include "trace/convert.h"
 
@@ -35,18 +36,22 @@ struct options {
 	double times;
 	const char *write_path;
 	bool is_json;
+	bool is_explained;
 };
 
 static void print_usage(FILE *out)
 {
 	fprintf(out,
-		"usage: dxgk replay FILE [--policy NAME] [--segment BYTES | --times X] [--json]\n"
+		"usage: dxgk replay FILE [--policy NAME] [--segment BYTES | --times X]\n"
+		"                        [--explain] [--json]\n"
 		"       dxgk replay --generate KIND[:X] [--seed N] [--write FILE] …\n\n"
 		"Replays the uses of allocations that `dxgk trace` wrote to FILE, or made-up "
 		"ones,\n"
 		"through the policies of eviction (all of them unless one is named), and\n"
 		"prints the bytes that had to move next to the least possible (Belady, by pages).\n"
-		"The segment has BYTES, or so much that X times of it are used (%.2f).\n\n"
+		"The segment has BYTES, or so much that X times of it are used (%.2f).\n"
+		"--explain tells what each took for those it let go, and after how many uses "
+		"they came\nback.\n\n"
 		"Kinds:\n",
 		default_times);
 	for (unsigned i = 0; workload_kind_at(i); i++)
@@ -103,6 +108,9 @@ static bool parse_option(int option, const char *text, struct options *options)
 	case 'w':
 		options->write_path = text;
 		return true;
+	case 'e':
+		options->is_explained = true;
+		return true;
 	case 'j':
 		options->is_json = true;
 		return true;
@@ -120,6 +128,7 @@ static int parse(int argc, char **argv, struct options *options)
 					       { "times", required_argument, NULL, 't' },
 					       { "policy", required_argument, NULL, 'p' },
 					       { "write", required_argument, NULL, 'w' },
+					       { "explain", no_argument, NULL, 'e' },
 					       { "json", no_argument, NULL, 'j' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
@@ -219,7 +228,7 @@ static void print_result(const struct options *options, const char *name,
 {
 	if (options->is_json)
 		printf("%s\n    { \"policy\": \"%s\", \"bytesMoved\": %" PRIu64
-		       ", \"misses\": %" PRIu64 ", \"timesBelady\": %.4f }",
+		       ", \"misses\": %" PRIu64 ", \"timesBelady\": %.4f",
 		       result == least ? "" : ",", name, result->bytes_in, result->misses,
 		       ratio(result, least));
 	else
@@ -246,11 +255,37 @@ static void print_head(const struct options *options, const struct workload *wor
 	printf("\n  %-10s %16s %10s %8s\n", "policy", "bytes moved", "misses", "x Belady");
 }
 
+static void end_result(const struct options *options)
+{
+	if (options->is_json)
+		printf(" }");
+}
+
+static bool replay_one(const struct options *options, const struct workload *workload,
+		       const struct evict_policy *policy, uint64_t segment_bytes,
+		       const struct replay_result *least)
+{
+	struct explanation explanation;
+	struct replay_result result;
+	bool is_done = explain_begin(&explanation, workload) &&
+		       NT_SUCCESS(replay_run(workload, policy, segment_bytes,
+					     options->is_explained ? &explanation.witness : NULL,
+					     &result));
+
+	if (is_done) {
+		print_result(options, policy->name, &result, least);
+		if (options->is_explained)
+			explain_print(&explanation, options->is_json);
+		end_result(options);
+	}
+	explain_end(&explanation);
+	return is_done;
+}
+
 static int replay(const struct options *options, const struct workload *workload)
 {
 	uint64_t segment_bytes = options->segment_bytes;
 	struct replay_result least;
-	struct replay_result result;
 
 	if (segment_bytes == 0)
 		segment_bytes = align_down(
@@ -259,15 +294,15 @@ static int replay(const struct options *options, const struct workload *workload
 		goto no_memory;
 	print_head(options, workload, segment_bytes, &least);
 	print_result(options, "belady", &least, &least);
+	end_result(options);
 	for (size_t i = 0; evict_policies[i]; i++) {
 		const struct evict_policy *policy = evict_policies[i];
 
 		/* LRU is always there: everybody knows what it means. */
 		if (options->policy && policy != options->policy && policy != &evict_lru)
 			continue;
-		if (!NT_SUCCESS(replay_run(workload, policy, segment_bytes, &result)))
+		if (!replay_one(options, workload, policy, segment_bytes, &least))
 			goto no_memory;
-		print_result(options, policy->name, &result, &least);
 	}
 	if (options->is_json)
 		printf("\n  ]\n}\n");

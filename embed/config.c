@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "embed/config_parts.h"
+#include "evict/evict.h"
 
 /* What the rest of the kernel has room for; a longer text would be cut somewhere. */
 enum { MOST_PATH_BYTES = 4095, MOST_NAME_BYTES = 255 };
@@ -220,6 +221,21 @@ static NTSTATUS read_wddm(struct json_document *document, const struct json *val
 			     value->string);
 }
 
+static NTSTATUS read_eviction(struct json_document *document, const struct json *value, void *into)
+{
+	struct miniport_config *adapter = into;
+	NTSTATUS status = config_expect(document, value, JSON_STRING, "\"eviction\"");
+
+	if (!NT_SUCCESS(status))
+		return status;
+	adapter->eviction = evict_policy_find(value->string);
+	return adapter->eviction ? STATUS_SUCCESS
+				 : json_complain(document, value,
+						 "expected a policy of eviction that dxgk replay "
+						 "--help lists, found \"%.40s\"",
+						 value->string);
+}
+
 static NTSTATUS read_adapter(struct json_document *document, const struct json *value,
 			     struct miniport_config *adapter)
 {
@@ -229,6 +245,7 @@ static NTSTATUS read_adapter(struct json_document *document, const struct json *
 		{ "registry", config_read_registry },
 		{ "driverVersion", read_driver_version },
 		{ "wddm", read_wddm },
+		{ "eviction", read_eviction },
 		{ "pci", config_read_pci },
 		{ "resources", config_read_resources },
 		{ "hardwareIds", config_read_hardware_ids },

@@ -17,7 +17,7 @@ static const uint32_t priority_maximum = 0xc8000000;
 
 /* Priorities. */
 
-enum evict_band evict_band_of(uint32_t priority)
+enum evict_rank evict_rank_of(uint32_t priority)
 {
 	if (priority < PRIORITY_LOW)
 		return EVICT_BAND_MINIMUM;
@@ -44,12 +44,13 @@ NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy
 	for (unsigned i = 0; i < ARRAY_SIZE(set->plain); i++)
 		list_init(&set->plain[i]);
 	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++) {
-		set->bands[i] = mem_zalloc(policy->state_bytes);
+		set->bands[i] = mem_zalloc(sizeof(*set->bands[i]) + policy->state_bytes);
 		if (!set->bands[i]) {
 			evict_set_finish(set);
 			return STATUS_NO_MEMORY;
 		}
-		policy->init(set->bands[i]);
+		set->bands[i]->policy = policy;
+		policy->init(set->bands[i]->state);
 	}
 	return STATUS_SUCCESS;
 }
@@ -57,30 +58,64 @@ NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy
 void evict_set_finish(struct evict_set *set)
 {
 	assert(set->entry_count == 0);
-	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++)
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++) {
+		assert(!set->bands[i] || set->bands[i]->known_count == 0);
 		mem_free(set->bands[i]);
+	}
 	memset(set, 0, sizeof(*set));
+}
+
+/* Who remembers it: the band of its priority, where it is or would be. */
+
+void evict_forget(struct evict_entry *entry)
+{
+	struct evict_band *band = entry->band;
+
+	assert(!entry->is_ordered);
+	if (!band)
+		return;
+	if (band->policy->forget)
+		band->policy->forget(band->state, entry);
+	band->known_count--;
+	entry->band = NULL;
+}
+
+static void *band_state(struct evict_set *set, struct evict_entry *entry)
+{
+	struct evict_band *band = set->bands[evict_rank_of(entry->priority)];
+
+	if (entry->band != band) {
+		evict_forget(entry);
+		entry->band = band;
+		band->known_count++;
+	}
+	return band->state;
 }
 
 static void link_entry(struct evict_set *set, struct evict_entry *entry)
 {
-	if (entry->class == EVICT_LISTED)
-		set->policy->insert(set->bands[evict_band_of(entry->priority)], entry);
-	else
+	if (entry->class == EVICT_LISTED) {
+		set->policy->insert(band_state(set, entry), entry);
+		entry->is_ordered = true;
+	} else {
 		list_push_back(&set->plain[entry->class], &entry->link);
+	}
 }
 
 static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
 {
-	if (entry->class == EVICT_LISTED)
-		set->policy->remove(set->bands[evict_band_of(entry->priority)], entry);
+	if (entry->is_ordered)
+		set->policy->remove(entry->band->state, entry);
 	else
 		list_remove(&entry->link);
+	entry->is_ordered = false;
 }
 
 void evict_insert(struct evict_set *set, struct evict_entry *entry)
 {
 	assert(!entry->is_resident && entry->class < EVICT_CLASS_COUNT);
+	entry->is_fresh = !entry->is_awaited;
+	entry->is_awaited = false;
 	link_entry(set, entry);
 	entry->is_resident = true;
 	set->class_bytes[entry->class] += entry->size_bytes;
@@ -109,8 +144,8 @@ void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evic
 
 void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority)
 {
-	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED &&
-			 evict_band_of(entry->priority) != evict_band_of(priority);
+	bool is_moving =
+		entry->is_ordered && evict_rank_of(entry->priority) != evict_rank_of(priority);
 
 	if (is_moving)
 		unlink_entry(set, entry);
@@ -123,13 +158,9 @@ void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32
 
 void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now)
 {
-	bool is_moving = entry->is_resident && entry->class == EVICT_LISTED;
-
-	if (is_moving)
-		unlink_entry(set, entry);
-	evict_history_use(&entry->history, now);
-	if (is_moving)
-		link_entry(set, entry);
+	set->policy->use(band_state(set, entry), entry, now);
+	entry->is_awaited = !entry->is_resident;
+	entry->is_fresh = false;
 }
 
 /* Victims. */
@@ -157,9 +188,9 @@ static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *
 static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *walk)
 {
 	if (!walk->is_begun)
-		set->policy->walk_begin(set->bands[walk->band], walk);
+		set->policy->walk_begin(set->bands[walk->band]->state, walk);
 	walk->is_begun = true;
-	return set->policy->walk_next(set->bands[walk->band], walk);
+	return set->policy->walk_next(set->bands[walk->band]->state, walk);
 }
 
 static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
@@ -221,7 +252,7 @@ static const char *class_validate(const struct evict_set *set, enum evict_class 
 	if (class != EVICT_LISTED)
 		return plain_validate(set, class, found);
 	for (unsigned band = 0; !wrong && band < EVICT_BAND_COUNT; band++)
-		wrong = set->policy->validate(set->bands[band], found);
+		wrong = set->policy->validate(set->bands[band]->state, found);
 	return wrong;
 }
 

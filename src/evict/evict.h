@@ -28,7 +28,6 @@
 #include "base/attributes.h"
 #include "base/list.h"
 #include "base/status.h"
-#include "evict/history.h"
 
 enum evict_class {
 	EVICT_DESTROYED,
@@ -41,7 +40,7 @@ enum evict_class {
 };
 
 /* Priorities in between count as the next lower one of these. */
-enum evict_band {
+enum evict_rank {
 	EVICT_BAND_MINIMUM,
 	EVICT_BAND_LOW,
 	EVICT_BAND_NORMAL,
@@ -50,18 +49,25 @@ enum evict_band {
 	EVICT_BAND_COUNT,
 };
 
-/* Part of whoever can be resident. Zeroed: in no segment. */
+enum { EVICT_MEMORY_WORDS = 8 };
+
+/* Part of whoever can be resident. Zeroed: in no segment, and nobody remembers it. */
 struct evict_entry {
+	uint64_t size_bytes; /* the owner's while nobody remembers it, see evict_forget() */
 	/* The owner's while it is in no set; evict_set_…() change them afterwards. */
-	uint64_t size_bytes;
 	uint32_t priority;
 	enum evict_class class;
 
-	/* The policy's. */
-	struct evict_history history;
-	struct list link; /* in the list that holds it */
-	uint8_t list;     /* which of the policy's lists */
+	struct evict_band *band; /* whose policy remembers it, resident or not */
 	bool is_resident;
+	bool is_ordered; /* resident, and the policy says when it goes                */
+	bool is_fresh;   /* it came for a use that was not told yet: that is no second */
+	bool is_awaited; /* it was used outside, and comes for that                    */
+
+	/* The policy's. */
+	uint8_t list;     /* which of its lists */
+	struct list link; /* in the list that holds it */
+	uint64_t memory[EVICT_MEMORY_WORDS];
 };
 
 static inline struct evict_entry *evict_entry_of(struct list *link)
@@ -80,7 +86,7 @@ enum { EVICT_LISTS_MAX = 192, EVICT_LIST_WORDS = EVICT_LISTS_MAX / 64 };
 struct evict_walk {
 	uint64_t now;
 	enum evict_class class;
-	enum evict_band band;
+	enum evict_rank band;
 	bool is_begun;                    /* the list or band it stands in      */
 	struct list *at;                  /* next, where there is one list only */
 	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
@@ -93,17 +99,36 @@ struct evict_count {
 	uint64_t bytes;
 };
 
-/* The order of equals; `state` is zeroed memory of state_bytes before init. */
+/* What a policy thinks of an entry. */
+struct evict_belief {
+	const char *kind; /* of entry, in a word    */
+	double wait;      /* ticks to its next use  */
+};
+
+/*
+ * The order of equals; `state` is zeroed memory of state_bytes before init. What it remembers of an
+ * entry stands in entry->memory, zeroed before the first use.
+ */
 struct evict_policy {
 	const char *name;
 	size_t state_bytes;
 	void (*init)(void *state);
-	/* By its history, which knows the latest use already. */
+	/* A use of it; entry->is_ordered says whether it is one of those that may have to go. */
+	void (*use)(void *state, struct evict_entry *entry, uint64_t now);
+	/* From now on it may have to go, or not any more; it may come back later. */
 	void (*insert)(void *state, struct evict_entry *entry);
 	void (*remove)(void *state, struct evict_entry *entry);
+	/*
+	 * Nothing of the state may name one that is not ordered any more: it ends, or goes to
+	 * another band with what its memory holds. NULL: nothing does.
+	 */
+	void (*forget)(void *state, struct evict_entry *entry);
 	void (*walk_begin)(void *state, struct evict_walk *walk);
 	/* NULL at the end. What it returned may leave before the next one is asked for. */
 	struct evict_entry *(*walk_next)(void *state, struct evict_walk *walk);
+	/* NULL: it goes by nothing but its order. */
+	struct evict_belief (*believe)(const void *state, const struct evict_entry *entry,
+				       uint64_t now);
 	/* Adds what is there to `found`. NULL, or what is wrong. */
 	const char *(*validate)(const void *state, struct evict_count *found);
 };
@@ -117,10 +142,17 @@ extern const struct evict_policy *const evict_policies[];
 /* By its name; NULL when there is none. */
 const struct evict_policy *evict_policy_find(const char *name);
 
+/* Those of one priority, for EVICT_LISTED. */
+struct evict_band {
+	const struct evict_policy *policy;
+	uint64_t known_count; /* entries whose band it is */
+	_Alignas(16) unsigned char state[];
+};
+
 struct evict_set {
 	const struct evict_policy *policy;
-	struct list plain[EVICT_LISTED]; /* in order of arrival                   */
-	void *bands[EVICT_BAND_COUNT];   /* states of the policy, for EVICT_LISTED */
+	struct list plain[EVICT_LISTED]; /* in order of arrival */
+	struct evict_band *bands[EVICT_BAND_COUNT];
 	uint64_t class_bytes[EVICT_CLASS_COUNT];
 	uint64_t entry_count;
 };
@@ -141,7 +173,11 @@ void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now);
 void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class);
 void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority);
 
-enum evict_band evict_band_of(uint32_t priority);
+/* The number of the band of a priority. */
+enum evict_rank evict_rank_of(uint32_t priority);
+
+/* It ends, or will be in another set: nobody remembers it. It is not resident. */
+void evict_forget(struct evict_entry *entry);
 
 /* What an offer with priority AUTO is. */
 enum evict_class evict_class_of_auto_offer(uint32_t priority);

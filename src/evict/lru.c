@@ -23,6 +23,17 @@ static void lru_insert(void *state, struct evict_entry *entry)
 	list_push_back(&lru->list, &entry->link);
 }
 
+static void lru_use(void *state, struct evict_entry *entry, uint64_t now)
+{
+	struct lru_state *lru = state;
+
+	(void)now;
+	if (!entry->is_ordered)
+		return;
+	list_unlink(&entry->link);
+	list_push_back(&lru->list, &entry->link);
+}
+
 static void lru_remove(void *state, struct evict_entry *entry)
 {
 	list_remove(&entry->link);
@@ -62,6 +73,7 @@ const struct evict_policy evict_lru = {
 	.name = "lru",
 	.state_bytes = sizeof(struct lru_state),
 	.init = lru_init,
+	.use = lru_use,
 	.insert = lru_insert,
 	.remove = lru_remove,
 	.walk_begin = lru_walk_begin,

@@ -44,13 +44,16 @@ struct miniport_setting {
 	const char *key; /* below the driver's own, as "Parameters"; NULL: in that itself */
 };
 
+struct evict_policy;
+
 struct miniport_config {
 	const char *driver;  /* a name looked up in the driver folders, or an absolute path */
 	const char *name;    /* what people see: DRIVER_DESCRIPTION */
 	uint32_t adapter_id; /* 1, 2, … in the order of the profile; part of RegistryPath */
 	uint64_t luid;
-	uint64_t driver_version; /* as info.driver_version */
-	uint32_t wddm_level;     /* 2000 to 3100; 0: as far as this kernel goes */
+	uint64_t driver_version;             /* as info.driver_version */
+	uint32_t wddm_level;                 /* 2000 to 3100; 0: as far as this kernel goes */
+	const struct evict_policy *eviction; /* of its memory; NULL: the kernel's own choice */
 	const struct miniport_setting *settings;
 	size_t setting_count;
 

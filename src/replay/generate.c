@@ -10,37 +10,43 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/random.h"
-#include "replay/workload.h"
+#include "replay/generate.h"
 
-/* Errors are remembered; everything after the first does nothing. */
-struct generator {
-	struct workload *workload;
-	struct random random;
-	NTSTATUS status;
-};
-
-static double uniform(struct generator *generator)
+double generate_uniform(struct generator *generator)
 {
 	return (double)(random_next(&generator->random) >> 11) * 0x1p-53;
 }
 
-static uint32_t allocate(struct generator *generator)
+uint32_t generate_between(struct generator *generator, uint32_t low, uint32_t high)
+{
+	return low + (uint32_t)random_below(&generator->random, high - low);
+}
+
+uint32_t generate_allocation(struct generator *generator, double low_log2, double high_log2)
 {
 	const uint64_t page_bytes = 4096;
-	uint64_t size_bytes = (uint64_t)exp2(16 + 10 * uniform(generator));
+	uint64_t size_bytes =
+		(uint64_t)exp2(low_log2 + (high_log2 - low_log2) * generate_uniform(generator));
 	uint32_t allocation = 0;
 
 	size_bytes = (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
 	if (NT_SUCCESS(generator->status))
 		generator->status =
 			workload_add_allocation(generator->workload, size_bytes, &allocation);
-	if (NT_SUCCESS(generator->status))
-		generator->workload->reference_bytes += size_bytes;
 	return allocation;
 }
 
-static void use(struct generator *generator, uint32_t allocation)
+/* All of them are there at once. */
+static uint32_t allocate(struct generator *generator)
+{
+	uint32_t allocation = generate_allocation(generator, 16, 26);
+
+	if (NT_SUCCESS(generator->status))
+		generator->workload->reference_bytes += generator->workload->sizes[allocation];
+	return allocation;
+}
+
+void generate_use(struct generator *generator, uint32_t allocation)
 {
 	if (NT_SUCCESS(generator->status))
 		generator->status =
@@ -53,7 +59,7 @@ static void use_once(struct generator *generator)
 	uint64_t reference_bytes = generator->workload->reference_bytes;
 	uint32_t allocation = allocate(generator);
 
-	use(generator, allocation);
+	generate_use(generator, allocation);
 	generator->workload->reference_bytes = reference_bytes;
 }
 
@@ -64,10 +70,48 @@ static void allocate_many(struct generator *generator, uint32_t count)
 		allocate(generator);
 }
 
-static void use_row(struct generator *generator, uint32_t first, uint32_t count, uint32_t step)
+void generate_uses(struct generator *generator, uint32_t first, uint32_t count, uint32_t step)
 {
 	for (uint32_t i = 0; i < count; i += step)
-		use(generator, first + i);
+		generate_use(generator, first + i);
+}
+
+void zipf_init(struct generator *generator, struct zipf *zipf, uint32_t count, double skew)
+{
+	double sum = 0;
+
+	zipf->count = count;
+	zipf->sums = mem_zalloc_array(count, sizeof(*zipf->sums));
+	if (!zipf->sums) {
+		generator->status = STATUS_NO_MEMORY;
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		sum += pow(i + 1, -skew);
+		zipf->sums[i] = sum;
+	}
+}
+
+uint32_t zipf_draw(struct generator *generator, const struct zipf *zipf)
+{
+	double wanted = generate_uniform(generator) * zipf->sums[zipf->count - 1];
+	uint32_t low = 0;
+	uint32_t high = zipf->count - 1;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (zipf->sums[middle] < wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void zipf_finish(struct zipf *zipf)
+{
+	mem_free(zipf->sums);
 }
 
 /* Every frame uses all there is, in the same order. */
@@ -77,7 +121,7 @@ static void generate_cyclic(struct generator *generator)
 
 	allocate_many(generator, COUNT);
 	for (int frame = 0; frame < FRAMES; frame++)
-		use_row(generator, 0, COUNT, 1);
+		generate_uses(generator, 0, COUNT, 1);
 }
 
 static void shuffle(struct generator *generator, uint32_t *numbers, uint32_t count)
@@ -102,7 +146,7 @@ static void generate_shuffled(struct generator *generator)
 	for (int frame = 0; frame < FRAMES; frame++) {
 		shuffle(generator, order, COUNT);
 		for (uint32_t i = 0; i < COUNT; i++)
-			use(generator, order[i]);
+			generate_use(generator, order[i]);
 	}
 }
 
@@ -113,9 +157,9 @@ static void generate_passes(struct generator *generator)
 
 	allocate_many(generator, COUNT);
 	for (int frame = 0; frame < FRAMES; frame++) {
-		use_row(generator, 0, COUNT, 2);
-		use_row(generator, 0, COUNT, 1);
-		use_row(generator, 0, COUNT, 5);
+		generate_uses(generator, 0, COUNT, 2);
+		generate_uses(generator, 0, COUNT, 1);
+		generate_uses(generator, 0, COUNT, 5);
 	}
 }
 
@@ -126,10 +170,10 @@ static void generate_drift(struct generator *generator)
 
 	allocate_many(generator, HOT + WORLD);
 	for (uint32_t frame = 0; frame < FRAMES; frame++) {
-		use_row(generator, 0, HOT, 1);
+		generate_uses(generator, 0, HOT, 1);
 		for (uint32_t i = 0; i < VIEW; i++)
-			use(generator, HOT + (frame * DRIFT + i) % WORLD);
-		use(generator, allocate(generator));
+			generate_use(generator, HOT + (frame * DRIFT + i) % WORLD);
+		generate_use(generator, allocate(generator));
 	}
 }
 
@@ -140,46 +184,7 @@ static void generate_apps(struct generator *generator)
 
 	allocate_many(generator, 2 * COUNT);
 	for (uint32_t frame = 0; frame < FRAMES; frame++)
-		use_row(generator, frame / FRAMES_OF_FOCUS % 2 * COUNT, COUNT, 1);
-}
-
-/* Number i is drawn in proportion to (i + 1) to the power of -skew. */
-struct zipf {
-	double *sums;
-	uint32_t count;
-};
-
-static void zipf_init(struct generator *generator, struct zipf *zipf, uint32_t count, double skew)
-{
-	double sum = 0;
-
-	zipf->count = count;
-	zipf->sums = mem_zalloc_array(count, sizeof(*zipf->sums));
-	if (!zipf->sums) {
-		generator->status = STATUS_NO_MEMORY;
-		return;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		sum += pow(i + 1, -skew);
-		zipf->sums[i] = sum;
-	}
-}
-
-static uint32_t zipf_draw(struct generator *generator, const struct zipf *zipf)
-{
-	double wanted = uniform(generator) * zipf->sums[zipf->count - 1];
-	uint32_t low = 0;
-	uint32_t high = zipf->count - 1;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (zipf->sums[middle] < wanted)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+		generate_uses(generator, frame / FRAMES_OF_FOCUS % 2 * COUNT, COUNT, 1);
 }
 
 static void generate_zipf(struct generator *generator, double skew)
@@ -190,8 +195,8 @@ static void generate_zipf(struct generator *generator, double skew)
 	allocate_many(generator, COUNT);
 	zipf_init(generator, &zipf, COUNT, skew);
 	for (int i = 0; NT_SUCCESS(generator->status) && i < USES; i++)
-		use(generator, zipf_draw(generator, &zipf));
-	mem_free(zipf.sums);
+		generate_use(generator, zipf_draw(generator, &zipf));
+	zipf_finish(&zipf);
 }
 
 static void generate_zipf_flat(struct generator *generator)
@@ -212,7 +217,7 @@ static void generate_stream(struct generator *generator)
 	allocate_many(generator, HOT);
 	generator->workload->reference_bytes *= 2;
 	for (int frame = 0; frame < FRAMES; frame++) {
-		use_row(generator, 0, HOT, 1);
+		generate_uses(generator, 0, HOT, 1);
 		for (int i = 0; i < STREAMED; i++)
 			use_once(generator);
 	}
@@ -228,14 +233,14 @@ static void generate_mixed(struct generator *generator)
 	zipf_init(generator, &zipf, DRAWN, 0.9);
 	for (int frame = 0; NT_SUCCESS(generator->status) && frame < FRAMES; frame++) {
 		for (uint32_t i = 0; i < COUNT; i++) {
-			use(generator, i);
+			generate_use(generator, i);
 			if (i % 2 == 0)
-				use(generator, COUNT + zipf_draw(generator, &zipf));
+				generate_use(generator, COUNT + zipf_draw(generator, &zipf));
 			if (i % 50 == 0)
 				use_once(generator);
 		}
 	}
-	mem_free(zipf.sums);
+	zipf_finish(&zipf);
 }
 
 /* Frames, then a random walk, then frames the other way round. */
@@ -245,15 +250,15 @@ static void generate_phases(struct generator *generator)
 
 	allocate_many(generator, COUNT);
 	for (int frame = 0; frame < FRAMES; frame++)
-		use_row(generator, 0, COUNT, 1);
+		generate_uses(generator, 0, COUNT, 1);
 	for (uint32_t i = 0; i < STEPS; i++) {
 		uint32_t reach = (uint32_t)random_below(&generator->random, REACH);
 
-		use(generator, (i / STEPS_TO_MOVE_ON + reach) % COUNT);
+		generate_use(generator, (i / STEPS_TO_MOVE_ON + reach) % COUNT);
 	}
 	for (int frame = 0; frame < FRAMES; frame++) {
 		for (uint32_t i = COUNT; i-- > 0;)
-			use(generator, i);
+			generate_use(generator, i);
 	}
 }
 
@@ -274,6 +279,11 @@ static const struct {
 	{ { "mixed", "frames, random draws and things seen once at the same time" },
 	  generate_mixed },
 	{ { "phases", "frames, then a random walk, then frames backwards" }, generate_phases },
+	{ { "game", "a camera in a world with levels of detail, a map now and then" },
+	  generate_game },
+	{ { "model", "a language model that serves requests" }, generate_model },
+	{ { "training", "layers forwards and backwards, then the optimizer" }, generate_training },
+	{ { "desktop", "programs in windows, of which one has the focus" }, generate_desktop },
 };
 
 const struct workload_kind *workload_kind_at(unsigned number)

@@ -23,8 +23,18 @@ struct replay_result {
 	uint64_t too_large; /* uses of what is larger than the segment; counted nowhere else */
 };
 
+/* Who is told of everyone that leaves to make room, before it does. */
+struct replay_witness {
+	void (*leaves)(void *context, uint32_t allocation, const struct evict_belief *belief,
+		       uint64_t now);
+	void (*returns)(void *context, uint32_t allocation, uint64_t now);
+	void *context;
+};
+
+/* `witness` NULL: nobody. */
 MUST_CHECK NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *policy,
-			       uint64_t segment_bytes, struct replay_result *result_out);
+			       uint64_t segment_bytes, const struct replay_witness *witness,
+			       struct replay_result *result_out);
 
 /*
  * The least that any policy can do: it knows the future, and pages of what is used last leave one

@@ -12,12 +12,27 @@ struct run {
 	struct evict_entry *entries; /* one for each allocation */
 	uint64_t segment_bytes;
 	uint64_t used_bytes;
+	const struct replay_witness *witness;
 };
 
 static void leave(struct run *run, struct evict_entry *entry)
 {
 	evict_remove(&run->set, entry);
 	run->used_bytes -= entry->size_bytes;
+}
+
+static void evict(struct run *run, struct evict_entry *entry, uint64_t now)
+{
+	const struct evict_policy *policy = run->set.policy;
+	struct evict_belief belief = { .kind = "by order" };
+
+	if (run->witness) {
+		if (policy->believe)
+			belief = policy->believe(entry->band->state, entry, now);
+		run->witness->leaves(run->witness->context, (uint32_t)(entry - run->entries),
+				     &belief, now);
+	}
+	leave(run, entry);
 }
 
 static void make_room(struct run *run, uint64_t size_bytes, uint64_t now)
@@ -28,7 +43,7 @@ static void make_room(struct run *run, uint64_t size_bytes, uint64_t now)
 		return;
 	evict_walk_begin(&walk, now);
 	while (run->segment_bytes - run->used_bytes < size_bytes)
-		leave(run, evict_walk_next(&run->set, &walk, NULL, NULL));
+		evict(run, evict_walk_next(&run->set, &walk, NULL, NULL), now);
 }
 
 static void use(struct run *run, struct evict_entry *entry, uint64_t now,
@@ -42,6 +57,8 @@ static void use(struct run *run, struct evict_entry *entry, uint64_t now,
 	evict_use(&run->set, entry, now);
 	if (entry->is_resident)
 		return;
+	if (run->witness)
+		run->witness->returns(run->witness->context, (uint32_t)(entry - run->entries), now);
 	make_room(run, entry->size_bytes, now);
 	evict_insert(&run->set, entry);
 	run->used_bytes += entry->size_bytes;
@@ -49,10 +66,18 @@ static void use(struct run *run, struct evict_entry *entry, uint64_t now,
 	result->bytes_in += entry->size_bytes;
 }
 
-NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *policy,
-		    uint64_t segment_bytes, struct replay_result *result_out)
+static void destroy(struct run *run, struct evict_entry *entry)
 {
-	struct run run = { .segment_bytes = segment_bytes };
+	if (entry->is_resident)
+		leave(run, entry);
+	evict_forget(entry);
+}
+
+NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *policy,
+		    uint64_t segment_bytes, const struct replay_witness *witness,
+		    struct replay_result *result_out)
+{
+	struct run run = { .segment_bytes = segment_bytes, .witness = witness };
 	struct replay_result result = { 0 };
 
 	run.entries =
@@ -72,13 +97,11 @@ NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *
 
 		if (workload->events[i].kind == WORKLOAD_USE)
 			use(&run, entry, i + 1, &result);
-		else if (entry->is_resident)
-			leave(&run, entry);
+		else
+			destroy(&run, entry);
 	}
-	for (uint32_t i = 0; i < workload->allocation_count; i++) {
-		if (run.entries[i].is_resident)
-			leave(&run, &run.entries[i]);
-	}
+	for (uint32_t i = 0; i < workload->allocation_count; i++)
+		destroy(&run, &run.entries[i]);
 	evict_set_finish(&run.set);
 	*result_out = result;
 free_entries:

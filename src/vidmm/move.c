@@ -180,7 +180,7 @@ static void count_locked(struct vidmm_place *place)
 		account_charge_brought(place->allocation->account, bytes);
 	} else if (is_copy) {
 		vidmm_count(&traffic->evicted, bytes);
-		traffic->evicted_by_band[evict_band_of(vidmm_priority(place->allocation))] += bytes;
+		traffic->evicted_by_band[evict_rank_of(vidmm_priority(place->allocation))] += bytes;
 		account_charge_evicted(place->allocation->account, bytes);
 	}
 }

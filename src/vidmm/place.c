@@ -173,7 +173,11 @@ static void place_sort_locked(struct vidmm_place *place)
 	}
 	list_remove(&place->held_link);
 	if (!entry->is_resident) {
-		entry->size_bytes = segment_bytes(place->segment, &place->wish);
+		uint64_t size_bytes = segment_bytes(place->segment, &place->wish);
+
+		if (entry->size_bytes != size_bytes)
+			evict_forget(entry);
+		entry->size_bytes = size_bytes;
 		entry->priority = priority;
 		entry->class = class_of(place);
 		evict_insert(candidates, entry);
@@ -224,6 +228,7 @@ static void place_end_locked(struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	if (!place_may_end(place))
 		return;
+	evict_forget(&place->eviction);
 	plan_add(&place->manager->plan, PLAN_DEPARTURES, &place->departure->link);
 	atomic_store_explicit(&place->allocation->place, NULL, memory_order_release);
 	list_remove(&place->all_link);

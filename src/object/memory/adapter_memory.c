@@ -149,6 +149,7 @@ static NTSTATUS start_manager(struct dxg_adapter *adapter)
 	memory_sizes_compute(info, machine_size_bytes(), &sizes);
 	struct vidmm_config config = {
 		.adapter_id = adapter->id,
+		.policy = adapter->eviction,
 		.segment_count = segment_count(info),
 		.segments = segments,
 		.has_gpu_mmu = info->supports_gpu_mmu,

@@ -66,6 +66,7 @@ NTSTATUS adapter_create(const struct miniport_config *config, struct dxg_adapter
 		return refuse_no_memory("no memory for an adapter");
 	adapter->id = config->adapter_id;
 	adapter->luid = config->luid;
+	adapter->eviction = config->eviction;
 	gate_init(&adapter->gate, LOCK_RANK_ADAPTER, "adapter gate");
 	context_books_init(&adapter->books);
 

@@ -44,6 +44,7 @@ struct dxg_adapter {
 	/* Set at start. Read freely afterwards. */
 	uint32_t id;
 	uint64_t luid;
+	const struct evict_policy *eviction; /* NULL: the memory manager's own choice */
 	bool splits_always; /* SplitAlways: DMA buffers are cut wherever they can be */
 	struct miniport *miniport;
 	const struct miniport_info

@@ -2,6 +2,7 @@
 /*
  * config_test.c - the profile: what it may say, and how a mistake is told.
  */
+#include "evict/evict.h"
 #include "profile.h"
 
 TEST(config, without_a_profile_there_is_the_default_adapter)
@@ -73,8 +74,13 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 		  "\"driver\" was given before" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"memory\":1}]}",
 		  "expected \"driver\", \"name\", \"registry\", \"driverVersion\", \"wddm\", "
-		  "\"pci\", \"resources\", \"hardwareIds\" or \"compatibleIds\", found "
+		  "\"eviction\", \"pci\", \"resources\", \"hardwareIds\" or \"compatibleIds\", "
+		  "found "
 		  "\"memory\"" },
+		{ "{\"adapters\":[{\"driver\":\"a\",\"eviction\":\"LRU\"}]}",
+		  "expected a policy of eviction that dxgk replay --help lists, found \"LRU\"" },
+		{ "{\"adapters\":[{\"driver\":\"a\",\"eviction\":1}]}",
+		  "expected a string as \"eviction\", found a number" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"registry\":[]}]}",
 		  "expected an object as \"registry\", found an array" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"registry\":{\"N\":4294967296}}]}",
@@ -99,6 +105,19 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 		EXPECT_CONTAINS(why.reason, cases[i].problem);
 		EXPECT_EQ(config.adapter_count, 0);
 	}
+}
+
+TEST(config, each_adapter_has_the_policy_of_eviction_that_is_named)
+{
+	struct config config;
+
+	EXPECT_EQ(read_profile("{\"adapters\":[{\"driver\":\"a\",\"eviction\":\"lru\"},"
+			       "{\"driver\":\"a\"}]}",
+			       &config),
+		  STATUS_SUCCESS);
+	EXPECT(config.adapters[0].eviction == &evict_lru);
+	EXPECT(!config.adapters[1].eviction);
+	config_finish(&config);
 }
 
 TEST(config, more_adapters_than_there_is_room_for_are_refused)

@@ -39,6 +39,22 @@ def test_json_says_the_same(root):
     assert answer['segmentBytes'] % 4096 == 0, answer
 
 
+def test_explain_tells_what_each_was_taken_for(root):
+    arguments = ('--generate', 'cyclic:1.5', '--policy', 'adaptive', '--explain')
+    answer = json.loads(run(*arguments, '--json').stdout)
+    adaptive = answer['policies'][-1]
+    rows = {row['takenFor']: row for row in adaptive['beliefs']}
+    # Frames: nearly all that leave are known to come back, and do when they were expected.
+    active = rows['active']
+    assert active['left'] > 0.8 * sum(row['left'] for row in rows.values()), rows
+    assert active['cameBack'] > 0.9 * active['left'], rows
+    assert 0.9 < active['cameAfter'] / active['expectedAfter'] < 1.1, rows
+    assert all(row['cameBack'] <= row['left'] <= adaptive['misses'] for row in rows.values()), rows
+    shown = run(*arguments).stdout
+    assert 'taken for' in shown and f"active {active['left']:>14}" in shown, shown
+    assert 'taken for' not in run(*arguments[:-1]).stdout
+
+
 def test_one_policy_is_shown_beside_lru(root):
     def names(policy):
         answer = json.loads(run('--generate', 'apps', '--policy', policy, '--json').stdout)
