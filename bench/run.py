@@ -510,7 +510,11 @@ def bench_server_clients(build):
     # One client and its thread in the server keep two processors.
     two = (best(few, 2, 1) / best(few, 1, 1) if processors >= 4
            else usual(few, 2) / usual(few, 1))
+    waits, pairs = (sum(row[column] for row in few if row[0] == 2) for column in (4, 5))
     return [
+        # Of the server's threads, all locks of the kernel and of the driver's line.
+        {'what': 'locks waited for, two clients', 'unit': 'of a million pairs', 'goal': 0,
+         'value': waits / pairs * 1e6},
         {'what': 'two clients / one, pairs', 'unit': 'times', 'is_at_least': True,
          'goal': 1.8 if processors >= 4 else 0.9, 'value': two},
         # Of four that do nothing else a client has a quarter of the processors: so of its speed.

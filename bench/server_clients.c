@@ -7,7 +7,8 @@
  *
  * One line per round and number of clients, all numbers in turn in every round: how many clients; pairs
  * per second of all together, and of the first one alone; pairs per second of a processor that all of
- * them and the server had, which others on the machine change least.
+ * them and the server had, which others on the machine change least; how often a thread of the server
+ * slept for a lock meanwhile, and how many pairs there were.
  */
 #include <time.h>
 
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "server.h"
+#include "wire/server_link.h"
 
 enum { CLIENTS_MOST = 64, SMALL_BYTES = 64 << 10 };
 
@@ -85,25 +87,58 @@ static double seconds_of_all(const struct bench_server *server, const struct sea
 	return seconds;
 }
 
+/* A connection of a controller: the server tells it what it counts. */
+static int control_open(const struct bench_server *server)
+{
+	struct wire_message hello = { .hello.purpose = WIRE_CONTROL };
+	struct wire_message welcome;
+	int control = server_link_open(server->path, &hello, &welcome);
+
+	if (control < 0)
+		die("the server's controls");
+	return control;
+}
+
+/* By threads of the server, since its start. */
+static uint64_t locks_waited_for(int control)
+{
+	const struct control_request request = { .magic = CONTROL_MAGIC,
+						 .version = CONTROL_VERSION,
+						 .kind = CONTROL_TEST_LOCKS,
+						 .size_bytes = sizeof(struct control_test) };
+	union {
+		struct control_test test;
+		char bytes[CONTROL_MOST_BYTES];
+	} body = { 0 };
+	struct control_reply reply;
+
+	if (!server_link_ask(control, &request, &body, &reply) || reply.status != 0)
+		die("the locks of the server");
+	return body.test.number;
+}
+
 /* The first quarter is for getting going. */
-static void measure(const struct bench_server *server, struct seat *seats, unsigned count,
-		    unsigned length_ms)
+static void measure(const struct bench_server *server, int control, struct seat *seats,
+		    unsigned count, unsigned length_ms)
 {
 	call_all(seats, count, 1);
 	usleep(length_ms * 250);
 	uint64_t start = clock_now_ns();
 	double used = seconds_of_all(server, seats, count);
+	uint64_t locks = locks_waited_for(control);
 	uint64_t all = pairs_of(seats, count);
 	uint64_t first = pairs_of(seats, 1);
 	usleep(length_ms * 750);
 	double seconds = (double)(clock_now_ns() - start) / 1e9;
 	all = pairs_of(seats, count) - all;
 	first = pairs_of(seats, 1) - first;
+	locks = locks_waited_for(control) - locks;
 	used = seconds_of_all(server, seats, count) - used;
 	call_all(seats, count, 0);
 	usleep(2000);
-	printf("%u %.0f %.0f %.0f\n", count, (double)all / seconds, (double)first / seconds,
-	       (double)all / used);
+	printf("%u %.0f %.0f %.0f %llu %llu\n", count, (double)all / seconds,
+	       (double)first / seconds, (double)all / used, (unsigned long long)locks,
+	       (unsigned long long)all);
 }
 
 int main(int argc, char **argv)
@@ -124,7 +159,9 @@ int main(int argc, char **argv)
 	unsigned length_ms = (unsigned)strtoul(argv[2], NULL, 0);
 	unsigned rounds = (unsigned)strtoul(argv[3], NULL, 0);
 	struct seat *seats = shared_memory(CLIENTS_MOST * sizeof(*seats));
+	setenv("DXGK_TESTING", "1", 1); /* it tells what it counts */
 	server_start(&server, argv[1]);
+	int control = control_open(&server);
 	for (unsigned i = 0; i < most; i++) {
 		pid_t process = fork_companion();
 		if (process == 0) {
@@ -137,7 +174,8 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < rounds; i++) {
 		for (int j = 4; j < argc; j++)
-			measure(&server, seats, (unsigned)strtoul(argv[j], NULL, 0), length_ms);
+			measure(&server, control, seats, (unsigned)strtoul(argv[j], NULL, 0),
+				length_ms);
 	}
 	call_all(seats, most, 2);
 	for (unsigned i = 0; i < most; i++)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
@@ -45,7 +46,7 @@ bool testing_service_run(struct server *server, const struct control_request *re
 	const char *allowed = getenv("DXGK_TESTING");
 	struct control_test test;
 
-	if (request->kind < CONTROL_TEST_VALIDATE || request->kind > CONTROL_TEST_BANKS)
+	if (request->kind < CONTROL_TEST_VALIDATE || request->kind > CONTROL_TEST_LOCKS)
 		return false;
 	if (!allowed || strcmp(allowed, "1") != 0 || request->size_bytes != sizeof(test)) {
 		control_reply_refuse(reply, STATUS_ACCESS_DENIED,
@@ -77,6 +78,9 @@ bool testing_service_run(struct server *server, const struct control_request *re
 		break;
 	case CONTROL_TEST_BANKS:
 		count_banks(&test);
+		break;
+	case CONTROL_TEST_LOCKS:
+		test.number = lock_waits();
 		break;
 	default:
 		remove_adapter(server, &test, request->luid);

@@ -17,6 +17,13 @@
 
 enum { SPINS = 100 };
 
+static _Atomic uint64_t wait_count;
+
+uint64_t lock_waits(void)
+{
+	return atomic_load_explicit(&wait_count, memory_order_relaxed);
+}
+
 static void push(const struct lock *lock)
 {
 #ifdef NDEBUG
@@ -57,6 +64,7 @@ RARE static void lock_wait(struct lock *lock)
 {
 	if (!sim_on && lock_take_soon(lock))
 		return;
+	atomic_fetch_add_explicit(&wait_count, 1, memory_order_relaxed);
 	/* Whoever waits leaves the word CONTENDED, so that the release knows to wake. */
 	while (atomic_exchange_explicit(&lock->word, LOCK_CONTENDED, memory_order_acquire) !=
 	       LOCK_FREE)

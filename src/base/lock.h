@@ -51,6 +51,9 @@ static inline void lock_init(struct lock *lock, enum lock_rank rank, const char 
 }
 
 void lock_finish(struct lock *lock);
+
+/* How often somebody has slept for one since the start, of all there are. */
+uint64_t lock_waits(void);
 MUST_CHECK bool lock_try_acquire(struct lock *lock);
 
 /* Behind lock_acquire() and lock_release(). */

@@ -48,6 +48,7 @@ enum control_kind {
 	CONTROL_TEST_REPORTS, /* text: the rule */
 	CONTROL_TEST_REMOVE,  /* number: by surprise? */
 	CONTROL_TEST_BANKS,   /* numbers: as in struct dxgk_test_banks */
+	CONTROL_TEST_LOCKS,   /* number: how often a lock was waited for */
 };
 
 struct control_test {
