@@ -37,11 +37,11 @@ static void must_succeed(NTSTATUS status)
 }
 
 static void look(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
-		 struct shown_run *run)
+		 struct resident_run *run)
 {
 	(void)context;
 	(void)memory;
-	run->is_shown = true;
+	run->is_resident = true;
 	run->segment = 1;
 	run->first_page = offset_pages;
 }
@@ -49,7 +49,7 @@ static void look(void *context, const struct mapped_memory *memory, uint64_t off
 static void write_entries(const struct miniport_paging_op *op)
 {
 	static DXGK_PTE entries[TABLES_FEW_ENTRIES];
-	ULONGLONG *table = (ULONGLONG *)op->place.pointer + op->update_table.first_index;
+	ULONGLONG *table = (ULONGLONG *)op->target.pointer + op->update_table.first_index;
 	uint32_t count = op->update_table.count;
 
 	if (op->kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)

@@ -153,7 +153,7 @@ static struct whole_file *find_file_locked(const struct guest *guest, uint32_t n
 static void map_whole_locked(struct guest *guest, uint32_t number)
 {
 	struct whole_file *file = calloc(1, sizeof(*file));
-	int descriptor = shown_file_descriptor(number);
+	int descriptor = client_file_descriptor(number);
 	struct stat facts;
 
 	lock_assert_held(&guest->views_lock);
@@ -185,13 +185,13 @@ static void *show(const struct whole_file *whole, void *at, const struct client_
 	if (shown != MAP_FAILED)
 		return shown;
 	return mmap(at, size_bytes, protection, MAP_SHARED | MAP_FIXED,
-		    shown_file_descriptor(run->file), (off_t)offset);
+		    client_file_descriptor(run->file), (off_t)offset);
 }
 
 static void run_map_locked(const struct guest *guest, uint64_t address,
 			   const struct client_view_run *run, bool is_writable)
 {
-	int descriptor = shown_file_descriptor(run->file);
+	int descriptor = client_file_descriptor(run->file);
 	void (*watch)(void *, unsigned long long, int, unsigned long long) = atomic_load(&watcher);
 	void *at = (void *)(uintptr_t)address;
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/quota.h"
 #include "base/refusal.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "base/sim.h"
 #include "base/thread.h"
 #include "embed/embed.h"
@@ -205,7 +205,7 @@ EXPORTED struct dxgk_test_banks dxgk_test_banks(void)
 	thread_enter_kernel();
 	struct machine_exchange_usage exchanged = machine_exchange_usage();
 	struct dxgk_test_banks banks = {
-		.files = shown_file_count(),
+		.files = client_file_count(),
 		.taken_pages = machine_usage().taken_pages,
 		.displaced_pages = exchanged.displaced_pages,
 		.mappings = exchanged.mappings,

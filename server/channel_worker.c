@@ -179,12 +179,12 @@ static void reply_poorly(struct channel_worker *worker)
 {
 	const struct wire_reply head = { .status = STATUS_NO_MEMORY };
 
-	memcpy(worker->channel.memory->reply.room, &head, sizeof(head));
+	memcpy(worker->channel.memory->reply.buffer, &head, sizeof(head));
 }
 
 static void reply_send(struct channel_worker *worker, struct reply *reply)
 {
-	unsigned char *room = worker->channel.memory->reply.room;
+	unsigned char *room = worker->channel.memory->reply.buffer;
 	uint64_t size_bytes;
 	bool is_short;
 
@@ -243,7 +243,7 @@ static void serve_more(struct channel_worker *worker)
 		worker->lie = "it wants more of a reply than there was";
 		return;
 	}
-	memcpy(worker->channel.memory->reply.room, worker->rest + worker->rest_at, part);
+	memcpy(worker->channel.memory->reply.buffer, worker->rest + worker->rest_at, part);
 	worker->rest_at += part;
 	if (worker->rest_at == worker->rest_bytes)
 		rest_forget(worker);
@@ -490,7 +490,7 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 /* Of the room, once: what the client writes there later is too late. */
 static void serve_request(struct channel_worker *worker)
 {
-	const unsigned char *room = worker->channel.memory->request.room;
+	const unsigned char *room = worker->channel.memory->request.buffer;
 	struct wire_request request;
 	bool was_put;
 

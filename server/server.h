@@ -129,7 +129,7 @@ struct session {
 	uint32_t *files;              /* that the client has, in order */
 	uint32_t file_count;
 	uint32_t file_room;
-	_Atomic uint64_t files_ended_seen; /* of shown_file_ended_count() */
+	_Atomic uint64_t files_ended_seen; /* of client_file_ended_count() */
 	uint32_t last_token;               /* of descriptors on their way to the client */
 };
 

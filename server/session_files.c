@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "server/server.h"
 
 void session_spare_init(struct session *session)
@@ -211,7 +211,7 @@ bool session_send_file(struct session *session, uint32_t file)
 
 	if (has_file(session, file))
 		return true;
-	int descriptor = shown_file_descriptor(file);
+	int descriptor = client_file_descriptor(file);
 	if (descriptor < 0 || fstat(descriptor, &facts) != 0)
 		return false;
 	message.size_bytes = (uint64_t)facts.st_size;
@@ -235,7 +235,7 @@ static bool say_gone_locked(struct session *session, uint32_t file)
 
 void session_forget_files(struct session *session)
 {
-	uint64_t ended = shown_file_ended_count();
+	uint64_t ended = client_file_ended_count();
 	uint32_t kept = 0;
 	bool has_said_all = true;
 
@@ -244,7 +244,7 @@ void session_forget_files(struct session *session)
 	lock_acquire(&session->send_lock);
 	for (uint32_t i = 0; i < session->file_count; i++) {
 		uint32_t file = session->files[i];
-		bool is_gone = has_said_all && shown_file_descriptor(file) < 0;
+		bool is_gone = has_said_all && client_file_descriptor(file) < 0;
 
 		if (is_gone)
 			has_said_all = say_gone_locked(session, file);

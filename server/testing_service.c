@@ -6,7 +6,7 @@
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "dispatch/control_request.h"
 #include "embed/guest.h"
 #include "nt/report.h"
@@ -25,7 +25,7 @@ static void count_banks(struct control_test *test)
 {
 	struct machine_exchange_usage exchanged = machine_exchange_usage();
 
-	test->numbers[0] = shown_file_count();
+	test->numbers[0] = client_file_count();
 	test->numbers[1] = machine_usage().taken_pages;
 	test->numbers[2] = exchanged.displaced_pages;
 	test->numbers[3] = exchanged.mappings;

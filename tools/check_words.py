@@ -19,6 +19,11 @@ LEFTOVERS = re.compile(r'\b(todo|fixme|xxx|hack|stub|for now|simplif(?:y|ied) ve
                        r'|not yet implemented)\b', re.IGNORECASE)
 # Spelled in pieces, so that this file does not contain what it looks for.
 MACHINE_PATHS = re.compile(r'(?<![\w.~-])/(?:' + '|'.join(('work', 'farm', 'root')) + r')/')
+# Names that strangers stumbled over: docs/glossary.md has what each is called now.
+OLD_NAMES = re.compile(r'\b(?:(?:fence|client)_places?\w*|shown_(?:file|run|version)\w*|\w*(?<!sim_)epoch\w*'
+                       r'|EVICT_LISTED|(?:->|\.)listed|farewell\w*|undertaker\w*|burial\w*|mourning\w*|herald\w*'
+                       r'|hope\w*|seeker\w*)\b')
+NAMED = ('src/', 'embed/', 'server/')
 LICENSED = SOURCES + ('.build', '.yml', '.pc.in')
 # Headers have Microsoft's shape, and ABI tables one row for each field.
 LONG_ALLOWED = ('include/', 'tests/abi/')
@@ -48,6 +53,9 @@ def check(root):
         ('no leftovers in the code',
          [f'{where}: "{word}" is unfinished business'
           for p in paths if p.endswith(CODE) for where, word in each_match(root, p, LEFTOVERS)]),
+        ('no names that were given up',
+         [f'{where}: "{word}" has another name now: docs/glossary.md'
+          for p in paths if p.startswith(NAMED) and p.endswith(CODE) for where, word in each_match(root, p, OLD_NAMES)]),
         ('no paths of one machine',
          [f'{where}: {word} exists on one machine only'
           for p in paths for where, word in each_match(root, p, MACHINE_PATHS)]),

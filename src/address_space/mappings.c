@@ -50,8 +50,8 @@ static uint32_t find_run(struct mapped_memory *memory, const struct vidmm_place 
 {
 	struct mapped_memory_hint *hint = &memory->hint;
 
-	if (hint->version != place->shown_version || hint->first_page > offset_pages)
-		*hint = (struct mapped_memory_hint){ .version = place->shown_version };
+	if (hint->version != place->lead_version || hint->first_page > offset_pages)
+		*hint = (struct mapped_memory_hint){ .version = place->lead_version };
 	for (;;) {
 		uint32_t count = *(const uint32_t *)((const char *)counts + hint->run * stride);
 
@@ -63,10 +63,10 @@ static uint32_t find_run(struct mapped_memory *memory, const struct vidmm_place 
 	}
 }
 
-static void show_run(struct shown_run *run, uint32_t segment, uint64_t first_page, uint64_t count,
-		     uint64_t in_run)
+static void show_run(struct resident_run *run, uint32_t segment, uint64_t first_page,
+		     uint64_t count, uint64_t in_run)
 {
-	run->is_shown = true;
+	run->is_resident = true;
 	run->segment = segment;
 	run->first_page = first_page + in_run;
 	if (run->page_count > count - in_run)
@@ -74,7 +74,7 @@ static void show_run(struct shown_run *run, uint32_t segment, uint64_t first_pag
 }
 
 static void look_in_system(struct mapped_memory *memory, const struct vidmm_place *place,
-			   uint64_t offset_pages, struct shown_run *run)
+			   uint64_t offset_pages, struct resident_run *run)
 {
 	const struct vidmm_backing *backing = &place->allocation->backing;
 	const struct backing_run *runs = backing_runs(backing);
@@ -91,7 +91,7 @@ static void look_in_system(struct mapped_memory *memory, const struct vidmm_plac
 }
 
 static void look_in_segment(struct mapped_memory *memory, const struct vidmm_place *place,
-			    uint64_t offset_pages, struct shown_run *run)
+			    uint64_t offset_pages, struct resident_run *run)
 {
 	const struct page_run *runs = page_set_runs(&place->pages);
 	uint32_t at = find_run(memory, place, &runs[0].count, sizeof(runs[0]),
@@ -102,7 +102,7 @@ static void look_in_segment(struct mapped_memory *memory, const struct vidmm_pla
 }
 
 void vidmm_look(void *context, const struct mapped_memory *const_memory, uint64_t offset_pages,
-		struct shown_run *run)
+		struct resident_run *run)
 {
 	struct vidmm_allocation *allocation = const_memory->allocation;
 
@@ -112,14 +112,14 @@ void vidmm_look(void *context, const struct mapped_memory *const_memory, uint64_
 	}
 	struct mapped_memory *memory =
 		atomic_load(&allocation->mapped); /* the same, for the hint */
-	run->is_shown = false;
+	run->is_resident = false;
 	lock_acquire(&allocation->lock);
 	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
 	if (place) {
 		lock_acquire(&place->manager->lock);
-		if (place->is_shown && place->segment->is_system)
+		if (place->leads_there && place->segment->is_system)
 			look_in_system(memory, place, offset_pages, run);
-		else if (place->is_shown)
+		else if (place->leads_there)
 			look_in_segment(memory, place, offset_pages, run);
 		lock_release(&place->manager->lock);
 	}
@@ -142,12 +142,12 @@ static bool concerns(void *context, struct vidmm_allocation *allocation, const v
 	return memory && mapped_memory_is_in(memory, tables);
 }
 
-static void show(struct vidmm_allocation *allocation, bool is_shown)
+static void show(struct vidmm_allocation *allocation, bool leads_there)
 {
 	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
 
 	lock_acquire(&place->manager->lock);
-	place_show_locked(place, is_shown);
+	place_lead_there_locked(place, leads_there);
 	lock_release(&place->manager->lock);
 }
 

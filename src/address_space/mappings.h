@@ -21,7 +21,7 @@ extern const struct vidmm_mapping_ops vidmm_table_mappings;
 
 /* For page_tables_config.look; mapped_memory.allocation is a vidmm_allocation, or NULL. */
 void vidmm_look(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
-		struct shown_run *run);
+		struct resident_run *run);
 
 /* What stands for the allocation in address spaces, made at the first need; ends with it. */
 MUST_CHECK NTSTATUS vidmm_mapped_memory(struct vidmm_allocation *allocation,

@@ -28,7 +28,7 @@ struct client_call *client_call_current(void)
 void client_call_finish(struct client_call *call)
 {
 	while (call->file_count > 0)
-		shown_file_put(call->files[--call->file_count]);
+		client_file_put(call->files[--call->file_count]);
 	mem_free(call->files);
 	mem_free(call->brought);
 	mem_free(call->runs);
@@ -84,17 +84,17 @@ static uint32_t first_open_run(const struct client_call *call)
 	return last->first_run + last->run_count;
 }
 
-static bool file_hold(struct client_call *call, struct shown_file *file)
+static bool file_hold(struct client_call *call, struct client_file *file)
 {
 	for (uint32_t i = 0; i < call->file_count; i++) {
 		if (call->files[i] == file)
 			return true;
 	}
-	struct shown_file **files =
-		room_for_one(call->files, call->file_count, sizeof(struct shown_file *));
+	struct client_file **files =
+		room_for_one(call->files, call->file_count, sizeof(struct client_file *));
 	if (!files)
 		return false;
-	shown_file_get(file);
+	client_file_get(file);
 	call->files = files;
 	files[call->file_count++] = file;
 	return true;
@@ -121,18 +121,18 @@ static bool run_add(struct client_call *call, struct client_view_run run)
 	return true;
 }
 
-static NTSTATUS add_run(struct shown_file *file, uint64_t first_page, uint64_t page_count)
+static NTSTATUS add_run(struct client_file *file, uint64_t first_page, uint64_t page_count)
 {
 	struct client_call *call = current;
 
 	if (file_hold(call, file) &&
-	    run_add(call, (struct client_view_run){ shown_file_id(file), first_page, page_count }))
+	    run_add(call, (struct client_view_run){ client_file_id(file), first_page, page_count }))
 		return STATUS_SUCCESS;
 	call->run_count = first_open_run(call);
 	return STATUS_NO_MEMORY;
 }
 
-NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page, uint64_t page_count)
+NTSTATUS client_call_add_run(struct client_file *file, uint64_t first_page, uint64_t page_count)
 {
 	assert(current && page_count > 0);
 	return add_run(file, first_page, page_count);
@@ -162,7 +162,7 @@ NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, enum client_view
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS client_call_add_file(struct shown_file *file)
+NTSTATUS client_call_add_file(struct client_file *file)
 {
 	NTSTATUS status = add_run(file, 0, 0);
 

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "base/status.h"
 
 /* In this order: who was shown more keeps it. */
@@ -64,7 +64,7 @@ struct client_call {
 
 	/* Its own. */
 	struct client_brought *brought;
-	struct shown_file **files; /* of the runs; held until the end */
+	struct client_file **files; /* of the runs; held until the end */
 	uint32_t brought_count;
 	uint32_t file_count;
 };
@@ -94,7 +94,7 @@ const struct client_brought *client_call_brought(uint64_t address, uint64_t size
  * Pages of the view that is noted next, in order. STATUS_NO_MEMORY, not refused: those of that view are
  * forgotten.
  */
-MUST_CHECK NTSTATUS client_call_add_run(struct shown_file *file, uint64_t first_page,
+MUST_CHECK NTSTATUS client_call_add_run(struct client_file *file, uint64_t first_page,
 					uint64_t page_count);
 
 /* The view itself, with the runs that were added since the last one; they are as long as it is. */
@@ -102,7 +102,7 @@ MUST_CHECK NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp,
 					 enum client_view_kind kind);
 
 /* The client maps this file before the call returns, without being shown any of it yet. */
-MUST_CHECK NTSTATUS client_call_add_file(struct shown_file *file);
+MUST_CHECK NTSTATUS client_call_add_file(struct client_file *file);
 
 /* A stamp that no view has. */
 uint64_t client_call_stamp(void);

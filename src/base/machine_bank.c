@@ -60,7 +60,7 @@ static bool file_keep(struct machine_bank *bank, int file)
 		close(file);
 		return false;
 	}
-	bank->shown = shown_file_create(file, SHOWN_FILE_OF_OURS);
+	bank->shown = client_file_create(file, CLIENT_FILE_OF_OURS);
 	if (!bank->shown)
 		own_fd_close(&bank->file);
 	return bank->shown != NULL;
@@ -116,7 +116,7 @@ void bank_close(struct machine_bank *bank)
 		return;
 	munmap(bank->source, bank->page_count * MACHINE_PAGE_BYTES);
 	own_fd_close(&bank->file);
-	shown_file_put(bank->shown);
+	client_file_put(bank->shown);
 	mem_free(bank->free);
 	*bank = (struct machine_bank){ .id = 0 };
 }

@@ -28,7 +28,7 @@
 
 struct machine_bank;
 struct quota_ledger;
-struct shown_file;
+struct client_file;
 
 /* NULL: there is no memory for it. Its memfd is made with its first page. */
 MUST_CHECK struct machine_bank *machine_bank_create(void);
@@ -36,7 +36,7 @@ MUST_CHECK struct machine_bank *machine_bank_create(void);
 enum machine_bank_viewers {
 	MACHINE_BANK_WRITTEN, /* one client's, which has all of it */
 	MACHINE_BANK_READ,    /* nobody writes, whatever he does with the descriptor */
-	MACHINE_BANK_SHARED, /* several clients', who have rights of their own (base/shown_file.h) */
+	MACHINE_BANK_SHARED, /* several clients', who have rights of their own (base/client_file.h) */
 };
 
 /*
@@ -44,8 +44,8 @@ enum machine_bank_viewers {
  * refused: there are as many as there can be (machine_banks_max()), or descriptors;
  * STATUS_NO_MEMORY.
  */
-MUST_CHECK NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
-					      struct machine_bank **bank_out);
+MUST_CHECK NTSTATUS machine_bank_create_for_clients(enum machine_bank_viewers viewers,
+						    struct machine_bank **bank_out);
 uint32_t machine_banks_max(void);
 
 /*
@@ -61,7 +61,7 @@ MUST_CHECK NTSTATUS machine_bank_charge(struct machine_bank *bank, struct quota_
 MUST_CHECK NTSTATUS machine_bank_check_quota(const struct machine_bank *bank, uint64_t page_count);
 
 /* The memfd, for them; NULL: the bank is nobody's elsewhere, or NULL. */
-struct shown_file *machine_bank_file(const struct machine_bank *bank);
+struct client_file *machine_bank_file(const struct machine_bank *bank);
 
 /* Gives everything back. Pages that somebody has keep it, until machine_finish(). Accepts NULL. */
 void machine_bank_destroy(struct machine_bank *bank);

@@ -32,8 +32,8 @@ static struct {
 	_Atomic uint64_t displaced_pages; /* read without the lock: mostly there are none */
 
 	/* Guarded by lock. Addresses and pages are counted from MACHINE_FIRST. */
-	uint32_t *shown;  /* by address: the page that is there, plus 1; 0: its own */
-	uint32_t *places; /* by page: the address where it is, plus 1; 0: its own */
+	uint32_t *shown;     /* by address: the page that is there, plus 1; 0: its own */
+	uint32_t *addresses; /* by page: the address where it is, plus 1; 0: its own */
 	uint64_t page_count;
 	uint64_t mappings; /* ends of stretches within the window */
 	uint64_t reserved_mappings;
@@ -79,7 +79,7 @@ static uint64_t wanted_mappings(void)
 void machine_exchanges_start(uint32_t *words, uint64_t page_count)
 {
 	exchange.shown = words;
-	exchange.places = words + page_count;
+	exchange.addresses = words + page_count;
 	exchange.page_count = page_count;
 }
 
@@ -128,15 +128,15 @@ static void put_locked(uint64_t at, uint64_t page)
 {
 	lock_assert_held(&exchange.lock);
 	exchange.shown[at] = page == at ? 0 : (uint32_t)(page + 1);
-	exchange.places[page] = page == at ? 0 : (uint32_t)(at + 1);
+	exchange.addresses[page] = page == at ? 0 : (uint32_t)(at + 1);
 }
 
-static uint64_t place_of_locked(uint64_t page)
+static uint64_t address_of_locked(uint64_t page)
 {
-	uint32_t place = exchange.places[page];
+	uint32_t address_at = exchange.addresses[page];
 
 	lock_assert_held(&exchange.lock);
-	return place != 0 ? place - 1 : page;
+	return address_at != 0 ? address_at - 1 : page;
 }
 
 /* Pages that follow each other from there on, at most `count`. */
@@ -269,10 +269,10 @@ static struct way_home way_of_pages_locked(uint64_t at, uint64_t end)
 /* The addresses' own pages, wherever they are. */
 static struct way_home way_to_addresses_locked(uint64_t at, uint64_t end)
 {
-	struct way_home way = { at, place_of_locked(at), 1 };
+	struct way_home way = { at, address_of_locked(at), 1 };
 
 	lock_assert_held(&exchange.lock);
-	while (at + way.count < end && place_of_locked(at + way.count) == way.other + way.count)
+	while (at + way.count < end && address_of_locked(at + way.count) == way.other + way.count)
 		way.count++;
 	return way;
 }
@@ -323,7 +323,7 @@ static bool find_displaced(uint64_t *at, uint64_t end, uint64_t others[2])
 	bool is_found = *at < end;
 	if (is_found) {
 		others[0] = page_at_locked(*at);
-		others[1] = place_of_locked(*at);
+		others[1] = address_of_locked(*at);
 	}
 	lock_release(&exchange.lock);
 	return is_found;

@@ -247,8 +247,8 @@ uint32_t machine_banks_max(void)
 	return BANKS_MAX - 1;
 }
 
-NTSTATUS machine_bank_create_shown(enum machine_bank_viewers viewers,
-				   struct machine_bank **bank_out)
+NTSTATUS machine_bank_create_for_clients(enum machine_bank_viewers viewers,
+					 struct machine_bank **bank_out)
 {
 	static const enum bank_kind kinds[] = {
 		[MACHINE_BANK_WRITTEN] = BANK_WRITTEN_ELSEWHERE,
@@ -302,7 +302,7 @@ NTSTATUS machine_bank_check_quota(const struct machine_bank *bank, uint64_t page
 	return quota_check(bank->ledger, QUOTA_BANK_BYTES, size_bytes);
 }
 
-struct shown_file *machine_bank_file(const struct machine_bank *bank)
+struct client_file *machine_bank_file(const struct machine_bank *bank)
 {
 	return bank ? bank->shown : NULL;
 }
@@ -361,7 +361,7 @@ static uint64_t host_pages_locked(const struct machine_bank *bank)
 	struct stat facts;
 
 	lock_assert_held(&machine.lock);
-	if (!bank->shown || fstat(shown_file_descriptor(shown_file_id(bank->shown)), &facts) != 0)
+	if (!bank->shown || fstat(client_file_descriptor(client_file_id(bank->shown)), &facts) != 0)
 		return 0;
 	return (uint64_t)facts.st_blocks * 512 / MACHINE_PAGE_BYTES;
 }

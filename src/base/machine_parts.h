@@ -15,7 +15,7 @@
 #include "base/lock.h"
 #include "base/own_fd.h"
 #include "base/quota.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 
 /* Addresses change hands in these. */
 enum { BANK_GRANULE_PAGES = 16 };
@@ -31,12 +31,12 @@ enum bank_kind {
 
 struct machine_bank {
 	enum bank_kind kind;
-	uint32_t id;              /* 0: the machine's own, also of one that has nothing yet */
-	char *source;             /* all of its memfd, in order; NULL: it was not needed yet */
-	struct own_fd file;       /* where the host cannot show a mapping twice */
-	struct shown_file *shown; /* for other processes; NULL: nobody else maps it */
-	uint64_t *free;           /* addresses that it can hand out: its own, and not taken */
-	uint64_t *open;           /* one bit per word of `free` */
+	uint32_t id;               /* 0: the machine's own, also of one that has nothing yet */
+	char *source;              /* all of its memfd, in order; NULL: it was not needed yet */
+	struct own_fd file;        /* where the host cannot show a mapping twice */
+	struct client_file *shown; /* for other processes; NULL: nobody else maps it */
+	uint64_t *free;            /* addresses that it can hand out: its own, and not taken */
+	uint64_t *open;            /* one bit per word of `free` */
 	uint64_t page_count;
 	uint64_t owned_pages;
 	uint64_t taken_pages;

@@ -44,7 +44,7 @@ static NTSTATUS keep_file(struct section *section, int descriptor, const char *a
 	if (copy < 0)
 		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_API_DESCRIPTORS, argument,
 			      "needs a descriptor, and none is left");
-	section->file = shown_file_create(copy, SHOWN_FILE_OF_A_CLIENT);
+	section->file = client_file_create(copy, CLIENT_FILE_OF_A_CLIENT);
 	return section->file ? STATUS_SUCCESS : refuse_no_memory("no memory for a section");
 }
 
@@ -114,6 +114,6 @@ void section_unmap(struct section *section)
 	if (!section)
 		return;
 	munmap(section->pointer, section->size_bytes);
-	shown_file_put(section->file);
+	client_file_put(section->file);
 	section_free(section);
 }

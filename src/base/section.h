@@ -15,7 +15,7 @@
 #include "base/status.h"
 
 struct quota_ledger;
-struct shown_file;
+struct client_file;
 
 struct section {
 	void *pointer;
@@ -23,7 +23,7 @@ struct section {
 	struct quota_ledger *ledger; /* whose mapping it is, with a reference, or NULL */
 
 	/* For clients in other processes, when the call is one's (client_call.h). */
-	struct shown_file *file; /* NULL: it is not, or somebody else has taken it */
+	struct client_file *file; /* NULL: it is not, or somebody else has taken it */
 	uint64_t first_page;
 	uint64_t client_address; /* where the client has it already; 0: nowhere */
 };

@@ -350,7 +350,7 @@ void thread_on_end(struct thread_end *end)
 
 struct kept {
 	struct thread_end end;
-	void **place;
+	void **slot;
 	max_align_t bytes[];
 };
 
@@ -366,23 +366,23 @@ static void kept_end(struct thread_end *end)
 {
 	struct kept *kept = container_of(end, struct kept, end);
 
-	*kept->place = NULL;
+	*kept->slot = NULL;
 	free(kept);
 }
 
-void *thread_keep(void **place, size_t size_bytes)
+void *thread_keep(void **slot, size_t size_bytes)
 {
-	if (*place)
-		return *place;
+	if (*slot)
+		return *slot;
 	struct kept *kept = calloc(1, sizeof(*kept) + size_bytes);
 	if (!kept)
 		return NULL;
 	kept_is_no_leak(kept);
 	kept->end.run = kept_end;
-	kept->place = place;
-	*place = kept->bytes;
+	kept->slot = slot;
+	*slot = kept->bytes;
 	thread_on_end(&kept->end);
-	return *place;
+	return *slot;
 }
 
 void thread_on_begin(void (*run)(void))

@@ -101,7 +101,7 @@ void thread_on_end(struct thread_end *end);
  * not counted and never failing on demand. For what is large and rarely needed: the room for
  * _Thread_local itself is small in a library that is loaded late. NULL when there is none.
  */
-void *thread_keep(void **place, size_t size_bytes);
+void *thread_keep(void **slot, size_t size_bytes);
 
 /* `run` is called first of all on every thread that thread_create() makes from now on. At start. */
 void thread_on_begin(void (*run)(void));

@@ -17,7 +17,7 @@ NTSTATUS allocation_list_decode(struct call *call, struct dxg_device *device, co
 
 	if (!NT_SUCCESS(status) || count == 0)
 		return status;
-	list->allocations = call_take_room(call, (uint64_t)count * sizeof(*list->allocations));
+	list->allocations = call_take_buffer(call, (uint64_t)count * sizeof(*list->allocations));
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	for (; list->count < count; list->count++) {
@@ -39,14 +39,14 @@ NTSTATUS allocation_list_of_resource(struct call *call, struct dxg_resource *res
 	struct dxg_device *device = resource->device;
 
 	lock_acquire(&device->lock);
-	uint32_t room = resource->allocation_count;
+	uint32_t capacity = resource->allocation_count;
 	lock_release(&device->lock);
-	list->allocations = call_take(call, (uint64_t)room * sizeof(*list->allocations));
+	list->allocations = call_take(call, (uint64_t)capacity * sizeof(*list->allocations));
 	if (!list->allocations)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&device->lock);
 	list_each (struct dxg_allocation, allocation, &resource->allocations, owner_link) {
-		if (list->count == room) /* somebody adds at the same time; those come later */
+		if (list->count == capacity) /* somebody adds at the same time; those come later */
 			break;
 		object_get(&allocation->object);
 		list->allocations[list->count++] = allocation;
@@ -68,7 +68,7 @@ NTSTATUS allocation_list_check_primaries(const struct call *call, const struct d
 					      &primary);
 		if (!NT_SUCCESS(status))
 			break;
-		if (!residency_is_listed(primary))
+		if (!residency_is_counted(primary))
 			status = invalid_item(RULE_MM_LIST_RESIDENT, "WrittenPrimaries", i,
 					      "was not made resident");
 		object_put(&primary->object);

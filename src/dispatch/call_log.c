@@ -21,14 +21,14 @@ struct text {
 
 PRINTF_LIKE(2, 3) static void put(struct text *text, const char *format, ...)
 {
-	size_t room = sizeof(text->bytes) - text->used;
+	size_t left = sizeof(text->bytes) - text->used;
 	va_list arguments;
 
 	va_start(arguments, format);
-	int length = vsnprintf(text->bytes + text->used, room, format, arguments);
+	int length = vsnprintf(text->bytes + text->used, left, format, arguments);
 	va_end(arguments);
 	if (length > 0)
-		text->used += (size_t)length < room ? (size_t)length : room - 1;
+		text->used += (size_t)length < left ? (size_t)length : left - 1;
 }
 
 /* As much of it as fits a number. */

@@ -116,7 +116,7 @@ NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field)
 		elements = field->limit;
 	}
 	uint64_t size_bytes = (uint64_t)elements * field->element_bytes;
-	void *copy = is_room ? call_take(call, size_bytes) : call_take_room(call, size_bytes);
+	void *copy = is_room ? call_take(call, size_bytes) : call_take_buffer(call, size_bytes);
 	if (UNLIKELY(!copy))
 		return STATUS_NO_MEMORY;
 	*buffer = (struct call_buffer){ .client = client, .copy = copy, .elements = elements };

@@ -78,7 +78,7 @@ void call_hand_back(struct call *call);
 MUST_CHECK RARE void *call_take_memory(struct call *call, uint64_t size_bytes);
 
 /* Memory until the end of the call, for who fills it; NULL, refused, when there is none. */
-MUST_CHECK static inline void *call_take_room(struct call *call, uint64_t size_bytes)
+MUST_CHECK static inline void *call_take_buffer(struct call *call, uint64_t size_bytes)
 {
 	uint64_t rounded = (size_bytes + 15) & ~UINT64_C(15);
 
@@ -92,7 +92,7 @@ MUST_CHECK static inline void *call_take_room(struct call *call, uint64_t size_b
 /* The same, zeroed. */
 MUST_CHECK static inline void *call_take(struct call *call, uint64_t size_bytes)
 {
-	void *memory = call_take_room(call, size_bytes);
+	void *memory = call_take_buffer(call, size_bytes);
 
 	return memory ? memset(memory, 0, size_bytes) : NULL;
 }
@@ -111,15 +111,15 @@ SPECIALIZED NTSTATUS call_copy_in(struct call *call, const char *name, const voi
 	if (UNLIKELY(!client || count > limit))
 		return refused(call_refuse_list(name, client, count_name, count, limit));
 	uint64_t size_bytes = (uint64_t)count * element_bytes;
-	void *room = call_take_room(call, size_bytes);
-	if (UNLIKELY(!room))
+	void *buffer = call_take_buffer(call, size_bytes);
+	if (UNLIKELY(!buffer))
 		return STATUS_NO_MEMORY;
 	/* Most lists have one element. */
 	if (element_bytes > 1 && count == 1)
-		memcpy(room, client, element_bytes);
+		memcpy(buffer, client, element_bytes);
 	else
-		bytes_copy(room, client, size_bytes);
-	*copy_out = room;
+		bytes_copy(buffer, client, size_bytes);
+	*copy_out = buffer;
 	return STATUS_SUCCESS;
 }
 

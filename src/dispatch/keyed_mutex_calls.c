@@ -131,11 +131,11 @@ static uint64_t deadline_of(const LARGE_INTEGER *timeout)
 }
 
 static NTSTATUS acquire(struct call *call, uint64_t key, const LARGE_INTEGER *timeout,
-			const struct keyed_mutex_data *room, UINT64 *fence_value_out)
+			const struct keyed_mutex_data *buffer, UINT64 *fence_value_out)
 {
 	uint64_t fence_value;
 	NTSTATUS status = keyed_mutex_acquire(object_as(keyed_mutex, call->objects[0]), key,
-					      deadline_of(timeout), room, &fence_value);
+					      deadline_of(timeout), buffer, &fence_value);
 
 	if (NT_SUCCESS(status))
 		*fence_value_out = fence_value;
@@ -149,10 +149,10 @@ NTSTATUS dispatch_acquire_keyed_mutex(struct call *call, D3DKMT_ACQUIREKEYEDMUTE
 
 NTSTATUS dispatch_acquire_keyed_mutex2(struct call *call, D3DKMT_ACQUIREKEYEDMUTEX2 *args)
 {
-	const struct keyed_mutex_data room = { args->pPrivateRuntimeData,
-					       args->PrivateRuntimeDataSize };
+	const struct keyed_mutex_data buffer = { args->pPrivateRuntimeData,
+						 args->PrivateRuntimeDataSize };
 
-	return acquire(call, args->Key, args->pTimeout, &room, &args->FenceValue);
+	return acquire(call, args->Key, args->pTimeout, &buffer, &args->FenceValue);
 }
 
 NTSTATUS dispatch_release_keyed_mutex(struct call *call, D3DKMT_RELEASEKEYEDMUTEX *args)

@@ -70,7 +70,7 @@ static bool flatten_elements(struct call *call, uint64_t total, struct target_li
 {
 	uint32_t at = 0;
 
-	targets->element_of = call_take_room(call, total * sizeof(*targets->element_of));
+	targets->element_of = call_take_buffer(call, total * sizeof(*targets->element_of));
 	if (!targets->element_of)
 		return false;
 	for (uint32_t i = 0; i < targets->part_count; i++) {
@@ -89,7 +89,7 @@ static NTSTATUS flatten(struct call *call, bool is_by_resource, struct target_li
 		total += targets->parts[i].count;
 	if (total == 0)
 		return STATUS_SUCCESS;
-	targets->bindings = call_take_room(call, total * sizeof(*targets->bindings));
+	targets->bindings = call_take_buffer(call, total * sizeof(*targets->bindings));
 	if (!targets->bindings || (is_by_resource && !flatten_elements(call, total, targets)))
 		return STATUS_NO_MEMORY;
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < targets->part_count; i++) {
@@ -143,8 +143,8 @@ NTSTATUS dispatch_offer_allocations(struct call *call, D3DKMT_OFFERALLOCATIONS *
 		.priority = (enum vidmm_offer_priority)priority,
 		.may_decommit = args->Flags.AllowDecommit,
 		.is_immediate = args->Flags.OfferImmediately,
-		.notes = call_take_room(call,
-					(uint64_t)targets.count * sizeof(struct vidmm_offer_note)),
+		.notes = call_take_buffer(call, (uint64_t)targets.count *
+							sizeof(struct vidmm_offer_note)),
 		.list_name = args->pResources ? "pResources" : "HandleList",
 		.element_of = targets.element_of,
 	};
@@ -167,7 +167,7 @@ static NTSTATUS decode_reclaim(struct call *call, struct dxg_device *device,
 		status = decode_targets(call, device, resources, handles, count, targets);
 	if (!NT_SUCCESS(status))
 		return status;
-	*results_out = call_take_room(call, (uint64_t)targets->count * sizeof(**results_out));
+	*results_out = call_take_buffer(call, (uint64_t)targets->count * sizeof(**results_out));
 	if (!*results_out) {
 		targets_put(targets);
 		return STATUS_NO_MEMORY;

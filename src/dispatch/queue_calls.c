@@ -86,18 +86,18 @@ static NTSTATUS add_context(struct queue_list *list, const char *name, uint32_t 
 static NTSTATUS add_queues_of_contexts(struct queue_list *list)
 {
 	const uint32_t context_count = list->target_count;
-	uint32_t room = 0;
+	uint32_t capacity = 0;
 
 	for (uint32_t i = 0; i < context_count; i++) {
 		if (list->targets[i].hw_work)
-			room += hw_queue_targets(list->targets[i].hw_work, NULL, NULL, 0);
+			capacity += hw_queue_targets(list->targets[i].hw_work, NULL, NULL, 0);
 	}
-	if (room == 0)
+	if (capacity == 0)
 		return STATUS_SUCCESS;
 	struct work_target *targets =
-		call_take(list->call, (context_count + (uint64_t)room) * sizeof(*targets));
-	struct object **holders =
-		call_take(list->call, (context_count + (uint64_t)room) * sizeof(struct object *));
+		call_take(list->call, (context_count + (uint64_t)capacity) * sizeof(*targets));
+	struct object **holders = call_take(list->call, (context_count + (uint64_t)capacity) *
+								sizeof(struct object *));
 	if (!targets || !holders)
 		return STATUS_NO_MEMORY;
 	memcpy(targets, list->targets, context_count * sizeof(*targets));
@@ -109,10 +109,10 @@ static NTSTATUS add_queues_of_contexts(struct queue_list *list)
 		if (!targets[i].hw_work)
 			continue;
 		uint32_t count = hw_queue_targets(targets[i].hw_work, targets + list->target_count,
-						  holders + list->target_count, room);
-		count = count < room ? count : room;
+						  holders + list->target_count, capacity);
+		count = count < capacity ? count : capacity;
 		list->target_count += count;
-		room -= count;
+		capacity -= count;
 	}
 	return STATUS_SUCCESS;
 }

@@ -31,7 +31,7 @@ static NTSTATUS decode_bindings(struct call *call, struct dxg_device *device,
 
 	if (!NT_SUCCESS(status) || count == 0)
 		return status;
-	list->bindings = call_take_room(call, (uint64_t)count * sizeof(*list->bindings));
+	list->bindings = call_take_buffer(call, (uint64_t)count * sizeof(*list->bindings));
 	status = list->bindings
 			 ? residency_bindings(list->allocations.allocations, count, list->bindings)
 			 : STATUS_NO_MEMORY;

@@ -104,7 +104,7 @@ static NTSTATUS fill_segment(const struct question *question)
 	answer->BytesCommitted = usage.resident_bytes;
 	answer->BytesResident = usage.resident_bytes;
 	answer->Memory.TotalBytesEvicted = usage.traffic.evicted.bytes;
-	answer->Memory.AllocsCommitted = usage.listed_count;
+	answer->Memory.AllocsCommitted = usage.needed_count;
 	answer->Memory.AllocsResident = usage.resident_count;
 	answer->Aperture = segment->is_aperture;
 	for (int i = 0; i < D3DKMT_QUERYSTATISTICS_ALLOCATION_PRIORITY_CLASS_MAX; i++)

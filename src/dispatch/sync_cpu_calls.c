@@ -63,7 +63,7 @@ static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HAND
 
 	if (count == 0)
 		return invalid(RULE_API_COUNT, "ObjectCount", "is 0");
-	list->fences = call_take_room(call, (uint64_t)count * sizeof(*list->fences));
+	list->fences = call_take_buffer(call, (uint64_t)count * sizeof(*list->fences));
 	list->values = (const uint64_t *)values; /* two names of one type */
 	if (!list->fences)
 		return STATUS_NO_MEMORY;

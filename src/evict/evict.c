@@ -94,7 +94,7 @@ static void *band_state(struct evict_set *set, struct evict_entry *entry)
 
 static void link_entry(struct evict_set *set, struct evict_entry *entry)
 {
-	if (entry->class == EVICT_LISTED) {
+	if (entry->class == EVICT_NEEDED) {
 		set->policy->insert(band_state(set, entry), entry);
 		entry->is_ordered = true;
 	} else {
@@ -195,7 +195,7 @@ static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *w
 
 static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
 {
-	while (walk->class < EVICT_LISTED) {
+	while (walk->class < EVICT_NEEDED) {
 		struct evict_entry *entry = plain_next(set, walk);
 
 		if (entry)
@@ -249,7 +249,7 @@ static const char *class_validate(const struct evict_set *set, enum evict_class 
 {
 	const char *wrong = NULL;
 
-	if (class != EVICT_LISTED)
+	if (class != EVICT_NEEDED)
 		return plain_validate(set, class, found);
 	for (unsigned band = 0; !wrong && band < EVICT_BAND_COUNT; band++)
 		wrong = set->policy->validate(set->bands[band]->state, found);

@@ -9,7 +9,7 @@
  *   1. destroyed                     its end has not come yet; nothing is copied
  *   2. offered low, normal, high     the oldest offer first; nothing is copied
  *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
- *   4. listed                        by priority; among equals the policy decides
+ *   4. needed: on a residency list   by priority; among equals the policy decides
  *
  * A policy orders equals by their uses. There are two, and room for more: a file with a struct
  * evict_policy, and a line in policies.def.
@@ -35,7 +35,7 @@ enum evict_class {
 	EVICT_OFFERED_NORMAL,
 	EVICT_OFFERED_HIGH,
 	EVICT_LEFTOVER,
-	EVICT_LISTED,
+	EVICT_NEEDED,
 	EVICT_CLASS_COUNT,
 };
 
@@ -142,7 +142,7 @@ extern const struct evict_policy *const evict_policies[];
 /* By its name; NULL when there is none. */
 const struct evict_policy *evict_policy_find(const char *name);
 
-/* Those of one priority, for EVICT_LISTED. */
+/* Those of one priority, for EVICT_NEEDED. */
 struct evict_band {
 	const struct evict_policy *policy;
 	uint64_t known_count; /* entries whose band it is */
@@ -151,7 +151,7 @@ struct evict_band {
 
 struct evict_set {
 	const struct evict_policy *policy;
-	struct list plain[EVICT_LISTED]; /* in order of arrival */
+	struct list plain[EVICT_NEEDED]; /* in order of arrival */
 	struct evict_band *bands[EVICT_BAND_COUNT];
 	uint64_t class_bytes[EVICT_CLASS_COUNT];
 	uint64_t entry_count;

@@ -404,11 +404,11 @@ void miniport_close_opening(struct miniport *miniport, struct miniport_client *c
 
 	for (uint32_t i = 0; i < opening->count; i++) {
 		if (opening->bindings[i].driver_binding)
-			opening->room[open++] = opening->bindings[i].driver_binding;
+			opening->storage[open++] = opening->bindings[i].driver_binding;
 	}
 	if (open > 0)
 		miniport_close_allocations(miniport, client, opening->driver_device, open,
-					   opening->room);
+					   opening->storage);
 }
 
 static NTSTATUS judge_bindings(const DXGK_OPENALLOCATIONINFO *answers, uint32_t count)
@@ -469,7 +469,7 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 
 /* ---- one, in one visit ---- */
 
-_Static_assert(sizeof(struct ddi_crossing) <= sizeof(((struct miniport_visit *)0)->room),
+_Static_assert(sizeof(struct ddi_crossing) <= sizeof(((struct miniport_visit *)0)->storage),
 	       "room for a crossing, in front of the status");
 
 NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,

@@ -70,7 +70,7 @@ struct miniport_opening {
 	bool is_read_only;
 	uint32_t count;
 	struct miniport_binding *bindings;
-	void **room; /* for `count` handles: closing again must not need memory */
+	void **storage; /* for `count` handles: closing again must not need memory */
 };
 
 /* DxgkDdiOpenAllocation, once. On failure none is open. */
@@ -101,7 +101,7 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
  * between. What happens between the two may wait for nobody.
  */
 struct miniport_visit {
-	void *room[11];
+	void *storage[11];
 	NTSTATUS status;
 };
 

@@ -152,10 +152,10 @@ static bool elf_defines(const uint8_t *file, size_t file_size, const Elf64_Shdr 
 	if (!text || !symbol || symbols->sh_offset % _Alignof(Elf64_Sym) != 0)
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t room =
+		uint64_t left =
 			symbol[i].st_name < names->sh_size ? names->sh_size - symbol[i].st_name : 0;
 
-		if (symbol[i].st_shndx != SHN_UNDEF && room > strlen(wanted) &&
+		if (symbol[i].st_shndx != SHN_UNDEF && left > strlen(wanted) &&
 		    memcmp(text + symbol[i].st_name, wanted, strlen(wanted) + 1) == 0)
 			return true;
 	}

@@ -38,28 +38,28 @@ uint64_t segment_address(const struct miniport *miniport, uint32_t segment, uint
 	return info->segments[segment - 1].base_address + offset_bytes;
 }
 
-static LONGLONG place_address(const struct miniport *miniport,
-			      const struct miniport_location *place)
+static LONGLONG location_address(const struct miniport *miniport,
+				 const struct miniport_location *location)
 {
-	return (LONGLONG)segment_address(miniport, place->segment, place->offset_bytes);
+	return (LONGLONG)segment_address(miniport, location->segment, location->offset_bytes);
 }
 
-static D3DGPU_PHYSICAL_ADDRESS gpu_physical(const struct miniport_location *place)
+static D3DGPU_PHYSICAL_ADDRESS gpu_physical(const struct miniport_location *location)
 {
-	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = place->segment,
-					  .SegmentOffset = place->offset_bytes };
+	return (D3DGPU_PHYSICAL_ADDRESS){ .SegmentId = location->segment,
+					  .SegmentOffset = location->offset_bytes };
 }
 
 /* ---- one function per kind of argument ---- */
 
 /* The two sides of a copy have the same layout, and no name for it. */
-#define FILL_PLACE(side, miniport, place)                                                          \
+#define FILL_LOCATION(side, miniport, location)                                                    \
 	do {                                                                                       \
-		(side).SegmentId = (place)->segment;                                               \
-		if ((place)->segment == 0)                                                         \
-			(side).pMdl = mdl_of((place)->mdl);                                        \
+		(side).SegmentId = (location)->segment;                                            \
+		if ((location)->segment == 0)                                                      \
+			(side).pMdl = mdl_of((location)->mdl);                                     \
 		else                                                                               \
-			(side).SegmentAddress.QuadPart = place_address(miniport, place);           \
+			(side).SegmentAddress.QuadPart = location_address(miniport, location);     \
 	} while (0)
 
 static void fill_transfer(const struct miniport *miniport, const struct miniport_paging_op *op,
@@ -68,8 +68,8 @@ static void fill_transfer(const struct miniport *miniport, const struct miniport
 	args->Transfer.hAllocation = op->subject.driver_allocation;
 	args->Transfer.TransferOffset = (UINT)op->offset_bytes;
 	args->Transfer.TransferSize = op->size_bytes;
-	FILL_PLACE(args->Transfer.Source, miniport, &op->source);
-	FILL_PLACE(args->Transfer.Destination, miniport, &op->place);
+	FILL_LOCATION(args->Transfer.Source, miniport, &op->source);
+	FILL_LOCATION(args->Transfer.Destination, miniport, &op->target);
 	args->Transfer.Flags = (DXGK_TRANSFERFLAGS){
 		.AllocationIsIdle = op->is_idle,
 		.TransferStart = op->transfer.is_start,
@@ -83,8 +83,8 @@ static void fill_fill(const struct miniport *miniport, const struct miniport_pag
 	args->Fill.hAllocation = op->subject.driver_allocation;
 	args->Fill.FillSize = op->size_bytes;
 	args->Fill.FillPattern = op->fill.pattern;
-	args->Fill.Destination.SegmentId = op->place.segment;
-	args->Fill.Destination.SegmentAddress.QuadPart = place_address(miniport, &op->place);
+	args->Fill.Destination.SegmentId = op->target.segment;
+	args->Fill.Destination.SegmentAddress.QuadPart = location_address(miniport, &op->target);
 }
 
 static void fill_discard(const struct miniport *miniport, const struct miniport_paging_op *op,
@@ -92,8 +92,8 @@ static void fill_discard(const struct miniport *miniport, const struct miniport_
 {
 	args->DiscardContent.hAllocation = op->subject.driver_allocation;
 	args->DiscardContent.Flags.AllocationIsIdle = op->is_idle;
-	args->DiscardContent.SegmentId = op->place.segment;
-	args->DiscardContent.SegmentAddress.QuadPart = place_address(miniport, &op->place);
+	args->DiscardContent.SegmentId = op->target.segment;
+	args->DiscardContent.SegmentAddress.QuadPart = location_address(miniport, &op->target);
 }
 
 /* Pages of an aperture count from its start: no base address. */
@@ -102,8 +102,8 @@ static void fill_aperture(const struct miniport_paging_op *op, DXGKARG_BUILDPAGI
 	/* Drivers look at an unmap through the other struct: the first five members agree. */
 	args->MapApertureSegment.hDevice = op->aperture.driver_device;
 	args->MapApertureSegment.hAllocation = op->subject.driver_allocation;
-	args->MapApertureSegment.SegmentId = op->place.segment;
-	args->MapApertureSegment.OffsetInPages = op->place.offset_bytes >> PAGE_SHIFT;
+	args->MapApertureSegment.SegmentId = op->target.segment;
+	args->MapApertureSegment.OffsetInPages = op->target.offset_bytes >> PAGE_SHIFT;
 	args->MapApertureSegment.NumberOfPages = op->size_bytes >> PAGE_SHIFT;
 	if (op->kind == MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT) {
 		args->UnmapApertureSegment.DummyPage.QuadPart =
@@ -118,8 +118,8 @@ static DXGK_MEMORY_TRANSFER_DIRECTION direction_of(const struct miniport_paging_
 {
 	if (op->source.segment == 0)
 		return DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
-	return op->place.segment == 0 ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
-				      : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
+	return op->target.segment == 0 ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
+				       : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
 }
 
 static void fill_virtual_transfer(const struct miniport_paging_op *op,
@@ -130,10 +130,10 @@ static void fill_virtual_transfer(const struct miniport_paging_op *op,
 		.AllocationOffsetInBytes = op->offset_bytes,
 		.TransferSizeInBytes = op->size_bytes,
 		.SourceVirtualAddress = op->source.gpu_address,
-		.DestinationVirtualAddress = op->place.gpu_address,
+		.DestinationVirtualAddress = op->target.gpu_address,
 		.SourcePageTable = op->source.gpu_table,
 		.TransferDirection = direction_of(op),
-		.DestinationPageTable = op->place.gpu_table,
+		.DestinationPageTable = op->target.gpu_table,
 	};
 }
 
@@ -144,7 +144,7 @@ static void fill_virtual_fill(const struct miniport_paging_op *op, DXGKARG_BUILD
 		.AllocationOffsetInBytes = op->offset_bytes,
 		.FillSizeInBytes = op->size_bytes,
 		.FillPattern = op->fill.pattern,
-		.DestinationVirtualAddress = op->place.gpu_address,
+		.DestinationVirtualAddress = op->target.gpu_address,
 	};
 }
 
@@ -152,22 +152,22 @@ static void fill_init_context(const struct miniport *miniport, const struct mini
 			      DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->InitContextResource.hAllocation = op->subject.driver_allocation;
-	FILL_PLACE(args->InitContextResource.Destination, miniport, &op->place);
-	args->InitContextResource.Destination.VirtualAddress = op->place.pointer;
-	args->InitContextResource.Destination.GpuVirtualAddress = op->place.gpu_address;
+	FILL_LOCATION(args->InitContextResource.Destination, miniport, &op->target);
+	args->InitContextResource.Destination.VirtualAddress = op->target.pointer;
+	args->InitContextResource.Destination.GpuVirtualAddress = op->target.gpu_address;
 }
 
 static DXGK_PAGETABLEUPDATEADDRESS table_address(const struct miniport_paging_op *op)
 {
 	switch (op->update_table.mode) {
 	case MINIPORT_TABLE_CPU_VIRTUAL:
-		return (DXGK_PAGETABLEUPDATEADDRESS){ .CpuVirtual = op->place.pointer };
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .CpuVirtual = op->target.pointer };
 	case MINIPORT_TABLE_GPU_VIRTUAL:
-		return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuVirtual = op->place.gpu_address };
+		return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuVirtual = op->target.gpu_address };
 	case MINIPORT_TABLE_GPU_PHYSICAL:
 		break;
 	}
-	return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuPhysical = gpu_physical(&op->place) };
+	return (DXGK_PAGETABLEUPDATEADDRESS){ .GpuPhysical = gpu_physical(&op->target) };
 }
 
 /* Two pointers in each entry: to a table of 4 KiB pages, and to one of 64 KiB pages. */
@@ -230,7 +230,7 @@ static void fill_update_table(const struct miniport *miniport, const struct mini
 static void fill_flush_tlb(const struct miniport_paging_op *op, DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){
-		.RootPageTableAddress = gpu_physical(&op->place),
+		.RootPageTableAddress = gpu_physical(&op->target),
 		.hProcess = op->flush_tlb.driver_process,
 		.StartVirtualAddress = op->flush_tlb.first_address,
 		.EndVirtualAddress = op->flush_tlb.end_address,
@@ -241,7 +241,7 @@ static void fill_update_context(const struct miniport_paging_op *op,
 				DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	args->UpdateContextAllocation = (DXGK_BUILDPAGINGBUFFER_UPDATECONTEXTALLOCATION){
-		.ContextAllocation = op->place.gpu_address,
+		.ContextAllocation = op->target.gpu_address,
 		.ContextAllocationSize = op->size_bytes,
 		.pDriverPrivateData = op->update_context.private_data,
 		.DriverPrivateDataSize = op->update_context.private_bytes,
@@ -258,7 +258,7 @@ static void fill_copy_entries(const struct miniport_paging_op *op, union arrays 
 		few->copies[i] = (DXGK_BUILDPAGINGBUFFER_COPY_RANGE){
 			.NumPageTableEntries = copy->count,
 			.SrcPageTableAddress = op->source.gpu_address,
-			.DstPageTableAddress = op->place.gpu_address,
+			.DstPageTableAddress = op->target.gpu_address,
 			.SrcStartPteIndex = copy->source_index,
 			.DstStartPteIndex = copy->destination_index,
 		};
@@ -274,7 +274,7 @@ static void fill_notify_residency(const struct miniport_paging_op *op,
 	args->NotifyResidency.hAllocation = op->subject.driver_allocation;
 	if (!op->notify_residency.is_resident)
 		return;
-	args->NotifyResidency.PhysicalAddress = gpu_physical(&op->place);
+	args->NotifyResidency.PhysicalAddress = gpu_physical(&op->target);
 	args->NotifyResidency.Resident = 1;
 }
 
@@ -451,7 +451,8 @@ static NTSTATUS accept(const struct miniport_paging_op *op, const DXGKARG_BUILDP
 /* With the level taken: a reset, which is alone at its level, is over or cannot begin. */
 static bool is_of_before(const struct miniport_paging_buffer *buffer)
 {
-	return buffer->epoch.now && atomic_load(buffer->epoch.now) != buffer->epoch.mine;
+	return buffer->generation.now &&
+	       atomic_load(buffer->generation.now) != buffer->generation.mine;
 }
 
 /* False: there is nothing to say of it without a name. */

@@ -85,7 +85,7 @@ struct miniport_paging_op {
 	enum miniport_paging_kind kind;
 	bool is_idle; /* AllocationIsIdle: the answer to STATUS_GRAPHICS_ALLOCATION_BUSY */
 	struct miniport_subject subject;
-	struct miniport_location place;  /* what changes, or is told of; of a TLB: the root */
+	struct miniport_location target; /* what changes, or is told of; of a TLB: the root */
 	struct miniport_location source; /* of a transfer, of entries; its MDL of an aperture */
 	uint64_t size_bytes;             /* whole pages; of a page table all of it */
 	uint64_t offset_bytes;           /* where in the allocation it begins */

@@ -43,12 +43,12 @@ _Static_assert(sizeof(DXGK_ALLOCATIONLIST) == MINIPORT_LIST_ROOM_BYTES,
 /* `room` is the caller's, or NULL. */
 static NTSTATUS list_copy_init(struct list_copy *copy, const struct miniport *miniport,
 			       const struct miniport_list_entry *allocations, uint32_t count,
-			       void *room)
+			       void *storage)
 {
 	copy->entries = count == 0 ? NULL : copy->few;
-	copy->is_taken = count > FEW && !room;
+	copy->is_taken = count > FEW && !storage;
 	if (count > FEW)
-		copy->entries = room ? room : mem_zalloc_array(count, sizeof(*copy->entries));
+		copy->entries = storage ? storage : mem_zalloc_array(count, sizeof(*copy->entries));
 	if (count > FEW && !copy->entries)
 		return refuse_no_memory("There is no memory for a list of %u allocations", count);
 	for (uint32_t i = 0; i < count; i++) {

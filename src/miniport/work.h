@@ -54,7 +54,7 @@ struct miniport_paging_buffer {
 	struct {
 		const _Atomic uint32_t *now; /* NULL: it may enter whenever */
 		uint32_t mine;
-	} epoch;
+	} generation;
 };
 
 /*

@@ -117,21 +117,21 @@ static NTSTATUS direct_text(PUNICODE_STRING string, const void *data, ULONG size
  */
 static NTSTATUS direct_bytes(void *target, ULONG type, const void *data, ULONG size_bytes)
 {
-	LONG room;
+	LONG capacity;
 	ULONG header[2] = { size_bytes, type };
 
 	if (size_bytes <= sizeof(ULONG)) {
 		memcpy(target, data, size_bytes);
 		return STATUS_SUCCESS;
 	}
-	memcpy(&room, target, sizeof(room));
-	if (room < 0) {
-		if (size_bytes > 0u - (ULONG)room)
+	memcpy(&capacity, target, sizeof(capacity));
+	if (capacity < 0) {
+		if (size_bytes > 0u - (ULONG)capacity)
 			return STATUS_BUFFER_TOO_SMALL;
 		memcpy(target, data, size_bytes);
 		return STATUS_SUCCESS;
 	}
-	if ((ULONG)room < sizeof(header) || size_bytes > (ULONG)room - sizeof(header))
+	if ((ULONG)capacity < sizeof(header) || size_bytes > (ULONG)capacity - sizeof(header))
 		return STATUS_BUFFER_TOO_SMALL;
 	memcpy(target, header, sizeof(header));
 	memcpy((char *)target + sizeof(header), data, size_bytes);

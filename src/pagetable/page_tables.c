@@ -129,7 +129,7 @@ void table_free(struct page_tables *tables, struct table *table)
 	if (!table)
 		return;
 	if (table->size_bytes > 0) {
-		table_give_place(tables->config, table);
+		table_give_memory(tables->config, table);
 		tables->table_count--;
 		tables->table_bytes -= table->size_bytes;
 	}
@@ -148,7 +148,7 @@ static NTSTATUS refuse_memory(void)
 static NTSTATUS place_table(struct table_making *making, struct table *table, uint64_t size_bytes)
 {
 	struct page_tables *tables = making->tables;
-	NTSTATUS status = table_take_place(making, table->level, size_bytes, &table->place);
+	NTSTATUS status = table_take_memory(making, table->level, size_bytes, &table->memory);
 
 	if (!NT_SUCCESS(status))
 		return status;
@@ -544,8 +544,8 @@ void page_tables_finish(struct page_tables *tables)
 
 struct page_tables_root page_tables_root(const struct page_tables *tables)
 {
-	return (struct page_tables_root){ .segment = tables->root->place.segment,
-					  .offset_bytes = tables->root->place.offset_bytes,
+	return (struct page_tables_root){ .segment = tables->root->memory.segment,
+					  .offset_bytes = tables->root->memory.offset_bytes,
 					  .entry_count = tables->root->entry_count };
 }
 

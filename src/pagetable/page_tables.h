@@ -74,8 +74,8 @@ enum {
 };
 
 /* Pages in a row, and where they are for the GPU. */
-struct shown_run {
-	bool is_shown; /* false: nowhere, and only the count holds */
+struct resident_run {
+	bool is_resident; /* false: nowhere, and only the count holds */
 	uint32_t segment;
 	uint64_t first_page;
 	uint64_t page_count; /* in: how many are asked for; out: how many there are in a row */
@@ -107,7 +107,7 @@ struct table_block_want {
 	uint32_t segment;
 	uint64_t size_bytes;
 	uint64_t align_bytes;
-	struct pager_table place; /* with is_taken */
+	struct pager_table memory; /* with is_taken */
 	bool is_taken;
 };
 
@@ -168,7 +168,7 @@ struct page_tables_config {
 
 	/* Where pages of an allocation are, as of what was built. On the pager's thread. */
 	void (*look)(void *context, const struct mapped_memory *memory, uint64_t offset_pages,
-		     struct shown_run *run);
+		     struct resident_run *run);
 	void *look_context;
 
 	/*

@@ -134,8 +134,8 @@ static void make_copy(const struct page_tables *tables, const struct table *from
 	assert(from->size_bytes == to->size_bytes);
 	*op_out = (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
-		.place = pager_table_location(&to->place),
-		.source = pager_table_location(&from->place),
+		.target = pager_table_location(&to->memory),
+		.source = pager_table_location(&from->memory),
 		.size_bytes = to->size_bytes,
 		.copy_entries = { .copies = tables->config->scratch->copies, .count = filled },
 	};

@@ -42,11 +42,12 @@ const struct mapped_memory *table_view_memory(const struct gpuva_view *view)
 }
 
 struct miniport_pte table_memory_entry(const struct page_tables *tables,
-				       const struct gpuva_view *view, const struct shown_run *run)
+				       const struct gpuva_view *view,
+				       const struct resident_run *run)
 {
 	uint32_t flags = tables->config->mmu.flags;
 
-	if (!run->is_shown)
+	if (!run->is_resident)
 		return (struct miniport_pte){ 0 };
 	return (struct miniport_pte){
 		.page = run->first_page,
@@ -60,11 +61,11 @@ struct miniport_pte table_memory_entry(const struct page_tables *tables,
 	};
 }
 
-struct shown_run table_look(const struct page_tables *tables, const struct mapped_memory *memory,
-			    uint64_t offset_pages, uint64_t page_count)
+struct resident_run table_look(const struct page_tables *tables, const struct mapped_memory *memory,
+			       uint64_t offset_pages, uint64_t page_count)
 {
 	const struct page_tables_config *config = tables->config;
-	struct shown_run run = { .page_count = page_count };
+	struct resident_run run = { .page_count = page_count };
 
 	config->look(config->look_context, memory, offset_pages, &run);
 	assert(run.page_count > 0 && run.page_count <= page_count);
@@ -81,7 +82,7 @@ struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 	if (view->state.kind != GPUVA_KIND_MAPPED)
 		return table_entry_of_kind(tables, view->state.kind);
 	uint64_t offset = table_view_offset(view, &page_count);
-	struct shown_run run = table_look(tables, table_view_memory(view), offset, page_count);
+	struct resident_run run = table_look(tables, table_view_memory(view), offset, page_count);
 	*count = run.page_count;
 	return table_memory_entry(tables, view, &run);
 }
@@ -89,8 +90,8 @@ struct miniport_pte table_first_entry_locked(const struct page_tables *tables,
 static struct miniport_pte entry_to(const struct table *table)
 {
 	return (struct miniport_pte){
-		.page = table->place.offset_bytes >> MACHINE_PAGE_SHIFT,
-		.segment = (uint8_t)table->place.segment,
+		.page = table->memory.offset_bytes >> MACHINE_PAGE_SHIFT,
+		.segment = (uint8_t)table->memory.segment,
 		.is_valid = true,
 	};
 }
@@ -125,9 +126,9 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 	if (view.page_count < pages || view.state.kind != GPUVA_KIND_MAPPED ||
 	    view.state.period_pages != 0 || view.state.driver_protection != 0)
 		return false;
-	struct shown_run run =
+	struct resident_run run =
 		table_look(tables, table_view_memory(&view), view.state.offset_pages, pages);
-	if (!run.is_shown || run.page_count < pages ||
+	if (!run.is_resident || run.page_count < pages ||
 	    (run.segment == 0 && !(config->mmu.flags & TABLES_HAVE_LARGE_SYSTEM)))
 		return false;
 	if (gpuva_shape_large_level(&config->shape, &(struct gpuva_run){ table->first_page, pages,

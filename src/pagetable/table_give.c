@@ -88,7 +88,7 @@ void table_update_op(const struct page_tables *tables, const struct table *table
 	/* One by one, and not the whole of it: there are as many of these as tables. */
 	op_out->kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE;
 	op_out->subject = (struct miniport_subject){ 0 };
-	op_out->place = pager_table_location(&table->place);
+	op_out->target = pager_table_location(&table->memory);
 	op_out->size_bytes = table->size_bytes;
 	op_out->offset_bytes = 0;
 	op_out->update_table.level = table->level;
@@ -189,7 +189,7 @@ void page_tables_flush_op(const struct page_tables *tables, uint64_t first_page,
 {
 	*op_out = (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_FLUSH_TLB,
-		.place = pager_table_location(&tables->root->place),
+		.target = pager_table_location(&tables->root->memory),
 		.flush_tlb = { .driver_process = tables->driver_process,
 			       .first_address = first_page << GPUVA_PAGE_SHIFT,
 			       .end_address = end_page << GPUVA_PAGE_SHIFT },

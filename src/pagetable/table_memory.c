@@ -29,22 +29,22 @@ static uint64_t alignment_of(const struct page_tables_config *config, uint32_t l
 
 /* Room that was waited for. */
 static bool take_waited_for(struct table_block_wants *wants, uint32_t level, uint64_t size_bytes,
-			    struct pager_table *place_out)
+			    struct pager_table *memory_out)
 {
 	for (uint32_t i = 0; wants && i < wants->count; i++) {
 		struct table_block_want *block = &wants->wants[i];
 
 		if (!block->is_taken || block->level != level || block->size_bytes != size_bytes)
 			continue;
-		*place_out = block->place;
+		*memory_out = block->memory;
 		block->is_taken = false;
 		return true;
 	}
 	return false;
 }
 
-NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t size_bytes,
-			  struct pager_table *place_out)
+NTSTATUS table_take_memory(struct table_making *making, uint32_t level, uint64_t size_bytes,
+			   struct pager_table *memory_out)
 {
 	const struct page_tables *tables = making->tables;
 	const struct page_tables_config *config = tables->config;
@@ -53,10 +53,10 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 	uint64_t address;
 
 	if (!table_is_in_system_memory(config, segment)) {
-		if (take_waited_for(making->wants, level, size_bytes, place_out))
+		if (take_waited_for(making->wants, level, size_bytes, memory_out))
 			return STATUS_SUCCESS;
 		return config->take_block(config->memory, tables->process, segment, size_bytes,
-					  align_bytes, place_out);
+					  align_bytes, memory_out);
 	}
 	NTSTATUS status =
 		machine_alloc_contiguous(size_bytes, align_bytes, 0, highest_address, 0, &address);
@@ -64,16 +64,16 @@ NTSTATUS table_take_place(struct table_making *making, uint32_t level, uint64_t 
 		return refuse(status, RULE_API_NO_MEMORY, NULL,
 			      "There is no system memory for a page table of %llu bytes",
 			      (unsigned long long)size_bytes);
-	*place_out = (struct pager_table){ .offset_bytes = address,
-					   .pointer = machine_to_pointer(address) };
+	*memory_out = (struct pager_table){ .offset_bytes = address,
+					    .pointer = machine_to_pointer(address) };
 	return STATUS_SUCCESS;
 }
 
-void table_give_place(const struct page_tables_config *config, const struct table *table)
+void table_give_memory(const struct page_tables_config *config, const struct table *table)
 {
-	if (table->place.segment != 0)
-		config->give_block(config->memory, &table->place, table->size_bytes);
-	else if (!machine_free_contiguous(table->place.offset_bytes))
+	if (table->memory.segment != 0)
+		config->give_block(config->memory, &table->memory, table->size_bytes);
+	else if (!machine_free_contiguous(table->memory.offset_bytes))
 		assert(!"the run is ours");
 }
 
@@ -98,7 +98,7 @@ static void wants_give_back(struct table_block_wants *wants,
 		const struct table_block_want *block = &wants->wants[i];
 
 		if (block->is_taken)
-			config->give_block(config->memory, &block->place, block->size_bytes);
+			config->give_block(config->memory, &block->memory, block->size_bytes);
 	}
 	mem_free(wants->wants);
 	wants->wants = NULL;
@@ -192,8 +192,8 @@ void page_tables_go_out(struct page_tables *tables)
 
 static void find_table(const struct page_tables_config *config, struct table *table)
 {
-	if (table->place.segment != 0)
-		config->find_block(config->memory, &table->place);
+	if (table->memory.segment != 0)
+		config->find_block(config->memory, &table->memory);
 	if (table->wide)
 		find_table(config, table->wide);
 }

@@ -194,10 +194,10 @@ static uint64_t waited_for_bytes(const struct table_block_wants *wants,
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; wants && i < wants->count; i++) {
-		const struct table_block_want *room = &wants->wants[i];
+		const struct table_block_want *want = &wants->wants[i];
 
-		if (room->is_taken && room->segment == segment)
-			bytes += taken_bytes(config, segment, room->size_bytes);
+		if (want->is_taken && want->segment == segment)
+			bytes += taken_bytes(config, segment, want->size_bytes);
 	}
 	return bytes;
 }

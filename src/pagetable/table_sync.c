@@ -26,7 +26,7 @@
 /* ---- leaves ---- */
 
 static uint32_t fill_run(struct page_tables *tables, const struct gpuva_view *view,
-			 const struct shown_run *run, uint32_t filled)
+			 const struct resident_run *run, uint32_t filled)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 	struct miniport_pte entry = table_memory_entry(tables, view, run);
@@ -46,9 +46,10 @@ static uint32_t fill_run(struct page_tables *tables, const struct gpuva_view *vi
 
 /* Entries for memory that is somewhere. Returns how many. */
 static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view *view,
-			     uint64_t offset_pages, uint64_t count, const struct shown_run *first)
+			     uint64_t offset_pages, uint64_t count,
+			     const struct resident_run *first)
 {
-	struct shown_run run = *first;
+	struct resident_run run = *first;
 	uint32_t filled = 0;
 
 	if (count > TABLES_FEW_ENTRIES)
@@ -60,7 +61,7 @@ static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view
 			return filled;
 		run = table_look(tables, table_view_memory(view), offset_pages + filled,
 				 count - filled);
-		if (!run.is_shown) /* left meanwhile: the next operation says so */
+		if (!run.is_resident) /* left meanwhile: the next operation says so */
 			return filled;
 	}
 }
@@ -72,10 +73,10 @@ static void make_memory(struct page_tables *tables, struct table *table,
 	const struct mapped_memory *memory = table_view_memory(view);
 	uint64_t count;
 	uint64_t offset = table_view_offset(view, &count);
-	struct shown_run run = table_look(tables, memory, offset, count);
+	struct resident_run run = table_look(tables, memory, offset, count);
 	uint32_t index = table_index(tables, table, *page);
 
-	if (!run.is_shown || view->state.period_pages == 1) {
+	if (!run.is_resident || view->state.period_pages == 1) {
 		count = view->state.period_pages == 1 ? view->page_count : run.page_count;
 		table_make_repeated(tables, table, index, (uint32_t)count,
 				    table_memory_entry(tables, view, &run), changes, op_out);
@@ -566,7 +567,7 @@ static bool end_table(const struct table_sync *sync, struct table *table,
 		return false;
 	table_make_repeated(tables, table, 0, table->entry_count, (struct miniport_pte){ 0 },
 			    &changes, op_out);
-	op_out->update_table.is_eviction = sync->is_leaving && table->place.segment != 0;
+	op_out->update_table.is_eviction = sync->is_leaving && table->memory.segment != 0;
 	table->is_written = false;
 	return true;
 }

@@ -27,7 +27,7 @@ struct table {
 	uint32_t entry_count;
 	uint64_t first_page; /* of the space */
 	uint64_t size_bytes;
-	struct pager_table place;
+	struct pager_table memory;
 	bool is_written;   /* it is a table: all its entries were given to the driver, once */
 	bool is_behind;    /* some of them are not what they should be; who comes writes all */
 	uint32_t left_out; /* how often entries were left out, for a large page's sake */
@@ -195,9 +195,9 @@ static inline bool table_is_in_system_memory(const struct page_tables_config *co
 }
 
 /* STATUS_GRAPHICS_NO_VIDEO_MEMORY: there is no room, which is not refused here. */
-MUST_CHECK NTSTATUS table_take_place(struct table_making *making, uint32_t level,
-				     uint64_t size_bytes, struct pager_table *place_out);
-void table_give_place(const struct page_tables_config *config, const struct table *table);
+MUST_CHECK NTSTATUS table_take_memory(struct table_making *making, uint32_t level,
+				      uint64_t size_bytes, struct pager_table *memory_out);
+void table_give_memory(const struct page_tables_config *config, const struct table *table);
 
 /* ---- table_give.c ---- */
 
@@ -255,10 +255,11 @@ bool table_is_large_locked(const struct page_tables *tables, const struct table 
 			   struct miniport_pte *entry_out);
 
 /* Where pages of memory are, and the entry of the first of them. */
-struct shown_run table_look(const struct page_tables *tables, const struct mapped_memory *memory,
-			    uint64_t offset_pages, uint64_t page_count);
+struct resident_run table_look(const struct page_tables *tables, const struct mapped_memory *memory,
+			       uint64_t offset_pages, uint64_t page_count);
 struct miniport_pte table_memory_entry(const struct page_tables *tables,
-				       const struct gpuva_view *view, const struct shown_run *run);
+				       const struct gpuva_view *view,
+				       const struct resident_run *run);
 
 /* The second pointer of entry `index` of a table of level 1 with two. */
 struct miniport_pte table_wide_entry_above_locked(const struct page_tables *tables,

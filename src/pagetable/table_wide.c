@@ -43,7 +43,7 @@ static uint64_t nothing_pages(const struct page_tables *tables, uint64_t page, u
 	return at - page;
 }
 
-static bool is_in_64k_pages(const struct page_tables_config *config, const struct shown_run *run)
+static bool is_in_64k_pages(const struct page_tables_config *config, const struct resident_run *run)
 {
 	if (!gpuva_shape_fits_64k(&config->shape,
 				  &(struct gpuva_run){ 0, GPUVA_WIDE_PAGES, run->first_page }))
@@ -55,12 +55,12 @@ static bool is_in_64k_pages(const struct page_tables_config *config, const struc
 
 /* How many entries the first run of memory makes, into the scratch from `filled` on. */
 static uint64_t fill_run(const struct page_tables *tables, const struct gpuva_view *view,
-			 struct shown_run run, uint32_t filled)
+			 struct resident_run run, uint32_t filled)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 	uint64_t count = lower_of(blocks_of(run.page_count), TABLES_FEW_ENTRIES - filled);
 
-	if (run.is_shown && !is_in_64k_pages(tables->config, &run))
+	if (run.is_resident && !is_in_64k_pages(tables->config, &run))
 		return 0;
 	for (uint64_t i = 0; i < count; i++) {
 		struct miniport_pte entry = table_memory_entry(tables, view, &run);
@@ -78,23 +78,24 @@ static void memory_part(const struct page_tables *tables, const struct gpuva_vie
 	const struct mapped_memory *memory = table_view_memory(view);
 	uint64_t page_count;
 	uint64_t offset = table_view_offset(view, &page_count);
-	bool was_shown = false;
+	bool was_resident = false;
 
 	part->memory = memory;
 	part->offset_pages = offset;
 	page_count = blocks_of(page_count) << GPUVA_WIDE_SHIFT;
 	for (uint64_t done = 0; done < page_count && part->count < TABLES_FEW_ENTRIES;) {
-		struct shown_run run = table_look(tables, memory, offset + done, page_count - done);
+		struct resident_run run =
+			table_look(tables, memory, offset + done, page_count - done);
 
-		if ((done > 0 && run.is_shown != was_shown) ||
-		    (!run.is_shown && !is_aligned(offset, GPUVA_WIDE_PAGES)))
+		if ((done > 0 && run.is_resident != was_resident) ||
+		    (!run.is_resident && !is_aligned(offset, GPUVA_WIDE_PAGES)))
 			return;
-		was_shown = run.is_shown;
+		was_resident = run.is_resident;
 		uint64_t count = fill_run(tables, view, run, part->count);
 		if (count == 0)
 			return;
 		part->count += (uint32_t)count;
-		part->is_invalid = !run.is_shown;
+		part->is_invalid = !run.is_resident;
 		done += count << GPUVA_WIDE_SHIFT;
 	}
 }

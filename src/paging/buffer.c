@@ -73,7 +73,7 @@ static NTSTATUS packet_prepare(struct sched_packet *packet)
 {
 	const struct pager_buffer *buffer = buffer_of(packet);
 
-	return buffer->epoch == atomic_load(&buffer->pager->epoch) &&
+	return buffer->generation == atomic_load(&buffer->pager->generation) &&
 			       pager_stream_is_turn(buffer->pager, buffer)
 		       ? STATUS_SUCCESS
 		       : STATUS_PENDING;
@@ -180,7 +180,7 @@ static bool take_buffer(struct pager *pager)
 	if (!link)
 		return false;
 	pager->current = container_of(link, struct pager_buffer, link);
-	pager->current->epoch = pager->built_epoch;
+	pager->current->generation = pager->built_generation;
 	pager->current->work_bytes = 0;
 	pager_buffer_refresh(&pager->current->memory);
 	return true;
@@ -255,7 +255,7 @@ static NTSTATUS begin_sending(struct pager *pager, struct pager_buffer *buffer)
 	NTSTATUS status = STATUS_DEVICE_REMOVED;
 
 	lock_acquire(&pager->lock);
-	if (buffer->epoch == atomic_load(&pager->epoch)) {
+	if (buffer->generation == atomic_load(&pager->generation)) {
 		status = STATUS_SUCCESS;
 		pager_stream_order_locked(pager, buffer);
 		pager->is_sending = true;

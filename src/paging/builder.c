@@ -99,8 +99,8 @@ static enum build_result build_pass(struct pager *pager, const struct miniport_p
 
 	uint32_t used = memory->used_bytes;
 	uint32_t private_used = memory->private_used_bytes;
-	memory->epoch.now = &pager->epoch;
-	memory->epoch.mine = pager->built_epoch;
+	memory->generation.now = &pager->generation;
+	memory->generation.mine = pager->built_generation;
 	memory->entry_memory = pager->space.driver_entries;
 	memory->entry_max = pager->space.driver_entry_count;
 	NTSTATUS status = pager->ops->build(pager->driver, op, memory, &build->multipass);
@@ -158,18 +158,18 @@ static enum build_result build_step(struct pager *pager, const struct miniport_p
 
 /* ---- MDLs ---- */
 
-static NTSTATUS take_mdl(struct pager *pager, const struct miniport_location *place,
+static NTSTATUS take_mdl(struct pager *pager, const struct miniport_location *location,
 			 uint64_t page_count)
 {
 	uint64_t offset_bytes = pager->build.done_bytes;
 	struct pager_mdl *mdl = mem_zalloc(sizeof(*mdl));
-	uint32_t run_count = location_run_count(place, offset_bytes, page_count);
+	uint32_t run_count = location_run_count(location, offset_bytes, page_count);
 	struct miniport_page_run *runs = mem_zalloc_array(run_count, sizeof(*runs));
 	NTSTATUS status = STATUS_NO_MEMORY;
 
 	assert(!pager->build.mdl);
 	if (mdl && runs) {
-		location_runs(place, offset_bytes, page_count, runs);
+		location_runs(location, offset_bytes, page_count, runs);
 		status = pager->ops->create_mdl(pager->driver, runs, run_count, &mdl->mdl);
 	}
 	mem_free(runs);
@@ -182,21 +182,21 @@ static NTSTATUS take_mdl(struct pager *pager, const struct miniport_location *pl
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes,
-			   struct miniport_location *place)
+NTSTATUS pager_build_location(struct pager *pager, uint64_t size_bytes,
+			      struct miniport_location *location)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 	uint64_t pages;
 
-	if (place->segment != 0) {
-		place->offset_bytes = location_page(place, pager->build.done_bytes, &pages)
-				      << MACHINE_PAGE_SHIFT;
-		place->run_count = 0;
+	if (location->segment != 0) {
+		location->offset_bytes = location_page(location, pager->build.done_bytes, &pages)
+					 << MACHINE_PAGE_SHIFT;
+		location->run_count = 0;
 		return STATUS_SUCCESS;
 	}
-	status = take_mdl(pager, place, pages_of(size_bytes));
+	status = take_mdl(pager, location, pages_of(size_bytes));
 	if (NT_SUCCESS(status))
-		place->mdl = pager->build.mdl->mdl;
+		location->mdl = pager->build.mdl->mdl;
 	return status;
 }
 
@@ -249,7 +249,7 @@ static bool has_nothing_to_do(const struct paging_job *job)
 }
 
 /* Does the pager have to find out how the driver reaches what it is about? */
-static bool needs_places(const struct pager *pager, const struct miniport_paging_op *op)
+static bool needs_locations(const struct pager *pager, const struct miniport_paging_op *op)
 {
 	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 		return !pager->has_space || op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL;
@@ -264,7 +264,7 @@ static enum build_result begin_piece(struct pager *pager)
 	enum build_result result = BUILD_DONE;
 
 	build->op = build->job->op;
-	if (needs_places(pager, &build->op))
+	if (needs_locations(pager, &build->op))
 		result = pager->has_space ? space_begin_piece(pager) : physical_begin_piece(pager);
 	build->has_piece = result == BUILD_DONE;
 	return result;

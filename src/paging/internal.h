@@ -46,7 +46,7 @@ struct pager_buffer {
 	struct miniport_paging_buffer memory;
 	uint64_t sequence;       /* when submitted */
 	uint64_t after_sequence; /* packets of other streams have to be over up to this one */
-	uint32_t epoch;          /* in which it was built */
+	uint32_t generation;     /* in which it was built */
 	bool is_back;            /* from the hardware; others before it may not be */
 	uint64_t work_bytes;
 };
@@ -104,14 +104,14 @@ void pager_stream_kick(struct pager_stream *stream);
 
 /* ---- location.c ---- */
 
-/* The page `offset_bytes` into the place; how many follow it in a row. */
-uint64_t location_page(const struct miniport_location *place, uint64_t offset_bytes,
+/* The page `offset_bytes` into the location; how many follow it in a row. */
+uint64_t location_page(const struct miniport_location *location, uint64_t offset_bytes,
 		       uint64_t *pages_in_row_out);
 
 /* The runs that make up `page_count` pages from there: their number, and themselves. */
-uint32_t location_run_count(const struct miniport_location *place, uint64_t offset_bytes,
+uint32_t location_run_count(const struct miniport_location *location, uint64_t offset_bytes,
 			    uint64_t page_count);
-void location_runs(const struct miniport_location *place, uint64_t offset_bytes,
+void location_runs(const struct miniport_location *location, uint64_t offset_bytes,
 		   uint64_t page_count, struct miniport_page_run runs_out[]);
 
 static inline uint64_t pages_of(uint64_t size_bytes)
@@ -141,7 +141,7 @@ struct pager_mdl {
 struct pager_window {
 	uint64_t address;
 	uint64_t page_count;
-	const struct miniport_location *place; /* what it shows, from here on */
+	const struct miniport_location *location; /* what it shows, from here on */
 	uint64_t offset_bytes;
 };
 
@@ -183,11 +183,11 @@ void pager_build_abandon(struct pager *pager);
 bool pager_op_has_pieces(const struct miniport_paging_op *op);
 
 /*
- * For the two models: the part of `place` that this piece is about, by address of its segment or as
+ * For the two models: the part of `location` that this piece is about, by address of its segment or as
  * an MDL, which is in build.mdl from then on.
  */
-MUST_CHECK NTSTATUS pager_build_place(struct pager *pager, uint64_t size_bytes,
-				      struct miniport_location *place);
+MUST_CHECK NTSTATUS pager_build_location(struct pager *pager, uint64_t size_bytes,
+					 struct miniport_location *location);
 void pager_mdls_reclaim(struct pager *pager);
 
 /* ---- physical.c ---- */
@@ -332,22 +332,22 @@ struct pager {
 	bool needs_tables;
 	bool is_stopping;
 	bool is_stopped; /* by pager_stop(); nobody else looks at it */
-	bool has_tables; /* written, in this epoch */
+	bool has_tables; /* written, in this generation */
 	NTSTATUS broken; /* every job fails with it */
 	enum pager_quiet quiet;
 	uint32_t quiet_jobs; /* that need it; quiet.c */
 
 	/* Grows under lock. */
-	_Atomic uint32_t epoch;
+	_Atomic uint32_t generation;
 	_Atomic uint32_t outstanding; /* jobs queued and not done; a look without the lock */
 
 	/* The thread only. */
 	struct pager_buffer *buffers;
 	struct pager_buffer *current;
 	struct pager_build build;
-	uint32_t built_epoch;
-	uint32_t queue_epoch; /* nothing older is in the scheduler's queues */
-	struct list mdls;     /* pager_mdl.link, by last_sequence */
+	uint32_t built_generation;
+	uint32_t queue_generation; /* nothing older is in the scheduler's queues */
+	struct list mdls;          /* pager_mdl.link, by last_sequence */
 	struct pager_space space;
 
 	struct sched_wait quiet_wait; /* the scheduler's while QUIET_ASKED */

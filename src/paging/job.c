@@ -92,7 +92,7 @@ void paging_job_queue(struct paging_job *job)
 	assert(atomic_load(&job->state) == JOB_NEW);
 	atomic_store(&job->state, JOB_WAITING);
 	job->ticket = ++pager->last_ticket;
-	job->epoch = atomic_load(&pager->epoch);
+	job->generation = atomic_load(&pager->generation);
 	list_push_back(&pager->queued, &job->queued_link);
 	if (job->changes_tables)
 		list_push_back(&pager->changes, &job->change_link);
@@ -104,7 +104,7 @@ void paging_job_queue(struct paging_job *job)
 
 bool paging_job_is_stale(const struct paging_job *job)
 {
-	return job->epoch != pager_epoch(job->pager);
+	return job->generation != pager_generation(job->pager);
 }
 
 /* ---- following ---- */

@@ -10,7 +10,7 @@
  * One job is built at a time. When a buffer or window is missing the thread waits in the middle of
  * it, and goes on there.
  *
- * A reset moves the pager into its next epoch. Jobs of an older one fail when the thread meets
+ * A reset moves the pager into its next generation. Jobs of an older one fail when the thread meets
  * them; packets of an older one do not get further than the scheduler's queue (buffer.c), and are
  * cancelled there.
  *
@@ -39,7 +39,7 @@ static void tables_done(struct paging_job *job, NTSTATUS status)
 	struct pager *pager = job->pager;
 
 	lock_acquire(&pager->lock);
-	if (job->epoch == atomic_load(&pager->epoch)) {
+	if (job->generation == atomic_load(&pager->generation)) {
 		pager->has_tables = NT_SUCCESS(status);
 		if (!NT_SUCCESS(status))
 			pager->broken = status;
@@ -100,7 +100,7 @@ static bool begin_last_tables(struct pager *pager)
 
 bool pager_may_build(struct pager *pager)
 {
-	return pager->built_epoch == atomic_load(&pager->epoch);
+	return pager->built_generation == atomic_load(&pager->generation);
 }
 
 static struct paging_job *first_stalled_locked(struct pager *pager)
@@ -125,7 +125,7 @@ static bool is_tables_job(const struct pager *pager, const struct paging_job *jo
 static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *job)
 {
 	lock_assert_held(&pager->lock);
-	if (job->epoch != atomic_load(&pager->epoch) ||
+	if (job->generation != atomic_load(&pager->generation) ||
 	    (pager->is_suspended && pager->is_stopping)) /* there will be no restart */
 		return STATUS_DEVICE_REMOVED;
 	if (!NT_SUCCESS(pager->broken) && !is_tables_job(pager, job))
@@ -258,14 +258,14 @@ static void build_some(struct pager *pager)
 }
 
 /* A reset began: what is in the buffer must never run. */
-static void enter_epoch(struct pager *pager)
+static void enter_generation(struct pager *pager)
 {
-	uint32_t epoch = atomic_load(&pager->epoch);
+	uint32_t generation = atomic_load(&pager->generation);
 
-	if (pager->built_epoch == epoch)
+	if (pager->built_generation == generation)
 		return;
 	pager_buffer_drop(pager, STATUS_DEVICE_REMOVED);
-	pager->built_epoch = epoch;
+	pager->built_generation = generation;
 	lock_acquire(&pager->lock);
 	/* They have nothing left to wait for: to fail they need no turn. */
 	list_each_safe (struct paging_job, job, &pager->stalled, link) {
@@ -286,9 +286,9 @@ static void cancel_stale_packets(struct pager *pager)
 	bool has_packets = pager->retired_sequence != pager->submitted_sequence;
 	lock_release(&pager->lock);
 
-	if (pager->queue_epoch == pager->built_epoch || !is_time)
+	if (pager->queue_generation == pager->built_generation || !is_time)
 		return;
-	pager->queue_epoch = pager->built_epoch;
+	pager->queue_generation = pager->built_generation;
 	if (!has_packets)
 		return;
 	pager_streams_cancel(pager);
@@ -309,7 +309,7 @@ static bool pager_turn(struct pager *pager)
 {
 	NTSTATUS status;
 
-	enter_epoch(pager);
+	enter_generation(pager);
 	cancel_stale_packets(pager);
 	pager_buffers_reclaim(pager);
 	pager_mdls_reclaim(pager);
@@ -484,12 +484,12 @@ void pager_destroy(struct pager *pager)
 /* ---- recovery ---- */
 
 /* Drops and retakes pager->lock, until nobody sends what was built before. */
-static void next_epoch_relock(struct pager *pager)
+static void next_generation_relock(struct pager *pager)
 {
 	lock_assert_held(&pager->lock);
 	pager->has_tables = false;
 	pager->needs_tables = false;
-	atomic_fetch_add(&pager->epoch, 1);
+	atomic_fetch_add(&pager->generation, 1);
 	notice_give(&pager->changed);
 	/* What was built before must not be queued after: whoever resets cancels what is there. */
 	while (pager->is_sending)
@@ -500,7 +500,7 @@ void pager_suspend(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
 	pager->is_suspended = true;
-	next_epoch_relock(pager);
+	next_generation_relock(pager);
 	lock_release(&pager->lock);
 }
 
@@ -509,7 +509,7 @@ void pager_give_up(struct pager *pager)
 	lock_acquire(&pager->lock);
 	pager->broken = STATUS_DEVICE_REMOVED;
 	pager->is_suspended = false;
-	next_epoch_relock(pager);
+	next_generation_relock(pager);
 	lock_release(&pager->lock);
 }
 
@@ -518,7 +518,7 @@ void pager_restart(struct pager *pager)
 	lock_acquire(&pager->lock);
 	if (!pager->is_suspended) {
 		pager->is_suspended = true;
-		next_epoch_relock(pager);
+		next_generation_relock(pager);
 	}
 	lock_release(&pager->lock);
 
@@ -532,9 +532,9 @@ void pager_restart(struct pager *pager)
 	lock_release(&pager->lock);
 }
 
-uint32_t pager_epoch(const struct pager *pager)
+uint32_t pager_generation(const struct pager *pager)
 {
-	return atomic_load(&pager->epoch);
+	return atomic_load(&pager->generation);
 }
 
 NTSTATUS pager_tell(struct pager *pager, const struct miniport_paging_op *op)

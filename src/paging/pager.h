@@ -212,7 +212,7 @@ struct paging_job {
 	uint64_t followed_ticket; /* changes so far have to be built first; 0: none */
 	uint64_t first_sequence;  /* packets that carry something of it; 0: none does yet */
 	uint64_t last_sequence;   /* or of one that it is behind */
-	uint32_t epoch;           /* of the pager when it was queued */
+	uint32_t generation;      /* of the pager when it was queued */
 	bool needs_quiet;         /* the clients' contexts stand still until it is done */
 	_Atomic uint8_t state;
 	NTSTATUS status;
@@ -305,7 +305,7 @@ void pager_restart(struct pager *pager);
 void pager_give_up(struct pager *pager);
 
 /* Grows with every reset: a job has the one in which it was queued, and so has what it brought. */
-uint32_t pager_epoch(const struct pager *pager);
+uint32_t pager_generation(const struct pager *pager);
 
 /* For validate: a job of it needs clients to stand still. */
 bool pager_holds_clients(struct pager *pager);

@@ -57,36 +57,36 @@ void pager_space_forget(struct pager *pager, uint64_t last_sequence)
 /* ---- windows ---- */
 
 static struct miniport_pte entry_of(const struct pager_space *space,
-				    const struct miniport_location *place, uint64_t page)
+				    const struct miniport_location *location, uint64_t page)
 {
 	return (struct miniport_pte){
 		.page = page,
-		.segment = (uint8_t)place->segment,
+		.segment = (uint8_t)location->segment,
 		.is_valid = true,
 		.is_cache_coherent =
-			place->segment == 0 && (space->mmu.flags & CAPS_CACHE_COHERENT),
+			location->segment == 0 && (space->mmu.flags & CAPS_CACHE_COHERENT),
 	};
 }
 
 /* Into the room for those of one update. True: they are pages in a row, and one entry says so. */
-static bool fill_entries(const struct pager_space *space, const struct miniport_location *place,
+static bool fill_entries(const struct pager_space *space, const struct miniport_location *location,
 			 uint64_t offset_bytes, uint64_t page_count)
 {
 	struct miniport_pte *entries = space->entries;
 	uint64_t in_row;
-	uint64_t page = location_page(place, offset_bytes, &in_row);
+	uint64_t page = location_page(location, offset_bytes, &in_row);
 
-	entries[0] = entry_of(space, place, page);
+	entries[0] = entry_of(space, location, page);
 	if (in_row >= page_count)
 		return true;
 	for (;;) {
 		for (uint64_t i = 0; i < in_row; i++)
-			*entries++ = entry_of(space, place, page + i);
+			*entries++ = entry_of(space, location, page + i);
 		page_count -= in_row;
 		if (page_count == 0)
 			return false;
 		offset_bytes += in_row << MACHINE_PAGE_SHIFT;
-		page = location_page(place, offset_bytes, &in_row);
+		page = location_page(location, offset_bytes, &in_row);
 		if (in_row > page_count)
 			in_row = page_count;
 	}
@@ -113,18 +113,18 @@ static uint64_t mapped_table(const struct pager_space *space, uint64_t address)
 }
 
 static void map(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
-		uint64_t address, struct miniport_location *place)
+		uint64_t address, struct miniport_location *location)
 {
 	struct pager_build *build = &pager->build;
 
 	build->windows[build->window_count++] = (struct pager_window){
 		.address = address,
 		.page_count = page_count,
-		.place = shown,
+		.location = shown,
 		.offset_bytes = build->done_bytes,
 	};
-	place->gpu_address = address;
-	place->gpu_table = mapped_table(&pager->space, address);
+	location->gpu_address = address;
+	location->gpu_table = mapped_table(&pager->space, address);
 }
 
 /* ---- pieces ---- */
@@ -175,13 +175,13 @@ enum build_result space_begin_piece(struct pager *pager)
 	use_slot(pager, slot);
 	if (has_source)
 		map(pager, &whole->source, pages, slot->address, &op->source);
-	map(pager, &whole->place, pages,
-	    slot->address + (has_source ? most_pages << MACHINE_PAGE_SHIFT : 0), &op->place);
+	map(pager, &whole->target, pages,
+	    slot->address + (has_source ? most_pages << MACHINE_PAGE_SHIFT : 0), &op->target);
 	if (pager_op_has_pieces(op))
 		divide(build, pages << MACHINE_PAGE_SHIFT);
 	if (op->kind != MINIPORT_PAGING_INIT_CONTEXT_RESOURCE)
 		return BUILD_DONE;
-	build->status = pager_build_place(pager, op->size_bytes, &op->place);
+	build->status = pager_build_location(pager, op->size_bytes, &op->target);
 	return NT_SUCCESS(build->status) ? BUILD_DONE : BUILD_FAILED;
 }
 
@@ -241,12 +241,12 @@ static struct miniport_paging_op write_entries(const struct pager *pager,
 	uint64_t offset_bytes = window->offset_bytes + address - window->address;
 	const struct pager_table *table =
 		&space->levels[0].tables[part->first / space->layout.leaf_entries];
-	bool is_run = fill_entries(space, window->place, offset_bytes, part->count);
+	bool is_run = fill_entries(space, window->location, offset_bytes, part->count);
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.subject = is_on_tables ? (struct miniport_subject){ 0 } : op->subject,
-		.place = { .segment = table->segment,
+		.target = { .segment = table->segment,
 			   .offset_bytes = table->offset_bytes,
 			   .pointer = table->pointer,
 			   .gpu_address = mapped_table(space, address) },
@@ -272,7 +272,7 @@ static struct miniport_paging_op flush(const struct pager *pager)
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_FLUSH_TLB,
-		.place = pager_table_location(root),
+		.target = pager_table_location(root),
 		.flush_tlb = { .driver_process = pager->config.driver_process,
 			       .first_address = build->windows[0].address,
 			       .end_address =

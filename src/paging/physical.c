@@ -13,14 +13,14 @@
 #include "base/refusal.h"
 #include "paging/internal.h"
 
-static uint64_t clip_to_row(const struct miniport_location *place, uint64_t offset_bytes,
+static uint64_t clip_to_row(const struct miniport_location *location, uint64_t offset_bytes,
 			    uint64_t size_bytes)
 {
 	uint64_t pages;
 
-	if (place->segment == 0)
+	if (location->segment == 0)
 		return size_bytes; /* an MDL is as good scattered */
-	(void)location_page(place, offset_bytes, &pages);
+	(void)location_page(location, offset_bytes, &pages);
 	return pages < pages_of(size_bytes) ? pages << MACHINE_PAGE_SHIFT : size_bytes;
 }
 
@@ -30,7 +30,7 @@ static void divide(struct pager_build *build)
 	struct miniport_paging_op *op = &build->op;
 	uint64_t size_bytes = lower_of(whole->size_bytes - build->done_bytes, PAGING_PIECE_BYTES);
 
-	size_bytes = clip_to_row(&whole->place, build->done_bytes, size_bytes);
+	size_bytes = clip_to_row(&whole->target, build->done_bytes, size_bytes);
 	if (op->kind == MINIPORT_PAGING_TRANSFER) {
 		size_bytes = clip_to_row(&whole->source, build->done_bytes, size_bytes);
 		op->transfer.is_start &= build->done_bytes == 0;
@@ -47,8 +47,8 @@ enum build_result physical_begin_piece(struct pager *pager)
 	struct miniport_paging_op *op = &build->op;
 	bool is_transfer = op->kind == MINIPORT_PAGING_TRANSFER;
 
-	assert(op->kind != MINIPORT_PAGING_FILL || op->place.segment != 0);
-	assert(!is_transfer || op->place.segment != 0 || op->source.segment != 0);
+	assert(op->kind != MINIPORT_PAGING_FILL || op->target.segment != 0);
+	assert(!is_transfer || op->target.segment != 0 || op->source.segment != 0);
 	if (pager_op_has_pieces(op)) {
 		divide(build);
 	} else if (op->kind != MINIPORT_PAGING_INIT_CONTEXT_RESOURCE) {
@@ -57,8 +57,8 @@ enum build_result physical_begin_piece(struct pager *pager)
 				       "GPU addresses");
 		return BUILD_FAILED;
 	}
-	build->status = pager_build_place(pager, op->size_bytes, &op->place);
+	build->status = pager_build_location(pager, op->size_bytes, &op->target);
 	if (NT_SUCCESS(build->status) && is_transfer)
-		build->status = pager_build_place(pager, op->size_bytes, &op->source);
+		build->status = pager_build_location(pager, op->size_bytes, &op->source);
 	return NT_SUCCESS(build->status) ? BUILD_DONE : BUILD_FAILED;
 }

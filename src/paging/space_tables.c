@@ -423,7 +423,7 @@ static struct miniport_paging_op write_part(const struct pager *pager, uint32_t 
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.place = pager_table_location(table),
+		.target = pager_table_location(table),
 		.update_table = {
 			.level = space->level,
 			.mode = table->pointer ? MINIPORT_TABLE_CPU_VIRTUAL

@@ -179,7 +179,7 @@ struct pager_stream *pager_stream_retire_locked(struct pager *pager, struct page
 	const struct pager_buffer *next = container_of(pager->sent.next, struct pager_buffer, link);
 
 	/* It may have waited for this one. What a reset has made stale has nothing to wait for. */
-	if (next->stream == buffer->stream || next->epoch != atomic_load(&pager->epoch))
+	if (next->stream == buffer->stream || next->generation != atomic_load(&pager->generation))
 		return NULL;
 	next->stream->kicks++;
 	return next->stream;

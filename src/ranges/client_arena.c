@@ -2,7 +2,7 @@
 /*
  * client_arena.c - see client_arena.h.
  *
- * Small places stand shoulder to shoulder, so that neighbours that show neighbouring pages are one
+ * Small mappings stand shoulder to shoulder, so that neighbours that show neighbouring pages are one
  * mapping to the client's host; from 64 KiB on they are aligned as Windows does it.
  */
 #include <assert.h>
@@ -83,83 +83,84 @@ void client_arena_put(struct client_arena *arena)
 	mem_free(arena);
 }
 
-/* ---- places ---- */
+/* ---- mappings ---- */
 
-static NTSTATUS place_create(struct client_arena *arena, uint64_t page_count,
-			     struct client_place **place_out)
+static NTSTATUS mapping_create(struct client_arena *arena, uint64_t page_count,
+			       struct client_mapping **mapping_out)
 {
-	struct client_place *place = mem_zalloc(sizeof(*place));
+	struct client_mapping *mapping = mem_zalloc(sizeof(*mapping));
 
-	if (!place)
+	if (!mapping)
 		return STATUS_NO_MEMORY;
 	lock_acquire(&arena->lock);
 	NTSTATUS status =
 		ranges_take(&arena->ranges, page_count,
-			    page_count >= GRANULE_PAGES ? GRANULE_PAGES : 1, &place->range);
+			    page_count >= GRANULE_PAGES ? GRANULE_PAGES : 1, &mapping->range);
 	lock_release(&arena->lock);
 	if (!NT_SUCCESS(status)) {
-		mem_free(place);
+		mem_free(mapping);
 		return status;
 	}
 	client_arena_get(arena);
-	place->arena = arena;
-	*place_out = place;
+	mapping->arena = arena;
+	*mapping_out = mapping;
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS client_places_find(struct client_places *places, struct client_arena *arena,
-			    uint64_t page_count, struct client_place **place_out)
+NTSTATUS client_mappings_find(struct client_mappings *mappings, struct client_arena *arena,
+			      uint64_t page_count, struct client_mapping **mapping_out)
 {
-	for (struct client_place *place = places->first; place; place = place->next) {
-		if (place->arena == arena) {
-			assert(place->range->count == page_count);
-			*place_out = place;
+	for (struct client_mapping *mapping = mappings->first; mapping; mapping = mapping->next) {
+		if (mapping->arena == arena) {
+			assert(mapping->range->count == page_count);
+			*mapping_out = mapping;
 			return STATUS_SUCCESS;
 		}
 	}
-	NTSTATUS status = place_create(arena, page_count, place_out);
+	NTSTATUS status = mapping_create(arena, page_count, mapping_out);
 	if (NT_SUCCESS(status)) {
-		(*place_out)->next = places->first;
-		places->first = *place_out;
+		(*mapping_out)->next = mappings->first;
+		mappings->first = *mapping_out;
 	}
 	return status;
 }
 
-void client_places_finish(struct client_places *places)
+void client_mappings_finish(struct client_mappings *mappings)
 {
-	struct client_place *place;
+	struct client_mapping *mapping;
 
-	while ((place = places->first)) {
-		struct client_arena *arena = place->arena;
+	while ((mapping = mappings->first)) {
+		struct client_arena *arena = mapping->arena;
 
-		places->first = place->next;
+		mappings->first = mapping->next;
 		lock_acquire(&arena->lock);
-		ranges_give(&arena->ranges, place->range);
+		ranges_give(&arena->ranges, mapping->range);
 		lock_release(&arena->lock);
 		client_arena_put(arena);
-		mem_free(place);
+		mem_free(mapping);
 	}
 }
 
-uint64_t client_place_address(const struct client_place *place)
+uint64_t client_mapping_address(const struct client_mapping *mapping)
 {
-	return place->arena->address + place->range->first * MACHINE_PAGE_BYTES;
+	return mapping->arena->address + mapping->range->first * MACHINE_PAGE_BYTES;
 }
 
-NTSTATUS client_place_note(struct client_place *place, uint64_t version, enum client_view_kind kind)
+NTSTATUS client_mapping_note(struct client_mapping *mapping, uint64_t version,
+			     enum client_view_kind kind)
 {
-	bool is_same = place->version == version && place->kind >= kind;
-	uint64_t stamp = is_same ? place->stamp : client_call_stamp();
+	bool is_same = mapping->version == version && mapping->kind >= kind;
+	uint64_t stamp = is_same ? mapping->stamp : client_call_stamp();
 
-	if (place->kind > kind)
-		kind = place->kind;
-	NTSTATUS status = client_call_add_view(client_place_address(place), stamp, kind);
+	if (mapping->kind > kind)
+		kind = mapping->kind;
+	NTSTATUS status = client_call_add_view(client_mapping_address(mapping), stamp, kind);
 
 	assert(version != 0);
 	if (NT_SUCCESS(status)) {
-		place->version = version;
-		place->stamp = stamp;
-		place->kind = kind;
+		mapping->version = version;
+		mapping->stamp = stamp;
+		mapping->kind = kind;
 	}
 	return status;
 }
@@ -182,7 +183,7 @@ struct client_arena_usage client_arena_usage(struct client_arena *arena)
 	struct client_arena_usage usage = {
 		.total_pages = arena->ranges.unit_count,
 		.taken_pages = arena->ranges.taken_units,
-		.places = arena->ranges.taken_ranges,
+		.mappings = arena->ranges.taken_ranges,
 	};
 	lock_release(&arena->lock);
 	return usage;

@@ -2,16 +2,16 @@
 /*
  * client_arena.h - addresses of a client that is in another process.
  *
- *	the client    |  place A  |··· nothing ···|  place B  |·····      one stretch, which it reserved
+ *	the client    | mapping A |··· nothing ···| mapping B |·····      one stretch, which it reserved
  *	                    │                          │
- *	files           pages of shown files (base/shown_file.h), as the calls say (base/client_call.h)
+ *	files           pages of shown files (base/client_file.h), as the calls say (base/client_call.h)
  *
  * The kernel hands the addresses out and says what is to be seen there; the client maps it. What the
- * same thing is for several clients has a place in the arena of each, found by the arena, and keeps
- * it for as long as it lives. So an arena lives as long as somebody has a place in it, which may be
+ * same thing is for several clients has a mapping in the arena of each, found by the arena, and keeps
+ * it for as long as it lives. So an arena lives as long as somebody has a mapping in it, which may be
  * longer than its client.
  *
- * Locks: an arena's own guards which addresses are taken. Places are guarded by whoever has them.
+ * Locks: an arena's own guards which addresses are taken. Mappings are guarded by whoever has them.
  */
 #ifndef RANGES_CLIENT_ARENA_H
 #define RANGES_CLIENT_ARENA_H
@@ -38,8 +38,8 @@ void client_arena_get(struct client_arena *arena);
 void client_arena_put(struct client_arena *arena);
 
 /* Where one thing is seen. */
-struct client_place {
-	struct client_place *next;
+struct client_mapping {
+	struct client_mapping *next;
 	struct client_arena *arena;
 	struct range *range;
 	uint64_t version; /* of what was noted last; 0: nothing was */
@@ -48,28 +48,29 @@ struct client_place {
 };
 
 /* Where clients see one thing. Zeroed: nowhere. */
-struct client_places {
-	struct client_place *first;
+struct client_mappings {
+	struct client_mapping *first;
 };
 
 /*
- * Its place in this arena, of `page_count` pages; made now if it has none. Not refused:
+ * Its mapping in this arena, of `page_count` pages; made now if it has none. Not refused:
  * STATUS_GRAPHICS_NO_VIDEO_MEMORY when no addresses are left, STATUS_NO_MEMORY.
  */
-MUST_CHECK NTSTATUS client_places_find(struct client_places *places, struct client_arena *arena,
-				       uint64_t page_count, struct client_place **place_out);
+MUST_CHECK NTSTATUS client_mappings_find(struct client_mappings *mappings,
+					 struct client_arena *arena, uint64_t page_count,
+					 struct client_mapping **mapping_out);
 
 /* Nothing is shown there any more. Accepts a zeroed one. */
-void client_places_finish(struct client_places *places);
+void client_mappings_finish(struct client_mappings *mappings);
 
-uint64_t client_place_address(const struct client_place *place);
+uint64_t client_mapping_address(const struct client_mapping *mapping);
 
 /*
  * The call that is under way shows what was added to it (client_call_add_run()) there. `version` is
  * that of what is shown, not 0, and changes with it. STATUS_NO_MEMORY, not refused.
  */
-MUST_CHECK NTSTATUS client_place_note(struct client_place *place, uint64_t version,
-				      enum client_view_kind kind);
+MUST_CHECK NTSTATUS client_mapping_note(struct client_mapping *mapping, uint64_t version,
+					enum client_view_kind kind);
 
 /* Does any of it lie in the arena? */
 bool client_arena_contains(const struct client_arena *arena, uint64_t address, uint64_t size_bytes);
@@ -77,7 +78,7 @@ bool client_arena_contains(const struct client_arena *arena, uint64_t address, u
 struct client_arena_usage {
 	uint64_t total_pages;
 	uint64_t taken_pages;
-	uint64_t places;
+	uint64_t mappings;
 };
 
 struct client_arena_usage client_arena_usage(struct client_arena *arena);

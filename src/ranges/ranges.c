@@ -119,7 +119,7 @@ struct wish {
 };
 
 /* Where in the range it can be; false when it cannot. */
-static bool place_in(const struct range *range, const struct wish *wish, uint64_t *first_out)
+static bool fits_in(const struct range *range, const struct wish *wish, uint64_t *first_out)
 {
 	uint64_t first = range->first > wish->first ? range->first : wish->first;
 	uint64_t end = range->first + range->count;
@@ -148,7 +148,7 @@ static struct range *zone_search(const struct range_zone *zone, const struct wis
 			struct range *found = zone->lists[row][__builtin_ctz(columns)];
 
 			for (; found; found = found->next) {
-				if (place_in(found, wish, first_out))
+				if (fits_in(found, wish, first_out))
 					return found;
 			}
 		}
@@ -176,12 +176,12 @@ static struct range *find_fitting(const struct ranges *ranges, const struct wish
 {
 	struct range *found = find_sized(ranges, wish->count, wish->is_from_end);
 
-	if (found && place_in(found, wish, first_out))
+	if (found && fits_in(found, wish, first_out))
 		return found;
 	/* Wherever a stretch of this size stands, it holds an aligned one. */
 	if (wish->alignment > 1) {
 		found = find_sized(ranges, wish->count + wish->alignment - 1, wish->is_from_end);
-		if (found && place_in(found, wish, first_out))
+		if (found && fits_in(found, wish, first_out))
 			return found;
 	}
 	/* Nearly full: what is left of about this size, one by one. */
@@ -316,17 +316,17 @@ NTSTATUS ranges_take_from_end(struct ranges *ranges, uint64_t count, uint64_t al
 static NTSTATUS take_searched(struct ranges *ranges, const struct wish *wish,
 			      struct range **range_out)
 {
-	uint64_t place;
+	uint64_t first;
 
 	assert(wish->count > 0 && is_power_of_two(wish->alignment) &&
 	       wish->end <= ranges->unit_count);
 	if (wish->first >= wish->end || wish->count > wish->end - wish->first ||
 	    wish->alignment > ranges->unit_count)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	struct range *range = search(ranges, wish, &place);
+	struct range *range = search(ranges, wish, &first);
 	if (!range)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	return range_take(ranges, range, place, wish->count, range_out);
+	return range_take(ranges, range, first, wish->count, range_out);
 }
 
 NTSTATUS ranges_take_within(struct ranges *ranges, uint64_t count, uint64_t alignment,
@@ -378,12 +378,12 @@ NTSTATUS ranges_take_piece(struct ranges *ranges, uint64_t count, uint64_t granu
 	assert(count > 0 && is_power_of_two(granule) && is_aligned(count, granule));
 	if (granule > ranges->unit_count)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-	if (!range || !place_in(range, &wish, &first))
+	if (!range || !fits_in(range, &wish, &first))
 		range = find_fitting(ranges, &wish, &first);
 	if (!range)
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	wish.is_from_end = false;
-	if (!place_in(range, &wish, &first))
+	if (!fits_in(range, &wish, &first))
 		return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 	uint64_t units = align_down(range->first + range->count - first, granule);
 	if (units > count) {

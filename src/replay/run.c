@@ -90,7 +90,7 @@ NTSTATUS replay_run(const struct workload *workload, const struct evict_policy *
 	for (uint32_t i = 0; i < workload->allocation_count; i++) {
 		run.entries[i].size_bytes = workload->sizes[i];
 		run.entries[i].priority = PRIORITY_NORMAL;
-		run.entries[i].class = EVICT_LISTED;
+		run.entries[i].class = EVICT_NEEDED;
 	}
 	for (size_t i = 0; i < workload->event_count; i++) {
 		struct evict_entry *entry = &run.entries[workload->events[i].allocation];

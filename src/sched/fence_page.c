@@ -15,8 +15,8 @@ struct fence_chunk {
 	struct list link; /* fence_pages.partial or .full */
 	uint64_t address;
 	unsigned char *window;
-	unsigned char *view;         /* in this process; NULL: nobody looked */
-	struct client_places places; /* in others */
+	unsigned char *view;             /* in this process; NULL: nobody looked */
+	struct client_mappings mappings; /* in others */
 	uint32_t free_count;
 	uint32_t holds;
 	uint16_t free_slots[]; /* as many as free_count says; the next one to take is the last */
@@ -66,7 +66,7 @@ static bool chunk_view(struct fence_chunk *chunk, uint64_t size_bytes)
 static NTSTATUS bank_create_locked(struct fence_pages *pages)
 {
 	struct machine_bank *bank;
-	NTSTATUS status = machine_bank_create_shown(MACHINE_BANK_READ, &bank);
+	NTSTATUS status = machine_bank_create_for_clients(MACHINE_BANK_READ, &bank);
 
 	lock_assert_held(&pages->lock);
 	if (!NT_SUCCESS(status))
@@ -143,7 +143,7 @@ static void chunk_destroy_locked(struct fence_pages *pages, struct fence_chunk *
 	pages->empty_count--;
 	if (chunk->view)
 		munmap(chunk->view, chunk_bytes(pages));
-	client_places_finish(&chunk->places);
+	client_mappings_finish(&chunk->mappings);
 	(void)!machine_free_contiguous(chunk->address);
 	mem_free(chunk);
 }
@@ -222,19 +222,19 @@ static NTSTATUS chunk_note_locked(struct fence_chunk *chunk, struct client_arena
 {
 	const struct fence_pages *pages = chunk->pages;
 	uint64_t page_count = chunk_bytes(pages) / MACHINE_PAGE_BYTES;
-	struct client_place *place;
+	struct client_mapping *mapping;
 
 	lock_assert_held(&pages->lock);
 	if (!pages->bank)
 		return STATUS_NOT_SUPPORTED;
-	NTSTATUS status = client_places_find(&chunk->places, arena, page_count, &place);
+	NTSTATUS status = client_mappings_find(&chunk->mappings, arena, page_count, &mapping);
 	if (NT_SUCCESS(status))
 		status = client_call_add_run(machine_bank_file(pages->bank),
 					     machine_bank_page(chunk->address), page_count);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, 1, CLIENT_VIEW_VALUES);
+		status = client_mapping_note(mapping, 1, CLIENT_VIEW_VALUES);
 	if (NT_SUCCESS(status))
-		*address_out = client_place_address(place);
+		*address_out = client_mapping_address(mapping);
 	return status;
 }
 
@@ -285,15 +285,15 @@ void fence_slot_give(struct fence_slot *slot)
 		pages_destroy(pages);
 }
 
-struct fence_chunk_place fence_chunk_hold(struct fence_chunk *chunk)
+struct fence_chunk_memory fence_chunk_hold(struct fence_chunk *chunk)
 {
 	struct fence_pages *pages = chunk->pages;
 
 	lock_acquire(&pages->lock);
 	chunk->holds++;
 	lock_release(&pages->lock);
-	return (struct fence_chunk_place){ chunk->address,
-					   (uint32_t)(chunk_bytes(pages) / MACHINE_PAGE_BYTES) };
+	return (struct fence_chunk_memory){ chunk->address,
+					    (uint32_t)(chunk_bytes(pages) / MACHINE_PAGE_BYTES) };
 }
 
 void fence_chunk_release(struct fence_chunk *chunk)

@@ -96,11 +96,11 @@ void fence_slot_give(struct fence_slot *slot);
  * The slot that it was found by is taken when the hold begins; fence_pages_close() comes after the
  * last hold ended, or while a slot of the chunk is taken.
  */
-struct fence_chunk_place {
+struct fence_chunk_memory {
 	uint64_t physical_address;
 	uint32_t page_count;
 };
-struct fence_chunk_place fence_chunk_hold(struct fence_chunk *chunk);
+struct fence_chunk_memory fence_chunk_hold(struct fence_chunk *chunk);
 void fence_chunk_release(struct fence_chunk *chunk);
 
 /* Recounts. NULL, or what does not add up. */

@@ -129,12 +129,11 @@ static HRESULT list_sort(struct dxcore_list *self, uint32_t count, const uint32_
 		return E_INVALIDARG;
 	for (uint32_t i = 1; i < self->count; i++) {
 		struct dxcore_adapter *moving = self->adapters[i];
-		uint32_t place = i;
-		for (; place > 0 &&
-		       goes_before(moving, self->adapters[place - 1], count, preferences);
-		     place--)
-			self->adapters[place] = self->adapters[place - 1];
-		self->adapters[place] = moving;
+		uint32_t at = i;
+		for (; at > 0 && goes_before(moving, self->adapters[at - 1], count, preferences);
+		     at--)
+			self->adapters[at] = self->adapters[at - 1];
+		self->adapters[at] = moving;
 	}
 	return S_OK;
 }

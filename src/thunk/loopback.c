@@ -105,44 +105,45 @@ static bool last_refusal(struct dxgk_refusal *refusal)
 }
 
 /* Where the client's memory is, as long as it cannot be asked. */
-struct places {
+struct regions {
 	uint32_t count;
 	struct {
 		const void *memory;
 		uint64_t size_bytes;
-	} place[1024];
+	} region[1024];
 };
 
 #ifdef HAS_ADDRESS_SANITIZER
 static void note(void *context, const void *memory, uint64_t size_bytes)
 {
-	struct places *places = context;
+	struct regions *regions = context;
 
-	if (places->count == ARRAY_SIZE(places->place))
+	if (regions->count == ARRAY_SIZE(regions->region))
 		return;
-	places->place[places->count].memory = memory;
-	places->place[places->count++].size_bytes = size_bytes;
+	regions->region[regions->count].memory = memory;
+	regions->region[regions->count++].size_bytes = size_bytes;
 }
 
-static void forbid(struct places *places, uint32_t id, const void *arguments)
+static void forbid(struct regions *regions, uint32_t id, const void *arguments)
 {
-	places->count = 0;
-	travel_visit(id, arguments, note, places);
-	for (uint32_t i = 0; i < places->count; i++)
-		ASAN_POISON_MEMORY_REGION(places->place[i].memory, places->place[i].size_bytes);
+	regions->count = 0;
+	travel_visit(id, arguments, note, regions);
+	for (uint32_t i = 0; i < regions->count; i++)
+		ASAN_POISON_MEMORY_REGION(regions->region[i].memory, regions->region[i].size_bytes);
 }
 
-static void allow(const struct places *places)
+static void allow(const struct regions *regions)
 {
-	for (uint32_t i = 0; i < places->count; i++)
-		ASAN_UNPOISON_MEMORY_REGION(places->place[i].memory, places->place[i].size_bytes);
+	for (uint32_t i = 0; i < regions->count; i++)
+		ASAN_UNPOISON_MEMORY_REGION(regions->region[i].memory,
+					    regions->region[i].size_bytes);
 }
 #else
-static void forbid(struct places *places, uint32_t id, const void *arguments)
+static void forbid(struct regions *regions, uint32_t id, const void *arguments)
 {
 }
 
-static void allow(const struct places *places)
+static void allow(const struct regions *regions)
 {
 }
 #endif
@@ -150,11 +151,11 @@ static void allow(const struct places *places)
 /* The call itself, with nothing of the client's in reach. */
 static NTSTATUS call_alone(uint32_t id, const void *arguments, struct travel_image *image)
 {
-	struct places places;
+	struct regions regions;
 
-	forbid(&places, id, arguments);
+	forbid(&regions, id, arguments);
 	NTSTATUS status = loopback.kernel->call(id, image->arguments);
-	allow(&places);
+	allow(&regions);
 	return status;
 }
 

@@ -180,7 +180,7 @@ static bool exchange(struct remote_channel *channel, uint32_t call, uint32_t fla
 		.size_bytes = size_bytes,
 	};
 
-	memcpy(channel->channel.memory->request.room, &request, sizeof(request));
+	memcpy(channel->channel.memory->request.buffer, &request, sizeof(request));
 	channel_ask(&channel->channel);
 	bool is_answered = channel_await_answer(&channel->channel, &remote.is_over);
 	channel_way_prepare(&channel->channel.memory->request); /* for the next one */
@@ -188,9 +188,9 @@ static bool exchange(struct remote_channel *channel, uint32_t call, uint32_t fla
 }
 
 /* Behind the head. */
-static unsigned char *request_room(struct remote_channel *channel)
+static unsigned char *request_buffer(struct remote_channel *channel)
 {
-	return channel->channel.memory->request.room + sizeof(struct wire_request);
+	return channel->channel.memory->request.buffer + sizeof(struct wire_request);
 }
 
 /* A request that is longer than the room. */
@@ -203,10 +203,10 @@ static bool put(struct remote_channel *channel, const unsigned char *block, uint
 		part = size_bytes - done;
 		if (part > WIRE_REQUEST_ROOM_BYTES)
 			part = WIRE_REQUEST_ROOM_BYTES;
-		memcpy(request_room(channel), block + done, part);
+		memcpy(request_buffer(channel), block + done, part);
 		if (!exchange(channel, WIRE_PUT, 0, part))
 			return false;
-		memcpy(&reply, channel->channel.memory->reply.room, sizeof(reply));
+		memcpy(&reply, channel->channel.memory->reply.buffer, sizeof(reply));
 		if (!NT_SUCCESS(reply.status))
 			break;
 	}
@@ -224,14 +224,14 @@ struct answer {
 
 static bool fetch_rest(struct remote_channel *channel, struct answer *answer)
 {
-	const unsigned char *room = channel->channel.memory->reply.room;
+	const unsigned char *buffer = channel->channel.memory->reply.buffer;
 	uint64_t done = WIRE_REPLY_ROOM_BYTES;
 
 	answer->taken = malloc(answer->head.size_bytes);
 	if (!answer->taken)
 		return false;
 	answer->payload = answer->taken;
-	memcpy(answer->taken, room + sizeof(answer->head), done);
+	memcpy(answer->taken, buffer + sizeof(answer->head), done);
 	while (done < answer->head.size_bytes) {
 		uint64_t part = answer->head.size_bytes - done;
 
@@ -239,7 +239,7 @@ static bool fetch_rest(struct remote_channel *channel, struct answer *answer)
 			part = CHANNEL_ROOM_BYTES;
 		if (!exchange(channel, WIRE_MORE, 0, 0))
 			return false;
-		memcpy(answer->taken + done, room, part);
+		memcpy(answer->taken + done, buffer, part);
 		done += part;
 	}
 	return true;
@@ -247,11 +247,11 @@ static bool fetch_rest(struct remote_channel *channel, struct answer *answer)
 
 static bool answer_read(struct remote_channel *channel, struct answer *answer)
 {
-	unsigned char *room = channel->channel.memory->reply.room;
+	unsigned char *buffer = channel->channel.memory->reply.buffer;
 
-	memcpy(&answer->head, room, sizeof(answer->head));
+	memcpy(&answer->head, buffer, sizeof(answer->head));
 	remote_await_events(answer->head.event_count);
-	answer->payload = room + sizeof(answer->head);
+	answer->payload = buffer + sizeof(answer->head);
 	return answer->head.size_bytes <= WIRE_REPLY_ROOM_BYTES || fetch_rest(channel, answer);
 }
 
@@ -308,7 +308,7 @@ static void undo_lock(struct remote_channel *channel, uint32_t id, const void *a
 	if (id != CALL_lock2 && id != CALL_lock)
 		return;
 	memcpy(&unlock, arguments, sizeof(unlock)); /* device and allocation are the first of all */
-	uint64_t size_bytes = travel_request_put(CALL_unlock2, &unlock, request_room(channel),
+	uint64_t size_bytes = travel_request_put(CALL_unlock2, &unlock, request_buffer(channel),
 						 WIRE_REQUEST_ROOM_BYTES, &channel->hooks);
 	(void)!exchange(channel, CALL_unlock2, 0, size_bytes);
 }
@@ -393,7 +393,7 @@ static NTSTATUS call_server(struct remote_channel *channel, uint32_t id, void *a
 {
 	channel->sent_count = 0;
 	channel->sent_again = 0;
-	uint64_t size_bytes = travel_request_put(id, arguments, request_room(channel),
+	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
 						 WIRE_REQUEST_ROOM_BYTES, &channel->hooks);
 	if (UNLIKELY(size_bytes == 0))
 		return call_in_parts(channel, id, arguments);
@@ -438,7 +438,7 @@ NTSTATUS remote_serve(uint32_t service, const char *name, const void *body, uint
 	} else if ((channel = own_channel()) == NULL) {
 		status = refuse_lost();
 	} else {
-		memcpy(request_room(channel), body, size_bytes);
+		memcpy(request_buffer(channel), body, size_bytes);
 		if (!exchange(channel, service, 0, size_bytes) || !answer_read(channel, &answer)) {
 			status = refuse_lost();
 		} else {

@@ -170,10 +170,10 @@ static bool is_still_ours(const struct lent_event *event)
 
 static void event_set(const struct lent_event *event, uint64_t count)
 {
-	struct pollfd room = { .fd = event->fd, .events = POLLOUT };
+	struct pollfd writable = { .fd = event->fd, .events = POLLOUT };
 
 	/* Counted up so far that writing would wait, it is set anyway. */
-	if (is_still_ours(event) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
+	if (is_still_ours(event) && poll(&writable, 1, 0) == 1 && (writable.revents & POLLOUT))
 		(void)!write(event->fd, &count, sizeof(count));
 }
 

@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/machine.h"
 #include "base/refusal.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "trace/trace.h"
 #include "vidmm/access.h"
 #include "vidmm/allocation.h"
@@ -42,7 +42,7 @@ NTSTATUS vidmm_allocation_take_client_memory(struct vidmm_allocation *allocation
 	lock_release(&allocation->lock);
 	if (NT_SUCCESS(status))
 		return status;
-	shown_file_put(memory->file);
+	client_file_put(memory->file);
 	client_arena_put(memory->owner);
 	return refuse_no_memory("no memory to write down what a client brought");
 }
@@ -277,7 +277,7 @@ NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
 	NTSTATUS status = STATUS_SUCCESS;
 
 	lock_assert_held(&allocation->lock);
-	if (!allocation->backing.is_clients && !allocation->view.is_shown)
+	if (!allocation->backing.is_clients && !allocation->view.is_mapped)
 		status = allocation_show_locked(allocation, elsewhere);
 	if (NT_SUCCESS(status)) {
 		allocation_set_locks(allocation, allocation->lock_count + 1);

@@ -190,7 +190,7 @@ static uint32_t list_fits(struct vidmm *manager, const struct vidmm_allocation_l
 }
 
 /* Who has no choice comes before who has one. */
-static bool left_take_listed(struct left *left, const struct list *bindings, bool has_choice)
+static bool left_take_resident(struct left *left, const struct list *bindings, bool has_choice)
 {
 	list_each (const struct vidmm_binding, binding, bindings, device_link) {
 		struct placement placements[VIDMM_MAX_SEGMENTS];
@@ -214,9 +214,9 @@ bool device_list_fits_locked(const struct vidmm_device *device)
 		left.bytes[i] -= lower_of(left.bytes[i],
 					  table_blocks_count_bytes(manager, &manager->segments[i]));
 	for (int has_choice = 0; has_choice < 2; has_choice++) {
-		if (!left_take_listed(&left, &device->listed, has_choice) ||
-		    !left_take_listed(&left, &device->absent, has_choice) ||
-		    !left_take_listed(&left, &device->moving, has_choice))
+		if (!left_take_resident(&left, &device->resident, has_choice) ||
+		    !left_take_resident(&left, &device->absent, has_choice) ||
+		    !left_take_resident(&left, &device->moving, has_choice))
 			return false;
 	}
 	return true;

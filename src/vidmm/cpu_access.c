@@ -127,7 +127,7 @@ static enum lock_step window_step(const struct cpu_window *window)
 static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lock_step step,
 					      enum lock_step otherwise)
 {
-	NTSTATUS status = place->listed > 0 ? window_promise_locked(place) : STATUS_SUCCESS;
+	NTSTATUS status = place->list_count > 0 ? window_promise_locked(place) : STATUS_SUCCESS;
 
 	lock_assert_held(&place->manager->lock);
 	if (NT_SUCCESS(status))
@@ -175,7 +175,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 		return LOCK_SHOW_SYSTEM;
 	/* Its pages are on their way, and its address stays. */
 	if (place->state != PLACE_IN)
-		return allocation->lock_count > 0 && (locker->arena || allocation->view.is_shown)
+		return allocation->lock_count > 0 && (locker->arena || allocation->view.is_mapped)
 			       ? LOCK_SHOW_SYSTEM
 			       : LOCK_WAIT;
 	if (UNLIKELY(elsewhere_is_possible(allocation)))
@@ -200,7 +200,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	/* Of work only what the hardware has is waited for, by the way out: the rest may be held up
 	 * by who locks. */
 	/* On nobody's list it need not be there, even if it may be nowhere else. */
-	return way == ACCESS_DEMOTE || place->listed == 0 ? LOCK_MOVE : LOCK_REFUSE;
+	return way == ACCESS_DEMOTE || place->list_count == 0 ? LOCK_MOVE : LOCK_REFUSE;
 }
 
 static NTSTATUS lock_pages(struct vidmm_allocation *allocation, const struct locker *locker)

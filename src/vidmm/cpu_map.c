@@ -135,7 +135,7 @@ NTSTATUS cpu_view_show(struct cpu_view *view, const struct vidmm_backing *backin
 
 	assert(backing_page_count(backing) == view->range->count);
 	for (uint32_t i = 0; i < backing->run_count; i++) {
-		view->is_shown = true; /* also when it is only a part */
+		view->is_mapped = true; /* also when it is only a part */
 		if (!run_show(at, runs[i]))
 			return STATUS_NO_MEMORY;
 		at += runs[i].count * MACHINE_PAGE_BYTES;
@@ -145,11 +145,11 @@ NTSTATUS cpu_view_show(struct cpu_view *view, const struct vidmm_backing *backin
 
 bool cpu_view_hide(struct cpu_view *view)
 {
-	if (view->is_shown &&
+	if (view->is_mapped &&
 	    mmap(cpu_view_pointer(view), view->range->count * MACHINE_PAGE_BYTES, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return false;
-	view->is_shown = false;
+	view->is_mapped = false;
 	return true;
 }
 

@@ -30,7 +30,7 @@ struct range;
 /* Zeroed: no place and nothing to see. */
 struct cpu_view {
 	struct range *range; /* addresses, in pages of the arena; NULL: none */
-	bool is_shown;
+	bool is_mapped;
 };
 
 /* A place of `page_count` pages. STATUS_GRAPHICS_NO_VIDEO_MEMORY when no addresses are left. */

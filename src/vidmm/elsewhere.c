@@ -59,7 +59,7 @@ void elsewhere_change_locked(struct vidmm_allocation *allocation)
 
 static NTSTATUS add_pages_locked(const struct vidmm_allocation *allocation)
 {
-	struct shown_file *file = machine_bank_file(allocation_bank(allocation));
+	struct client_file *file = machine_bank_file(allocation_bank(allocation));
 	const struct backing_run *runs = backing_runs(&allocation->backing);
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -84,7 +84,7 @@ static NTSTATUS add_runs_locked(const struct vidmm_allocation *allocation)
 }
 
 /* The file that its pages are in; a client that is shown one page has all of it. */
-static struct shown_file *file_of(const struct vidmm_allocation *allocation)
+static struct client_file *file_of(const struct vidmm_allocation *allocation)
 {
 	return allocation->backing.is_clients ? allocation->elsewhere->brought.file
 					      : machine_bank_file(allocation_bank(allocation));
@@ -94,17 +94,17 @@ static struct shown_file *file_of(const struct vidmm_allocation *allocation)
 static NTSTATUS check_rights_locked(const struct vidmm_allocation *allocation,
 				    const struct client_arena *arena, bool is_writable)
 {
-	struct shown_file *file = file_of(allocation);
+	struct client_file *file = file_of(allocation);
 	uint64_t client = client_arena_number(arena);
 
 	lock_assert_held(&allocation->lock);
 	if (!is_writable)
-		return shown_file_let_read(file, client)
+		return client_file_let_read(file, client)
 			       ? STATUS_SUCCESS
 			       : refuse(STATUS_ACCESS_DENIED, RULE_MM_LOCK_SHARED, "hAllocation",
 					"is in a file that cannot be sealed against writing, and "
 					"this process may only read it");
-	NTSTATUS status = shown_file_let_write(file, client);
+	NTSTATUS status = client_file_let_write(file, client);
 	if (status == STATUS_ACCESS_DENIED)
 		return refuse(status, RULE_MM_LOCK_SHARED, "hAllocation",
 			      "was shown to a process that may only read it before this one opened "
@@ -119,16 +119,17 @@ static NTSTATUS note_locked(struct vidmm_allocation *allocation, struct client_a
 {
 	enum client_view_kind kind = is_writable ? CLIENT_VIEW_WRITTEN : CLIENT_VIEW_READ;
 	struct vidmm_elsewhere *elsewhere = allocation->elsewhere;
-	struct client_place *place;
-	NTSTATUS status = client_places_find(&elsewhere->places, arena,
-					     allocation->size_bytes >> MACHINE_PAGE_SHIFT, &place);
+	struct client_mapping *mapping;
+	NTSTATUS status =
+		client_mappings_find(&elsewhere->mappings, arena,
+				     allocation->size_bytes >> MACHINE_PAGE_SHIFT, &mapping);
 
 	lock_assert_held(&allocation->lock);
 	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,
 			      "There are no addresses left to show an allocation of %llu bytes",
 			      (unsigned long long)allocation->size_bytes);
-	if (NT_SUCCESS(status) && place->kind < kind &&
+	if (NT_SUCCESS(status) && mapping->kind < kind &&
 	    !NT_SUCCESS(status = check_rights_locked(allocation, arena, is_writable)))
 		return status;
 	/* Pages behind addresses: what cannot be shown is not even begun. */
@@ -140,10 +141,10 @@ static NTSTATUS note_locked(struct vidmm_allocation *allocation, struct client_a
 	if (NT_SUCCESS(status))
 		status = add_runs_locked(allocation);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, elsewhere->version + 1, kind);
+		status = client_mapping_note(mapping, elsewhere->version + 1, kind);
 	if (!NT_SUCCESS(status))
 		return refuse_no_memory("no memory to write down what a client is shown");
-	*address_out = client_place_address(place);
+	*address_out = client_mapping_address(mapping);
 	return STATUS_SUCCESS;
 }
 
@@ -189,8 +190,8 @@ void elsewhere_finish(struct vidmm_allocation *allocation)
 	if (!elsewhere)
 		return;
 	assert(!elsewhere->is_inside);
-	client_places_finish(&elsewhere->places);
-	shown_file_put(elsewhere->brought.file);
+	client_mappings_finish(&elsewhere->mappings);
+	client_file_put(elsewhere->brought.file);
 	client_arena_put(elsewhere->brought.owner);
 	mem_free(elsewhere);
 	allocation->elsewhere = NULL;
@@ -199,5 +200,5 @@ void elsewhere_finish(struct vidmm_allocation *allocation)
 void elsewhere_revoke(struct vidmm_allocation *allocation)
 {
 	if (allocation->elsewhere)
-		client_places_finish(&allocation->elsewhere->places);
+		client_mappings_finish(&allocation->elsewhere->mappings);
 }

@@ -40,12 +40,12 @@
 #include "base/status.h"
 #include "ranges/client_arena.h"
 
-struct shown_file;
+struct client_file;
 struct vidmm_allocation;
 
 /* Memory of a client in another process. The file has a reference. */
 struct client_memory {
-	struct shown_file *file;
+	struct client_file *file;
 	uint64_t first_page;
 	bool is_read_only;
 	struct client_arena *owner; /* who has it mapped already, at `address`; NULL: nobody */
@@ -53,7 +53,7 @@ struct client_memory {
 };
 
 struct vidmm_elsewhere {
-	struct client_places places;
+	struct client_mappings mappings;
 	uint64_t version; /* of its pages */
 	bool is_inside;   /* a segment shows its pages, and its backing the segment's */
 	struct client_memory brought;

@@ -136,7 +136,7 @@ static bool keeps_stretch(const struct vidmm_place *place)
 	if (place->lock == PLACE_NOT_LOCKED || place->end == PLACE_DYING)
 		return false;
 	return place->state == PLACE_ENTERING ||
-	       (place->listed > 0 &&
+	       (place->list_count > 0 &&
 		!(place->allocation->supported_segments & roles_open_segments(place)));
 }
 

@@ -12,7 +12,7 @@ static void trace_place_locked(const struct vidmm_place *place)
 	lock_assert_held(&place->manager->lock);
 	place_trace_locked(place);
 	list_each (const struct vidmm_binding, binding, &place->listings, place_link)
-		trace_allocation_listed(place->allocation->id, binding->count, place->listed);
+		trace_allocation_listed(place->allocation->id, binding->count, place->list_count);
 }
 
 static void trace_process_locked(const struct vidmm_process *process)

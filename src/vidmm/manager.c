@@ -218,7 +218,7 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 		.driver_device = driver_device,
 	};
 	list_init(&device->link);
-	list_init(&device->listed);
+	list_init(&device->resident);
 	list_init(&device->absent);
 	list_init(&device->moving);
 	list_init(&device->waiter.link);
@@ -237,7 +237,7 @@ void vidmm_device_finish(struct vidmm_device *device)
 		return;
 	struct vidmm *manager = device->process->manager;
 	lock_acquire(&manager->lock);
-	assert(list_is_empty(&device->listed) && list_is_empty(&device->absent) &&
+	assert(list_is_empty(&device->resident) && list_is_empty(&device->absent) &&
 	       list_is_empty(&device->moving));
 	list_remove(&device->link);
 	list_remove(&device->waiter.link); /* it waited for its process's page tables */
@@ -364,7 +364,7 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	}
 	struct vidmm *manager = place->manager;
 	lock_acquire(&manager->lock);
-	assert(place->listed == 0);
+	assert(place->list_count == 0);
 	offer_forget_locked(place);
 	place->end = state_step(STATES_PLACE_END, place->end, PLACE_DYING);
 	place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);

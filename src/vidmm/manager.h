@@ -223,14 +223,14 @@ struct vidmm_segment_usage {
 	uint64_t commit_limit_bytes;
 	uint64_t resident_bytes; /* placed, entering and leaving ones included */
 	uint64_t offered_bytes;
-	uint64_t listed_bytes;
+	uint64_t needed_bytes;
 	uint64_t evicted_bytes;   /* since the start: copied out */
 	uint64_t discarded_bytes; /* since the start: dropped */
 	uint64_t filled_bytes;
 	uint64_t copied_in_bytes;
 	uint64_t offered_by_priority[3]; /* low, normal, high */
 	uint32_t resident_count;         /* allocations that have pages there */
-	uint32_t listed_count;           /* of those, on somebody's list */
+	uint32_t needed_count;           /* of those, on somebody's list */
 	uint64_t table_bytes;            /* of resident_bytes, page tables */
 	uint64_t largest_gap_bytes;      /* 0 of one without addresses */
 	struct vidmm_traffic traffic;
@@ -404,9 +404,9 @@ struct vidmm_device {
 
 	/* Guarded by the manager's lock. */
 	struct list link;
-	struct list listed; /* vidmm_binding.device_link: counts above 0, in place or offered */
-	struct list absent; /* the same: has to be brought in */
-	struct list moving; /* the same: on its way, or on the way out first */
+	struct list resident; /* vidmm_binding.device_link: counts above 0, in place or offered */
+	struct list absent;   /* the same: has to be brought in */
+	struct list moving;   /* the same: on its way, or on the way out first */
 	struct vidmm_waiter waiter;
 	struct list plan_link;
 	uint32_t needed_count; /* absent or moving, and queued work may use it */

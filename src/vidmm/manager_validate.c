@@ -35,7 +35,7 @@ static const char *check_listings(const struct vidmm_place *place)
 {
 	uint32_t waits = 0;
 
-	if (list_length(&place->listings) != place->listed)
+	if (list_length(&place->listings) != place->list_count)
 		return "its listings were miscounted";
 	list_each (const struct vidmm_binding, binding, &place->listings, place_link) {
 		if (binding->count == 0)
@@ -288,7 +288,7 @@ static uint32_t count_ready_lists(const struct vidmm_device *device)
 static const char *check_device(const struct vidmm_device *device,
 				uint64_t usage_bytes[VIDMM_GROUPS])
 {
-	const char *wrong = check_bindings(device, &device->listed, true, usage_bytes);
+	const char *wrong = check_bindings(device, &device->resident, true, usage_bytes);
 	bool has_tables = device->is_lost || vidmm_tables_are_in(device->process);
 	bool is_whole =
 		list_is_empty(&device->absent) && list_is_empty(&device->moving) && has_tables;

@@ -107,7 +107,7 @@ static void system_memory_give_locked(struct vidmm_allocation *allocation)
 static void in_done_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
-	place->reset.in_epoch = place->move.job.epoch;
+	place->reset.in_generation = place->move.job.generation;
 	if (place->allocation->driver)
 		place->allocation->driver->is_initialized = true;
 	if (place->segment->is_system)
@@ -231,10 +231,10 @@ static NTSTATUS judge_locked(struct vidmm_place *place, NTSTATUS status)
 	lock_assert_held(&place->manager->lock);
 	if (move->way == MOVE_IN)
 		return is_stale ? STATUS_DEVICE_REMOVED : status;
-	bool is_lost =
-		!place->segment->is_system &&
-		(place->reset.in_epoch != move->job.epoch || (is_stale && !NT_SUCCESS(status)) ||
-		 (place->handover.lent_bytes > 0 && !NT_SUCCESS(status)));
+	bool is_lost = !place->segment->is_system &&
+		       (place->reset.in_generation != move->job.generation ||
+			(is_stale && !NT_SUCCESS(status)) ||
+			(place->handover.lent_bytes > 0 && !NT_SUCCESS(status)));
 	if (is_lost && move->content != MOVE_KEEP_COPY && !move_exchanges(move))
 		move->content = MOVE_DROP;
 	return is_lost || is_stale || place->end == PLACE_DYING ? STATUS_SUCCESS : status;
@@ -323,7 +323,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct place_move *move = &place->move;
 	bool is_lost = atomic_load(&place->manager->is_gone) || paging_job_is_stale(&move->job) ||
-		       place->reset.in_epoch != move->job.epoch;
+		       place->reset.in_generation != move->job.generation;
 	bool has_moved = NT_SUCCESS(status) && move->check != MOVE_REFUSED;
 
 	lock_assert_held(&place->manager->lock);
@@ -331,7 +331,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 		has_moved = exchange_end_locked(place, has_moved || is_lost);
 	runs_free(move);
 	if (is_lost && move_exchanges(move)) {
-		place->reset.in_epoch = pager_epoch(place->manager->config.pager);
+		place->reset.in_generation = pager_generation(place->manager->config.pager);
 	} else if (is_lost) {
 		move->content = MOVE_DROP;
 		out_done_locked(place);
@@ -394,7 +394,7 @@ static bool needs_job(struct vidmm_place *place)
 	lock_acquire(&place->manager->lock);
 	bool is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)
-		place_show_locked(place, place->move.way == MOVE_IN);
+		place_lead_there_locked(place, place->move.way == MOVE_IN);
 	lock_release(&place->manager->lock);
 	return is_needed;
 }

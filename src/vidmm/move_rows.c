@@ -22,7 +22,7 @@
 
 /* ---- operations ---- */
 
-static struct miniport_location local_place(const struct vidmm_place *place)
+static struct miniport_location local_location(const struct vidmm_place *place)
 {
 	if (place->segment->is_system)
 		return (struct miniport_location){
@@ -36,7 +36,7 @@ static struct miniport_location local_place(const struct vidmm_place *place)
 	};
 }
 
-static struct miniport_location target_place(const struct vidmm_place *place)
+static struct miniport_location target_location(const struct vidmm_place *place)
 {
 	return (struct miniport_location){
 		.segment = place->segment->id,
@@ -46,12 +46,12 @@ static struct miniport_location target_place(const struct vidmm_place *place)
 }
 
 /* Where the content comes to be in the segment. */
-static struct miniport_location arrival_place(const struct vidmm_place *place)
+static struct miniport_location arrival_location(const struct vidmm_place *place)
 {
-	return place->move.way == MOVE_SHIFT ? target_place(place) : local_place(place);
+	return place->move.way == MOVE_SHIFT ? target_location(place) : local_location(place);
 }
 
-static struct miniport_location system_place(const struct vidmm_place *place)
+static struct miniport_location system_location(const struct vidmm_place *place)
 {
 	return (struct miniport_location){
 		.run_count = place->move.system_count,
@@ -81,10 +81,10 @@ static void notify_op(const struct vidmm_place *place, bool is_resident,
 		      struct miniport_paging_op *op)
 {
 	op->kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
-	op->place.segment = place->segment->id;
-	op->place.offset_bytes = place->move.way == MOVE_SHIFT && is_resident
-					 ? place->move.target.first_pfn * MACHINE_PAGE_BYTES
-					 : place_offset_bytes(place);
+	op->target.segment = place->segment->id;
+	op->target.offset_bytes = place->move.way == MOVE_SHIFT && is_resident
+					  ? place->move.target.first_pfn * MACHINE_PAGE_BYTES
+					  : place_offset_bytes(place);
 	op->notify_residency.is_resident = is_resident;
 }
 
@@ -92,8 +92,8 @@ static void aperture_op(const struct vidmm_place *place, bool is_map, struct min
 {
 	op->kind = is_map ? MINIPORT_PAGING_MAP_APERTURE_SEGMENT
 			  : MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT;
-	op->place.segment = place->segment->id;
-	op->place.offset_bytes = page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES;
+	op->target.segment = place->segment->id;
+	op->target.offset_bytes = page_set_runs(&place->pages)[0].first_page * MACHINE_PAGE_BYTES;
 	op->size_bytes = place->allocation->size_bytes;
 	op->source.mdl = is_map ? place->move.mdl : NULL;
 	op->aperture.driver_device = place->driver_device;
@@ -105,8 +105,8 @@ static void aperture_op(const struct vidmm_place *place, bool is_map, struct min
 static void discard_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
 	op->kind = MINIPORT_PAGING_DISCARD_CONTENT;
-	op->place.segment = place->segment->id;
-	op->place.offset_bytes = place_offset_bytes(place);
+	op->target.segment = place->segment->id;
+	op->target.offset_bytes = place_offset_bytes(place);
 }
 
 /* In the segment, from outside or from other pages of it. */
@@ -121,13 +121,13 @@ static void content_op(const struct vidmm_place *place, struct miniport_paging_o
 
 	if (move->content == MOVE_FILL) {
 		op->kind = MINIPORT_PAGING_FILL;
-		op->place = local_place(place);
+		op->target = local_location(place);
 		op->size_bytes = segment_bytes(place->segment, &place->wish);
 		return;
 	}
 	op->kind = MINIPORT_PAGING_TRANSFER;
-	op->source = move->way == MOVE_IN ? system_place(place) : local_place(place);
-	op->place = move_arrives(move) ? arrival_place(place) : system_place(place);
+	op->source = move->way == MOVE_IN ? system_location(place) : local_location(place);
+	op->target = move_arrives(move) ? arrival_location(place) : system_location(place);
 	op->size_bytes = place->allocation->size_bytes;
 	op->transfer.is_start = true;
 	op->transfer.is_end = true;
@@ -138,8 +138,8 @@ static void tail_op(const struct vidmm_place *place, struct miniport_paging_op *
 	uint64_t size_bytes = place->allocation->size_bytes;
 
 	op->kind = MINIPORT_PAGING_FILL;
-	op->place = arrival_place(place);
-	op->place.offset_bytes = size_bytes;
+	op->target = arrival_location(place);
+	op->target.offset_bytes = size_bytes;
 	op->offset_bytes = size_bytes;
 	op->size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
 }
@@ -148,15 +148,15 @@ static void tail_op(const struct vidmm_place *place, struct miniport_paging_op *
 static void driver_init_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
 	op->kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE;
-	op->place = local_place(place);
+	op->target = local_location(place);
 	if (place->wish.form == FORM_MAPPED)
-		op->place = (struct miniport_location){
+		op->target = (struct miniport_location){
 			.segment = place->segment->id,
 			.run_count = place->move.local_count,
 			.runs = place->move.local,
 		};
 	op->size_bytes = place->allocation->size_bytes;
-	op->place.pointer = place->allocation->driver->pointer;
+	op->target.pointer = place->allocation->driver->pointer;
 }
 
 /* Byte by byte: how far both copies are the same. */

@@ -93,7 +93,7 @@ NTSTATUS place_ensure(struct vidmm_binding *binding)
 bool place_is_wanted(const struct vidmm_place *place)
 {
 	return !place_offer_is_due(place) && place->end != PLACE_DYING &&
-	       (place->listed > 0 || place->pins > 0);
+	       (place->list_count > 0 || place->pins > 0);
 }
 
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process)
@@ -119,7 +119,7 @@ bool place_is_needed(const struct vidmm_place *place)
 bool place_is_lost(const struct vidmm_place *place)
 {
 	return !place->segment->is_system &&
-	       place->reset.in_epoch != pager_epoch(place->manager->config.pager);
+	       place->reset.in_generation != pager_generation(place->manager->config.pager);
 }
 
 bool place_is_dropped(const struct vidmm_place *place)
@@ -145,8 +145,9 @@ static enum evict_class class_of(const struct vidmm_place *place)
 	if (place_offer_is_due(place))
 		return (enum evict_class)(EVICT_OFFERED_LOW + place->offer_priority -
 					  VIDMM_OFFER_LOW);
-	return place->listed > 0 || place->manager->config.is_residency_by_lists ? EVICT_LISTED
-										 : EVICT_LEFTOVER;
+	return place->list_count > 0 || place->manager->config.is_residency_by_lists
+		       ? EVICT_NEEDED
+		       : EVICT_LEFTOVER;
 }
 
 static void place_unsort_locked(struct vidmm_place *place)
@@ -210,7 +211,7 @@ static bool place_goes_now(const struct vidmm_place *place)
 	    place->given_up_at != place->manager->retry_generation &&
 	    (vidmm_options(place->manager) & VIDMM_ALWAYS_DISCARD_OFFERS))
 		return true;
-	return ((place->listed == 0 && place->stay == PLACE_LEAVES_SOON) ||
+	return ((place->list_count == 0 && place->stay == PLACE_LEAVES_SOON) ||
 		(place->stay == PLACE_MISPLACED &&
 		 place->given_up_at != place->manager->retry_generation)) &&
 	       !place->allocation->traits.is_pinned && !roles_hold(place);
@@ -365,7 +366,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->has_changed_group = false;
 	place_set_placed(place);
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
-	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
+	place->reset.moved_generation = pager_generation(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
 	if (UNLIKELY(place->is_room_wanted))
 		trace_room_given(place->allocation->id, where->segment->id,
@@ -428,7 +429,7 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
 	place_unsort_locked(place);
-	place->reset.moved_epoch = pager_epoch(place->manager->config.pager);
+	place->reset.moved_generation = pager_generation(place->manager->config.pager);
 	place_set_state_locked(place, state);
 	dependents_collect_locked(place);
 	devices_suspend_locked(place);
@@ -445,7 +446,7 @@ static void place_say_why_locked(const struct vidmm_place *place, const char *wh
 		[EVICT_OFFERED_NORMAL] = "offered normal",
 		[EVICT_OFFERED_HIGH] = "offered high",
 		[EVICT_LEFTOVER] = "leftover",
-		[EVICT_LISTED] = "listed",
+		[EVICT_NEEDED] = "needed",
 	};
 
 	lock_assert_held(&place->manager->lock);
@@ -497,17 +498,17 @@ static void pages_switch_locked(struct vidmm_place *place)
 	place->pages = place->shift.pages;
 	place->shift.pages = pages;
 	place->shift.has_switched = !place->shift.has_switched;
-	place->shown_version++;
+	place->lead_version++;
 }
 
-void place_show_locked(struct vidmm_place *place, bool is_shown)
+void place_lead_there_locked(struct vidmm_place *place, bool leads_there)
 {
 	lock_assert_held(&place->manager->lock);
-	if (is_shown && place->state == PLACE_SHIFTING && !place->shift.has_switched)
+	if (leads_there && place->state == PLACE_SHIFTING && !place->shift.has_switched)
 		pages_switch_locked(place);
-	if (is_shown && !place->is_shown)
-		place->shown_version++;
-	place->is_shown = is_shown;
+	if (leads_there && !place->leads_there)
+		place->lead_version++;
+	place->leads_there = leads_there;
 }
 
 /* In both it has the content, or has lost it: whichever they are, the others can go. */
@@ -550,7 +551,7 @@ void place_stay_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_LEAVING);
-	place_show_locked(place, true);
+	place_lead_there_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
 	place_set_wanted(place);
 	if (place->lock == PLACE_LOCK_AWAITED)
@@ -634,7 +635,7 @@ void place_out_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state != PLACE_OUT);
-	place_show_locked(place, false);
+	place_lead_there_locked(place, false);
 	window_out_locked(place);
 	if (place->state == PLACE_LEAVING)
 		place->segment->leaving_bytes -= place_bytes(place);

@@ -109,10 +109,10 @@ struct place_debt {
 
 /* Of what resets of the adapter do, and leave to be done (reset.c). Epochs are the pager's. */
 struct place_reset {
-	uint64_t number;      /* vidmm.resets: seen to by that one */
-	uint32_t in_epoch;    /* when it came in: a later one took the content */
-	uint32_t moved_epoch; /* when its way in or out was decided */
-	uint32_t told_epoch;  /* of the reset that told the driver of its end; 0: none did */
+	uint64_t number;           /* vidmm.resets: seen to by that one */
+	uint32_t in_generation;    /* when it came in: a later one took the content */
+	uint32_t moved_generation; /* when its way in or out was decided */
+	uint32_t told_generation;  /* of the reset that told the driver of its end; 0: none did */
 	struct place_debt debt;
 };
 
@@ -146,7 +146,7 @@ struct vidmm_place {
 	struct vidmm_segment *segment; /* NULL: OUT */
 	struct segment_wish wish;      /* how it sits there */
 	struct page_set pages;
-	uint64_t shown_version;      /* counts the times addresses came to lead there */
+	uint64_t lead_version;       /* counts the times addresses came to lead there */
 	struct evict_entry eviction; /* segment->candidates, or … */
 	struct list held_link;       /* segment->held; one of both while IN */
 	struct cpu_window window;
@@ -155,7 +155,7 @@ struct vidmm_place {
 	struct list listings;   /* vidmm_binding.place_link */
 	struct list dependents; /* vidmm_binding.leave_link: whose work the way out waits for */
 	struct list wants;      /* vidmm_want.link */
-	uint32_t listed;
+	uint32_t list_count;    /* devices that have it on their residency list */
 	uint32_t pins;          /* lists of submissions */
 	uint32_t waiter_pins;   /* of those, of the list whose turn it is */
 	uint32_t waits;         /* bindings with a wait under way */
@@ -173,7 +173,7 @@ struct vidmm_place {
 	uint8_t end;  /* enum place_end */
 
 	/* Facts beside them, each true or not in any of these states. */
-	bool is_shown;          /* GPU addresses lead there, as of what was built (mappings.h) */
+	bool leads_there;       /* GPU addresses lead there, as of what was built (mappings.h) */
 	bool awaits_unpin;      /* threads that lock it want to know when `pins` is 0 */
 	bool has_changed_group; /* this search found no room in the group it belongs to */
 	bool is_recommitted;    /* the first of `reclaims` found it decommitted */
@@ -312,7 +312,7 @@ void place_written_locked(struct vidmm_place *place);
 /* Somebody may write to it again. */
 void place_copy_open_locked(struct vidmm_place *place);
 /* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
-void place_show_locked(struct vidmm_place *place, bool is_shown);
+void place_lead_there_locked(struct vidmm_place *place, bool leads_there);
 /* OUT, from anywhere; pages are given back. */
 void place_out_locked(struct vidmm_place *place);
 /* The same from IN, without a way out: new work waits until it is back. */
@@ -460,7 +460,7 @@ static inline uint32_t binding_asked(const struct vidmm_binding *binding)
 /* The refusal for what place_ensure() and request_prepare() answer. */
 MUST_CHECK NTSTATUS request_refuse(NTSTATUS status);
 /* Is there a segment for it at all? It has a place. */
-bool binding_could_be_listed_locked(struct vidmm_binding *binding);
+bool binding_could_be_resident_locked(struct vidmm_binding *binding);
 /* Listed once more, over budget or not; its device does nothing before it is in place. */
 void binding_need_locked(struct vidmm_binding *binding);
 

@@ -116,8 +116,8 @@ bool placement_group_locked(struct vidmm_binding *binding, enum vidmm_group *gro
 	enum vidmm_group other = group == VIDMM_LOCAL ? VIDMM_NON_LOCAL : VIDMM_LOCAL;
 
 	lock_assert_held(&process->manager->lock);
-	if (place->listed > 0 || place->segment) {
-		*group_out = place->listed > 0 ? place->group : group;
+	if (place->list_count > 0 || place->segment) {
+		*group_out = place->list_count > 0 ? place->group : group;
 		return true;
 	}
 	if (!group_could_hold(process->manager, place, group))

@@ -54,8 +54,8 @@ void place_owe_locked(struct vidmm_place *place, bool is_built)
 	struct place_debt debt = debt_of(place);
 
 	lock_assert_held(&place->manager->lock);
-	/* The reset of a later epoch has told it already. */
-	if ((int32_t)(place->reset.told_epoch - move->job.epoch) > 0 ||
+	/* The reset of a later generation has told it already. */
+	if ((int32_t)(place->reset.told_generation - move->job.generation) > 0 ||
 	    atomic_load(&place->manager->is_gone))
 		return;
 	if (move->way == MOVE_SHIFT) {
@@ -80,15 +80,15 @@ void place_owe_locked(struct vidmm_place *place, bool is_built)
 static struct place_debt debt_take_locked(struct vidmm_place *place)
 {
 	struct place_debt debt = place->reset.debt;
-	uint32_t epoch = pager_epoch(place->manager->config.pager);
+	uint32_t generation = pager_generation(place->manager->config.pager);
 
 	lock_assert_held(&place->manager->lock);
 	place->reset.debt = (struct place_debt){ 0 };
-	place->reset.told_epoch = epoch;
+	place->reset.told_generation = generation;
 	if (debt.segment || place->state == PLACE_OUT)
 		return debt;
 	/* Nothing was built of it. */
-	if (place->state == PLACE_ENTERING && place->reset.moved_epoch == epoch)
+	if (place->state == PLACE_ENTERING && place->reset.moved_generation == generation)
 		return debt;
 	debt = debt_of(place);
 	debt.is_news &= place->pins == 0; /* its way out says it */
@@ -109,7 +109,7 @@ static void debt_pay(const struct vidmm_place *place, const struct place_debt *d
 	if (!debt->segment)
 		return;
 	where.segment = debt->segment->id;
-	op.place = where;
+	op.target = where;
 	if (debt->is_news) {
 		op.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY;
 		op.notify_residency.is_resident = false;
@@ -192,7 +192,7 @@ static void place_lose_locked(struct vidmm_place *place)
 
 	lock_assert_held(&place->manager->lock);
 	if (stays)
-		place->reset.in_epoch = pager_epoch(place->manager->config.pager);
+		place->reset.in_generation = pager_generation(place->manager->config.pager);
 	if (place->state != PLACE_IN || place->pins > 0 || stays ||
 	    (is_local && !cpu_view_hide(&allocation->view))) {
 		place_settle_locked(place);

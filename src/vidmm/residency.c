@@ -86,7 +86,7 @@ static void bindings_charge_locked(const struct vidmm *manager, const struct lis
 void device_charge_locked(struct vidmm_device *device)
 {
 	lock_assert_held(&device->process->manager->lock);
-	bindings_charge_locked(device->process->manager, &device->listed);
+	bindings_charge_locked(device->process->manager, &device->resident);
 	bindings_charge_locked(device->process->manager, &device->absent);
 	bindings_charge_locked(device->process->manager, &device->moving);
 }
@@ -102,7 +102,7 @@ void binding_sort_locked(struct vidmm_binding *binding)
 {
 	struct vidmm_device *device = binding->device;
 	struct vidmm_place *place = binding_place(binding);
-	struct list *list = &device->listed;
+	struct list *list = &device->resident;
 	bool is_out = place_is_wanted(place) && !device->is_lost && place->state != PLACE_IN;
 
 	lock_assert_held(&binding->device->process->manager->lock);
@@ -129,11 +129,11 @@ static void binding_set_count_locked(struct vidmm_binding *binding, uint32_t cou
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (binding->count == 0 && count > 0)
-		place->listed++;
+		place->list_count++;
 	if (binding->count > 0 && count == 0)
-		place->listed--;
+		place->list_count--;
 	binding->count = count;
-	trace_allocation_listed(binding->allocation->id, count, place->listed);
+	trace_allocation_listed(binding->allocation->id, count, place->list_count);
 }
 
 void binding_list_locked(struct vidmm_binding *binding, enum vidmm_group group)
@@ -208,7 +208,7 @@ static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t
 	return true;
 }
 
-bool binding_could_be_listed_locked(struct vidmm_binding *binding)
+bool binding_could_be_resident_locked(struct vidmm_binding *binding)
 {
 	enum vidmm_group group;
 
@@ -553,7 +553,7 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, bool leaves_soo
 
 	lock_assert_held(&binding->device->process->manager->lock);
 	binding_unlist_locked(binding);
-	if (place->listed > 0)
+	if (place->list_count > 0)
 		return;
 	if (place->copy != PLACE_COPY_OLD &&
 	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
@@ -614,7 +614,7 @@ static bool binding_is_going_locked(const struct vidmm_binding *binding)
 	const struct vidmm_place *place = binding_place(binding);
 
 	lock_assert_held(&binding->device->process->manager->lock);
-	if (!place || place->listed > binding_is_kept(binding))
+	if (!place || place->list_count > binding_is_kept(binding))
 		return false;
 	/* An update may be waiting for who asks. */
 	if (binding_is_kept(binding))

@@ -75,7 +75,7 @@ static bool can_leave_window(const struct vidmm_place *place)
 	const struct vidmm_allocation *allocation = place->allocation;
 
 	return place->window.state == CPU_WINDOW_OPEN && place->window.shows_memory &&
-	       (place->listed == 0 ||
+	       (place->list_count == 0 ||
 		allocation->supported_segments & roles_locked_segments(place)) &&
 	       !allocation->backing.is_clients && !allocation->driver &&
 	       (!elsewhere_is_possible(allocation) || elsewhere_is_inside(allocation));

@@ -135,9 +135,9 @@ static bool may_go(const struct evict_entry *entry, void *context)
 	const struct question *question = context;
 
 	/* Those behind the first end their walk here. */
-	if (entry->class == EVICT_LISTED && !question->search->is_first)
+	if (entry->class == EVICT_NEEDED && !question->search->is_first)
 		return true;
-	if (entry->class == EVICT_LISTED && question->search->spares_budgets &&
+	if (entry->class == EVICT_NEEDED && question->search->spares_budgets &&
 	    place_is_spared(entry_place(entry)))
 		return false;
 	return place_gives(question->search, entry_place(entry), question->hint);
@@ -149,7 +149,7 @@ struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_s
 	struct question question = { search, hint };
 	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
 
-	if (!entry || (entry->class == EVICT_LISTED && !search->is_first))
+	if (!entry || (entry->class == EVICT_NEEDED && !search->is_first))
 		return NULL;
 	return entry_place(entry);
 }
@@ -158,7 +158,7 @@ struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_s
 
 void room_evict_locked(const struct room_search *search, struct vidmm_place *victim)
 {
-	bool is_for_budget = victim->eviction.class == EVICT_LISTED && search->spares_budgets;
+	bool is_for_budget = victim->eviction.class == EVICT_NEEDED && search->spares_budgets;
 
 	lock_assert_held(&victim->manager->lock);
 	place_leave_for_locked(victim, is_for_budget ? "budget" : "room-for", search->allocation_id,

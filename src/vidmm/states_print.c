@@ -44,7 +44,7 @@ static void count_devices(const struct vidmm_process *process, struct census *ce
 		census->counts[STATES_DEVICE_STAGE][device->stage]++;
 		census->counts[STATES_DEVICE_SUPPLY][device->supply]++;
 		census->counts[STATES_DEVICE_LISTS][device->lists]++;
-		count_bindings(&device->listed, census);
+		count_bindings(&device->resident, census);
 		count_bindings(&device->absent, census);
 		count_bindings(&device->moving, census);
 	}

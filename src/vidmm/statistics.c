@@ -15,7 +15,7 @@ static void count_places_locked(struct vidmm *manager, const struct vidmm_segmen
 		if (place->segment != segment)
 			continue;
 		usage->resident_count++;
-		usage->listed_count += place->listed > 0;
+		usage->needed_count += place->list_count > 0;
 	}
 }
 
@@ -36,7 +36,7 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 			segment->page_count == 0
 				? 0
 				: ranges_largest_free(&segment->ranges) * MACHINE_PAGE_BYTES,
-		.listed_bytes = class_bytes[EVICT_LISTED],
+		.needed_bytes = class_bytes[EVICT_NEEDED],
 		.evicted_bytes = traffic->evicted.bytes,
 		.discarded_bytes = traffic->discarded.bytes,
 		.filled_bytes = traffic->filled.bytes,

@@ -36,7 +36,7 @@ static NTSTATUS requested_create(struct table_request *request, struct table_blo
 			requested_free(request);
 			return STATUS_NO_MEMORY;
 		}
-		blocks[i].place.block = block;
+		blocks[i].memory.block = block;
 		list_push_back(&request->blocks, &block->tables_link);
 	}
 	return STATUS_SUCCESS;
@@ -93,7 +93,7 @@ NTSTATUS vidmm_tables_await(struct vidmm_process *process, struct table_block_wa
 			      "more can be evicted for them");
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		blocks[i].place = table_block_where(blocks[i].place.block);
+		blocks[i].memory = table_block_where(blocks[i].memory.block);
 		blocks[i].is_taken = true;
 	}
 	return STATUS_SUCCESS;

@@ -64,7 +64,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 	if (count == 0)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
-	if (place_has_cpu_lock(place) && place->listed > 0 &&
+	if (place_has_cpu_lock(place) && place->list_count > 0 &&
 	    !NT_SUCCESS(window_promise_locked(place)))
 		return refuse(STATUS_GRAPHICS_ALLOCATION_BUSY, RULE_MM_UPDATE_BUSY, "hAllocation",
 			      "is locked, and would only be in memory that the CPU cannot see");
@@ -79,7 +79,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 	if (!is_misplaced || place->state != PLACE_IN)
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
-	if (place->listed > 0)
+	if (place->list_count > 0)
 		place_leave_locked(place, "wishes");
 	else
 		place_settle_locked(place);

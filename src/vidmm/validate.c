@@ -47,11 +47,11 @@ static const char *check_use(const struct vidmm_allocation *allocation)
 		return "is seen at addresses that are free";
 	if (view->range && view->range->count * MACHINE_PAGE_BYTES != allocation->size_bytes)
 		return "has a view of another size";
-	if (view->is_shown &&
+	if (view->is_mapped &&
 	    (!view->range || allocation_content(allocation) == VIDMM_CONTENT_NONE))
 		return "shows pages that it does not have";
-	if (allocation->lock_count > 0 && !view->is_shown && !allocation->backing.is_clients &&
-	    !(allocation->elsewhere && allocation->elsewhere->places.first))
+	if (allocation->lock_count > 0 && !view->is_mapped && !allocation->backing.is_clients &&
+	    !(allocation->elsewhere && allocation->elsewhere->mappings.first))
 		return "is locked and cannot be seen";
 	if (allocation->lock_count > 0 && allocation->offer != VIDMM_NOT_OFFERED)
 		return "is locked and offered";
@@ -60,7 +60,7 @@ static const char *check_use(const struct vidmm_allocation *allocation)
 		return "is in a segment with pages that are not its own";
 	if (allocation->life != VIDMM_LIVE &&
 	    (view->range || allocation->lock_count > 0 ||
-	     (allocation->elsewhere && allocation->elsewhere->places.first)))
+	     (allocation->elsewhere && allocation->elsewhere->mappings.first)))
 		return "is dying and can be seen";
 	if (allocation->life == VIDMM_DEAD)
 		return "is dead";

@@ -52,8 +52,8 @@ static void set_settle_locked(struct vidmm_work_set *set)
 	struct list *link;
 
 	lock_assert_held(&manager_of(set)->lock);
-	if (is_needed != set->is_listed) {
-		set->is_listed = is_needed;
+	if (is_needed != set->is_needed) {
+		set->is_needed = is_needed;
 		list_for_each (link, &set->members) {
 			if (is_needed)
 				binding_need_locked(&member_of(link)->binding);
@@ -107,14 +107,14 @@ NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *
 		return refuse(status, RULE_MM_NO_PAGES, NULL,
 			      "There is no memory to write down what is to be in place");
 	lock_acquire(&manager->lock);
-	if (!binding_could_be_listed_locked(&member->binding)) {
+	if (!binding_could_be_resident_locked(&member->binding)) {
 		lock_release(&manager->lock);
 		return refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY, RULE_MM_LIST_FITS, "Size",
 			      "is more than any of the supported segments could hold");
 	}
 	atomic_fetch_add(&set->member_count, 1);
 	list_push_back(&set->members, &member->link);
-	if (set->is_listed)
+	if (set->is_needed)
 		binding_need_locked(&member->binding);
 	decide_unlock(manager);
 	/* The first one, and there is work already. */
@@ -128,10 +128,10 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 
 	lock_acquire(&manager->lock);
 	list_remove(&member->link);
-	if (set->is_listed)
+	if (set->is_needed)
 		member_let_go_locked(member);
 	if (atomic_fetch_sub(&set->member_count, 1) == 1)
-		set->is_listed = false;
+		set->is_needed = false;
 	decide_unlock(manager);
 }
 
@@ -238,18 +238,18 @@ static NTSTATUS run_update(struct vidmm_place *place, void *private_data, uint32
 		.op = {
 			.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
 			.subject = place->subject,
-			.place.segment = place->wish.form == FORM_SYSTEM ? 0 : place->segment->id,
+			.target.segment = place->wish.form == FORM_SYSTEM ? 0 : place->segment->id,
 			.size_bytes = place->allocation->size_bytes,
 			.update_context = { .private_data = private_data,
 					    .private_bytes = private_bytes },
 		},
 	};
-	struct miniport_page_run *runs = runs_of(place, &update.op.place.run_count);
+	struct miniport_page_run *runs = runs_of(place, &update.op.target.run_count);
 
 	if (!runs)
 		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_PAGES, NULL,
 			      "There is no memory to write down where it is");
-	update.op.place.runs = runs;
+	update.op.target.runs = runs;
 	paging_job_init(&update.job, place->manager->config.pager);
 	update.job.next = update_next;
 	update.job.done = update_done;

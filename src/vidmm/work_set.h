@@ -57,7 +57,7 @@ struct vidmm_work_set {
 
 	/* Guarded by the manager's lock. */
 	struct list members; /* work_set_member.link */
-	bool is_listed;
+	bool is_needed;
 };
 
 struct work_set_member {

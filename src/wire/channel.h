@@ -46,7 +46,7 @@ enum channel_advice {
 struct channel_way {
 	_Atomic uint32_t number;
 	_Atomic uint32_t hint; /* of a request: the client's processor; of a reply: the advice */
-	unsigned char room[CHANNEL_ROOM_BYTES];
+	unsigned char buffer[CHANNEL_ROOM_BYTES];
 
 	/* In a line of its own: the reader writes it, when it sleeps. */
 	_Alignas(CHANNEL_LINE_BYTES) _Atomic uint32_t reader_sleeps;

@@ -10,7 +10,7 @@
 /* Room for more than one, so that a sender of several is found out, and none of them stays open. */
 enum { DESCRIPTORS_MOST = 8 };
 
-union control_room {
+union control_buffer {
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(DESCRIPTORS_MOST * sizeof(int))];
 };
@@ -45,7 +45,7 @@ enum wire_result wire_send(int socket, const struct wire_message *message, int d
 			   bool waits)
 {
 	struct iovec bytes = { (void *)message, sizeof(*message) };
-	union control_room control = { .bytes = "" };
+	union control_buffer control = { .bytes = "" };
 	struct msghdr header = { .msg_iov = &bytes, .msg_iovlen = 1 };
 	enum wire_result result;
 
@@ -98,7 +98,7 @@ enum wire_result wire_receive(int socket, struct wire_message *message, int *des
 
 	*descriptor_out = -1;
 	do {
-		union control_room control;
+		union control_buffer control;
 		struct iovec bytes = { message, sizeof(*message) };
 		struct msghdr header = { .msg_iov = &bytes,
 					 .msg_iovlen = 1,

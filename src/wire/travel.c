@@ -83,17 +83,17 @@ uint64_t travel_request_bytes(uint32_t id, const void *arguments)
 	return travel.bytes <= TRAVEL_MAX_BYTES ? travel.bytes : 0;
 }
 
-uint64_t travel_request_put(uint32_t id, const void *arguments, void *block, uint64_t room_bytes,
-			    struct travel_hooks *hooks)
+uint64_t travel_request_put(uint32_t id, const void *arguments, void *block,
+			    uint64_t capacity_bytes, struct travel_hooks *hooks)
 {
 	const struct call_description *call = call_describe(id);
 	struct request_header *header = block;
 	struct travel travel = { .mode = TRAVEL_WRITE,
 				 .at = (unsigned char *)block + sizeof(*header),
-				 .end = (unsigned char *)block + room_bytes,
+				 .end = (unsigned char *)block + capacity_bytes,
 				 .hooks = hooks };
 
-	assert(call && room_bytes >= sizeof(*header));
+	assert(call && capacity_bytes >= sizeof(*header));
 	*header = (struct request_header){ .id = id };
 	if (has_struct(call, arguments)) {
 		void *copy = travel_write(&travel, arguments, call->args_bytes);
@@ -161,7 +161,7 @@ bool travel_request_open(struct travel_image *image, uint32_t id, void *block, u
 	image->id = id;
 	image->kept_bytes = 0;
 	image->is_measured = true;
-	image->room_used = 0;
+	image->buffer_used = 0;
 	image->returned_bytes = 0;
 	image->taken = NULL;
 	*why_out = check_header(call, id, block, size_bytes);

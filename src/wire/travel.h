@@ -31,7 +31,7 @@ enum {
 	TRAVEL_VERSION = 1,
 	TRAVEL_MAX_BYTES = 64 << 20, /* of a request, or of a reply */
 	TRAVEL_ALIGN_BYTES = 8,      /* of a block, and of everything in it */
-	TRAVEL_ROOM_BYTES = 1024,    /* results of a server that take no memory */
+	TRAVEL_BUFFER_BYTES = 1024,  /* results of a server that take no memory */
 };
 
 /* What is no bytes: it goes another way, and a number, the token, stands for it in the block. */
@@ -74,7 +74,7 @@ MUST_CHECK bool travel_request_write(uint32_t id, const void *arguments, void *b
  * not room for all. What was sent by then, hooks->send() has seen.
  */
 MUST_CHECK uint64_t travel_request_put(uint32_t id, const void *arguments, void *block,
-				       uint64_t room_bytes, struct travel_hooks *hooks);
+				       uint64_t capacity_bytes, struct travel_hooks *hooks);
 
 /*
  * Writes what the call has changed, and only that. `arguments` are as they were at the request. False:
@@ -107,11 +107,11 @@ struct travel_image {
 		uint64_t alignment;
 		unsigned char bytes[CALL_MAX_ARGS_BYTES];
 	} before; /* the arguments, before the call was made */
-	uint32_t room_used;
+	uint32_t buffer_used;
 	union {
 		uint64_t alignment;
-		unsigned char bytes[TRAVEL_ROOM_BYTES];
-	} room;
+		unsigned char bytes[TRAVEL_BUFFER_BYTES];
+	} buffer;
 };
 
 /*

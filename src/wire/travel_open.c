@@ -8,10 +8,10 @@
 #include "base/checked.h"
 #include "wire/travel_walk.h"
 
-enum { MAX_ROOM_BYTES = 16 << 20 }; /* for the data of all allocations of a resource */
+enum { MAX_BUFFER_BYTES = 16 << 20 }; /* for the data of all allocations of a resource */
 
 /* Where a call has its rooms. */
-struct rooms {
+struct buffers {
 	void *elements;
 	uint32_t count;
 	size_t stride;
@@ -24,76 +24,76 @@ struct rooms {
 };
 
 /* An element's data is a piece of the total, said in the reply as where it begins there, plus one. */
-static void answer_elements(unsigned char *elements, const struct rooms *rooms)
+static void answer_elements(unsigned char *elements, const struct buffers *buffers)
 {
 	const size_t at = offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData);
-	const uintptr_t total = (uintptr_t)travel_pointer(rooms->total);
+	const uintptr_t total = (uintptr_t)travel_pointer(buffers->total);
 
-	for (uint32_t i = 0; i < rooms->count; i++) {
-		unsigned char *field = elements + i * rooms->stride + at;
+	for (uint32_t i = 0; i < buffers->count; i++) {
+		unsigned char *field = elements + i * buffers->stride + at;
 		uintptr_t data = (uintptr_t)travel_pointer(field);
-		uint64_t place = data ? data - total + 1 : 0;
-		memcpy(field, &place, sizeof(place));
+		uint64_t offset = data ? data - total + 1 : 0;
+		memcpy(field, &offset, sizeof(offset));
 	}
 }
 
-static void apply_elements(struct travel *travel, const struct rooms *rooms,
+static void apply_elements(struct travel *travel, const struct buffers *buffers,
 			   const unsigned char *elements)
 {
 	const size_t at = offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData);
-	unsigned char *client = travel_pointer(rooms->elements);
-	unsigned char *total = travel_pointer(rooms->total);
+	unsigned char *client = travel_pointer(buffers->elements);
+	unsigned char *total = travel_pointer(buffers->total);
 
-	for (uint32_t i = 0; i < rooms->count; i++) {
+	for (uint32_t i = 0; i < buffers->count; i++) {
 		unsigned char element[sizeof(D3DDDI_OPENALLOCATIONINFO2)];
-		uint64_t place;
+		uint64_t offset;
 
-		memcpy(element, elements + i * rooms->stride, rooms->stride);
-		memcpy(&place, element + at, sizeof(place));
-		if (place > (total ? *rooms->total_bytes : 0)) {
+		memcpy(element, elements + i * buffers->stride, buffers->stride);
+		memcpy(&offset, element + at, sizeof(offset));
+		if (offset > (total ? *buffers->total_bytes : 0)) {
 			travel->has_failed = true;
 			return;
 		}
-		void *data = place != 0 ? total + place - 1 : NULL;
+		void *data = offset != 0 ? total + offset - 1 : NULL;
 		memcpy(element + at, &data, sizeof(data));
-		travel_put(client + i * rooms->stride, element, rooms->stride);
+		travel_put(client + i * buffers->stride, element, buffers->stride);
 	}
 }
 
 /* They come back from a call that succeeds, all of them, and from no other. */
-static void return_elements(struct travel *travel, const struct rooms *rooms, uint64_t bytes)
+static void return_elements(struct travel *travel, const struct buffers *buffers, uint64_t bytes)
 {
-	void *elements = travel_pointer(rooms->elements);
+	void *elements = travel_pointer(buffers->elements);
 
 	if (travel->mode == TRAVEL_ANSWER_MEASURE) {
 		travel->bytes += travel_rounded(bytes);
 	} else if (travel->mode == TRAVEL_ANSWER) {
 		unsigned char *copy = travel_write(travel, elements, bytes);
 		if (copy)
-			answer_elements(copy, rooms);
+			answer_elements(copy, buffers);
 	} else {
 		const unsigned char *copy = travel_next(travel, bytes);
 		if (copy)
-			apply_elements(travel, rooms, copy);
+			apply_elements(travel, buffers, copy);
 	}
 }
 
-static void walk_elements(struct travel *travel, const struct rooms *rooms)
+static void walk_elements(struct travel *travel, const struct buffers *buffers)
 {
-	const uint64_t bytes = rooms->count * (uint64_t)rooms->stride;
-	const uint64_t limit = (uint64_t)CALL_MAX_LIST * rooms->stride;
+	const uint64_t bytes = buffers->count * (uint64_t)buffers->stride;
+	const uint64_t limit = (uint64_t)CALL_MAX_LIST * buffers->stride;
 	unsigned char *zeros;
 
 	switch (travel->mode) {
 	case TRAVEL_ANSWER_MEASURE:
 	case TRAVEL_ANSWER:
 	case TRAVEL_APPLY:
-		if (travel->has_success && travel_pointer(rooms->elements) && bytes != 0 &&
+		if (travel->has_success && travel_pointer(buffers->elements) && bytes != 0 &&
 		    bytes <= limit)
-			return_elements(travel, rooms, bytes);
+			return_elements(travel, buffers, bytes);
 		break;
 	case TRAVEL_DESCRIBE:
-		zeros = travel_tell_list(travel, rooms->elements);
+		zeros = travel_tell_list(travel, buffers->elements);
 		if (zeros)
 			travel_tell(
 				travel,
@@ -104,34 +104,34 @@ static void walk_elements(struct travel *travel, const struct rooms *rooms)
 	case TRAVEL_WRITE:
 	case TRAVEL_OPEN:
 	case TRAVEL_VISIT:
-		travel_room(travel, rooms->elements, bytes, limit, 0);
+		travel_buffer(travel, buffers->elements, bytes, limit, 0);
 		break;
 	}
 }
 
-static void walk_rooms(struct travel *travel, const struct rooms *rooms)
+static void walk_buffers(struct travel *travel, const struct buffers *buffers)
 {
 	const bool is_full = travel->has_success;
 	uint64_t used = 0;
 
 	/* No room for more than this is made here; less of it may still be enough. */
 	if (travel->mode == TRAVEL_OPEN)
-		*rooms->total_bytes = (UINT)lower_of(*rooms->total_bytes, MAX_ROOM_BYTES);
+		*buffers->total_bytes = (UINT)lower_of(*buffers->total_bytes, MAX_BUFFER_BYTES);
 	if (is_full && travel->image) {
-		memcpy(&used, travel_after(travel, rooms->total_bytes), sizeof(UINT));
-		used = lower_of(used, *rooms->total_bytes);
+		memcpy(&used, travel_after(travel, buffers->total_bytes), sizeof(UINT));
+		used = lower_of(used, *buffers->total_bytes);
 	}
-	walk_elements(travel, rooms);
-	travel_room(travel, rooms->runtime, rooms->runtime_bytes, CALL_MAX_PRIVATE_BYTES,
-		    is_full ? rooms->runtime_bytes : 0);
-	travel_room(travel, rooms->resource_private, rooms->resource_private_bytes,
-		    CALL_MAX_PRIVATE_BYTES, is_full ? rooms->resource_private_bytes : 0);
-	travel_room(travel, rooms->total, *rooms->total_bytes, UINT32_MAX, used);
+	walk_elements(travel, buffers);
+	travel_buffer(travel, buffers->runtime, buffers->runtime_bytes, CALL_MAX_PRIVATE_BYTES,
+		      is_full ? buffers->runtime_bytes : 0);
+	travel_buffer(travel, buffers->resource_private, buffers->resource_private_bytes,
+		      CALL_MAX_PRIVATE_BYTES, is_full ? buffers->resource_private_bytes : 0);
+	travel_buffer(travel, buffers->total, *buffers->total_bytes, UINT32_MAX, used);
 }
 
 static void walk_open(struct travel *travel, D3DKMT_OPENRESOURCE *args, size_t stride)
 {
-	const struct rooms rooms = {
+	const struct buffers buffers = {
 		.elements = &args->pOpenAllocationInfo2,
 		.count = args->NumAllocations,
 		.stride = stride,
@@ -143,7 +143,7 @@ static void walk_open(struct travel *travel, D3DKMT_OPENRESOURCE *args, size_t s
 		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
 	};
 
-	walk_rooms(travel, &rooms);
+	walk_buffers(travel, &buffers);
 }
 
 void travel_open_resource(struct travel *travel, void *arguments)
@@ -159,7 +159,7 @@ void travel_open_resource2(struct travel *travel, void *arguments)
 void travel_open_resource_from_nt_handle(struct travel *travel, void *arguments)
 {
 	D3DKMT_OPENRESOURCEFROMNTHANDLE *args = arguments;
-	const struct rooms rooms = {
+	const struct buffers buffers = {
 		.elements = &args->pOpenAllocationInfo2,
 		.count = args->NumAllocations,
 		.stride = sizeof(D3DDDI_OPENALLOCATIONINFO2),
@@ -172,7 +172,7 @@ void travel_open_resource_from_nt_handle(struct travel *travel, void *arguments)
 	};
 
 	travel_note_values(); /* it may bring a fence of another kind */
-	walk_rooms(travel, &rooms);
+	walk_buffers(travel, &buffers);
 	/* The mutex may have less of it, and then the rest is not looked at. */
 	travel_list(travel, &args->pKeyedMutexPrivateRuntimeData,
 		    lower_of(args->KeyedMutexPrivateRuntimeDataSize, CALL_MAX_PRIVATE_BYTES), 1,

@@ -125,14 +125,14 @@ void travel_result(struct travel *travel, void *bytes, uint32_t size_bytes)
 /* ---- room for results ---- */
 
 /* NULL, and failed: there is none. */
-static void *take_room(struct travel *travel, uint64_t size_bytes)
+static void *take_buffer(struct travel *travel, uint64_t size_bytes)
 {
 	struct travel_image *image = travel->image;
 
-	if (travel_rounded(size_bytes) <= TRAVEL_ROOM_BYTES - image->room_used) {
-		void *room = image->room.bytes + image->room_used;
-		image->room_used += (uint32_t)travel_rounded(size_bytes);
-		return memset(room, 0, size_bytes);
+	if (travel_rounded(size_bytes) <= TRAVEL_BUFFER_BYTES - image->buffer_used) {
+		void *buffer = image->buffer.bytes + image->buffer_used;
+		image->buffer_used += (uint32_t)travel_rounded(size_bytes);
+		return memset(buffer, 0, size_bytes);
 	}
 	struct travel_memory *memory = mem_zalloc(sizeof(*memory) + size_bytes);
 
@@ -149,23 +149,23 @@ static void *take_room(struct travel *travel, uint64_t size_bytes)
 }
 
 /* How many bytes there are is not to be known at the other end: it is said. */
-static void *answer_room(struct travel *travel, const void *room, uint64_t used_bytes)
+static void *answer_buffer(struct travel *travel, const void *buffer, uint64_t used_bytes)
 {
 	travel_write(travel, &used_bytes, sizeof(used_bytes));
-	return used_bytes != 0 ? travel_write(travel, room, used_bytes) : NULL;
+	return used_bytes != 0 ? travel_write(travel, buffer, used_bytes) : NULL;
 }
 
-static void *open_room(struct travel *travel, void *field, uint64_t size_bytes)
+static void *open_buffer(struct travel *travel, void *field, uint64_t size_bytes)
 {
-	void *room = travel->has_failed ? NULL : take_room(travel, size_bytes);
+	void *buffer = travel->has_failed ? NULL : take_buffer(travel, size_bytes);
 
 	travel->image->is_measured = false; /* how much comes back, the call decides */
-	set_pointer(field, room ? room : TRAVEL_NOWHERE);
-	return room;
+	set_pointer(field, buffer ? buffer : TRAVEL_NOWHERE);
+	return buffer;
 }
 
-void *travel_room(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
-		  uint64_t used_bytes)
+void *travel_buffer(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
+		    uint64_t used_bytes)
 {
 	void *pointer = travel_pointer(field);
 	const uint64_t *said;
@@ -182,12 +182,12 @@ void *travel_room(struct travel *travel, void *field, uint64_t size_bytes, uint6
 	}
 	switch (travel->mode) {
 	case TRAVEL_OPEN:
-		return open_room(travel, field, size_bytes);
+		return open_buffer(travel, field, size_bytes);
 	case TRAVEL_ANSWER_MEASURE:
 		travel->bytes += sizeof(used_bytes) + travel_rounded(used_bytes);
 		return pointer;
 	case TRAVEL_ANSWER:
-		return answer_room(travel, pointer, used_bytes);
+		return answer_buffer(travel, pointer, used_bytes);
 	case TRAVEL_APPLY:
 		said = travel_next(travel, sizeof(*said));
 		if (!said || *said == 0 || *said > size_bytes) {

@@ -16,17 +16,17 @@ SPECIALIZED uint32_t read_count(const void *arguments, const struct call_field *
 }
 
 /* Room beyond the limit is not used, nor what the call leaves of it: a client may not even have it. */
-static void walk_room(struct travel *travel, unsigned char *arguments,
-		      const struct call_field *field)
+static void walk_buffer(struct travel *travel, unsigned char *arguments,
+			const struct call_field *field)
 {
-	const uint64_t room = lower_of(read_count(arguments, field), field->limit);
+	const uint64_t buffer = lower_of(read_count(arguments, field), field->limit);
 	uint32_t used = 0;
 
 	if (travel->has_success && travel->image)
 		memcpy(&used, travel_after(travel, arguments + field->count_offset), sizeof(used));
-	travel_room(travel, arguments + field->offset, room * field->element_bytes,
-		    (uint64_t)field->limit * field->element_bytes,
-		    lower_of(used, room) * field->element_bytes);
+	travel_buffer(travel, arguments + field->offset, buffer * field->element_bytes,
+		      (uint64_t)field->limit * field->element_bytes,
+		      lower_of(used, buffer) * field->element_bytes);
 }
 
 SPECIALIZED void walk_field(struct travel *travel, unsigned char *arguments,
@@ -40,7 +40,7 @@ SPECIALIZED void walk_field(struct travel *travel, unsigned char *arguments,
 			    field->kind == FIELD_BYTES_IN ? TRAVEL_THERE : TRAVEL_AND_BACK);
 		break;
 	case FIELD_ARRAY_OUT:
-		walk_room(travel, arguments, field);
+		walk_buffer(travel, arguments, field);
 		break;
 	case FIELD_HANDLE:
 	case FIELD_HANDLE_OR_0:

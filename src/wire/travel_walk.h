@@ -82,8 +82,8 @@ void travel_result(struct travel *travel, void *bytes, uint32_t size_bytes);
  * The pointer at `field` leads to room that only a call that succeeds fills, with `used_bytes` of
  * `size_bytes`. What is there before is not read. Returns the room, where the server has it.
  */
-void *travel_room(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
-		  uint64_t used_bytes);
+void *travel_buffer(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
+		    uint64_t used_bytes);
 
 /* The 8 bytes at `field` are no bytes. */
 void travel_thing(struct travel *travel, void *field, enum travel_thing thing, uint64_t size_bytes);

@@ -120,7 +120,7 @@ PLANT(processes, inside.adapter->memory->process_count)
 PLANT(listening, inside.adapter->memory->listening_count)
 PLANT(needed, inside.device->memory.needed_count)
 PLANT(ready_lists, inside.device->memory.ready_list_count)
-PLANT(place_listed, inside.place->listed)
+PLANT(place_listed, inside.place->list_count)
 PLANT(place_waiter_pins, inside.place->waiter_pins)
 PLANT(binding_keeps, inside.allocation->binding->keeps)
 

@@ -64,7 +64,8 @@ uint8_t *fake_byte(struct fake_memory *memory, const struct miniport_location *p
 void fake_transfer(struct fake_memory *memory, const struct miniport_paging_op *op)
 {
 	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
-		memcpy(fake_byte(memory, &op->place, at), fake_byte(memory, &op->source, at), PAGE);
+		memcpy(fake_byte(memory, &op->target, at), fake_byte(memory, &op->source, at),
+		       PAGE);
 }
 
 void fake_fill_page(uint8_t *page, uint32_t pattern)
@@ -76,16 +77,16 @@ void fake_fill_page(uint8_t *page, uint32_t pattern)
 void fake_fill(struct fake_memory *memory, const struct miniport_paging_op *op)
 {
 	for (uint64_t at = 0; at < op->size_bytes; at += PAGE)
-		fake_fill_page(fake_byte(memory, &op->place, at), op->fill.pattern);
+		fake_fill_page(fake_byte(memory, &op->target, at), op->fill.pattern);
 }
 
 void fake_map_aperture(struct fake_memory *memory, const struct miniport_paging_op *op)
 {
-	uint64_t first = op->place.offset_bytes / PAGE;
+	uint64_t first = op->target.offset_bytes / PAGE;
 	uint64_t count = op->size_bytes / PAGE;
 	bool is_map = op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT;
 
-	CHECK(op->place.segment == FAKE_APERTURE && first + count <= FAKE_APERTURE_PAGES);
+	CHECK(op->target.segment == FAKE_APERTURE && first + count <= FAKE_APERTURE_PAGES);
 	CHECK(!is_map || op->source.mdl->page_count == count);
 	for (uint64_t i = 0; i < count; i++)
 		memory->aperture[first + i] =

@@ -178,7 +178,7 @@ static size_t ask(const uint8_t *data, size_t size)
 {
 	struct head head;
 	struct wire_request request;
-	unsigned char *room = session.channel.memory->request.room;
+	unsigned char *room = session.channel.memory->request.buffer;
 
 	memcpy(&head, data, sizeof(head));
 	size_t bytes = size - sizeof(head) < head.bytes ? size - sizeof(head) : head.bytes;

@@ -274,7 +274,7 @@ TEST(channels, are_limited_and_those_that_are_there_go_on)
 
 		if (!channels[i].memory)
 			continue;
-		memcpy(channels[i].memory->request.room, &nothing, sizeof(nothing));
+		memcpy(channels[i].memory->request.buffer, &nothing, sizeof(nothing));
 		channel_ask(&channels[i]);
 		EXPECT(channel_await_answer(&channels[i], &never));
 		channel_close(&channels[i]);
@@ -312,8 +312,8 @@ static void *scribble(void *context)
 			break;
 		default:
 			/* Mostly lengths and counts, which stand in front. */
-			memory->request.room[below(&chance,
-						   below(&chance, 2) ? 256 : CHANNEL_ROOM_BYTES)] =
+			memory->request.buffer[below(
+				&chance, below(&chance, 2) ? 256 : CHANNEL_ROOM_BYTES)] =
 				(unsigned char)random_of(&chance);
 		}
 	}
@@ -323,7 +323,7 @@ static void *scribble(void *context)
 static void compose(struct attack *attack)
 {
 	uint64_t *chance = &attack->chance;
-	unsigned char *room = attack->channel.memory->request.room;
+	unsigned char *room = attack->channel.memory->request.buffer;
 	struct wire_request request = {
 		.call = below(chance, 8) ? below(chance, CALL_COUNT)
 					 : WIRE_NOTHING + below(chance, 8),

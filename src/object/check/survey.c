@@ -30,15 +30,15 @@ void survey_wrong(struct survey *survey, const char *format, ...)
 
 void survey_hold_with(struct survey *survey, struct holders *holders, void *item, uint32_t locks)
 {
-	if (holders->count == holders->room) {
-		size_t room = holders->room ? holders->room * 2 : 64;
-		struct holder *all = mem_realloc(holders->all, room * sizeof(*all));
+	if (holders->count == holders->capacity) {
+		size_t capacity = holders->capacity ? holders->capacity * 2 : 64;
+		struct holder *all = mem_realloc(holders->all, capacity * sizeof(*all));
 		if (!all) {
 			survey_wrong(survey, "there is no memory to look");
 			return;
 		}
 		holders->all = all;
-		holders->room = room;
+		holders->capacity = capacity;
 	}
 	holders->all[holders->count++] = (struct holder){ item, locks };
 }
@@ -68,7 +68,7 @@ void survey_finish(struct survey *survey)
 	mem_free(survey->drivers.all);
 	mem_free(survey->shared_by_packets.all);
 	mem_free(survey->leaving.all);
-	mem_free(survey->listed.all);
+	mem_free(survey->named.all);
 }
 
 static int compare_holders(const void *left, const void *right)

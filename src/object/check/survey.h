@@ -26,7 +26,7 @@ struct holder {
 struct holders {
 	struct holder *all;
 	size_t count;
-	size_t room;
+	size_t capacity;
 };
 
 struct survey {
@@ -54,7 +54,7 @@ struct survey {
 	/* Of the device that is looked at. */
 	uint32_t ending_fences; /* of the device that is looked at */
 	struct holders leaving; /* dxg_resource, one per allocation of it whose destruction waits */
-	struct holders listed;  /* dxg_allocation, one per entry of a queued submission's list */
+	struct holders named;   /* dxg_allocation, one per entry of a queued submission's list */
 };
 
 /* The first thing that is wrong is the one that is told, unless all of them are. */
@@ -80,7 +80,7 @@ size_t holders_next(const struct holders *holders, size_t index);
 /*
  * What is queued on the device holds these bodies and lists these allocations, and so does what
  * waits to be destroyed. Returns how many references on the device those have that wait. The
- * device's lock is held; `leaving` and `listed` are sorted afterwards.
+ * device's lock is held; `leaving` and `named` are sorted afterwards.
  */
 uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device);
 

@@ -76,7 +76,7 @@ static void check_allocation_locked(struct survey *survey, struct dxg_allocation
 		survey_wrong(survey, "allocation 0x%08x has memory of another adapter", handle);
 	if (atomic_load(&body->holds.count) != 0)
 		survey_wrong(survey, "the driver never let go of allocation 0x%08x", handle);
-	uint32_t uses = holders_count(&survey->listed, allocation, NULL);
+	uint32_t uses = holders_count(&survey->named, allocation, NULL);
 	if (allocation_use_count(allocation) != uses)
 		survey_wrong(survey, "allocation 0x%08x is used by %u lists, and %u are queued",
 			     handle, allocation_use_count(allocation), uses);

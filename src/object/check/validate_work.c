@@ -39,7 +39,7 @@ static void hold_listed(struct survey *survey, struct render_list *list)
 		return;
 	for (uint32_t i = 0; i < list->count; i++) {
 		if (list->items[i].allocation)
-			survey_hold(survey, &survey->listed, list->items[i].allocation);
+			survey_hold(survey, &survey->named, list->items[i].allocation);
 	}
 }
 
@@ -140,11 +140,11 @@ uint32_t survey_work_locked(struct survey *survey, struct dxg_device *device)
 {
 	lock_assert_held(&device->lock);
 	survey->leaving.count = 0;
-	survey->listed.count = 0;
+	survey->named.count = 0;
 	sched_owner_for_each_packet(&device->work, look_at_packet, survey);
 	uint32_t references = look_at_endings_locked(survey, device);
 	holders_sort(&survey->leaving);
-	holders_sort(&survey->listed);
+	holders_sort(&survey->named);
 	return references;
 }
 

@@ -222,7 +222,7 @@ static void batch_give_back(void *subject)
 		allocation_body_put(each);
 	for (uint32_t i = 0; i < batch->count; i++)
 		object_put_several(&batch->allocations[i]->object, batch->references);
-	mem_free(batch->room);
+	mem_free(batch->storage);
 	if (resource) {
 		share_close(&resource->body->share);
 		object_put(&resource->object);
@@ -262,7 +262,7 @@ static bool has_to_wait(struct dxg_device *device)
 struct deferred_batch {
 	struct ending ending;
 	struct destroy_batch batch;
-	void *room[]; /* for its allocations, then for the driver's handles */
+	void *storage[]; /* for its allocations, then for the driver's handles */
 };
 
 static struct deferred_batch *deferred_create(struct dxg_device *device,
@@ -270,7 +270,7 @@ static struct deferred_batch *deferred_create(struct dxg_device *device,
 					      uint32_t count)
 {
 	struct deferred_batch *deferred =
-		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->room[0]));
+		mem_zalloc(sizeof(*deferred) + (uint64_t)count * 2 * sizeof(deferred->storage[0]));
 
 	if (!deferred) {
 		refuse_no_memory("no memory to remember that %u allocations are to be destroyed",
@@ -279,9 +279,9 @@ static struct deferred_batch *deferred_create(struct dxg_device *device,
 	}
 	ending_init(&deferred->ending, &batch_ending, &deferred->batch);
 	batch_init(&deferred->batch, device, resource, references);
-	deferred->batch.allocations = (struct dxg_allocation **)deferred->room;
-	deferred->batch.pointers = deferred->room + count;
-	deferred->batch.room = deferred;
+	deferred->batch.allocations = (struct dxg_allocation **)deferred->storage;
+	deferred->batch.pointers = deferred->storage + count;
+	deferred->batch.storage = deferred;
 	return deferred;
 }
 
@@ -446,7 +446,7 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	batch.allocations = allocations;
 	batch.pointers = few;
 	if (count > FEW) {
-		batch.room = batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
+		batch.storage = batch.pointers = mem_zalloc_array(count, sizeof(*batch.pointers));
 		if (!batch.pointers)
 			return refuse_no_memory("no memory to destroy %u allocations at once",
 						count);
@@ -457,7 +457,7 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 		ending_run_now(&batch_ending, &batch);
 	} else {
 		batch_leave(&batch);
-		mem_free(batch.room);
+		mem_free(batch.storage);
 	}
 	return status;
 }
@@ -502,13 +502,13 @@ NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation 
 
 /* ---- a resource ---- */
 
-/* Takes up to `room` allocations of the resource; says whether that was all. */
-static bool take_some(struct dxg_resource *resource, struct destroy_batch *batch, uint32_t room)
+/* Takes up to `capacity` allocations of the resource; says whether that was all. */
+static bool take_some(struct dxg_resource *resource, struct destroy_batch *batch, uint32_t capacity)
 {
 	struct dxg_device *device = resource->device;
 
 	lock_acquire(&device->lock);
-	while (batch->count < room && !list_is_empty(&resource->allocations)) {
+	while (batch->count < capacity && !list_is_empty(&resource->allocations)) {
 		struct dxg_allocation *allocation =
 			container_of(resource->allocations.next, struct dxg_allocation, owner_link);
 		allocation->is_being_destroyed = true;
@@ -567,15 +567,15 @@ static NTSTATUS defer_resource(struct dxg_resource *resource,
 }
 
 /* All at once when there is memory for the list; it is in `batch` then. */
-static void batch_make_room(struct destroy_batch *batch, uint32_t count)
+static void batch_make_storage(struct destroy_batch *batch, uint32_t count)
 {
-	void **room = count > FEW ? mem_zalloc_array(count, 2 * sizeof(*room)) : NULL;
+	void **storage = count > FEW ? mem_zalloc_array(count, 2 * sizeof(*storage)) : NULL;
 
-	if (!room)
+	if (!storage)
 		return;
-	batch->room = room;
-	batch->allocations = (struct dxg_allocation **)room;
-	batch->pointers = room + count;
+	batch->storage = storage;
+	batch->allocations = (struct dxg_allocation **)storage;
+	batch->pointers = storage + count;
 }
 
 static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
@@ -594,8 +594,8 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 	for (;;) {
 		batch.allocations = few_allocations;
 		batch.pointers = few_pointers;
-		batch_make_room(&batch, count);
-		batch.is_resource_going = take_some(resource, &batch, batch.room ? count : FEW);
+		batch_make_storage(&batch, count);
+		batch.is_resource_going = take_some(resource, &batch, batch.storage ? count : FEW);
 		ending_run_now(&batch_ending, &batch);
 		if (batch.is_resource_going)
 			return STATUS_SUCCESS;
@@ -672,11 +672,11 @@ void destruction_of_shared_body(struct resource_body *body)
 							body->adapter->miniport),
 						.body = body,
 						.pointers = many ? many : few,
-						.room = many };
+						.storage = many };
 		list_init(&batch.dying);
 		/* Nobody else has a reference: the list needs no lock. */
-		for (uint32_t room = many ? count : FEW;
-		     room > 0 && (link = list_pop_front(&body->bodies)); room--)
+		for (uint32_t capacity = many ? count : FEW;
+		     capacity > 0 && (link = list_pop_front(&body->bodies)); capacity--)
 			list_push_back(&batch.dying, link);
 		batch.is_resource_going = list_is_empty(&body->bodies);
 		ending_run_now(&batch_ending, &batch);

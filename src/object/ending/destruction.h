@@ -57,7 +57,7 @@ struct destroy_batch {
 	struct dxg_allocation **allocations;
 	void **pointers;   /* room for `count` of the driver's handles */
 	struct list dying; /* allocation_body.resource_link: this had their last binding */
-	void *room;        /* is freed last; NULL: nothing */
+	void *storage;     /* is freed last; NULL: nothing */
 };
 
 #endif

@@ -36,7 +36,7 @@ static struct {
 
 	/* Guarded by lock. */
 	struct hold *all;
-	uint32_t room;
+	uint32_t capacity;
 	uint32_t first_free; /* index + 1 */
 	uint32_t last_serial;
 } table = { .lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "what drivers hold") };
@@ -45,18 +45,19 @@ static struct {
 
 static bool grow_locked(void)
 {
-	uint32_t room = table.room ? table.room * 2 : HOLDS_AT_FIRST;
-	struct hold *all = room > table.room ? mem_realloc(table.all, room * sizeof(*all)) : NULL;
+	uint32_t capacity = table.capacity ? table.capacity * 2 : HOLDS_AT_FIRST;
+	struct hold *all =
+		capacity > table.capacity ? mem_realloc(table.all, capacity * sizeof(*all)) : NULL;
 
 	lock_assert_held(&table.lock);
 	if (!all)
 		return false;
-	for (uint32_t i = room; i > table.room; i--) {
+	for (uint32_t i = capacity; i > table.capacity; i--) {
 		all[i - 1] = (struct hold){ .next_free = table.first_free };
 		table.first_free = i;
 	}
 	table.all = all;
-	table.room = room;
+	table.capacity = capacity;
 	return true;
 }
 
@@ -80,7 +81,7 @@ static struct hold *find_locked(const void *name)
 	uint32_t serial = (uint32_t)((uintptr_t)name >> 32);
 
 	lock_assert_held(&table.lock);
-	if (place == 0 || place > table.room || serial == 0)
+	if (place == 0 || place > table.capacity || serial == 0)
 		return NULL;
 	struct hold *hold = &table.all[place - 1];
 	return hold->serial == serial ? hold : NULL;
@@ -98,7 +99,7 @@ static void leave_locked(struct hold *hold)
 static void strike_out(const struct hold_count *holds)
 {
 	lock_acquire(&table.lock);
-	for (uint32_t i = 0; i < table.room; i++) {
+	for (uint32_t i = 0; i < table.capacity; i++) {
 		if (table.all[i].holds == holds)
 			table.all[i].holds = NULL;
 	}
@@ -110,7 +111,7 @@ void holds_finish(void)
 	lock_acquire(&table.lock);
 	mem_free(table.all);
 	table.all = NULL;
-	table.room = 0;
+	table.capacity = 0;
 	table.first_free = 0;
 	lock_release(&table.lock);
 }

@@ -138,7 +138,7 @@ NTSTATUS event_create(struct quota_ledger *ledger, struct event *event_out, int 
 
 void event_set(const struct event *event)
 {
-	struct pollfd room = { .fd = event->fd, .events = POLLOUT };
+	struct pollfd writable = { .fd = event->fd, .events = POLLOUT };
 	const uint64_t one = 1;
 
 	if (event->port)
@@ -147,7 +147,7 @@ void event_set(const struct event *event)
 		return;
 	int before = cancel_hold_off();
 	/* A client can have counted it up so far that writing would wait; then it is set anyway. */
-	if (is_still_ours(event) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT))
+	if (is_still_ours(event) && poll(&writable, 1, 0) == 1 && (writable.revents & POLLOUT))
 		(void)!write(event->fd, &one, sizeof(one));
 	cancel_give_back(before);
 }

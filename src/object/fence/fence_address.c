@@ -11,7 +11,7 @@ struct fence_address {
 	/* Set at creation. */
 	struct process_adapter *process_adapter;
 	struct fence_chunk *chunk; /* held */
-	struct fence_chunk_place place;
+	struct fence_chunk_memory chunk_memory;
 	bool is_writable;
 	struct mapped_memory memory;
 
@@ -25,7 +25,7 @@ struct fence_address {
 
 static bool is_shared_by_fences(const struct fence_address *address)
 {
-	return address->place.page_count > 1;
+	return address->chunk_memory.page_count > 1;
 }
 
 /* ---- one of them ---- */
@@ -35,7 +35,7 @@ static NTSTATUS map_pages(struct fence_address *address, uint64_t *address_out)
 	struct address_space *space = address->process_adapter->addresses;
 	struct space_memory *memory = NULL;
 	struct gpuva_map_request request = {
-		.page_count = address->place.page_count,
+		.page_count = address->chunk_memory.page_count,
 		.protection = address->is_writable ? GPUVA_WRITE : 0,
 		.is_from_kernel = true,
 	};
@@ -65,13 +65,13 @@ static struct fence_address *address_create_locked(struct process_adapter *proce
 		return NULL;
 	address->process_adapter = process_adapter;
 	address->chunk = slot->chunk;
-	address->place = fence_chunk_hold(slot->chunk);
+	address->chunk_memory = fence_chunk_hold(slot->chunk);
 	address->is_writable = is_writable;
 	address->count = 1;
 	address->state = ADDRESS_COMING;
 	mapped_memory_init_fixed(&address->memory,
-				 address->place.physical_address >> MACHINE_PAGE_SHIFT,
-				 address->place.page_count);
+				 address->chunk_memory.physical_address >> MACHINE_PAGE_SHIFT,
+				 address->chunk_memory.page_count);
 	list_push_front(&process_adapter->fence_addresses, &address->link);
 	return address;
 }
@@ -182,7 +182,7 @@ NTSTATUS fence_address_get(struct dxg_device *device, const struct fence_slot *s
 
 uint64_t fence_address_of(const struct fence_address *address, const struct fence_slot *slot)
 {
-	return address->address + (slot->physical_address - address->place.physical_address);
+	return address->address + (slot->physical_address - address->chunk_memory.physical_address);
 }
 
 void fence_addresses_end(struct process_adapter *process_adapter)

@@ -281,18 +281,18 @@ void keyed_mutex_wake(struct dxg_keyed_mutex *mutex)
 /* ---- acquire and release ---- */
 
 /* It is free, and the key is the right one. */
-static NTSTATUS take_locked(struct dxg_keyed_mutex *mutex, const struct keyed_mutex_data *room,
+static NTSTATUS take_locked(struct dxg_keyed_mutex *mutex, const struct keyed_mutex_data *buffer,
 			    uint64_t *fence_value_out)
 {
 	struct keyed_mutex_body *body = mutex->body;
 
 	lock_assert_held(&body->lock);
-	if (room->bytes != 0 && room->bytes < body->private_bytes)
+	if (buffer->bytes != 0 && buffer->bytes < body->private_bytes)
 		return invalid(RULE_API_MUTEX_DATA, "PrivateRuntimeDataSize",
-			       "is %u, and the mutex has %u bytes", room->bytes,
+			       "is %u, and the mutex has %u bytes", buffer->bytes,
 			       body->private_bytes);
-	if (room->bytes != 0 && body->private_bytes != 0)
-		memcpy(room->data, body->private_data, body->private_bytes);
+	if (buffer->bytes != 0 && body->private_bytes != 0)
+		memcpy(buffer->data, body->private_data, body->private_bytes);
 	body->owner = mutex;
 	*fence_value_out = body->fence_value;
 	trace_keyed_mutex_acquire(mutex->process->id, mutex->object.handle, body->key,
@@ -302,7 +302,7 @@ static NTSTATUS take_locked(struct dxg_keyed_mutex *mutex, const struct keyed_mu
 
 /* STATUS_PENDING: not yet. */
 static NTSTATUS try_acquire_locked(struct dxg_keyed_mutex *mutex, uint64_t key,
-				   const struct keyed_mutex_data *room, uint64_t *fence_value_out)
+				   const struct keyed_mutex_data *buffer, uint64_t *fence_value_out)
 {
 	struct keyed_mutex_body *body = mutex->body;
 
@@ -318,12 +318,12 @@ static NTSTATUS try_acquire_locked(struct dxg_keyed_mutex *mutex, uint64_t key,
 		return STATUS_ABANDONED;
 	}
 	if (!body->owner && body->key == key)
-		return take_locked(mutex, room, fence_value_out);
+		return take_locked(mutex, buffer, fence_value_out);
 	return STATUS_PENDING;
 }
 
 NTSTATUS keyed_mutex_acquire(struct dxg_keyed_mutex *mutex, uint64_t key, uint64_t deadline_ns,
-			     const struct keyed_mutex_data *room, uint64_t *fence_value_out)
+			     const struct keyed_mutex_data *buffer, uint64_t *fence_value_out)
 {
 	struct keyed_mutex_body *body = mutex->body;
 	struct process_rest rest = { .objects = { &mutex->object } };
@@ -333,7 +333,7 @@ NTSTATUS keyed_mutex_acquire(struct dxg_keyed_mutex *mutex, uint64_t key, uint64
 		/* Before looking: a process that ends gives notice without taking the lock. */
 		uint32_t seen = notice_read(&body->changed);
 		lock_acquire(&body->lock);
-		NTSTATUS status = try_acquire_locked(mutex, key, room, fence_value_out);
+		NTSTATUS status = try_acquire_locked(mutex, key, buffer, fence_value_out);
 		lock_release(&body->lock);
 		if (status != STATUS_PENDING)
 			return status;

@@ -88,7 +88,7 @@ MUST_CHECK bool keyed_mutex_destroy(struct dxg_keyed_mutex *mutex);
  * blob is written into `room` when there is any; less room than the blob needs is refused.
  */
 MUST_CHECK NTSTATUS keyed_mutex_acquire(struct dxg_keyed_mutex *mutex, uint64_t key,
-					uint64_t deadline_ns, const struct keyed_mutex_data *room,
+					uint64_t deadline_ns, const struct keyed_mutex_data *buffer,
 					uint64_t *fence_value_out);
 
 /* The blob replaces the stored one, when there is one; it has the same size, once there was any. */

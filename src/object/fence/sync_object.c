@@ -6,7 +6,7 @@
 #include "object/fence/cpu_event.h"
 #include "object/ending/endings.h"
 #include "object/fence/fence_address.h"
-#include "object/fence/fence_place.h"
+#include "object/fence/fence_mapping.h"
 #include "object/fence/fence_watch.h"
 #include "object/fence/sync_object.h"
 #include "object/fence/sync_wait.h"
@@ -180,9 +180,9 @@ static bool is_for_gpu(const struct dxg_sync_object *sync)
 	       sync->access.has_gpu_access;
 }
 
-static struct fence_place_wish place_wish(const struct dxg_sync_object *sync)
+static struct fence_mapping_wish mapping_wish(const struct dxg_sync_object *sync)
 {
-	return (struct fence_place_wish){
+	return (struct fence_mapping_wish){
 		.is_shared = sync->body->share.scheme != SHARE_PRIVATE,
 		.is_for_gpu = is_for_gpu(sync),
 		/* That of a hardware queue says what the GPU has done, which may write it. */
@@ -191,23 +191,23 @@ static struct fence_place_wish place_wish(const struct dxg_sync_object *sync)
 }
 
 /* Of the creator's opening, which nobody else knows yet. */
-static void settle(struct sync_body *body, const struct fence_place *place)
+static void settle(struct sync_body *body, const struct fence_mapping *mapping)
 {
-	body->slot = place->slot;
-	body->first.address = place->address;
-	body->first.gpu_address = place->gpu_address;
-	body->first.view = place->view;
+	body->slot = mapping->slot;
+	body->first.address = mapping->address;
+	body->first.gpu_address = mapping->gpu_address;
+	body->first.view = mapping->view;
 	fence_move(&body->fence, body->slot.value);
 }
 
-static NTSTATUS make_place(struct sync_body *body)
+static NTSTATUS make_mapping(struct sync_body *body)
 {
-	struct fence_place_wish wish = place_wish(&body->first);
-	struct fence_place place;
-	NTSTATUS status = fence_place_make(body->first.device, &wish, &place);
+	struct fence_mapping_wish wish = mapping_wish(&body->first);
+	struct fence_mapping mapping;
+	NTSTATUS status = fence_mapping_make(body->first.device, &wish, &mapping);
 
 	if (NT_SUCCESS(status))
-		settle(body, &place);
+		settle(body, &mapping);
 	return status;
 }
 
@@ -216,7 +216,7 @@ static NTSTATUS show(struct dxg_sync_object *sync)
 {
 	if (sync->body->kind != SYNC_MONITORED_FENCE)
 		return STATUS_SUCCESS;
-	return fence_place_show(sync->process, &sync->body->slot, &sync->view);
+	return fence_mapping_show(sync->process, &sync->body->slot, &sync->view);
 }
 
 static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
@@ -308,7 +308,7 @@ static NTSTATUS publish(struct sync_body *body, bool is_set_by_driver, struct sy
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (body->kind == SYNC_MONITORED_FENCE)
-		status = make_place(body);
+		status = make_mapping(body);
 	if (is_set_by_driver)
 		status = cpu_event_create(sync->device, &body->event, &body->cpu_event);
 	if (!NT_SUCCESS(status))

@@ -36,13 +36,13 @@ struct group {
 	struct allocation_body **bodies;
 	struct miniport_allocation *answers;
 	struct miniport_binding *bindings;
-	void **room;
+	void **storage;
 	struct miniport_opening opening;
 
 	struct allocation_body *few_bodies[FEW];
 	struct miniport_allocation few_answers[FEW];
 	struct miniport_binding few_bindings[FEW];
-	void *few_room[FEW];
+	void *few_storage[FEW];
 };
 
 static size_t body_bytes(uint32_t private_bytes)
@@ -164,15 +164,15 @@ static NTSTATUS group_make_room(struct group *group)
 		group->bodies = group->few_bodies;
 		group->answers = group->few_answers;
 		group->bindings = group->few_bindings;
-		group->room = group->few_room;
+		group->storage = group->few_storage;
 		return STATUS_SUCCESS;
 	}
 	group->bodies = mem_zalloc_array(count, sizeof(struct allocation_body *));
 	group->answers = mem_zalloc_array(count, sizeof(*group->answers));
 	group->bindings = mem_zalloc_array(count, sizeof(*group->bindings));
-	group->room = mem_zalloc_array(count, sizeof(*group->room));
-	return group->bodies && group->answers && group->bindings && group->room ? STATUS_SUCCESS
-										 : no_memory();
+	group->storage = mem_zalloc_array(count, sizeof(*group->storage));
+	return group->bodies && group->answers && group->bindings && group->storage ? STATUS_SUCCESS
+										    : no_memory();
 }
 
 static void group_free_room(struct group *group)
@@ -182,7 +182,7 @@ static void group_free_room(struct group *group)
 	mem_free(group->bodies);
 	mem_free(group->answers);
 	mem_free(group->bindings);
-	mem_free(group->room);
+	mem_free(group->storage);
 }
 
 /*
@@ -482,7 +482,7 @@ static NTSTATUS group_open_in_driver(struct group *group)
 		.is_read_only = request->is_read_only,
 		.count = count,
 		.bindings = group->bindings,
-		.room = group->room,
+		.storage = group->storage,
 	};
 	NTSTATUS status =
 		miniport_open_allocations(group->miniport, group->client, &group->opening);

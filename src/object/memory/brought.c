@@ -50,9 +50,9 @@ NTSTATUS brought_keep_file(struct allocation_body *body, struct client_arena *ar
 
 	section->file = NULL;
 	/* Who brings a file has it. */
-	NTSTATUS status = shown_file_let_write(memory.file, client_arena_number(arena));
+	NTSTATUS status = client_file_let_write(memory.file, client_arena_number(arena));
 	if (!NT_SUCCESS(status)) {
-		shown_file_put(memory.file);
+		client_file_put(memory.file);
 		return refuse_no_memory("no memory for a section");
 	}
 	if (memory.address != 0) {

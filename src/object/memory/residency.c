@@ -15,7 +15,7 @@ NTSTATUS residency_bindings(struct dxg_allocation *const allocations[], uint32_t
 	return status;
 }
 
-bool residency_is_listed(struct dxg_allocation *allocation)
+bool residency_is_counted(struct dxg_allocation *allocation)
 {
 	struct vidmm_binding *binding = atomic_load(&allocation->binding);
 

@@ -20,7 +20,7 @@ MUST_CHECK NTSTATUS residency_bindings(struct dxg_allocation *const allocations[
 				       struct vidmm_binding *bindings[]);
 
 /* A look: its client has made it resident. */
-bool residency_is_listed(struct dxg_allocation *allocation);
+bool residency_is_counted(struct dxg_allocation *allocation);
 
 struct residency_request {
 	struct vidmm_binding *const *bindings; /* of the device of the queue */

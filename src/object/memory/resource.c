@@ -77,12 +77,12 @@ NTSTATUS resource_body_make_bank(struct resource_body *body, const struct dxg_pr
 
 NTSTATUS resource_body_let_write(struct resource_body *body, const struct dxg_process *process)
 {
-	struct shown_file *file = machine_bank_file(body->bank);
+	struct client_file *file = machine_bank_file(body->bank);
 	NTSTATUS status;
 
 	if (LIKELY(!process->arena || !file || !client_call_current()))
 		return STATUS_SUCCESS;
-	status = shown_file_let_write(file, client_arena_number(process->arena));
+	status = client_file_let_write(file, client_arena_number(process->arena));
 	if (status == STATUS_ACCESS_DENIED)
 		return STATUS_SUCCESS;
 	if (NT_SUCCESS(status))

@@ -77,7 +77,7 @@ MUST_CHECK NTSTATUS resource_body_make_bank(struct resource_body *body,
 					    const struct dxg_process *maker);
 
 /*
- * A process that may write is let in before anybody who may not is shown the memory (base/shown_file.h).
+ * A process that may write is let in before anybody who may not is shown the memory (base/client_file.h).
  * Where somebody was, it opens the resource all the same, and locks are refused. Refused.
  */
 MUST_CHECK NTSTATUS resource_body_let_write(struct resource_body *body,

@@ -20,7 +20,7 @@ struct opening {
 	uint32_t built;
 	struct dxg_allocation **allocations;
 	struct miniport_binding *bindings;
-	void **room;
+	void **storage;
 	struct miniport_opening driver_opening;
 };
 
@@ -124,7 +124,7 @@ static NTSTATUS open_in_driver(struct opening *opening)
 		.is_read_only = opening->request->is_read_only,
 		.count = opening->built,
 		.bindings = opening->bindings,
-		.room = opening->room,
+		.storage = opening->storage,
 	};
 	NTSTATUS status = miniport_open_allocations(device->adapter->miniport,
 						    device->process_adapter->client,
@@ -233,13 +233,13 @@ NTSTATUS resource_open(struct resource_open_request *request)
 			       "names a resource that was closed everywhere");
 	opening.allocations = mem_zalloc_array(request->count, sizeof(*opening.allocations));
 	opening.bindings = mem_zalloc_array(request->count, sizeof(*opening.bindings));
-	opening.room = mem_zalloc_array(request->count, sizeof(*opening.room));
-	status = opening.allocations && opening.bindings && opening.room
+	opening.storage = mem_zalloc_array(request->count, sizeof(*opening.storage));
+	status = opening.allocations && opening.bindings && opening.storage
 			 ? open_objects(&opening)
 			 : no_room(STATUS_NO_MEMORY);
 	mem_free(opening.allocations);
 	mem_free(opening.bindings);
-	mem_free(opening.room);
+	mem_free(opening.storage);
 	if (!NT_SUCCESS(status))
 		share_close(&request->body->share);
 	return status;

@@ -222,13 +222,13 @@ void hw_queue_destroy_all(struct hw_queue_parent *parent)
 }
 
 uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *targets,
-			  struct object **holders, uint32_t room)
+			  struct object **holders, uint32_t capacity)
 {
 	uint32_t count = 0;
 
 	lock_acquire(&parent->device->lock);
 	list_each (struct dxg_hw_queue, queue, &parent->queues, owned.link) {
-		if (count < room) {
+		if (count < capacity) {
 			object_get(&queue->object);
 			targets[count] = hw_queue_target(queue);
 			targets[count].may_be_gone = true;

@@ -116,7 +116,7 @@ static inline struct work_target hw_queue_target(struct dxg_hw_queue *queue)
  * how many there are.
  */
 uint32_t hw_queue_targets(struct hw_queue_parent *parent, struct work_target *targets,
-			  struct object **holders, uint32_t room);
+			  struct object **holders, uint32_t capacity);
 
 /* The device has left DEVICE_ACTIVE for good: fences that nothing moves any more are ended. */
 void hw_queue_device_lost(struct dxg_device *device);

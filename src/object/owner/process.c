@@ -27,7 +27,7 @@
 NTSTATUS process_make_bank(enum machine_bank_viewers viewers, struct quota_ledger *ledger,
 			   struct machine_bank **bank_out)
 {
-	NTSTATUS status = machine_bank_create_shown(viewers, bank_out);
+	NTSTATUS status = machine_bank_create_for_clients(viewers, bank_out);
 
 	if (NT_SUCCESS(status)) {
 		status = machine_bank_charge(*bank_out, ledger);

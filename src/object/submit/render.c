@@ -66,31 +66,31 @@ static uint64_t buffers_bytes(const struct render_buffers *buffers)
 static void buffers_free(struct render_buffers *buffers)
 {
 	quota_give(buffers->ledger, QUOTA_SYSTEM_BYTES, buffers_bytes(buffers));
-	for (size_t i = 0; i < ARRAY_SIZE(buffers->places); i++)
-		client_places_finish(&buffers->places[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(buffers->mappings); i++)
+		client_mappings_finish(&buffers->mappings[i]);
 	pages_give(buffers->command);
 	pages_give(buffers->list);
 	pages_give(buffers->patches);
 }
 
 /* Its pages never change. */
-static NTSTATUS buffer_show(const struct dxg_process *process, struct client_places *places,
+static NTSTATUS buffer_show(const struct dxg_process *process, struct client_mappings *mappings,
 			    const void *memory, void **client_out)
 {
 	uint64_t address;
-	struct client_place *place;
+	struct client_mapping *mapping;
 
 	if (!memory || !machine_from_pointer(memory, &address))
 		return STATUS_SUCCESS;
 	uint64_t count = machine_run_bytes(address) / MACHINE_PAGE_BYTES;
-	NTSTATUS status = client_places_find(places, process->arena, count, &place);
+	NTSTATUS status = client_mappings_find(mappings, process->arena, count, &mapping);
 	if (NT_SUCCESS(status))
 		status = client_call_add_run(machine_bank_file(process->bank),
 					     machine_bank_page(address), count);
 	if (NT_SUCCESS(status))
-		status = client_place_note(place, 1, CLIENT_VIEW_WRITTEN);
+		status = client_mapping_note(mapping, 1, CLIENT_VIEW_WRITTEN);
 	if (NT_SUCCESS(status))
-		*client_out = (void *)(uintptr_t)client_place_address(place);
+		*client_out = (void *)(uintptr_t)client_mapping_address(mapping);
 	return status;
 }
 
@@ -104,11 +104,11 @@ NTSTATUS render_buffers_show(const struct dxg_process *process, struct render_bu
 		return STATUS_SUCCESS;
 	}
 	NTSTATUS status =
-		buffer_show(process, &buffers->places[0], buffers->command, &client->command);
+		buffer_show(process, &buffers->mappings[0], buffers->command, &client->command);
 	if (NT_SUCCESS(status))
-		status = buffer_show(process, &buffers->places[1], buffers->list, &client->list);
+		status = buffer_show(process, &buffers->mappings[1], buffers->list, &client->list);
 	if (NT_SUCCESS(status))
-		status = buffer_show(process, &buffers->places[2], buffers->patches,
+		status = buffer_show(process, &buffers->mappings[2], buffers->patches,
 				     &client->patches);
 	if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
 		return refuse(status, RULE_MM_NO_ADDRESSES, NULL,

@@ -50,7 +50,7 @@ struct render_buffers {
 		void *list;
 		void *patches;
 	} client;
-	struct client_places places[3]; /* of one in another process */
+	struct client_mappings mappings[3]; /* of one in another process */
 };
 
 /*

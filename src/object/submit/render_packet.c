@@ -171,7 +171,7 @@ static struct miniport_submission describe(struct render_packet *packet)
 {
 	const struct dxg_context *context = packet->stream->context;
 	struct dma_buffer *buffer = packet->buffer;
-	const struct vidmm_allocation_list_entry *place =
+	const struct vidmm_allocation_list_entry *entry =
 		dma_buffer_binding(buffer) ? &packet->entries[packet->entry_count] : NULL;
 
 	return (struct miniport_submission){
@@ -179,8 +179,8 @@ static struct miniport_submission describe(struct render_packet *packet)
 		.driver_device = context->device->driver_device,
 		.node = context->node,
 		.is_null = packet->is_null,
-		.segment = place ? place->segment : 0,
-		.physical_address = place ? place->offset_bytes : buffer->physical_address,
+		.segment = entry ? entry->segment : 0,
+		.physical_address = entry ? entry->offset_bytes : buffer->physical_address,
 		.memory = buffer->memory,
 		.buffer_bytes = buffer->size_bytes,
 		.start_bytes = packet->piece.start_bytes,

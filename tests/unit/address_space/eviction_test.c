@@ -35,7 +35,7 @@ static NTSTATUS see_leaving(struct fake *fake, const struct miniport_paging_op *
 	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_eviction) {
 		/* It is asked again for what had no room in its buffer. */
 		seen_leaving.tables |= UINT64_C(1)
-				       << (op->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+				       << (op->target.offset_bytes >> MACHINE_PAGE_SHIFT);
 		seen_leaving.valid_entries += op->update_table.entries[0].is_valid;
 		seen_leaving.after_flush += seen_leaving.flushes > 0;
 	}
@@ -45,7 +45,7 @@ static NTSTATUS see_leaving(struct fake *fake, const struct miniport_paging_op *
 /* Tables in local memory that the driver knows of: of a leaf and its twin perhaps one. */
 static uint64_t known_tables(const struct table *table)
 {
-	uint64_t count = table->place.segment != 0 && table->is_written && !table->shows_wide;
+	uint64_t count = table->memory.segment != 0 && table->is_written && !table->shows_wide;
 
 	if (table->wide)
 		count += table->wide->is_written;

@@ -38,10 +38,10 @@ static void run_tables(struct gpu *gpu, const struct miniport_paging_op *op)
 	if (op->kind != MINIPORT_PAGING_UPDATE_PAGE_TABLE)
 		return;
 	for (uint32_t i = 0; i < op->update_table.count; i++)
-		*(uint64_t *)(void *)fake_pointer(
-			&gpu->memory, op->place.segment,
-			op->place.offset_bytes + (op->update_table.first_index + i) * UINT64_C(8)) =
-			fake_entry(op, i);
+		*(uint64_t *)(void *)fake_pointer(&gpu->memory, op->target.segment,
+						  op->target.offset_bytes +
+							  (op->update_table.first_index + i) *
+								  UINT64_C(8)) = fake_entry(op, i);
 }
 
 /* 0: a fault. */

@@ -38,7 +38,7 @@ static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
 		op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES && fake_has_room(buffer);
 	/* It is asked again for what had no room in its buffer. */
 	if (is_eviction)
-		asked.evicted |= UINT64_C(1) << (op->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+		asked.evicted |= UINT64_C(1) << (op->target.offset_bytes >> MACHINE_PAGE_SHIFT);
 	asked.after_flush += is_eviction && asked.flushes > 0;
 	asked.flushes += op->kind == MINIPORT_PAGING_FLUSH_TLB && op->flush_tlb.driver_process;
 	if (!asked.must_fail || op->kind != asked.fails)

@@ -41,10 +41,10 @@ static NTSTATUS note_copies(struct fake *fake, const struct miniport_paging_op *
 		for (uint32_t i = 0; i < op->copy_entries.count && asked.count < COPIES_MAX; i++)
 			asked.copies[asked.count++] = op->copy_entries.copies[i];
 		asked.source_table = op->source.gpu_address;
-		asked.destination_table = op->place.gpu_address;
+		asked.destination_table = op->target.gpu_address;
 	}
 	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE &&
-	    op->place.offset_bytes != asked.failing_table)
+	    op->target.offset_bytes != asked.failing_table)
 		return STATUS_PENDING;
 	asked.answer = STATUS_PENDING;
 	return answer;
@@ -417,7 +417,7 @@ TEST(pools, a_pool_that_cannot_be_written_breaks_the_space_that_copies_from_it)
 	update(app, 1200, 4, &memories[1]);
 	asked.fails = MINIPORT_PAGING_UPDATE_PAGE_TABLE;
 	asked.failing_table =
-		app->space->pools->tables.root->below[0]->below[0]->place.offset_bytes;
+		app->space->pools->tables.root->below[0]->below[0]->memory.offset_bytes;
 	asked.answer = STATUS_INVALID_PARAMETER;
 	operation = operation_at(app, 1100, 4, &memories[0]);
 	EXPECT_EQ(try_update(app, &operation, 1, NULL, &late), STATUS_SUCCESS);

@@ -30,7 +30,7 @@ static uint64_t evicted; /* pages of tables, a bit each */
 static NTSTATUS note(struct fake *fake, const struct miniport_paging_op *op,
 		     struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
-	uint64_t page = op->place.offset_bytes >> MACHINE_PAGE_SHIFT;
+	uint64_t page = op->target.offset_bytes >> MACHINE_PAGE_SHIFT;
 
 	(void)fake;
 	(void)buffer;
@@ -51,8 +51,8 @@ static uint64_t word_in_memory(const struct table *table, uint32_t index, uint32
 	uint64_t entry;
 
 	memcpy(&entry,
-	       fake_pointer(&world.fake->memory, table->place.segment,
-			    table->place.offset_bytes + (index * words + word) * 8ULL),
+	       fake_pointer(&world.fake->memory, table->memory.segment,
+			    table->memory.offset_bytes + (index * words + word) * 8ULL),
 	       8);
 	return entry;
 }
@@ -75,7 +75,7 @@ static void expect_tree(const struct table *table)
 
 		if (table->given_wide)
 			EXPECT_EQ(packed_offset(word_in_memory(table, i, 1)),
-				  below ? below->wide->place.offset_bytes : 0);
+				  below ? below->wide->memory.offset_bytes : 0);
 		if (below)
 			expect_tree(below);
 	}
@@ -161,10 +161,10 @@ TEST(twin_eviction, the_driver_hears_of_each_one_that_it_knows)
 
 			if (!leaf->shows_wide)
 				known |= UINT64_C(1)
-					 << (leaf->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+					 << (leaf->memory.offset_bytes >> MACHINE_PAGE_SHIFT);
 			if (leaf->wide->is_written)
 				known |= UINT64_C(1)
-					 << (leaf->wide->place.offset_bytes >> MACHINE_PAGE_SHIFT);
+					 << (leaf->wide->memory.offset_bytes >> MACHINE_PAGE_SHIFT);
 		}
 		EXPECT(__builtin_popcountll(known) >=
 		       (tables_are_dual(&app->space->tables) ? 6 : 3));

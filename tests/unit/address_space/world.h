@@ -126,18 +126,18 @@ static inline NTSTATUS await(struct vidmm_process *process, struct table_block_w
 	NTSTATUS status = vidmm_tables_await(process, rooms, count);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
-		rooms[i].place = spoilt(rooms[i].place, rooms[i].size_bytes);
+		rooms[i].memory = spoilt(rooms[i].memory, rooms[i].size_bytes);
 	return status;
 }
 
 static inline void look(void *context, const struct mapped_memory *mapped, uint64_t offset_pages,
-			struct shown_run *run)
+			struct resident_run *run)
 {
 	const struct memory *memory = mapped->allocation;
 	uint64_t first_page = atomic_load(&memory->first_page);
 
 	(void)context;
-	run->is_shown = first_page != 0;
+	run->is_resident = first_page != 0;
 	run->segment = FAKE_LOCAL;
 	run->first_page = first_page + offset_pages;
 }

@@ -24,13 +24,13 @@ static void finish(void)
 	client_call_end();
 	client_call_finish(&call);
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
-	EXPECT_EQ(shown_file_count(), 0);
+	EXPECT_EQ(client_file_count(), 0);
 }
 
-static struct shown_file *file_new(void)
+static struct client_file *file_new(void)
 {
-	struct shown_file *file =
-		shown_file_create(memfd_create("test", MFD_CLOEXEC), SHOWN_FILE_OF_OURS);
+	struct client_file *file =
+		client_file_create(memfd_create("test", MFD_CLOEXEC), CLIENT_FILE_OF_OURS);
 
 	EXPECT(file);
 	return file;
@@ -39,39 +39,39 @@ static struct shown_file *file_new(void)
 TEST(files, have_numbers_of_their_own_and_go_with_the_last_who_has_them)
 {
 	begin();
-	struct shown_file *a = file_new();
-	struct shown_file *b = file_new();
-	uint32_t id = shown_file_id(a);
-	EXPECT(id != shown_file_id(b));
-	EXPECT(shown_file_descriptor(id) >= 0);
-	EXPECT(shown_file_descriptor(id) != shown_file_descriptor(shown_file_id(b)));
-	shown_file_put(a);
-	EXPECT_EQ(shown_file_descriptor(id), -1);
+	struct client_file *a = file_new();
+	struct client_file *b = file_new();
+	uint32_t id = client_file_id(a);
+	EXPECT(id != client_file_id(b));
+	EXPECT(client_file_descriptor(id) >= 0);
+	EXPECT(client_file_descriptor(id) != client_file_descriptor(client_file_id(b)));
+	client_file_put(a);
+	EXPECT_EQ(client_file_descriptor(id), -1);
 	a = file_new();
-	EXPECT(shown_file_id(a) != id);
-	shown_file_put(a);
-	shown_file_put(b);
+	EXPECT(client_file_id(a) != id);
+	client_file_put(a);
+	client_file_put(b);
 	finish();
 }
 
 TEST(files, of_a_call_last_as_long_as_it_does)
 {
 	begin();
-	struct shown_file *file = file_new();
-	uint32_t id = shown_file_id(file);
+	struct client_file *file = file_new();
+	uint32_t id = client_file_id(file);
 	EXPECT_EQ(client_call_add_run(file, 3, 2), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_view(0x10000, client_call_stamp(), CLIENT_VIEW_WRITTEN),
 		  STATUS_SUCCESS);
-	shown_file_put(file);
-	EXPECT(shown_file_descriptor(id) >= 0);
+	client_file_put(file);
+	EXPECT(client_file_descriptor(id) >= 0);
 	finish();
-	EXPECT_EQ(shown_file_descriptor(id), -1);
+	EXPECT_EQ(client_file_descriptor(id), -1);
 }
 
 TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 {
 	begin();
-	struct shown_file *file = file_new();
+	struct client_file *file = file_new();
 	EXPECT_EQ(client_call_add_run(file, 3, 2), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 5, 1), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 9, 4), STATUS_SUCCESS);
@@ -87,7 +87,7 @@ TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 	EXPECT_EQ(call.views[1].page_count, 1);
 	EXPECT_EQ(call.views[1].kind, CLIENT_VIEW_READ);
 	EXPECT_EQ(call.views[0].kind, CLIENT_VIEW_WRITTEN);
-	shown_file_put(file);
+	client_file_put(file);
 	finish();
 }
 
@@ -97,7 +97,7 @@ TEST(views, that_cannot_be_noted_leave_nothing)
 
 	for (unsigned n = 1; fired; n++) {
 		begin();
-		struct shown_file *file = file_new();
+		struct client_file *file = file_new();
 		mem_fail_nth(n);
 		NTSTATUS status = client_call_add_run(file, 3, 2);
 		if (NT_SUCCESS(status))
@@ -108,7 +108,7 @@ TEST(views, that_cannot_be_noted_leave_nothing)
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(call.view_count, fired ? 0 : 1);
 		EXPECT_EQ(call.run_count, fired ? 0 : 2);
-		shown_file_put(file);
+		client_file_put(file);
 		finish();
 	}
 }

@@ -12,7 +12,7 @@
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "base/thread.h"
 #include "support/bank.h"
 #include "support/test.h"
@@ -324,13 +324,13 @@ static struct machine_bank *shown_new(enum machine_bank_viewers viewers)
 {
 	struct machine_bank *bank = NULL;
 
-	EXPECT_EQ(machine_bank_create_shown(viewers, &bank), STATUS_SUCCESS);
+	EXPECT_EQ(machine_bank_create_for_clients(viewers, &bank), STATUS_SUCCESS);
 	return bank;
 }
 
 static int descriptor_of(const struct machine_bank *bank)
 {
-	return shown_file_descriptor(shown_file_id(machine_bank_file(bank)));
+	return client_file_descriptor(client_file_id(machine_bank_file(bank)));
 }
 
 static void *map_elsewhere(const struct machine_bank *bank, uint64_t address, int protection)
@@ -361,7 +361,7 @@ TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
 	EXPECT_EQ(*elsewhere, 0);
 	EXPECT(machine_free_contiguous(address));
 	munmap(elsewhere, MACHINE_PAGE_BYTES);
-	EXPECT_EQ(shown_file_count(), 0);
+	EXPECT_EQ(client_file_count(), 0);
 	finish();
 }
 
@@ -402,22 +402,22 @@ TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_r
 {
 	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_SHARED);
-	struct shown_file *file = machine_bank_file(bank);
+	struct client_file *file = machine_bank_file(bank);
 	uint64_t address = take(bank, 16);
 	unsigned char *writer;
 	unsigned char *reader;
 
-	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
-	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
-	EXPECT(shown_file_let_read(file, 1)); /* who has it has it: nothing is sealed for him */
-	EXPECT_EQ(shown_file_let_write(file, 2), STATUS_SUCCESS);
+	EXPECT_EQ(client_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT_EQ(client_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT(client_file_let_read(file, 1)); /* who has it has it: nothing is sealed for him */
+	EXPECT_EQ(client_file_let_write(file, 2), STATUS_SUCCESS);
 	writer = map_elsewhere(bank, address, PROT_READ | PROT_WRITE);
 	EXPECT(writer != MAP_FAILED);
-	EXPECT(shown_file_let_read(file, 3));
-	EXPECT(shown_file_let_read(file, 4));
-	EXPECT_EQ(shown_file_let_write(file, 3), STATUS_ACCESS_DENIED);
-	EXPECT_EQ(shown_file_let_write(file, 5), STATUS_ACCESS_DENIED);
-	EXPECT_EQ(shown_file_let_write(file, 2), STATUS_SUCCESS);
+	EXPECT(client_file_let_read(file, 3));
+	EXPECT(client_file_let_read(file, 4));
+	EXPECT_EQ(client_file_let_write(file, 3), STATUS_ACCESS_DENIED);
+	EXPECT_EQ(client_file_let_write(file, 5), STATUS_ACCESS_DENIED);
+	EXPECT_EQ(client_file_let_write(file, 2), STATUS_SUCCESS);
 	EXPECT(map_elsewhere(bank, address, PROT_READ | PROT_WRITE) == MAP_FAILED);
 	reader = map_elsewhere(bank, address, PROT_READ);
 	EXPECT(reader != MAP_FAILED && mprotect(reader, 4096, PROT_READ | PROT_WRITE) != 0);
@@ -466,14 +466,14 @@ TEST(shown, to_several_has_nothing_where_it_has_no_address)
 TEST(shown, of_a_client_is_not_sealed_by_us)
 {
 	int descriptor = memfd_create("section", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct shown_file *file = shown_file_create(dup(descriptor), SHOWN_FILE_OF_A_CLIENT);
+	struct client_file *file = client_file_create(dup(descriptor), CLIENT_FILE_OF_A_CLIENT);
 
-	EXPECT_EQ(shown_file_let_write(file, 1), STATUS_SUCCESS);
-	EXPECT(!shown_file_let_read(file, 2));
-	EXPECT_EQ(shown_file_let_write(file, 3), STATUS_SUCCESS);
+	EXPECT_EQ(client_file_let_write(file, 1), STATUS_SUCCESS);
+	EXPECT(!client_file_let_read(file, 2));
+	EXPECT_EQ(client_file_let_write(file, 3), STATUS_SUCCESS);
 	EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
-	EXPECT(shown_file_let_read(file, 2));
-	shown_file_put(file);
+	EXPECT(client_file_let_read(file, 2));
+	client_file_put(file);
 	close(descriptor);
 }
 

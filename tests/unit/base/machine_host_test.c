@@ -9,7 +9,7 @@
 #include "base/machine_bank.h"
 #include "base/machine_exchange.h"
 #include "base/mem.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 #include "support/host.h"
 
 #define ANYWHERE (UINT64_MAX - 1)
@@ -47,7 +47,7 @@ static bool try_bank(unsigned which, struct machine_bank **bank_out)
 		return true;
 	if (which == OF_A_PROCESS)
 		return (*bank_out = machine_bank_create()) != NULL;
-	return NT_SUCCESS(machine_bank_create_shown(
+	return NT_SUCCESS(machine_bank_create_for_clients(
 		which == READ_ELSEWHERE ? MACHINE_BANK_READ : MACHINE_BANK_WRITTEN, bank_out));
 }
 

@@ -23,7 +23,7 @@ static void begin(const struct evict_policy *policy)
 	for (int i = 0; i < ENTRIES; i++) {
 		entries[i].size_bytes = 4096 * (uint64_t)(i + 1);
 		entries[i].priority = NORMAL;
-		entries[i].class = EVICT_LISTED;
+		entries[i].class = EVICT_NEEDED;
 	}
 	EXPECT_EQ(evict_set_init(&set, policy), STATUS_SUCCESS);
 }
@@ -94,7 +94,7 @@ TEST(evict, an_empty_segment_has_no_victims)
 
 TEST(evict, offers_go_before_leftovers_and_those_before_listed_ones)
 {
-	static const enum evict_class classes[] = { EVICT_LISTED, EVICT_LEFTOVER,
+	static const enum evict_class classes[] = { EVICT_NEEDED, EVICT_LEFTOVER,
 						    EVICT_OFFERED_HIGH, EVICT_OFFERED_NORMAL,
 						    EVICT_OFFERED_LOW };
 
@@ -194,16 +194,16 @@ TEST(evict, bytes_of_each_class_are_counted)
 	begin(&evict_adaptive);
 	use(0);
 	use(1);
-	EXPECT_EQ(set.class_bytes[EVICT_LISTED], 3 * 4096);
+	EXPECT_EQ(set.class_bytes[EVICT_NEEDED], 3 * 4096);
 	evict_set_class(&set, &entries[1], EVICT_OFFERED_HIGH);
-	EXPECT_EQ(set.class_bytes[EVICT_LISTED], 4096);
+	EXPECT_EQ(set.class_bytes[EVICT_NEEDED], 4096);
 	EXPECT_EQ(set.class_bytes[EVICT_OFFERED_HIGH], 2 * 4096);
 	set.class_bytes[EVICT_OFFERED_HIGH]++;
 	EXPECT(evict_set_validate(&set));
 	set.class_bytes[EVICT_OFFERED_HIGH]--;
-	set.class_bytes[EVICT_LISTED]--;
+	set.class_bytes[EVICT_NEEDED]--;
 	EXPECT(evict_set_validate(&set));
-	set.class_bytes[EVICT_LISTED]++;
+	set.class_bytes[EVICT_NEEDED]++;
 	set.entry_count++;
 	EXPECT(evict_set_validate(&set));
 	set.entry_count--;
@@ -358,7 +358,7 @@ static int band_of(uint32_t priority)
 static int rank_of(int i)
 {
 	return (int)entries[i].class * 8 +
-	       (entries[i].class == EVICT_LISTED ? band_of(entries[i].priority) : 0);
+	       (entries[i].class == EVICT_NEEDED ? band_of(entries[i].priority) : 0);
 }
 
 static int compare_model(const void *a, const void *b)
@@ -374,7 +374,7 @@ static int compare_model(const void *a, const void *b)
 static void random_step(struct random *random)
 {
 	int i = (int)random_below(random, ENTRIES);
-	bool was_listed = entries[i].class == EVICT_LISTED;
+	bool was_listed = entries[i].class == EVICT_NEEDED;
 	int rank = rank_of(i);
 
 	now++;
@@ -424,7 +424,7 @@ static void check_against_model(struct random *random)
 		EXPECT(!is_seen[order[i]] && model[order[i]].is_resident && !is_busy[order[i]]);
 		is_seen[order[i]] = true;
 		EXPECT_EQ(rank_of(order[i]), rank_of(expected[i]));
-		if (set.policy == &evict_lru || entries[order[i]].class != EVICT_LISTED)
+		if (set.policy == &evict_lru || entries[order[i]].class != EVICT_NEEDED)
 			EXPECT_EQ(order[i], expected[i]);
 	}
 	EXPECT(!evict_set_validate(&set));

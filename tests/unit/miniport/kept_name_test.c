@@ -22,7 +22,7 @@ static struct miniport_paging_op discard_of(struct miniport_kept_name *name)
 {
 	struct miniport_paging_op op = about(name, MINIPORT_PAGING_DISCARD_CONTENT);
 
-	op.place.segment = 1;
+	op.target.segment = 1;
 	return op;
 }
 
@@ -79,7 +79,7 @@ TEST(name, the_hardware_is_told_without_it)
 
 	begin(&pager, NUMBER("PagingBytes", 64));
 	miniport_name_end(&name, true);
-	unmap.place.segment = 2;
+	unmap.target.segment = 2;
 	unmap.size_bytes = 4096;
 	EXPECT_EQ(build(&pager, &unmap), STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);

@@ -29,14 +29,14 @@ TEST(buffer, what_the_driver_wrote_is_how_far_it_moved_its_pointer)
 
 TEST(buffer, of_before_a_reset_does_not_enter_the_driver_any_more)
 {
-	_Atomic uint32_t epoch = 7;
+	_Atomic uint32_t generation = 7;
 	struct pager pager;
 
 	begin(&pager, NUMBER("PagingPrivateBytes", 8));
-	pager.buffer.epoch.now = &epoch;
-	pager.buffer.epoch.mine = 7;
+	pager.buffer.generation.now = &generation;
+	pager.buffer.generation.mine = 7;
 	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	epoch = 8;
+	generation = 8;
 	EXPECT_EQ(build(&pager, &fill), STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(pager.buffer.used_bytes, 64);
 	EXPECT_STR(pager.host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n");
@@ -113,7 +113,7 @@ TEST(buffer, page_tables_can_be_written_without_one)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-				.place.pointer = table,
+				.target.pointer = table,
 				.update_table = { .mode = MINIPORT_TABLE_CPU_VIRTUAL,
 						  .entries = &entry,
 						  .count = 1 },
@@ -247,7 +247,7 @@ TEST(operation, transfer)
 		.subject.driver_allocation = &allocation,
 		.is_idle = true,
 		.source = { .mdl = mdl },
-		.place = { .segment = 1, .offset_bytes = 0x5000 },
+		.target = { .segment = 1, .offset_bytes = 0x5000 },
 		.size_bytes = 0x3000,
 		.offset_bytes = 0x1000,
 		.transfer = { .is_start = true, .is_end = true },
@@ -267,8 +267,8 @@ TEST(operation, transfer)
 
 	/* And back: an eviction, and after a reset the notice that nothing is left. */
 	struct miniport_location source = op.source;
-	op.source = op.place;
-	op.place = source;
+	op.source = op.target;
+	op.target = source;
 	op.transfer.is_start = false;
 	op.size_bytes = 0;
 	pager.multipass = 0;
@@ -294,7 +294,7 @@ TEST(operation, fill_and_discard)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_FILL,
 				.subject.driver_allocation = &allocation,
-				.place = { .segment = 1, .offset_bytes = 0x7000 },
+				.target = { .segment = 1, .offset_bytes = 0x7000 },
 				.size_bytes = 0x9000,
 				.fill.pattern = 0xabcd1234,
 			}),
@@ -312,7 +312,7 @@ TEST(operation, fill_and_discard)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_DISCARD_CONTENT,
 				.subject.driver_allocation = &allocation,
-				.place = { .segment = 1, .offset_bytes = 0x8000 },
+				.target = { .segment = 1, .offset_bytes = 0x8000 },
 				.is_idle = true,
 			}),
 		  STATUS_SUCCESS);
@@ -338,7 +338,7 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_MAP_APERTURE_SEGMENT,
 		.subject.driver_allocation = &allocation,
-		.place = { .segment = 2, .offset_bytes = 17 << 12 },
+		.target = { .segment = 2, .offset_bytes = 17 << 12 },
 		.size_bytes = 5 << 12,
 		.source.mdl = mdl,
 		.aperture = { .driver_device = &device,
@@ -383,7 +383,7 @@ TEST(operation, virtual_transfer_and_fill)
 				.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
 				.subject.driver_allocation = &allocation,
 				.source = { 1, .gpu_address = 0x100000, .gpu_table = 0x5000 },
-				.place = { 1, .gpu_address = 0x200000, .gpu_table = 0x6000 },
+				.target = { 1, .gpu_address = 0x200000, .gpu_table = 0x6000 },
 				.offset_bytes = 0x3000,
 				.size_bytes = 0x4000,
 			}),
@@ -405,7 +405,7 @@ TEST(operation, virtual_transfer_and_fill)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_FILL,
 				.subject.driver_allocation = &allocation,
-				.place.gpu_address = 0x700000,
+				.target.gpu_address = 0x700000,
 				.offset_bytes = 0x1000,
 				.size_bytes = 0x2000,
 				.fill.pattern = 7,
@@ -433,10 +433,10 @@ TEST(operation, context_resources)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
 				.subject.driver_allocation = &cookie,
-				.place = { .segment = 1,
-					   .offset_bytes = 0x2000,
-					   .pointer = &pointer,
-					   .gpu_address = 0x9000 },
+				.target = { .segment = 1,
+					    .offset_bytes = 0x2000,
+					    .pointer = &pointer,
+					    .gpu_address = 0x9000 },
 			}),
 		  STATUS_SUCCESS);
 	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
@@ -451,7 +451,7 @@ TEST(operation, context_resources)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
-				.place.gpu_address = 0xa000,
+				.target.gpu_address = 0xa000,
 				.size_bytes = 0x3000,
 				.update_context = { .private_data = data, .private_bytes = 3 },
 			}),
@@ -469,7 +469,7 @@ static struct miniport_paging_op update_of(const struct miniport_pte *entries, u
 {
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.place = { .segment = 1, .offset_bytes = 0x6000 },
+		.target = { .segment = 1, .offset_bytes = 0x6000 },
 		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
 				  .entries = entries,
 				  .count = count },
@@ -561,7 +561,7 @@ TEST(operation, update_page_table)
 	op.update_table.is_eviction = true;
 	op.update_table.count = 500;
 	op.update_table.mode = MINIPORT_TABLE_GPU_VIRTUAL;
-	op.place.gpu_address = 0xfeed000;
+	op.target.gpu_address = 0xfeed000;
 	pager.multipass = 0;
 	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
 	args = seen(&pager, pte, sizeof(pte[0]));
@@ -617,7 +617,7 @@ TEST(operation, flush_copy_and_notify)
 	EXPECT_EQ(build(&pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_FLUSH_TLB,
-				.place = { .segment = 3, .offset_bytes = 0x1000 },
+				.target = { .segment = 3, .offset_bytes = 0x1000 },
 				.flush_tlb = { .driver_process = &process,
 					       .first_address = 0x5000,
 					       .end_address = 0x9000 } }),
@@ -635,7 +635,7 @@ TEST(operation, flush_copy_and_notify)
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
 				.source.gpu_address = 0x10000,
-				.place.gpu_address = 0x20000,
+				.target.gpu_address = 0x20000,
 				.copy_entries = { .copies = copies, .count = 2 } }),
 		  STATUS_SUCCESS);
 	args = seen(&pager, ranges, sizeof(ranges));
@@ -651,7 +651,7 @@ TEST(operation, flush_copy_and_notify)
 	struct miniport_paging_op notify = {
 		.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
 		.subject.driver_allocation = &allocation,
-		.place = { .segment = 1, .offset_bytes = 0x3000 },
+		.target = { .segment = 1, .offset_bytes = 0x3000 },
 		.notify_residency.is_resident = true,
 	};
 	pager.multipass = 0;

@@ -79,7 +79,7 @@ static inline DXGKARG_BUILDPAGINGBUFFER seen(struct pager *pager, void *list, si
 
 static const struct miniport_paging_op fill = {
 	.kind = MINIPORT_PAGING_FILL,
-	.place = { .segment = 1 },
+	.target = { .segment = 1 },
 	.size_bytes = 4096,
 };
 

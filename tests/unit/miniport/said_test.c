@@ -115,7 +115,7 @@ TEST(said, of_paging_and_of_what_may_not_fail)
 	struct miniport_paging_buffer buffer = { .memory = memory, .size_bytes = 4096 };
 	const struct miniport_paging_op fill = {
 		.kind = MINIPORT_PAGING_FILL,
-		.place = { .segment = 1 },
+		.target = { .segment = 1 },
 		.size_bytes = 4096,
 	};
 	uint32_t multipass = 0;

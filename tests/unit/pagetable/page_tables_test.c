@@ -321,7 +321,7 @@ TEST(tables, entries_of_what_the_driver_reserved_are_left_alone)
 	above = tables_at(&world->tables, 1, first);
 	EXPECT(above != NULL);
 	uint64_t *entry =
-		(uint64_t *)above->place.pointer + table_index(&world->tables, above, first);
+		(uint64_t *)above->memory.pointer + table_index(&world->tables, above, first);
 	*entry = 0x123456789 << 12;
 	world_sync(world, 0, world->config.shape.page_count);
 	EXPECT_EQ(world_map(world, first + 2 * leaf, 4, memory, 0, RW, 0), STATUS_SUCCESS);

@@ -123,14 +123,14 @@ static inline uint64_t memory_page(const struct memory *memory, uint64_t offset)
 }
 
 static inline void world_look(void *context, const struct mapped_memory *mapped,
-			      uint64_t offset_pages, struct shown_run *run)
+			      uint64_t offset_pages, struct resident_run *run)
 {
 	const struct memory *memory = memory_of(mapped);
 	uint64_t most = run->page_count;
 
 	(void)context;
 	EXPECT(offset_pages + most <= MEMORY_PAGES);
-	run->is_shown = memory->is_in;
+	run->is_resident = memory->is_in;
 	if (!memory->is_in)
 		return;
 	run->segment = memory->segment;
@@ -206,8 +206,8 @@ static inline void world_flush(struct world *world, const struct miniport_paging
 	uint64_t first = op->flush_tlb.first_address >> GPUVA_PAGE_SHIFT;
 	uint64_t end = op->flush_tlb.end_address >> GPUVA_PAGE_SHIFT;
 
-	EXPECT_EQ(op->place.segment, root.segment);
-	EXPECT_EQ(op->place.offset_bytes, root.offset_bytes);
+	EXPECT_EQ(op->target.segment, root.segment);
+	EXPECT_EQ(op->target.offset_bytes, root.offset_bytes);
 	EXPECT(op->flush_tlb.driver_process == &world_process);
 	world->flushes++;
 	for (int w = 0; w < WINDOWS; w++)
@@ -235,14 +235,14 @@ static inline void world_store(struct world *world, const struct miniport_paging
 
 static inline void world_update(struct world *world, const struct miniport_paging_op *op)
 {
-	uint64_t offset = op->place.offset_bytes;
-	uint32_t segment = op->place.segment;
+	uint64_t offset = op->target.offset_bytes;
+	uint32_t segment = op->target.segment;
 	uint64_t *table = (uint64_t *)(void *)fake_pointer(&world->memory, segment, offset);
 	uint32_t words = fake_entry_words(world->mmu.described, op->update_table.level);
 	struct known_table *known = world_known(world, segment, offset);
 
-	EXPECT(table == op->place.pointer);
-	EXPECT_EQ(op->place.run_count, 0);
+	EXPECT(table == op->target.pointer);
+	EXPECT_EQ(op->target.run_count, 0);
 	EXPECT(op->update_table.count > 0);
 	EXPECT((op->update_table.first_index + op->update_table.count) * words * UINT64_C(8) <=
 	       op->size_bytes);

@@ -47,7 +47,7 @@ static void add_copy(struct fake_job *job, struct miniport_location source,
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->source = source;
-	op->place = destination;
+	op->target = destination;
 	op->size_bytes = BYTES;
 	op->transfer.is_start = true;
 	op->transfer.is_end = true;
@@ -197,7 +197,7 @@ static NTSTATUS fail_way_in(struct fake *fake, const struct miniport_paging_op *
 			    struct miniport_paging_buffer *buffer, uint32_t *multipass)
 {
 	(void)fake, (void)buffer, (void)multipass;
-	return op->kind == MINIPORT_PAGING_TRANSFER && op->place.segment != 0
+	return op->kind == MINIPORT_PAGING_TRANSFER && op->target.segment != 0
 		       ? STATUS_INVALID_PARAMETER
 		       : STATUS_PENDING;
 }

@@ -13,7 +13,7 @@ static void queue_fill(struct fake_job *job, struct fake *fake)
 {
 	fake_job_init(job, fake);
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = MACHINE_PAGE_BYTES;
 	paging_job_queue(&job->job);
 }

@@ -14,7 +14,7 @@ static struct miniport_paging_op *add_fill(struct fake_job *job, uint32_t patter
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	return op;
@@ -25,7 +25,7 @@ static struct miniport_paging_op *add_copy(struct fake_job *job)
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->source = fake_place(FAKE_LOCAL, &local_run);
-	op->place = fake_place(FAKE_LOCAL, &other_run);
+	op->target = fake_place(FAKE_LOCAL, &other_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->transfer.is_start = true;
 	op->transfer.is_end = true;
@@ -374,8 +374,8 @@ static void add_aperture(struct fake_job *job, enum miniport_paging_kind kind)
 {
 	struct miniport_paging_op *op = fake_job_add(job, kind);
 
-	op->place.segment = FAKE_APERTURE;
-	op->place.offset_bytes = 8 * 4096;
+	op->target.segment = FAKE_APERTURE;
+	op->target.offset_bytes = 8 * 4096;
 	op->size_bytes = 4096;
 }
 
@@ -417,7 +417,7 @@ TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-		op->place = fake_place(FAKE_LOCAL, &all);
+		op->target = fake_place(FAKE_LOCAL, &all);
 		op->size_bytes = 16 << 20;
 	}
 	paging_job_queue(&job.job);

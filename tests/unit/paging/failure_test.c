@@ -49,10 +49,10 @@ static void fill_job(struct fake_job *job, const struct fake_pages *pages,
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->source = fake_pages_place(pages);
-	op->place = fake_place(FAKE_LOCAL, local);
+	op->target = fake_place(FAKE_LOCAL, local);
 	op->size_bytes = 8 * 4096;
 	op = fake_job_add(job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-	op->place = fake_pages_place(pages);
+	op->target = fake_pages_place(pages);
 	op->size_bytes = 4096;
 }
 

@@ -61,9 +61,9 @@ static void execute_entries(struct fake *fake, const struct command *command)
 		uint64_t at =
 			(op->update_table.first_index + command->first_entry + i) * words * 8ULL;
 		uint8_t *to = op->update_table.mode == MINIPORT_TABLE_GPU_VIRTUAL
-				      ? translate(fake, op->place.gpu_address + at)
-				      : fake_pointer(&fake->memory, op->place.segment,
-						     op->place.offset_bytes + at);
+				      ? translate(fake, op->target.gpu_address + at)
+				      : fake_pointer(&fake->memory, op->target.segment,
+						     op->target.offset_bytes + at);
 
 		memcpy(to, &command->entries[from], 8);
 		if (words > 1)
@@ -92,8 +92,8 @@ static void execute_flush(struct fake *fake, const struct miniport_paging_op *op
 		atomic_fetch_add(&fake->other_flushes, 1);
 		return;
 	}
-	CHECK(op->place.segment == fake->root.segment &&
-	      op->place.offset_bytes == fake->root.offset_bytes);
+	CHECK(op->target.segment == fake->root.segment &&
+	      op->target.offset_bytes == fake->root.offset_bytes);
 	fake_tlb_flush(&fake->tlb, first, op->flush_tlb.end_address == 0 ? UINT64_MAX : end);
 }
 
@@ -103,22 +103,22 @@ static void execute(struct fake *fake, const struct command *command)
 
 	switch (op->kind) {
 	case MINIPORT_PAGING_TRANSFER:
-		expect_address(&op->place);
+		expect_address(&op->target);
 		expect_address(&op->source);
 		fake_transfer(&fake->memory, op);
 		break;
 	case MINIPORT_PAGING_FILL:
-		expect_address(&op->place);
+		expect_address(&op->target);
 		fake_fill(&fake->memory, op);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_TRANSFER:
 		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
-			memcpy(translate(fake, op->place.gpu_address + at),
+			memcpy(translate(fake, op->target.gpu_address + at),
 			       translate(fake, op->source.gpu_address + at), MACHINE_PAGE_BYTES);
 		break;
 	case MINIPORT_PAGING_VIRTUAL_FILL:
 		for (uint64_t at = 0; at < op->size_bytes; at += MACHINE_PAGE_BYTES)
-			fake_fill_page(translate(fake, op->place.gpu_address + at),
+			fake_fill_page(translate(fake, op->target.gpu_address + at),
 				       op->fill.pattern);
 		break;
 	case MINIPORT_PAGING_UPDATE_PAGE_TABLE:
@@ -135,12 +135,12 @@ static void execute(struct fake *fake, const struct command *command)
 		execute_flush(fake, op);
 		break;
 	case MINIPORT_PAGING_INIT_CONTEXT_RESOURCE:
-		memset(fake->config.has_mmu ? translate(fake, op->place.gpu_address)
-					    : fake_byte(&fake->memory, &op->place, 0),
+		memset(fake->config.has_mmu ? translate(fake, op->target.gpu_address)
+					    : fake_byte(&fake->memory, &op->target, 0),
 		       0x1C, 64);
 		break;
 	case MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION:
-		memcpy(translate(fake, op->place.gpu_address), op->update_context.private_data,
+		memcpy(translate(fake, op->target.gpu_address), op->update_context.private_data,
 		       op->update_context.private_bytes);
 		break;
 	case MINIPORT_PAGING_DISCARD_CONTENT:
@@ -224,10 +224,10 @@ static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
 			.op = *op,
 			.entry_count = copy->count,
 			.entries = { op->source.gpu_address + copy->source_index * 8ULL,
-				     op->place.gpu_address + copy->destination_index * 8ULL }
+				     op->target.gpu_address + copy->destination_index * 8ULL }
 		};
 
-		CHECK(op->source.gpu_address % 65536 == 0 && op->place.gpu_address % 65536 == 0);
+		CHECK(op->source.gpu_address % 65536 == 0 && op->target.gpu_address % 65536 == 0);
 		CHECK(copy->count > 0);
 		if (!emit(buffer, &command))
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -238,7 +238,7 @@ static NTSTATUS build_copy_entries(const struct miniport_paging_op *op,
 static void update_now(const struct fake *fake, const struct miniport_paging_op *op)
 {
 	uint32_t words = entry_words(fake, op);
-	uint64_t *word = (uint64_t *)op->place.pointer + op->update_table.first_index * words;
+	uint64_t *word = (uint64_t *)op->target.pointer + op->update_table.first_index * words;
 
 	for (uint32_t i = 0; i < op->update_table.count; i++, word += words) {
 		__atomic_store_n(&word[0], fake_entry(op, i), __ATOMIC_RELEASE);
@@ -268,13 +268,13 @@ static NTSTATUS build_transfer(struct fake *fake, const struct miniport_paging_o
 			left = most;
 		if (op->kind == MINIPORT_PAGING_VIRTUAL_TRANSFER) {
 			command.op.source.gpu_address += done;
-			command.op.place.gpu_address += done;
+			command.op.target.gpu_address += done;
 			command.op.size_bytes = left;
 		} else if (most != 0 && done != 0) {
 			/* Only for places in segments: tests with MDLs transfer in one. */
-			CHECK(op->source.segment != 0 && op->place.segment != 0);
+			CHECK(op->source.segment != 0 && op->target.segment != 0);
 			command.op.source.offset_bytes += done;
-			command.op.place.offset_bytes += done;
+			command.op.target.offset_bytes += done;
 			command.op.size_bytes = left;
 		} else {
 			command.op.size_bytes = left;
@@ -349,7 +349,8 @@ static NTSTATUS fake_build(void *driver, const struct miniport_paging_op *op,
 	lock_assert_none_held("a driver");
 	if (fake->door)
 		fake->door(fake, op);
-	if (buffer->epoch.now && atomic_load(buffer->epoch.now) != buffer->epoch.mine)
+	if (buffer->generation.now &&
+	    atomic_load(buffer->generation.now) != buffer->generation.mine)
 		return STATUS_DEVICE_REMOVED;
 	CHECK(is_now == (buffer->memory == NULL));
 	if (buffer->memory)

@@ -91,11 +91,11 @@ struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t se
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_UPDATE_PAGE_TABLE);
 	uint64_t offset_bytes = table->first_pfn << MACHINE_PAGE_SHIFT;
 
-	op->place = (struct miniport_location){ .segment = segment, .offset_bytes = offset_bytes };
+	op->target = (struct miniport_location){ .segment = segment, .offset_bytes = offset_bytes };
 	op->size_bytes = table->count << MACHINE_PAGE_SHIFT;
 	op->update_table.mode = job->fake->config.update_mode;
 	if (op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL)
-		op->place.pointer = fake_pointer(&job->fake->memory, segment, offset_bytes);
+		op->target.pointer = fake_pointer(&job->fake->memory, segment, offset_bytes);
 	return op;
 }
 

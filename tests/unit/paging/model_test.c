@@ -100,8 +100,8 @@ static void add_copy(struct model *model, struct fake_job *job, struct block *bl
 	uint32_t count = 1 + below(model, BLOCK_PAGES - first);
 
 	op->source = is_in ? fake_pages_place(&block->pages) : local_place(block);
-	op->place = is_in ? local_place(block) : fake_pages_place(&block->pages);
-	op->source.offset_bytes = op->place.offset_bytes = first * 4096ULL;
+	op->target = is_in ? local_place(block) : fake_pages_place(&block->pages);
+	op->source.offset_bytes = op->target.offset_bytes = first * 4096ULL;
 	op->size_bytes = count * 4096ULL;
 	for (uint32_t i = first; i < first + count; i++) {
 		if (is_in)
@@ -117,8 +117,8 @@ static void add_fill(struct model *model, struct fake_job *job, struct block *bl
 	uint32_t first = below(model, BLOCK_PAGES);
 	uint32_t count = 1 + below(model, BLOCK_PAGES - first);
 
-	op->place = local_place(block);
-	op->place.offset_bytes = first * 4096ULL;
+	op->target = local_place(block);
+	op->target.offset_bytes = first * 4096ULL;
 	op->size_bytes = count * 4096ULL;
 	op->fill.pattern = ++model->last_pattern;
 	for (uint32_t i = first; i < first + count; i++)
@@ -130,7 +130,7 @@ static void add_exchange(struct fake_job *job, struct block *from, struct block 
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
 
 	op->source = local_place(from);
-	op->place = local_place(to);
+	op->target = local_place(to);
 	op->size_bytes = BLOCK_PAGES * 4096ULL;
 	memcpy(to->local_model, from->local_model, sizeof(to->local_model));
 }

@@ -12,7 +12,7 @@ static void add_fill(struct fake_job *job, uint32_t pattern)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 }
@@ -237,7 +237,7 @@ static enum paging_step long_next(struct paging_job *job, struct miniport_paging
 		return PAGING_NONE;
 	longest->made++;
 	op_out->kind = MINIPORT_PAGING_FILL;
-	op_out->place = fake_place(FAKE_LOCAL, &local_run);
+	op_out->target = fake_place(FAKE_LOCAL, &local_run);
 	op_out->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op_out->fill.pattern = 1;
 	return PAGING_OPERATION;

@@ -14,7 +14,7 @@ static void add_copy(struct fake_job *job, struct miniport_location source,
 
 	op->subject.driver_allocation = job;
 	op->source = source;
-	op->place = destination;
+	op->target = destination;
 	op->size_bytes = size_bytes;
 	op->transfer.is_start = true;
 	op->transfer.is_end = true;
@@ -38,8 +38,8 @@ TEST(physical, scattered_pages_become_one_mdl_and_the_segment_side_an_address)
 	const struct miniport_paging_op *op = &fake->log[0].op;
 	EXPECT_EQ(op->kind, MINIPORT_PAGING_TRANSFER);
 	EXPECT_EQ(op->source.segment, 0);
-	EXPECT_EQ(op->place.segment, FAKE_LOCAL);
-	EXPECT_EQ(op->place.offset_bytes, 100 * 4096);
+	EXPECT_EQ(op->target.segment, FAKE_LOCAL);
+	EXPECT_EQ(op->target.offset_bytes, 100 * 4096);
 	EXPECT_EQ(op->offset_bytes, 0);
 	EXPECT(op->transfer.is_start && op->transfer.is_end && !op->is_idle);
 	EXPECT(op->subject.driver_allocation == &job);
@@ -125,7 +125,7 @@ TEST(physical, a_side_in_several_runs_is_several_pieces)
 	fake_job_wait(&job);
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
 	EXPECT_EQ(fake->log[1].op.source.offset_bytes, 30 * 4096);
-	EXPECT_EQ(fake->log[1].op.place.offset_bytes, 54 * 4096);
+	EXPECT_EQ(fake->log[1].op.target.offset_bytes, 54 * 4096);
 	EXPECT(fake->log[0].op.transfer.is_start && !fake->log[0].op.transfer.is_end);
 	fake_destroy(fake);
 }
@@ -138,13 +138,13 @@ TEST(physical, a_fill_names_the_memory_segment)
 
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local);
+	op->target = fake_place(FAKE_LOCAL, &local);
 	op->size_bytes = 3 * 4096;
 	op->fill.pattern = 0x01020304;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->log[0].op.place.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[0].op.place.offset_bytes, 5 * 4096);
+	EXPECT_EQ(fake->log[0].op.target.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[0].op.target.offset_bytes, 5 * 4096);
 	EXPECT_EQ(fake->memory.local[5 * 4096], 4);
 	EXPECT_EQ(fake->memory.local[8 * 4096 - 1], 1);
 	EXPECT_EQ(fake->memory.local[8 * 4096], 0xEE);
@@ -161,19 +161,19 @@ TEST(physical, a_context_is_initialised_by_address_or_by_mdl)
 	fake_pages_init(&pages, 2, 1);
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-	op->place = fake_place(FAKE_LOCAL, &local);
+	op->target = fake_place(FAKE_LOCAL, &local);
 	op->size_bytes = 4096;
-	op->place.pointer = &job;
+	op->target.pointer = &job;
 	op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-	op->place = fake_pages_place(&pages);
+	op->target = fake_pages_place(&pages);
 	op->size_bytes = 6000;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
-	EXPECT_EQ(fake->log[0].op.place.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[0].op.place.offset_bytes, 7 * 4096);
-	EXPECT(fake->log[0].op.place.pointer == &job);
-	EXPECT_EQ(fake->log[0].op.place.gpu_address, 0);
-	EXPECT(fake->log[1].op.place.mdl != NULL);
+	EXPECT_EQ(fake->log[0].op.target.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[0].op.target.offset_bytes, 7 * 4096);
+	EXPECT(fake->log[0].op.target.pointer == &job);
+	EXPECT_EQ(fake->log[0].op.target.gpu_address, 0);
+	EXPECT(fake->log[1].op.target.mdl != NULL);
 	EXPECT_EQ(fake->memory.local[7 * 4096], 0x1C);
 	EXPECT_EQ(*fake_pages_byte(&pages, 0), 0x1C);
 	fake_destroy(fake);

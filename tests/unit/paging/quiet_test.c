@@ -46,7 +46,7 @@ static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
 	fake_job_init(job, fake);
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES);
 	op->source = fake_place(FAKE_LOCAL, &local_page);
-	op->place = fake_place(FAKE_LOCAL, &table_run);
+	op->target = fake_place(FAKE_LOCAL, &table_run);
 	op->size_bytes = 4096;
 	op->copy_entries.copies = &copy;
 	op->copy_entries.count = 1;
@@ -57,7 +57,7 @@ static void add_fill(struct fake_job *job)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
 
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 }
 

@@ -16,7 +16,7 @@ static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern
 {
 	fake_job_init(job, fake);
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	paging_job_queue(&job->job);
@@ -48,7 +48,7 @@ TEST(reset, a_job_with_one_undone_packet_fails_as_a_whole)
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_TRANSFER);
 	op->source = fake_place(FAKE_LOCAL, &local_run);
-	op->place = fake_place(FAKE_LOCAL, &other_run);
+	op->target = fake_place(FAKE_LOCAL, &other_run);
 	op->size_bytes = 16 * 4096;
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 2);
@@ -161,7 +161,7 @@ TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
 
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 4096;
 	fake_job_add(&job, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	paging_job_queue(&job.job);
@@ -220,7 +220,7 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-		op->place = fake_place(FAKE_LOCAL, &local_run);
+		op->target = fake_place(FAKE_LOCAL, &local_run);
 		op->size_bytes = 4096;
 	}
 	paging_job_queue(&job.job);
@@ -254,7 +254,7 @@ TEST(reset, nobody_of_before_enters_the_driver_afterwards)
 	fake_job_init(&job, fake);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-		op->place = fake_place(FAKE_LOCAL, &local_run);
+		op->target = fake_place(FAKE_LOCAL, &local_run);
 		op->size_bytes = 4096;
 	}
 	uint32_t before = fake->log_count;
@@ -278,7 +278,7 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 
 	pager_suspend(fake->pager);
 	op.source.segment = FAKE_LOCAL;
-	op.place.segment = FAKE_LOCAL;
+	op.target.segment = FAKE_LOCAL;
 	op.subject.driver_allocation = &op;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
 	op = (struct miniport_paging_op){ .kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT };
@@ -310,7 +310,7 @@ TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
 
 	pager_suspend(fake->pager);
 	op.source.segment = FAKE_LOCAL;
-	op.place.segment = FAKE_LOCAL;
+	op.target.segment = FAKE_LOCAL;
 	op.subject.driver_allocation = &op;
 	fake->hook = get_on_for_ever;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_DRIVER_INTERNAL_ERROR);
@@ -338,11 +338,11 @@ TEST(reset, who_keeps_tables_is_told_once_to_forget_them)
 
 	queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
-	EXPECT_EQ(pager_epoch(fake->pager), 0);
+	EXPECT_EQ(pager_generation(fake->pager), 0);
 	EXPECT(!paging_job_is_stale(&job.job));
 	EXPECT_EQ(atomic_load(&count), 0);
 	pager_suspend(fake->pager);
-	EXPECT_EQ(pager_epoch(fake->pager), 1);
+	EXPECT_EQ(pager_generation(fake->pager), 1);
 	EXPECT(paging_job_is_stale(&job.job));
 	pager_restart(fake->pager);
 	queue_fill(&job, fake, 2);

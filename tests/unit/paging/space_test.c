@@ -38,7 +38,7 @@ static struct miniport_paging_op *add_copy(struct fake_job *job, struct miniport
 
 	op->subject.driver_allocation = job;
 	op->source = source;
-	op->place = destination;
+	op->target = destination;
 	op->size_bytes = size_bytes;
 	return op;
 }
@@ -141,7 +141,7 @@ TEST(space, the_root_of_two_levels_is_as_large_as_the_driver_says)
 	struct fake_job job;
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &run);
+	op->target = fake_place(FAKE_LOCAL, &run);
 	op->size_bytes = 16384;
 	op->fill.pattern = 5;
 	paging_job_queue(&job.job);
@@ -180,10 +180,10 @@ TEST(space, a_copy_is_mapped_flushed_and_then_transferred)
 		EXPECT_EQ(log[1].op.offset_bytes, 65536);
 		EXPECT_EQ(log[2].kind, MINIPORT_PAGING_FLUSH_TLB);
 		EXPECT_EQ(log[3].kind, MINIPORT_PAGING_VIRTUAL_TRANSFER);
-		EXPECT(log[3].op.source.segment == 0 && log[3].op.place.segment == FAKE_LOCAL);
+		EXPECT(log[3].op.source.segment == 0 && log[3].op.target.segment == FAKE_LOCAL);
 		EXPECT_EQ(log[3].op.offset_bytes, 65536);
 		EXPECT_EQ(log[3].op.source.gpu_address, log[0].op.update_table.first_address);
-		EXPECT_EQ(log[3].op.place.gpu_address, log[1].op.update_table.first_address);
+		EXPECT_EQ(log[3].op.target.gpu_address, log[1].op.update_table.first_address);
 		for (uint32_t i = 0; i < 8; i++)
 			EXPECT_EQ(fake->memory.local[(100 + i) * 4096], i + 1);
 		fake_destroy(fake);
@@ -207,9 +207,9 @@ TEST(space, a_transfer_still_says_where_its_sides_are)
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(fake->log[first + 3].op.source.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[first + 3].op.place.segment, 0);
+	EXPECT_EQ(fake->log[first + 3].op.target.segment, 0);
 	EXPECT_EQ(fake->log[first + 7].op.source.segment, FAKE_LOCAL);
-	EXPECT_EQ(fake->log[first + 7].op.place.segment, FAKE_LOCAL);
+	EXPECT_EQ(fake->log[first + 7].op.target.segment, FAKE_LOCAL);
 	fake_destroy(fake);
 	fake_pages_finish(&pages);
 }
@@ -324,7 +324,7 @@ TEST(space, a_fill_larger_than_a_window_is_several)
 
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local);
+	op->target = fake_place(FAKE_LOCAL, &local);
 	op->size_bytes = 5000 * 4096;
 	op->fill.pattern = 0x03030303;
 	op->offset_bytes = 4096;
@@ -351,7 +351,7 @@ TEST(space, entries_of_a_window_say_which_part_of_the_allocation_they_show)
 
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local);
+	op->target = fake_place(FAKE_LOCAL, &local);
 	op->size_bytes = 5000 * 4096;
 	op->offset_bytes = offset_bytes;
 	paging_job_queue(&job.job);
@@ -401,8 +401,8 @@ TEST(space, pages_in_a_row_are_shown_by_the_first_of_them_and_others_one_by_one)
 			fake_job_init(&jobs[i], fake);
 			struct miniport_paging_op *op =
 				fake_job_add(&jobs[i], MINIPORT_PAGING_FILL);
-			op->place = fake_place(FAKE_LOCAL, i == 0 ? &row : pieces);
-			op->place.run_count = i + 1;
+			op->target = fake_place(FAKE_LOCAL, i == 0 ? &row : pieces);
+			op->target.run_count = i + 1;
 			op->size_bytes = 1024 * 4096;
 			op->fill.pattern = 0x07070707;
 			paging_job_queue(&jobs[i].job);
@@ -531,7 +531,7 @@ TEST(space, entries_are_copied_from_table_to_table_at_addresses_of_the_kernels)
 		struct miniport_paging_op *op =
 			fake_job_add(&job, MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES);
 		op->source = fake_place(FAKE_LOCAL, &from);
-		op->place = fake_place(FAKE_LOCAL, &to);
+		op->target = fake_place(FAKE_LOCAL, &to);
 		op->size_bytes = 4096;
 		op->copy_entries.copies = copies;
 		op->copy_entries.count = 2;
@@ -562,7 +562,7 @@ TEST(space, a_table_in_a_segment_the_cpu_sees_is_written_through_its_pointer)
 
 	fake_job_init(&job, fake);
 	add_update(&job, FAKE_LOCAL, &run, &entry, 1);
-	job.ops[0].place.pointer = fake->memory.local + 300 * 4096;
+	job.ops[0].target.pointer = fake->memory.local + 300 * 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(((uint64_t *)(fake->memory.local + 300 * 4096))[3], pte_pack(&entry));
@@ -582,13 +582,13 @@ TEST(space, a_context_is_seen_at_an_address_of_the_kernels)
 		fake_job_init(&job, fake);
 		struct miniport_paging_op *op =
 			fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-		op->place = fake_pages_place(&pages);
+		op->target = fake_pages_place(&pages);
 		op->size_bytes = 3 * 4096;
 		op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-		op->place = fake_place(FAKE_LOCAL, &run);
+		op->target = fake_place(FAKE_LOCAL, &run);
 		op->size_bytes = 40 * 4096;
 		op = fake_job_add(&job, MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION);
-		op->place = fake_pages_place(&pages);
+		op->target = fake_pages_place(&pages);
 		op->size_bytes = 3 * 4096;
 		op->update_context.private_data = data;
 		op->update_context.private_bytes = sizeof(data);
@@ -611,7 +611,7 @@ TEST(space, a_context_that_no_window_holds_is_refused)
 
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_INIT_CONTEXT_RESOURCE);
-	op->place = fake_place(FAKE_LOCAL, &run);
+	op->target = fake_place(FAKE_LOCAL, &run);
 	op->size_bytes = 4097 * 4096;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);

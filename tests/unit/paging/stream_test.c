@@ -32,7 +32,7 @@ static void queue_fill(struct fake_job *job, struct fake *fake, struct pager_str
 
 	fake_job_init(job, fake);
 	op = fake_job_add(job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &local_run);
+	op->target = fake_place(FAKE_LOCAL, &local_run);
 	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
 	op->fill.pattern = pattern;
 	job->job.stream = stream;

@@ -25,12 +25,12 @@ static void client_round(struct client *client, uint32_t round)
 	for (uint32_t i = 0; i < HAND; i++) {
 		fake_job_init(&jobs[i], client->fake);
 		struct miniport_paging_op *op = fake_job_add(&jobs[i], MINIPORT_PAGING_FILL);
-		op->place = fake_place(FAKE_LOCAL, &client->local);
+		op->target = fake_place(FAKE_LOCAL, &client->local);
 		op->size_bytes = 8 * 4096;
 		op->fill.pattern = round * HAND + i;
 		op = fake_job_add(&jobs[i], MINIPORT_PAGING_TRANSFER);
 		op->source = fake_place(FAKE_LOCAL, &client->local);
-		op->place = fake_place(FAKE_LOCAL, &client->other);
+		op->target = fake_place(FAKE_LOCAL, &client->other);
 		op->size_bytes = 8 * 4096;
 		if (i > 0)
 			fake_job_after(&jobs[i], &jobs[i - 1], 0);
@@ -157,7 +157,7 @@ TEST(threads, resets_in_between)
 	(void)join(clients);
 	fake_job_init(&job, fake);
 	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->place = fake_place(FAKE_LOCAL, &clients[0].local);
+	op->target = fake_place(FAKE_LOCAL, &clients[0].local);
 	op->size_bytes = 8 * 4096;
 	op->fill.pattern = 0x12345678;
 	paging_job_queue(&job.job);

@@ -30,68 +30,68 @@ static void arena_end(struct client_arena *arena)
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }
 
-TEST(places, are_found_again_in_the_same_arena)
+TEST(mappings, are_found_again_in_the_same_arena)
 {
 	struct client_arena *arena = arena_new();
 	struct client_arena *other = client_arena_create(ARENA_AT, ARENA_PAGES * PAGE);
-	struct client_places places = { 0 };
-	struct client_place *first;
-	struct client_place *again;
-	struct client_place *there;
+	struct client_mappings mappings = { 0 };
+	struct client_mapping *first;
+	struct client_mapping *again;
+	struct client_mapping *there;
 
-	EXPECT_EQ(client_places_find(&places, arena, 3, &first), STATUS_SUCCESS);
-	EXPECT_EQ(client_places_find(&places, other, 3, &there), STATUS_SUCCESS);
-	EXPECT_EQ(client_places_find(&places, arena, 3, &again), STATUS_SUCCESS);
+	EXPECT_EQ(client_mappings_find(&mappings, arena, 3, &first), STATUS_SUCCESS);
+	EXPECT_EQ(client_mappings_find(&mappings, other, 3, &there), STATUS_SUCCESS);
+	EXPECT_EQ(client_mappings_find(&mappings, arena, 3, &again), STATUS_SUCCESS);
 	EXPECT(first == again && first != there);
-	EXPECT(client_arena_contains(arena, client_place_address(first), 3 * PAGE));
+	EXPECT(client_arena_contains(arena, client_mapping_address(first), 3 * PAGE));
 	EXPECT(!client_arena_contains(arena, ARENA_AT + ARENA_PAGES * PAGE, PAGE));
 	EXPECT_EQ(client_arena_usage(arena).taken_pages, 3);
-	client_places_finish(&places);
-	EXPECT_EQ(client_arena_usage(arena).places, 0);
+	client_mappings_finish(&mappings);
+	EXPECT_EQ(client_arena_usage(arena).mappings, 0);
 	client_arena_put(other);
 	arena_end(arena);
 }
 
-TEST(places, outlive_their_client_and_run_out)
+TEST(mappings, outlive_their_client_and_run_out)
 {
 	struct client_arena *arena = arena_new();
-	struct client_places places = { 0 };
-	struct client_places more = { 0 };
-	struct client_place *place;
+	struct client_mappings mappings = { 0 };
+	struct client_mappings more = { 0 };
+	struct client_mapping *mapping;
 
-	EXPECT_EQ(client_places_find(&places, arena, ARENA_PAGES, &place), STATUS_SUCCESS);
-	EXPECT_EQ(client_places_find(&more, arena, 1, &place), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	EXPECT_EQ(client_mappings_find(&mappings, arena, ARENA_PAGES, &mapping), STATUS_SUCCESS);
+	EXPECT_EQ(client_mappings_find(&more, arena, 1, &mapping), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	client_arena_put(arena);
-	client_places_finish(&more);
-	client_places_finish(&places);
+	client_mappings_finish(&more);
+	client_mappings_finish(&mappings);
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }
 
 TEST(stamps, change_with_what_is_shown)
 {
 	struct client_arena *arena = arena_new();
-	struct shown_file *file =
-		shown_file_create(memfd_create("test", MFD_CLOEXEC), SHOWN_FILE_OF_OURS);
-	struct client_places places = { 0 };
-	struct client_place *place;
+	struct client_file *file =
+		client_file_create(memfd_create("test", MFD_CLOEXEC), CLIENT_FILE_OF_OURS);
+	struct client_mappings mappings = { 0 };
+	struct client_mapping *mapping;
 	struct client_call call = { 0 };
 	static const uint64_t versions[] = { 1, 1, 2 };
 
 	client_call_begin(&call);
-	EXPECT_EQ(client_places_find(&places, arena, 1, &place), STATUS_SUCCESS);
+	EXPECT_EQ(client_mappings_find(&mappings, arena, 1, &mapping), STATUS_SUCCESS);
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
-		EXPECT_EQ(client_place_note(place, versions[i], CLIENT_VIEW_WRITTEN),
+		EXPECT_EQ(client_mapping_note(mapping, versions[i], CLIENT_VIEW_WRITTEN),
 			  STATUS_SUCCESS);
 	}
 	client_call_end();
 	EXPECT_EQ(call.view_count, 3);
 	EXPECT_EQ(call.views[0].stamp, call.views[1].stamp);
 	EXPECT(call.views[0].stamp != call.views[2].stamp);
-	EXPECT_EQ(call.views[2].address, client_place_address(place));
+	EXPECT_EQ(call.views[2].address, client_mapping_address(mapping));
 	client_call_finish(&call);
-	client_places_finish(&places);
-	shown_file_put(file);
+	client_mappings_finish(&mappings);
+	client_file_put(file);
 	arena_end(arena);
 }
 

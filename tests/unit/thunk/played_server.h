@@ -161,7 +161,7 @@ static inline uint64_t played_refusal(const struct wire_reply *head, uint32_t id
 static inline void played_reply(struct played_channel *channel, const struct wire_reply *head,
 				unsigned char *body)
 {
-	unsigned char *room = channel->channel.memory->reply.room;
+	unsigned char *room = channel->channel.memory->reply.buffer;
 	uint64_t first = head->size_bytes;
 
 	memcpy(room, head, sizeof(*head));
@@ -225,7 +225,7 @@ static inline void played_serve_more(struct played_channel *channel)
 
 	if (part > CHANNEL_ROOM_BYTES)
 		part = CHANNEL_ROOM_BYTES;
-	memcpy(channel->channel.memory->reply.room, channel->rest + channel->rest_at, part);
+	memcpy(channel->channel.memory->reply.buffer, channel->rest + channel->rest_at, part);
 	channel->rest_at += part;
 	if (channel->rest_at == channel->rest_bytes) {
 		free(channel->rest);
@@ -247,7 +247,7 @@ static inline void played_serve_other(struct played_channel *channel, uint32_t s
 /* False: it hung up. */
 static inline bool played_serve(struct played_channel *channel)
 {
-	const unsigned char *room = channel->channel.memory->request.room;
+	const unsigned char *room = channel->channel.memory->request.buffer;
 	static _Alignas(8) unsigned char copy[CHANNEL_ROOM_BYTES]; /* calls come one at a time */
 	struct wire_request request;
 

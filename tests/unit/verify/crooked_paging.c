@@ -113,7 +113,7 @@ void crooked_transfer(struct crooked *gpu, void *allocation, struct miniport_loc
 		.kind = is_virtual ? MINIPORT_PAGING_VIRTUAL_TRANSFER : MINIPORT_PAGING_TRANSFER,
 		.subject.driver_allocation = allocation,
 		.source = from,
-		.place = to,
+		.target = to,
 		.size_bytes = pages * PAGE,
 		.transfer = { .is_start = true, .is_end = true },
 	};
@@ -128,7 +128,7 @@ void crooked_fill(struct crooked *gpu, void *allocation, struct miniport_locatio
 	struct miniport_paging_op op = {
 		.kind = to.gpu_address != 0 ? MINIPORT_PAGING_VIRTUAL_FILL : MINIPORT_PAGING_FILL,
 		.subject.driver_allocation = allocation,
-		.place = to,
+		.target = to,
 		.size_bytes = pages * PAGE,
 		.fill.pattern = pattern,
 	};
@@ -149,7 +149,7 @@ void crooked_update(struct crooked *gpu, const struct crooked_update *update)
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.subject.driver_allocation = update->allocation,
-		.place = { .segment = 1,
+		.target = { .segment = 1,
 			   .offset_bytes = update->table * PAGE,
 			   .pointer = crooked_local(gpu, update->table) },
 		.update_table = {

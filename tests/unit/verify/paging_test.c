@@ -69,7 +69,7 @@ static void moves_in_parts(struct crooked *gpu)
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_TRANSFER,
 		.subject.driver_allocation = allocation,
-		.place = crooked_place(1, 8),
+		.target = crooked_place(1, 8),
 		.size_bytes = 2 * PAGE,
 		.transfer.is_start = true,
 	};
@@ -180,14 +180,14 @@ TEST(paging, room_that_the_next_in_line_has_taken_is_not_compared)
 		.kind = MINIPORT_PAGING_TRANSFER,
 		.subject.driver_allocation = first,
 		.source = crooked_place(1, 8),
-		.place = crooked_place_system(&gpu, 8, 2),
+		.target = crooked_place_system(&gpu, 8, 2),
 		.size_bytes = 2 * PAGE,
 		.transfer = { true, true },
 	};
 	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
 	op.subject.driver_allocation = second;
 	op.source = crooked_place_system(&gpu, 4, 2);
-	op.place = crooked_place(1, 8);
+	op.target = crooked_place(1, 8);
 	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
 	crooked_run(&gpu);
 	crooked_expect_nothing(&gpu);
@@ -207,7 +207,7 @@ TEST(paging, a_packet_that_was_preempted_is_compared_when_it_is_through)
 					.kind = MINIPORT_PAGING_TRANSFER,
 					.subject.driver_allocation = allocation,
 					.source = crooked_place_system(&gpu, 0, 1),
-					.place = crooked_place(1, 8),
+					.target = crooked_place(1, 8),
 					.size_bytes = PAGE,
 					.transfer = { true, true },
 				}),
@@ -302,7 +302,7 @@ static void updates_a_context(struct crooked *gpu)
 	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
-					.place = crooked_place_at(0x10000),
+					.target = crooked_place_at(0x10000),
 					.size_bytes = 2 * PAGE,
 				}),
 		  STATUS_SUCCESS);
@@ -320,7 +320,7 @@ static void map_aperture(struct crooked *gpu, struct miniport_location system, u
 	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_MAP_APERTURE_SEGMENT,
-					.place = crooked_place(2, page),
+					.target = crooked_place(2, page),
 					.source = system,
 					.size_bytes = count * PAGE,
 				}),
@@ -333,7 +333,7 @@ static void unmap_aperture(struct crooked *gpu, uint64_t page, uint64_t count)
 	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT,
-					.place = crooked_place(2, page),
+					.target = crooked_place(2, page),
 					.size_bytes = count * PAGE,
 					.aperture.dummy_address = gpu->dummy,
 				}),
@@ -377,7 +377,7 @@ TEST(paging, a_transfer_through_pages_that_are_not_mapped_is_the_kernels_mistake
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_TRANSFER,
 					.source = crooked_place(1, 8),
-					.place = crooked_place(2, 4),
+					.target = crooked_place(2, 4),
 					.size_bytes = PAGE,
 					.transfer = { true, true },
 				}),
@@ -465,7 +465,7 @@ TEST(paging, asking_for_room_comes_to_an_end)
 	static struct crooked gpu;
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_FILL,
-		.place = crooked_place(1, 8),
+		.target = crooked_place(1, 8),
 		.size_bytes = PAGE,
 	};
 	uint32_t multipass = 0;
@@ -492,7 +492,7 @@ static void notify(struct crooked *gpu, void *allocation, bool is_resident)
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_NOTIFY_RESIDENCY,
 					.subject.driver_allocation = allocation,
-					.place = crooked_place(1, 8),
+					.target = crooked_place(1, 8),
 					.notify_residency.is_resident = is_resident,
 				}),
 		  STATUS_SUCCESS);
@@ -524,7 +524,7 @@ TEST(paging, who_leaves_is_told_before)
 		.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
 		.subject.driver_allocation = allocation,
 		.source = { .segment = 1, .gpu_address = 0x10000 },
-		.place = { .gpu_address = 0x20000 },
+		.target = { .gpu_address = 0x20000 },
 		.size_bytes = PAGE,
 	};
 	notify(&gpu, allocation, true);

@@ -334,7 +334,7 @@ static NTSTATUS open_on(struct stage *stage, void *device, uint32_t handle, bool
 					    .is_create = is_create,
 					    .count = 1,
 					    .bindings = &binding,
-					    .room = &room };
+					    .storage = &room };
 	NTSTATUS status =
 		miniport_open_allocations(stage->host.miniport, stage->host.client, &opening);
 

@@ -89,7 +89,7 @@ static void writes_twice_in_one_packet(struct crooked *gpu)
 	struct miniport_pte entries[] = { crooked_entry(1, 8), crooked_entry(1, 9) };
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.place = { .segment = 1, .offset_bytes = TABLE * PAGE },
+		.target = { .segment = 1, .offset_bytes = TABLE * PAGE },
 		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
 				  .entries = &entries[0],
 				  .first_index = 100,
@@ -148,7 +148,7 @@ static void copies(struct crooked *gpu)
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES,
 					.source = crooked_place_at(0x40000),
-					.place = crooked_place_at(0x50000),
+					.target = crooked_place_at(0x50000),
 					.copy_entries = { .copies = &copy, .count = 1 },
 				}),
 		  STATUS_SUCCESS);

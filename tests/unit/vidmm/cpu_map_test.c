@@ -41,7 +41,7 @@ TEST(view, the_pages_behind_a_pointer_change_and_the_pointer_does_not)
 	EXPECT(cpu_view_pointer(&view) == bytes);
 	EXPECT(is_all(bytes, 20 * PAGE, '1'));
 	EXPECT(cpu_view_finish(&view));
-	EXPECT(!view.range && !view.is_shown);
+	EXPECT(!view.range && !view.is_mapped);
 	EXPECT(!probe_is_readable(bytes, 1));
 	backing_give(&one);
 	backing_give(&two);

@@ -517,7 +517,7 @@ TEST(meanwhile, a_reset_loses_it_here_and_there)
 	row_with_holes(&physical);
 	begin(&order);
 	vidmm_device_lose(&scene.client.device);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	vidmm_reset(scene.gpu.manager);
 	scene.gpu.next_status = STATUS_DEVICE_REMOVED;
@@ -753,7 +753,7 @@ TEST(locked, survives_a_reset_on_its_way)
 		if (is_late)
 			gpu_run(&scene.gpu, 1);
 		vidmm_device_lose(&scene.client.device);
-		scene.gpu.epoch++;
+		scene.gpu.generation++;
 		vidmm_reset(scene.gpu.manager);
 		scene.gpu.next_status = STATUS_DEVICE_REMOVED;
 		gpu_run(&scene.gpu, 9);

@@ -89,9 +89,9 @@ struct gpu {
 	uint64_t built_count;
 	bool is_running_at_once;
 	NTSTATUS next_status; /* of the next job */
-	uint32_t fail_op;  /* the n-th operation from now on is answered with an error; 0: none */
-	bool copies_wrong; /* within local memory, by one bit of the last byte */
-	uint32_t epoch;    /* of the pager */
+	uint32_t fail_op;    /* the n-th operation from now on is answered with an error; 0: none */
+	bool copies_wrong;   /* within local memory, by one bit of the last byte */
+	uint32_t generation; /* of the pager */
 
 	uint64_t copied_in_bytes;
 	uint64_t copied_out_bytes;

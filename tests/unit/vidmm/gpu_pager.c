@@ -70,15 +70,15 @@ static void log_add(char what)
 		the_gpu->log[length] = what;
 }
 
-uint32_t pager_epoch(const struct pager *pager)
+uint32_t pager_generation(const struct pager *pager)
 {
 	(void)pager;
-	return the_gpu->epoch;
+	return the_gpu->generation;
 }
 
 bool paging_job_is_stale(const struct paging_job *job)
 {
-	return job->epoch != the_gpu->epoch;
+	return job->generation != the_gpu->generation;
 }
 
 uint64_t paging_job_last_packet(struct paging_job *built)
@@ -94,7 +94,7 @@ void paging_job_behind(struct paging_job *job, uint64_t packet)
 void paging_job_queue(struct paging_job *job)
 {
 	lock_assert_none_held("paging_job_queue");
-	job->epoch = the_gpu->epoch;
+	job->generation = the_gpu->generation;
 	atomic_store(&the_gpu->queued_by, thread_id());
 	job_count_down(job);
 }
@@ -116,16 +116,16 @@ static void expect_apart(const struct miniport_location *source,
 
 static void run_copy(const struct miniport_paging_op *op)
 {
-	bool is_in = op->place.segment != 0;
+	bool is_in = op->target.segment != 0;
 	bool is_within = is_in && op->source.segment != 0;
 
-	EXPECT(is_in ? op->place.segment == SEGMENT_LOCAL : op->source.segment == SEGMENT_LOCAL);
+	EXPECT(is_in ? op->target.segment == SEGMENT_LOCAL : op->source.segment == SEGMENT_LOCAL);
 	EXPECT(op->transfer.is_start && op->transfer.is_end);
 	if (is_within)
-		expect_apart(&op->source, &op->place);
+		expect_apart(&op->source, &op->target);
 	fake_transfer(&the_gpu->memory, op);
 	if (is_within && the_gpu->copies_wrong)
-		*fake_byte(&the_gpu->memory, &op->place, op->size_bytes - 1) ^= 1;
+		*fake_byte(&the_gpu->memory, &op->target, op->size_bytes - 1) ^= 1;
 	*(is_within ? &the_gpu->copied_within_bytes
 	  : is_in   ? &the_gpu->copied_in_bytes
 		    : &the_gpu->copied_out_bytes) += op->size_bytes;
@@ -134,7 +134,7 @@ static void run_copy(const struct miniport_paging_op *op)
 
 static void run_fill(const struct miniport_paging_op *op)
 {
-	EXPECT_EQ(op->place.segment, SEGMENT_LOCAL);
+	EXPECT_EQ(op->target.segment, SEGMENT_LOCAL);
 	EXPECT_EQ(op->fill.pattern, 0);
 	fake_fill(&the_gpu->memory, op);
 	the_gpu->filled_bytes += op->size_bytes;

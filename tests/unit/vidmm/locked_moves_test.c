@@ -455,7 +455,7 @@ TEST(way, out_that_fails_leaves_it_inside)
 
 static void reset(void)
 {
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	vidmm_reset(scene.gpu.manager);
 }
 

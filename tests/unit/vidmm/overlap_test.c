@@ -401,7 +401,7 @@ TEST(failure, to_begin_waits_for_who_leaves)
 static void reset(struct change *change)
 {
 	vidmm_device_lose(&scene.client.device);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
 	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 	vidmm_reset(scene.gpu.manager);

@@ -13,7 +13,7 @@
 static void begin_reset(void)
 {
 	vidmm_device_lose(&scene.client.device);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 }
 
 static void fail_job(void)
@@ -156,11 +156,11 @@ TEST(entering, that_two_resets_meet_is_told_by_the_second)
 	thing_open(&opened, &other, &scene.thing);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
 	begin_reset();
-	place_of(&opened)->move.job.epoch = scene.gpu.epoch;
+	place_of(&opened)->move.job.generation = scene.gpu.generation;
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "u");
 	vidmm_device_lose(&other.device);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	expect_told("umu");
 	thing_close(&opened);

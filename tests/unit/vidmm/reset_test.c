@@ -2,7 +2,7 @@
 /*
  * reset_test.c - what becomes of memory in an adapter reset, whatever is under way.
  *
- * The pager comes into its next epoch when the reset begins; jobs of before that have not been run
+ * The pager comes into its next generation when the reset begins; jobs of before that have not been run
  * by then fail.
  */
 #include "scene.h"
@@ -12,7 +12,7 @@
 static void begin_reset(void)
 {
 	vidmm_device_lose(&scene.client.device);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	memset(scene.gpu.log, 0, sizeof(scene.gpu.log));
 }
 

@@ -34,7 +34,7 @@ TEST(validate, each_lie_is_found)
 	EXPECT_WRONG(a->backing.one.count--, a->backing.one.count++, "more or fewer pages");
 	EXPECT_WRONG(a->backing.one.first_pfn++, a->backing.one.first_pfn--,
 		     "machine did not give");
-	EXPECT_WRONG(a->view.is_shown = false, a->view.is_shown = true, "cannot be seen");
+	EXPECT_WRONG(a->view.is_mapped = false, a->view.is_mapped = true, "cannot be seen");
 	EXPECT_WRONG(a->offer = VIDMM_OFFERED, a->offer = VIDMM_NOT_OFFERED, "locked and offered");
 	EXPECT_WRONG(a->life = VIDMM_DYING, a->life = VIDMM_LIVE, "dying and can be seen");
 	EXPECT_WRONG(account_charge_committed(NULL, 1), account_charge_committed(NULL, -1),

@@ -45,7 +45,7 @@ static inline void forget_windows(struct gpu *gpu)
 
 static inline void reset(void)
 {
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	forget_windows(&scene.gpu);
 	vidmm_reset(scene.gpu.manager);
 	vidmm_windows_reopen(scene.gpu.manager);

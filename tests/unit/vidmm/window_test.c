@@ -503,7 +503,7 @@ TEST(window, is_not_closed_where_there_is_no_gpu_any_more)
 	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	lock_thing(&scene.thing);
-	scene.gpu.epoch++;
+	scene.gpu.generation++;
 	vidmm_device_lose(&scene.client.device);
 	vidmm_give_up(scene.gpu.manager);
 	unlock_thing(&scene.thing);

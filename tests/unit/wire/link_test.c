@@ -324,7 +324,7 @@ TEST(channel, loses_no_wake_up_when_both_sides_fall_asleep_at_once)
 	for (uint32_t i = 0; i < calls; i++) {
 		dawdle(&chance);
 		race.sides.client.sleep_next = chance >> 31;
-		memcpy(race.sides.client.memory->request.room, &i, sizeof(i));
+		memcpy(race.sides.client.memory->request.buffer, &i, sizeof(i));
 		channel_ask(&race.sides.client);
 		EXPECT(channel_await_answer(&race.sides.client, &never));
 	}

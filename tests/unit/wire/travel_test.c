@@ -335,8 +335,8 @@ TEST(travel, room_is_neither_read_nor_written_by_a_call_that_fails)
 
 TEST(travel, without_memory_for_room_nothing_is_opened)
 {
-	char room[2 * TRAVEL_ROOM_BYTES];
-	char more[2 * TRAVEL_ROOM_BYTES];
+	char room[2 * TRAVEL_BUFFER_BYTES];
+	char more[2 * TRAVEL_BUFFER_BYTES];
 	D3DDDI_OPENALLOCATIONINFO2 element;
 	D3DKMT_OPENRESOURCE args = {
 		.NumAllocations = 1,

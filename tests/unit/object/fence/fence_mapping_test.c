@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fence_place_test.c - fences that come and go: which places are used again, and that an end that
+ * fence_mapping_test.c - fences that come and go: which places are used again, and that an end that
  * meets somebody else is no shorter than it has to be.
  */
 #include "unit/object/scene.h"
@@ -342,4 +342,4 @@ TEST(end, of_the_same_fences_by_several_threads_happens_once)
 	finish_plain();
 }
 
-TEST_MAIN("object/fence_place")
+TEST_MAIN("object/fence_mapping")

@@ -2,7 +2,7 @@
 #include "base/refusal.h"
 #include "object/owner/device.h"
 #include "object/fence/fence_address.h"
-#include "object/fence/fence_place.h"
+#include "object/fence/fence_mapping.h"
 
 /* A fence that others can open has a page of its own: who sees a page sees all of it. */
 static NTSTATUS take_slot(struct dxg_process *process, bool is_shared, struct fence_slot *slot_out)
@@ -32,8 +32,8 @@ static NTSTATUS refuse_slot(NTSTATUS status)
 	return refuse_no_memory("no memory for the value of a fence");
 }
 
-NTSTATUS fence_place_show(const struct dxg_process *process, const struct fence_slot *slot,
-			  const uint64_t **view_out)
+NTSTATUS fence_mapping_show(const struct dxg_process *process, const struct fence_slot *slot,
+			    const uint64_t **view_out)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -44,28 +44,29 @@ NTSTATUS fence_place_show(const struct dxg_process *process, const struct fence_
 	return NT_SUCCESS(status) ? status : refuse_slot(status);
 }
 
-NTSTATUS fence_place_make(struct dxg_device *device, const struct fence_place_wish *wish,
-			  struct fence_place *place_out)
+NTSTATUS fence_mapping_make(struct dxg_device *device, const struct fence_mapping_wish *wish,
+			    struct fence_mapping *mapping_out)
 {
-	struct fence_place place = { 0 };
+	struct fence_mapping mapping = { 0 };
 
-	NTSTATUS status = take_slot(device->process, wish->is_shared, &place.slot);
+	NTSTATUS status = take_slot(device->process, wish->is_shared, &mapping.slot);
 	if (!NT_SUCCESS(status))
 		return refuse_slot(status);
-	status = fence_place_show(device->process, &place.slot, &place.view);
+	status = fence_mapping_show(device->process, &mapping.slot, &mapping.view);
 	if (!NT_SUCCESS(status)) {
-		fence_slot_give(&place.slot);
+		fence_slot_give(&mapping.slot);
 		return status;
 	}
 	if (wish->is_for_gpu && device->process_adapter->addresses) {
-		status = fence_address_get(device, &place.slot, wish->is_writable, &place.address);
+		status = fence_address_get(device, &mapping.slot, wish->is_writable,
+					   &mapping.address);
 
 		if (!NT_SUCCESS(status)) {
-			fence_slot_give(&place.slot);
+			fence_slot_give(&mapping.slot);
 			return status;
 		}
-		place.gpu_address = fence_address_of(place.address, &place.slot);
+		mapping.gpu_address = fence_address_of(mapping.address, &mapping.slot);
 	}
-	*place_out = place;
+	*mapping_out = mapping;
 	return STATUS_SUCCESS;
 }

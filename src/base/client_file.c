@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/own_fd.h"
 #include "base/refcount.h"
-#include "base/shown_file.h"
+#include "base/client_file.h"
 
 enum { ROWS = 256 };
 
@@ -20,14 +20,14 @@ struct writer {
 	uint64_t client;
 };
 
-struct shown_file {
+struct client_file {
 	struct refcount refs;
 	uint32_t id;
-	enum shown_file_origin origin;
+	enum client_file_origin origin;
 	struct own_fd file;
 
 	/* Guarded by the lock of all. */
-	struct shown_file *next; /* of its row */
+	struct client_file *next; /* of its row */
 	struct writer *writers;
 	bool is_sealed;
 };
@@ -36,7 +36,7 @@ static struct {
 	struct lock lock;
 
 	/* Guarded by lock. */
-	struct shown_file *rows[ROWS]; /* by the end of their ids */
+	struct client_file *rows[ROWS]; /* by the end of their ids */
 	uint32_t last_id;
 	uint64_t count;
 	_Atomic uint64_t ended_count;
@@ -44,9 +44,9 @@ static struct {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "shown files"),
 };
 
-static struct shown_file **find_locked(uint32_t id)
+static struct client_file **find_locked(uint32_t id)
 {
-	struct shown_file **link = &files.rows[id % ROWS];
+	struct client_file **link = &files.rows[id % ROWS];
 
 	lock_assert_held(&files.lock);
 	while (*link && (*link)->id != id)
@@ -54,9 +54,9 @@ static struct shown_file **find_locked(uint32_t id)
 	return link;
 }
 
-struct shown_file *shown_file_create(int descriptor, enum shown_file_origin origin)
+struct client_file *client_file_create(int descriptor, enum client_file_origin origin)
 {
-	struct shown_file *file = mem_zalloc(sizeof(*file));
+	struct client_file *file = mem_zalloc(sizeof(*file));
 
 	if (!file) {
 		close(descriptor);
@@ -82,12 +82,12 @@ struct shown_file *shown_file_create(int descriptor, enum shown_file_origin orig
 	return file;
 }
 
-void shown_file_get(struct shown_file *file)
+void client_file_get(struct client_file *file)
 {
 	refcount_get(&file->refs);
 }
 
-void shown_file_put(struct shown_file *file)
+void client_file_put(struct client_file *file)
 {
 	if (!file || !refcount_put(&file->refs))
 		return;
@@ -108,7 +108,7 @@ void shown_file_put(struct shown_file *file)
 
 /* ---- who may write ---- */
 
-static bool is_writer_locked(const struct shown_file *file, uint64_t client)
+static bool is_writer_locked(const struct client_file *file, uint64_t client)
 {
 	lock_assert_held(&files.lock);
 	for (const struct writer *writer = file->writers; writer; writer = writer->next) {
@@ -119,7 +119,7 @@ static bool is_writer_locked(const struct shown_file *file, uint64_t client)
 }
 
 /* STATUS_PENDING: he is to be written down. */
-static NTSTATUS judge_writer_locked(const struct shown_file *file, uint64_t client)
+static NTSTATUS judge_writer_locked(const struct client_file *file, uint64_t client)
 {
 	lock_assert_held(&files.lock);
 	if (is_writer_locked(file, client))
@@ -127,7 +127,7 @@ static NTSTATUS judge_writer_locked(const struct shown_file *file, uint64_t clie
 	return file->is_sealed ? STATUS_ACCESS_DENIED : STATUS_PENDING;
 }
 
-NTSTATUS shown_file_let_write(struct shown_file *file, uint64_t client)
+NTSTATUS client_file_let_write(struct client_file *file, uint64_t client)
 {
 	lock_acquire(&files.lock);
 	NTSTATUS status = judge_writer_locked(file, client);
@@ -153,7 +153,7 @@ NTSTATUS shown_file_let_write(struct shown_file *file, uint64_t client)
 }
 
 /* What is sealed stays so; a writer that comes upon the file may have done it himself. */
-static bool seal_locked(struct shown_file *file)
+static bool seal_locked(struct client_file *file)
 {
 	const int against_writing = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 	int seals;
@@ -166,12 +166,12 @@ static bool seal_locked(struct shown_file *file)
 		return false;
 	file->is_sealed =
 		(seals & against_writing) ||
-		(file->origin == SHOWN_FILE_OF_OURS &&
+		(file->origin == CLIENT_FILE_OF_OURS &&
 		 fcntl(file->file.number, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0);
 	return file->is_sealed;
 }
 
-bool shown_file_let_read(struct shown_file *file, uint64_t client)
+bool client_file_let_read(struct client_file *file, uint64_t client)
 {
 	lock_acquire(&files.lock);
 	bool is_safe = is_writer_locked(file, client) || seal_locked(file);
@@ -179,21 +179,21 @@ bool shown_file_let_read(struct shown_file *file, uint64_t client)
 	return is_safe;
 }
 
-uint32_t shown_file_id(const struct shown_file *file)
+uint32_t client_file_id(const struct client_file *file)
 {
 	return file->id;
 }
 
-int shown_file_descriptor(uint32_t id)
+int client_file_descriptor(uint32_t id)
 {
 	lock_acquire(&files.lock);
-	struct shown_file *file = *find_locked(id);
+	struct client_file *file = *find_locked(id);
 	int descriptor = file && own_fd_is_ours(&file->file) ? file->file.number : -1;
 	lock_release(&files.lock);
 	return descriptor;
 }
 
-uint64_t shown_file_count(void)
+uint64_t client_file_count(void)
 {
 	lock_acquire(&files.lock);
 	uint64_t count = files.count;
@@ -201,7 +201,7 @@ uint64_t shown_file_count(void)
 	return count;
 }
 
-uint64_t shown_file_ended_count(void)
+uint64_t client_file_ended_count(void)
 {
 	return atomic_load(&files.ended_count);
 }
