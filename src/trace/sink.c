@@ -316,6 +316,44 @@ static void leave_packet(struct sink *sink, const struct trace_entry *entry)
 
 /* ---- events ---- */
 
+static uint64_t flow_of_queued(const struct trace_entry *entry)
+{
+	return flow_of(entry->fields[0].number, entry->fields[1].number, entry->fields[2].number);
+}
+
+static struct sink_way *way_of(struct sink *sink, uint64_t flow)
+{
+	return &sink->ways[(flow * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (SINK_WAYS - 1)];
+}
+
+/* Where work is queued its way begins; it ends at the signal behind it. */
+static void queue_packet(struct sink *sink, const struct trace_entry *entry)
+{
+	uint64_t flow = flow_of_queued(entry);
+	bool is_work = strcmp(entry->fields[3].text, "work") == 0;
+
+	if (is_work)
+		put_flow(sink, 's', sink->pid, entry->thread, entry->time_ns, flow);
+	if (is_work || strcmp(entry->fields[3].text, "signal") == 0)
+		*way_of(sink, flow) = (struct sink_way){ flow, !is_work };
+}
+
+static void retire_packet(struct sink *sink, const struct trace_entry *entry)
+{
+	struct sink_way *way = way_of(sink, flow_of_queued(entry));
+	uint64_t queue = entry->fields[0].number * 64 + entry->fields[1].number;
+	uint64_t *last = &sink->last_work[queue % SINK_WAYS];
+
+	if (way->flow != flow_of_queued(entry))
+		return;
+	if (!way->is_signal)
+		put_flow(sink, 't', sink->pid, entry->thread, entry->time_ns, way->flow);
+	else if (*last != 0)
+		put_flow(sink, 'f', sink->pid, entry->thread, entry->time_ns, *last);
+	*last = way->is_signal ? 0 : way->flow;
+	way->flow = 0;
+}
+
 static void put_event(struct sink *sink, const struct trace_entry *entry)
 {
 	const struct trace_event_info *info = entry->info;
@@ -344,17 +382,13 @@ void sink_event(struct sink *sink, const struct trace_entry *entry)
 		return;
 	put_event(sink, entry);
 	if (entry->event == TRACE_packet_queued)
-		put_flow(sink, 's', sink->pid, entry->thread, entry->time_ns,
-			 flow_of(entry->fields[0].number, entry->fields[1].number,
-				 entry->fields[2].number));
+		queue_packet(sink, entry);
 	if (entry->event == TRACE_packet_submitted)
 		submit_packet(sink, entry);
 	if (entry->event == TRACE_packet_left)
 		leave_packet(sink, entry);
 	if (entry->event == TRACE_packet_retired)
-		put_flow(sink, 'f', sink->pid, entry->thread, entry->time_ns,
-			 flow_of(entry->fields[0].number, entry->fields[1].number,
-				 entry->fields[2].number));
+		retire_packet(sink, entry);
 }
 
 /* What the hardware still has: every stretch ends. */

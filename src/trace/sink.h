@@ -8,11 +8,12 @@
 #ifndef TRACE_SINK_H
 #define TRACE_SINK_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "trace/reader.h"
 
-enum { SINK_NODES = 32, SINK_PACKETS = 64, SINK_PROCESSES = 256 };
+enum { SINK_NODES = 32, SINK_PACKETS = 64, SINK_PROCESSES = 256, SINK_WAYS = 1024 };
 
 /* A packet that the hardware has. */
 struct sink_packet {
@@ -29,18 +30,30 @@ struct sink_node {
 	struct sink_packet packets[SINK_PACKETS];
 };
 
+/* Work or a signal that was queued, until it is retired. */
+struct sink_way {
+	uint64_t flow;
+	bool is_signal;
+};
+
 struct sink {
 	FILE *out;
 	uint32_t pid;
 	struct sink_node nodes[SINK_NODES];
 	uint32_t node_count;
 	uint32_t pids[SINK_PROCESSES]; /* by number of a process; 0: not known */
+
+	/* Of two that fall together the later one is kept, and an arrow is missing. */
+	struct sink_way ways[SINK_WAYS];
+	uint64_t last_work
+		[SINK_WAYS]; /* the flow of what each queue retired last; 0: it was signalled */
 };
 
 /*
  * begin, any number of events, end. The stream's own error flag tells how it went. What a viewer draws: threads of the
  * program with calls, entry points and moments; lives and curves of each process, by its pid; for each adapter a process
- * of its own with a track for each node; arrows from where a packet is queued to where it runs and to where it is retired.
+ * of its own with a track for each node; arrows from where a packet is queued to where it runs, to where it is retired, and on to the fence
+ * that is signalled behind it.
  */
 void sink_begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid);
 void sink_event(struct sink *sink, const struct trace_entry *entry);

@@ -132,6 +132,15 @@ def test_nodes_are_tracks_and_packets_have_arrows(root):
     assert tracks and all(names[event['pid'], event['tid']].startswith('node ') for event in tracks)
     began = {event['id'] for event in events if event['ph'] == 's'}
     assert began and {event['id'] for event in events if event['ph'] == 't'} <= began
+
+    def moments(name, kinds):
+        return {(event['args']['queue'], event['args']['ticket']): event for event in named(events, name)
+                if 'kind' not in event['args'] or event['args']['kind'] in kinds}
+    signals = moments('packet queued', ('signal',))
+    retired = {(event['tid'], event['ts']) for packet, event in moments('packet retired', ()).items() if packet in signals}
+    ends = [event for event in events if event['ph'] == 'f']
+    assert ends and all((event['tid'], event['ts']) in retired for event in ends), ends[:3]
+    assert len(began) == len(moments('packet queued', ('work',)))
     done = subprocess.run([sys.executable, CHECK, trace], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
 
