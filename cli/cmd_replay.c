@@ -265,9 +265,9 @@ static bool replay_one(const struct options *options, const struct workload *wor
 		       const struct evict_policy *policy, uint64_t segment_bytes,
 		       const struct replay_result *least)
 {
-	struct explanation explanation;
+	struct explanation explanation = { 0 };
 	struct replay_result result;
-	bool is_done = explain_begin(&explanation, workload) &&
+	bool is_done = (!options->is_explained || explain_begin(&explanation, workload)) &&
 		       NT_SUCCESS(replay_run(workload, policy, segment_bytes,
 					     options->is_explained ? &explanation.witness : NULL,
 					     &result));

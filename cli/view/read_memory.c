@@ -26,6 +26,13 @@ static uint32_t allocation_row(struct builder *builder, uint64_t id)
 	return found ? *found : add_allocation(builder, id);
 }
 
+/* A new row about the allocation that the event names first. UINT32_MAX: no memory. */
+static uint32_t row_about(struct builder *builder, enum view_table table, uint32_t *allocation)
+{
+	*allocation = allocation_row(builder, builder_number(builder, 0));
+	return *allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, table);
+}
+
 void builder_on_allocation_live(struct builder *builder)
 {
 	uint32_t row = add_allocation(builder, builder_number(builder, 0));
@@ -139,9 +146,8 @@ static int64_t offer_of(const char *name)
 
 void builder_on_allocation_offer(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row =
-		allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_offers);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_offers, &allocation);
 
 	if (row == UINT32_MAX)
 		return;
@@ -153,8 +159,8 @@ void builder_on_allocation_offer(struct builder *builder)
 
 void builder_on_allocation_locks(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row = allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_locks);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_locks, &allocation);
 
 	if (row == UINT32_MAX)
 		return;
@@ -165,9 +171,8 @@ void builder_on_allocation_locks(struct builder *builder)
 
 void builder_on_allocation_range(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row =
-		allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_ranges);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_ranges, &allocation);
 
 	if (row == UINT32_MAX)
 		return;
@@ -189,9 +194,8 @@ void builder_on_allocation_range(struct builder *builder)
 
 void builder_on_allocation_place(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row =
-		allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_states);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_states, &allocation);
 	int64_t state = state_of(builder->entry->fields[1].text);
 	uint64_t segment = builder_number(builder, 2);
 
@@ -237,8 +241,8 @@ void builder_on_allocation_leaves(struct builder *builder)
 
 void builder_on_allocation_lends(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row = allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_loans);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_loans, &allocation);
 
 	if (row == UINT32_MAX)
 		return;
@@ -249,8 +253,8 @@ void builder_on_allocation_lends(struct builder *builder)
 
 void builder_on_room_wanted(struct builder *builder)
 {
-	uint32_t allocation = allocation_row(builder, builder_number(builder, 0));
-	uint32_t row = allocation == UINT32_MAX ? UINT32_MAX : builder_new_row(builder, VIEW_rooms);
+	uint32_t allocation;
+	uint32_t row = row_about(builder, VIEW_rooms, &allocation);
 
 	if (row == UINT32_MAX)
 		return;

@@ -30,13 +30,13 @@ static void trace_adapter(struct dxg_adapter *adapter)
 
 /* ---- what a device has ---- */
 
-/* Of an opening the memory is its maker's, if that still has it. */
+/* Memory is told once, by its maker; so not what others have opened and its maker has destroyed. */
 static void trace_allocation_locked(struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
 
 	lock_assert_held(&allocation->device->lock);
-	if (allocation != &body->maker && body->maker.device)
+	if (allocation != &body->maker)
 		return;
 	vidmm_allocation_trace(&body->memory);
 	trace_allocation_owner(body->memory.id, allocation->device->process->id,
