@@ -19,8 +19,7 @@ struct memory_traits {
 			bool wants_residency_news : 1;
 			bool goes_to_the_end : 1; /* of its segment                 */
 			bool is_pinned : 1;
-			bool is_unmoveable : 1;     /* pinned, in a memory segment    */
-			bool supports_aperture : 1; /* or system memory: in a segment */
+			bool is_unmoveable : 1; /* pinned, in a memory segment    */
 		};
 		uint16_t bits; /* all of them: copied as one word, not bit by bit */
 	};

@@ -185,7 +185,6 @@ static NTSTATUS judge_answer(const DXGK_ALLOCATIONINFO *answer, uint32_t index,
 		.is_cpu_visible = answer->Flags.CpuVisible,
 		.is_accessed_physically = answer->Flags.AccessedPhysically,
 		.goes_to_the_end = answer->Flags.FromEndOfSegment,
-		.supports_aperture = (usable & info->system_memory_segments) != 0,
 	};
 
 	if (info->wddm_version < 2000)

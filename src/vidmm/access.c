@@ -2,19 +2,16 @@
 /*
  * access.c - see access.h.
  *
- *	not local                                    system memory; everybody may look at that
- *	local, not CPU visible                       only after a move, if it may be in an aperture
- *	local, CPU visible, cached                   the same, but in a coherent segment: caches do
+ *	not CPU visible                              only after a move, if it may be in an aperture
+ *	CPU visible, cached                          the same, but in a coherent segment: caches do
  *	                                             not see what the GPU writes
- *	local, CPU visible, in a visible segment     in place
- *	local, CPU visible, elsewhere                through the host aperture while it has room,
+ *	CPU visible, in a visible segment            in place
+ *	CPU visible, elsewhere                       through the host aperture while it has room,
  *	                                             else move; cached ones if that is */
 #include "vidmm/access.h"
 
 enum access_way access_decide(const struct access_question *question)
 {
-	if (question->content != VIDMM_CONTENT_LOCAL)
-		return ACCESS_SYSTEM;
 	if (question->is_cpu_visible && question->segment_is_cpu_visible &&
 	    (!question->is_cached || question->segment_is_coherent))
 		return ACCESS_SEGMENT;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * access.h - how the CPU gets at an allocation, by where it is. Pure.
+ * access.h - how the CPU gets at an allocation that is in local memory. Pure.
  */
 #ifndef VIDMM_ACCESS_H
 #define VIDMM_ACCESS_H
 
 #include <stdbool.h>
 
-#include "vidmm/vidmm.h"
-
 struct access_question {
-	enum vidmm_content content;
 	bool is_cpu_visible;          /* the allocation                             */
 	bool is_cached;               /* the allocation                             */
 	bool supports_aperture;       /* the allocation could be in system memory   */
@@ -21,7 +18,6 @@ struct access_question {
 };
 
 enum access_way {
-	ACCESS_SYSTEM,        /* its system memory, taken now if there is none */
 	ACCESS_SEGMENT,       /* where it is                                    */
 	ACCESS_HOST_APERTURE, /* where it is, through the window                */
 	ACCESS_DEMOTE,        /* it has to move to system memory first          */

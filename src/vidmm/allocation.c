@@ -15,7 +15,6 @@
 #include "base/refusal.h"
 #include "base/client_file.h"
 #include "trace/trace.h"
-#include "vidmm/access.h"
 #include "vidmm/allocation.h"
 #include "vidmm/elsewhere.h"
 #include "evict/evict.h"
@@ -289,16 +288,9 @@ NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
 
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation, bool needs_cpu_visible, void **pointer_out)
 {
-	struct access_question question = {
-		.is_cpu_visible = allocation->traits.is_cpu_visible,
-		.is_cached = allocation->traits.is_cached,
-		.supports_aperture = allocation->traits.supports_aperture,
-	};
-
 	lock_acquire(&allocation->lock);
 	NTSTATUS status = allocation_check_lock_locked(allocation, needs_cpu_visible);
-	question.content = allocation_content(allocation);
-	if (NT_SUCCESS(status) && access_decide(&question) != ACCESS_SYSTEM)
+	if (NT_SUCCESS(status) && allocation_content(allocation) == VIDMM_CONTENT_LOCAL)
 		status = invalid(RULE_MM_LOCK_PLACE, "hAllocation",
 				 "is in GPU memory that the CPU cannot see");
 	if (NT_SUCCESS(status))
@@ -348,10 +340,8 @@ void allocation_update_locked(struct vidmm_allocation *allocation,
 			      const struct vidmm_update *update)
 {
 	lock_assert_held(&allocation->lock);
-	if (update->sets_supported_segments) {
+	if (update->sets_supported_segments)
 		allocation->supported_segments = update->supported_segments;
-		allocation->traits.supports_aperture = update->supports_aperture;
-	}
 	if (update->sets_preferred_segments)
 		allocation->preferred_segments = update->preferred_segments;
 	if (update->sets_accessed_physically)

@@ -160,7 +160,6 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 {
 	const struct vidmm_allocation *allocation = place->allocation;
 	struct access_question question = {
-		.content = VIDMM_CONTENT_LOCAL,
 		.is_cpu_visible = allocation->traits.is_cpu_visible,
 		.is_cached = allocation->traits.is_cached,
 		.supports_aperture =

@@ -23,7 +23,6 @@ static struct vidmm_update wishes_now(const struct vidmm_allocation *allocation)
 		.sets_accessed_physically = true,
 		.sets_unmoveable = true,
 		.supported_segments = allocation->supported_segments,
-		.supports_aperture = allocation->traits.supports_aperture,
 		.preferred_segments = allocation->preferred_segments,
 		.is_accessed_physically = allocation->traits.is_accessed_physically,
 		.is_unmoveable = allocation->traits.is_unmoveable,

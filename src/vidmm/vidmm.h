@@ -224,7 +224,6 @@ struct vidmm_update {
 	bool sets_unmoveable;
 
 	uint32_t supported_segments; /* not 0 */
-	bool supports_aperture;      /* of those */
 	uint32_t preferred_segments;
 	bool is_accessed_physically;
 	bool is_unmoveable;

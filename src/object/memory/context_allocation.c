@@ -436,15 +436,6 @@ void context_memory_end(struct context_memory *memory)
 
 /* ---- the services ---- */
 
-static bool has_aperture(const struct miniport_info *info, uint32_t segments)
-{
-	for (uint32_t i = 0; i < info->segment_count; i++) {
-		if ((segments >> i & 1) && info->segments[i].is_aperture)
-			return true;
-	}
-	return false;
-}
-
 static void describe(struct context_allocation *allocation, const struct dxg_device *device,
 		     const struct miniport_context_allocation *desc)
 {
@@ -462,8 +453,6 @@ static void describe(struct context_allocation *allocation, const struct dxg_dev
 			.is_cached = desc->is_cached,
 			.is_accessed_physically = desc->is_accessed_physically,
 			.wants_residency_news = desc->wants_residency_news,
-			.supports_aperture = has_aperture(allocation->adapter->info,
-							  desc->supported_segments),
 		},
 		.driver = &allocation->driver,
 	};

@@ -231,17 +231,6 @@ static uint32_t all_segments(const struct miniport_info *info)
 	return count < 32 ? (UINT32_C(1) << count) - 1 : UINT32_MAX;
 }
 
-static uint32_t system_segments(const struct miniport_info *info)
-{
-	uint32_t set = 0;
-
-	for (uint32_t i = 0; i < info->segment_count; i++)
-		set |= (uint32_t)info->segments[i].is_aperture << i;
-	if (info->implicit_system_segment_id != 0)
-		set |= UINT32_C(1) << (info->implicit_system_segment_id - 1);
-	return set;
-}
-
 static NTSTATUS check_segments(const struct miniport_info *info,
 			       const struct residency_properties *properties)
 {
@@ -287,8 +276,6 @@ static NTSTATUS update_start(struct dxg_paging_queue *queue, struct vidmm_bindin
 		.sets_accessed_physically = properties->sets_accessed_physically,
 		.sets_unmoveable = properties->sets_unmoveable,
 		.supported_segments = properties->supported_segments,
-		.supports_aperture = (properties->supported_segments &
-				      system_segments(queue->device->adapter->info)) != 0,
 		.preferred_segments = properties->preferred_segments,
 		.is_accessed_physically = properties->is_accessed_physically,
 		.is_unmoveable = properties->is_unmoveable,

@@ -38,7 +38,7 @@ static NTSTATUS buffer_place(struct dma_buffer *buffer, uint64_t whole_bytes)
 		.supported_segments = pool->options.segments,
 		.priority = VIDMM_PRIORITY_NORMAL,
 		.account = &device->process->account,
-		.traits = { .is_accessed_physically = true, .supports_aperture = true },
+		.traits = { .is_accessed_physically = true },
 	};
 	struct vidmm_allocation_list_entry entry = { .binding = &buffer->binding };
 	struct vidmm_allocation_list alone = { .device = device, .entries = &entry, .count = 1 };

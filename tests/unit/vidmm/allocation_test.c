@@ -475,7 +475,6 @@ TEST(update, only_what_is_set_changes)
 	struct vidmm_wishes wishes = world_wishes(&world, PAGE);
 	wishes.supported_segments = 5;
 	wishes.preferred_segments = 3;
-	wishes.traits.supports_aperture = true;
 	wishes.traits.is_accessed_physically = true;
 	struct vidmm_allocation *allocation = world_add(&world, &wishes);
 	vidmm_update(allocation, &(struct vidmm_update){ .supported_segments = 9,
@@ -483,7 +482,6 @@ TEST(update, only_what_is_set_changes)
 							 .is_unmoveable = true });
 	EXPECT_EQ(allocation->supported_segments, 5);
 	EXPECT_EQ(allocation->preferred_segments, 3);
-	EXPECT(allocation->traits.supports_aperture);
 	EXPECT(allocation->traits.is_accessed_physically);
 	EXPECT(!allocation->traits.is_unmoveable);
 	vidmm_update(allocation, &(struct vidmm_update){ .sets_supported_segments = true,
@@ -491,7 +489,6 @@ TEST(update, only_what_is_set_changes)
 							 .sets_unmoveable = true,
 							 .is_unmoveable = true });
 	EXPECT_EQ(allocation->supported_segments, 1);
-	EXPECT(!allocation->traits.supports_aperture);
 	EXPECT(allocation->traits.is_unmoveable);
 	EXPECT_EQ(allocation->preferred_segments, 3);
 	vidmm_update(allocation, &(struct vidmm_update){ .sets_preferred_segments = true,

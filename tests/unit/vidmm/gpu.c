@@ -285,8 +285,7 @@ struct vidmm_wishes thing_wishes(struct gpu *gpu, uint64_t size_bytes, uint32_t 
 		.alignment_bytes = PAGE,
 		.supported_segments = segments,
 		.priority = VIDMM_PRIORITY_NORMAL,
-		.traits = { .is_cpu_visible = true,
-			    .supports_aperture = (segments & ~(uint32_t)SET_LOCAL) != 0 },
+		.traits = { .is_cpu_visible = true },
 		.account = &gpu->world.process,
 	};
 }

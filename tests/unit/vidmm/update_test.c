@@ -9,7 +9,6 @@ static NTSTATUS update_to(struct thing *thing, uint32_t segments)
 	const struct vidmm_update update = {
 		.sets_supported_segments = true,
 		.supported_segments = segments,
-		.supports_aperture = (segments & ~(uint32_t)SET_LOCAL) != 0,
 	};
 
 	return vidmm_update_anywhere(&thing->binding, &update, &thing->request);
