@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "base/machine.h"
-#include "drivers/soft/page_table.h"
+#include "drivers/common/page_table.h"
 #include "gpuva/plan.h"
 #include "miniport/pte.h"
 #include "pagetable/page_tables.h"
@@ -60,7 +60,7 @@ static void write_entries(const struct miniport_paging_op *op)
 		for (uint32_t i = 0; i < (op->update_table.is_repeated ? 1 : count); i++)
 			entries[i] = pte_from(&op->update_table.entries[i]);
 	__asm__ volatile("" ::"r"(entries) : "memory"); /* the driver line */
-	soft_pte_store(table, entries, count, op->update_table.is_repeated);
+	gpu_pte_store(table, entries, count, op->update_table.is_repeated);
 }
 
 static bool is_in_large_pages;

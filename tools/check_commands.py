@@ -311,7 +311,7 @@ def check_documented(facts):
     for option in sorted(facts.server_options() - {'help', 'version'}):
         if f'\n*--{option}*' not in server_page:
             yield f'server/main.c: --{option} is not in docs/man/dxgkd.8.scd'
-    for path, page in (('drivers/soft/settings.c', 'docs/softgpu.md'),
+    for path, page in (('drivers/common/settings.c', 'docs/softgpu.md'),
                        ('src/miniport/tdr_settings.c', 'docs/profile.md')):
         here = registry_values(facts.read(path))
         there = set(re.findall(r'^\| `([A-Z]\w*[a-z]\w*)` \|', facts.read(page), re.MULTILINE))

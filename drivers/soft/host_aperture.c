@@ -13,7 +13,7 @@
  */
 #include "soft.h"
 
-NTSTATUS soft_host_aperture_start(struct soft_memory *memory, const struct soft_settings *settings)
+NTSTATUS soft_host_aperture_start(struct gpu_memory *memory, const struct gpu_settings *settings)
 {
 	static const PHYSICAL_ADDRESS lowest = { .QuadPart = 0 };
 	static const PHYSICAL_ADDRESS highest = { .QuadPart = -1 };
@@ -24,49 +24,37 @@ NTSTATUS soft_host_aperture_start(struct soft_memory *memory, const struct soft_
 	memory->host_aperture_bytes = (ULONGLONG)settings->host_aperture_mib << 20;
 	if (memory->host_aperture_bytes == 0)
 		return STATUS_SUCCESS;
-	memory->host_aperture = MmAllocateContiguousMemorySpecifyCache(
+	struct soft_memory *soft = soft_memory_of(memory);
+	soft->host_aperture = MmAllocateContiguousMemorySpecifyCache(
 		memory->host_aperture_bytes, lowest, highest, no_boundary, MmWriteCombined);
-	if (!memory->host_aperture)
-		return soft_refuse(STATUS_NO_MEMORY,
-				   "no %u MiB of contiguous memory for the CPU host aperture",
-				   settings->host_aperture_mib);
-	memory->host_aperture_physical = MmGetPhysicalAddress(memory->host_aperture);
+	if (!soft->host_aperture)
+		return gpu_refuse(STATUS_NO_MEMORY,
+				  "no %u MiB of contiguous memory for the CPU host aperture",
+				  settings->host_aperture_mib);
+	memory->host_aperture_physical = MmGetPhysicalAddress(soft->host_aperture);
 	return STATUS_SUCCESS;
 }
 
-void soft_host_aperture_stop(struct soft_memory *memory)
+void soft_host_aperture_stop(struct gpu_memory *memory)
 {
 	PAGED_CODE();
 
-	if (memory->host_aperture)
-		MmFreeContiguousMemorySpecifyCache(memory->host_aperture,
-						   memory->host_aperture_bytes, MmWriteCombined);
-	memory->host_aperture = NULL;
+	struct soft_memory *soft = soft_memory_of(memory);
+
+	if (soft->host_aperture)
+		MmFreeContiguousMemorySpecifyCache(soft->host_aperture, memory->host_aperture_bytes,
+						   MmWriteCombined);
+	soft->host_aperture = NULL;
 }
 
 /* As the kernel counts them: pages of the segment. */
-static ULONG page_shift(const struct soft_memory *memory)
+static ULONG page_shift(const struct gpu_memory *memory)
 {
-	return memory->has_64k_pages ? SOFT_64K_BITS : PAGE_SHIFT;
-}
-
-void soft_host_aperture_describe(const struct soft_memory *memory, DXGK_SEGMENTDESCRIPTOR4 *local)
-{
-	PAGED_CODE();
-
-	if (!memory->host_aperture)
-		return;
-	local->Flags.CpuVisible = 0;
-	local->Flags.SupportsCpuHostAperture = 1;
-	local->Flags.SupportsCachedCpuHostAperture = 1;
-	local->CpuHostAperture = (DXGK_CPUHOSTAPERTURE){
-		.PhysicalAddress = (UINT64)memory->host_aperture_physical.QuadPart,
-		.SizeInPages = (UINT32)(memory->host_aperture_bytes >> page_shift(memory)),
-	};
+	return memory->has_64k_pages ? GPU_64K_BITS : PAGE_SHIFT;
 }
 
 /* `shown` counts from the beginning of local memory; -1: nothing. */
-static BOOLEAN show(const struct soft_memory *memory, ULONGLONG page, LONGLONG shown)
+static BOOLEAN show(const struct gpu_memory *memory, ULONGLONG page, LONGLONG shown)
 {
 	ULONG shift = page_shift(memory);
 	BOOLEAN is_done = TRUE;
@@ -84,14 +72,14 @@ static BOOLEAN show(const struct soft_memory *memory, ULONGLONG page, LONGLONG s
 	return is_done;
 }
 
-static BOOLEAN is_there(const struct soft_memory *memory, ULONGLONG page, ULONGLONG shown)
+static BOOLEAN is_there(const struct gpu_memory *memory, ULONGLONG page, ULONGLONG shown)
 {
 	ULONG shift = page_shift(memory);
 
 	return page < memory->host_aperture_bytes >> shift && shown < memory->local_bytes >> shift;
 }
 
-static void unmap(const struct soft_memory *memory, const UINT32 *pages, UINT64 count)
+static void unmap(const struct gpu_memory *memory, const UINT32 *pages, UINT64 count)
 {
 	for (UINT64 i = 0; i < count; i++)
 		(void)show(memory, pages[i], -1);
@@ -100,32 +88,32 @@ static void unmap(const struct soft_memory *memory, const UINT32 *pages, UINT64 
 NTSTATUS APIENTRY soft_map_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 					     IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE pArgs)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 
 	PAGED_CODE();
 
 	if (!adapter || !pArgs || pArgs->SegmentId != SOFTGPU_SEGMENT_LOCAL)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "MapCpuHostAperture of segment %u, which has none",
-				   pArgs ? pArgs->SegmentId : 0);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "MapCpuHostAperture of segment %u, which has none",
+				  pArgs ? pArgs->SegmentId : 0);
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (!is_there(&adapter->memory, pArgs->pCpuHostAperturePages[i],
 			      pArgs->pMemorySegmentPages[i]))
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "page 0x%I64x of local memory cannot be shown at page "
-					   "0x%x of the CPU "
-					   "host aperture",
-					   pArgs->pMemorySegmentPages[i],
-					   pArgs->pCpuHostAperturePages[i]);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "page 0x%I64x of local memory cannot be shown at page "
+					  "0x%x of the CPU "
+					  "host aperture",
+					  pArgs->pMemorySegmentPages[i],
+					  pArgs->pCpuHostAperturePages[i]);
 	}
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (show(&adapter->memory, pArgs->pCpuHostAperturePages[i],
 			 (LONGLONG)pArgs->pMemorySegmentPages[i]))
 			continue;
 		unmap(&adapter->memory, pArgs->pCpuHostAperturePages, i + 1);
-		return soft_refuse(STATUS_NO_MEMORY,
-				   "page 0x%x of the CPU host aperture could not be changed",
-				   pArgs->pCpuHostAperturePages[i]);
+		return gpu_refuse(STATUS_NO_MEMORY,
+				  "page 0x%x of the CPU host aperture could not be changed",
+				  pArgs->pCpuHostAperturePages[i]);
 	}
 	return STATUS_SUCCESS;
 }
@@ -133,19 +121,19 @@ NTSTATUS APIENTRY soft_map_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 NTSTATUS APIENTRY soft_unmap_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 					       IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE pArgs)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 
 	PAGED_CODE();
 
 	if (!adapter || !pArgs || pArgs->SegmentId != SOFTGPU_SEGMENT_LOCAL)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "UnmapCpuHostAperture of segment %u, which has none",
-				   pArgs ? pArgs->SegmentId : 0);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "UnmapCpuHostAperture of segment %u, which has none",
+				  pArgs ? pArgs->SegmentId : 0);
 	for (UINT64 i = 0; i < pArgs->NumberOfPages; i++) {
 		if (!is_there(&adapter->memory, pArgs->pCpuHostAperturePages[i], 0))
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "the CPU host aperture has no page 0x%x",
-					   pArgs->pCpuHostAperturePages[i]);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "the CPU host aperture has no page 0x%x",
+					  pArgs->pCpuHostAperturePages[i]);
 	}
 	unmap(&adapter->memory, pArgs->pCpuHostAperturePages, pArgs->NumberOfPages);
 	return STATUS_SUCCESS;

@@ -10,9 +10,9 @@
  */
 #include "soft.h"
 
-static BOOLEAN fail(struct soft_fault *fault_out, ULONGLONG address, BOOLEAN is_write)
+static BOOLEAN fail(struct gpu_fault *fault_out, ULONGLONG address, BOOLEAN is_write)
 {
-	*fault_out = (struct soft_fault){
+	*fault_out = (struct gpu_fault){
 		.status = STATUS_ACCESS_VIOLATION,
 		.address = address,
 		.is_write = is_write,
@@ -20,7 +20,7 @@ static BOOLEAN fail(struct soft_fault *fault_out, ULONGLONG address, BOOLEAN is_
 	return FALSE;
 }
 
-static BOOLEAN fail_page(struct soft_fault *fault_out, ULONGLONG address, BOOLEAN is_write,
+static BOOLEAN fail_page(struct gpu_fault *fault_out, ULONGLONG address, BOOLEAN is_write,
 			 ULONG level)
 {
 	fail(fault_out, address, is_write);
@@ -30,8 +30,8 @@ static BOOLEAN fail_page(struct soft_fault *fault_out, ULONGLONG address, BOOLEA
 }
 
 /* How many bytes follow in a row, as the entries behind the one that was found say. */
-static ULONGLONG bytes_in_a_row(const struct soft_memory *memory,
-				const struct soft_translation *found, ULONGLONG wanted)
+static ULONGLONG bytes_in_a_row(const struct gpu_memory *memory,
+				const struct gpu_translation *found, ULONGLONG wanted)
 {
 	ULONGLONG size_bytes = found->size_bytes;
 	struct soft_window table;
@@ -49,7 +49,7 @@ static ULONGLONG bytes_in_a_row(const struct soft_memory *memory,
 
 	if (most > table.size_bytes / sizeof(found->entry))
 		most = table.size_bytes / sizeof(found->entry);
-	for (; count < most && soft_entry_load(&entries[count]) == expected; count++)
+	for (; count < most && gpu_entry_load(&entries[count]) == expected; count++)
 		expected += PAGE_SIZE;
 	soft_window_close(&table);
 	return size_bytes + count * PAGE_SIZE;
@@ -57,14 +57,14 @@ static ULONGLONG bytes_in_a_row(const struct soft_memory *memory,
 
 static BOOLEAN open_virtual(const struct soft_reach *reach, ULONGLONG address, ULONGLONG wanted,
 			    BOOLEAN is_write, struct soft_window *window_out,
-			    struct soft_fault *fault_out)
+			    struct gpu_fault *fault_out)
 {
-	const struct soft_memory *memory = &reach->adapter->memory;
-	struct soft_translation found;
-	struct soft_walk_fault walk;
+	const struct gpu_memory *memory = &reach->adapter->memory;
+	struct gpu_translation found;
+	struct gpu_walk_fault walk;
 
-	if (!soft_walk(&reach->adapter->settings, &reach->root, address, is_write,
-		       soft_memory_read_entry, (void *)memory, &found, &walk))
+	if (!gpu_walk(&reach->adapter->settings, &reach->root, address, is_write,
+		      soft_memory_read_entry, (void *)memory, &found, &walk))
 		return fail_page(fault_out, address, is_write, walk.level);
 	ULONGLONG size_bytes = bytes_in_a_row(memory, &found, wanted);
 	if (wanted > size_bytes)
@@ -79,14 +79,14 @@ static BOOLEAN open_virtual(const struct soft_reach *reach, ULONGLONG address, U
 	return fail_page(fault_out, address, is_write, 0);
 }
 
-BOOLEAN soft_reach_open(const struct soft_reach *reach, const struct soft_place *place,
+BOOLEAN soft_reach_open(const struct soft_reach *reach, const struct gpu_place *place,
 			ULONGLONG offset, ULONGLONG wanted, BOOLEAN is_write,
-			struct soft_window *window_out, struct soft_fault *fault_out)
+			struct soft_window *window_out, struct gpu_fault *fault_out)
 {
 	offset += place->offset;
-	if (place->segment == SOFT_PLACE_VIRTUAL)
+	if (place->segment == GPU_PLACE_VIRTUAL)
 		return open_virtual(reach, offset, wanted, is_write, window_out, fault_out);
-	if (place->segment == SOFT_PLACE_POINTER) {
+	if (place->segment == GPU_PLACE_POINTER) {
 		*window_out = (struct soft_window){ .bytes = (PUCHAR)(ULONG_PTR)offset,
 						    .size_bytes = wanted };
 		return TRUE;

@@ -27,27 +27,14 @@ enum {
 enum { LANE_IDLE, LANE_CALLED, LANE_AT_WORK };
 
 struct soft_transfer_work {
-	struct soft_engine *engine;
-	const struct soft_packet *packet;
+	struct gpu_engine *engine;
+	const struct gpu_packet *packet;
 	const struct soft_reach *reach;
 	const struct soft_transfer *transfer;
 	volatile LONG64 next;
-	volatile LONG outcome;   /* the first that was not SOFT_DONE */
-	struct soft_fault fault; /* of who was first to fail */
+	volatile LONG outcome;  /* the first that was not GPU_DONE */
+	struct gpu_fault fault; /* of who was first to fail */
 };
-
-enum soft_outcome soft_check_attention(struct soft_engine *engine, const struct soft_packet *packet)
-{
-	LONG attention = ReadAcquire(&engine->attention);
-	struct soft_context *context = packet->context;
-
-	if (attention & SOFT_ATTENTION_ABORT)
-		return SOFT_ABORTED;
-	/* Without a context there is nowhere to remember how far we came. */
-	if ((attention & SOFT_ATTENTION_PREEMPT) && context && !context->ignores_preemption)
-		return SOFT_PREEMPTED;
-	return SOFT_DONE;
-}
 
 /* ---- a piece ---- */
 
@@ -87,7 +74,7 @@ static void store_copy(const struct soft_transfer *transfer, const struct soft_w
 
 /* As much of it as lies in a row on both sides; 0 after a fault. */
 static ULONGLONG move_some(const struct soft_transfer_work *work, ULONGLONG at, ULONGLONG wanted,
-			   struct soft_fault *fault_out)
+			   struct gpu_fault *fault_out)
 {
 	const struct soft_transfer *transfer = work->transfer;
 	struct soft_window from = { .bytes = NULL };
@@ -114,8 +101,8 @@ static ULONGLONG move_some(const struct soft_transfer_work *work, ULONGLONG at, 
 	return wanted;
 }
 
-static enum soft_outcome move_piece(const struct soft_transfer_work *work, ULONGLONG at,
-				    struct soft_fault *fault_out)
+static enum gpu_outcome move_piece(const struct soft_transfer_work *work, ULONGLONG at,
+				   struct gpu_fault *fault_out)
 {
 	ULONGLONG end = least(at + PIECE_BYTES, work->transfer->size_bytes);
 
@@ -123,29 +110,29 @@ static enum soft_outcome move_piece(const struct soft_transfer_work *work, ULONG
 		ULONGLONG moved = move_some(work, at, end - at, fault_out);
 
 		if (moved == 0)
-			return SOFT_FAULTED;
+			return GPU_FAULTED;
 		at += moved;
 	}
-	return SOFT_DONE;
+	return GPU_DONE;
 }
 
 static void move_pieces(struct soft_transfer_work *work)
 {
-	struct soft_fault fault;
+	struct gpu_fault fault;
 
-	while (ReadAcquire(&work->outcome) == SOFT_DONE) {
-		enum soft_outcome outcome = soft_check_attention(work->engine, work->packet);
+	while (ReadAcquire(&work->outcome) == GPU_DONE) {
+		enum gpu_outcome outcome = gpu_check_attention(work->engine, work->packet);
 
-		if (outcome == SOFT_DONE) {
+		if (outcome == GPU_DONE) {
 			ULONGLONG at =
 				(ULONGLONG)InterlockedExchangeAdd64(&work->next, PIECE_BYTES);
 			if (at >= work->transfer->size_bytes)
 				return;
 			outcome = move_piece(work, at, &fault);
 		}
-		if (outcome != SOFT_DONE &&
-		    InterlockedCompareExchange(&work->outcome, outcome, SOFT_DONE) == SOFT_DONE &&
-		    outcome == SOFT_FAULTED)
+		if (outcome != GPU_DONE &&
+		    InterlockedCompareExchange(&work->outcome, outcome, GPU_DONE) == GPU_DONE &&
+		    outcome == GPU_FAULTED)
 			work->fault = fault;
 	}
 }
@@ -177,38 +164,52 @@ static void lane_ask_to_stop(PVOID context)
 	KeSetEvent(&lane->called, IO_NO_INCREMENT, FALSE);
 }
 
-NTSTATUS soft_lanes_start(struct soft_engine *engine)
+NTSTATUS gpu_hw_engine_start(struct gpu_engine *engine)
 {
+	const struct gpu_adapter *adapter = engine->adapter;
 	NTSTATUS status = STATUS_SUCCESS;
 
-	while (NT_SUCCESS(status) && engine->lane_count < engine->lanes_wanted) {
-		struct soft_lane *lane = &engine->lanes[engine->lane_count];
+	/* The thread of the paging engine is one of as many hands as there are copy engines. */
+	if (engine->node + 1 != adapter->node_count || engine->hardware)
+		return STATUS_SUCCESS;
+	struct soft_lanes *lanes = gpu_pool_allocate(NonPagedPoolNx, sizeof(*lanes));
+	if (!lanes)
+		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for lanes of node %u",
+				  engine->node);
+	engine->hardware = lanes;
+	while (NT_SUCCESS(status) && lanes->count < adapter->settings.copy_engines - 1) {
+		struct soft_lane *lane = &lanes->lanes[lanes->count];
 
-		RtlZeroMemory(lane, sizeof(*lane));
 		KeInitializeEvent(&lane->called, SynchronizationEvent, FALSE);
 		KeInitializeEvent(&lane->done, SynchronizationEvent, FALSE);
-		status = soft_thread_create(lane_thread, lane_ask_to_stop, lane, &lane->thread);
+		status = gpu_thread_create(lane_thread, lane_ask_to_stop, lane, &lane->thread);
 		if (NT_SUCCESS(status))
-			engine->lane_count++;
+			lanes->count++;
 	}
+	if (!NT_SUCCESS(status))
+		gpu_hw_engine_finish(engine);
 	return status;
 }
 
-void soft_lanes_finish(struct soft_engine *engine)
+void gpu_hw_engine_finish(struct gpu_engine *engine)
 {
-	while (engine->lane_count > 0) {
-		struct soft_lane *lane = &engine->lanes[--engine->lane_count];
+	struct soft_lanes *lanes = (struct soft_lanes *)engine->hardware;
+
+	while (lanes && lanes->count > 0) {
+		struct soft_lane *lane = &lanes->lanes[--lanes->count];
 
 		lane_ask_to_stop(lane);
 		KeWaitForSingleObject(lane->thread, Executive, KernelMode, FALSE, NULL);
 		ObDereferenceObject(lane->thread);
 	}
+	gpu_pool_free(lanes);
+	engine->hardware = NULL;
 }
 
-static void lanes_call(struct soft_engine *engine, struct soft_transfer_work *work)
+static void lanes_call(struct soft_lanes *lanes, struct soft_transfer_work *work)
 {
-	for (ULONG i = 0; i < engine->lane_count; i++) {
-		struct soft_lane *lane = &engine->lanes[i];
+	for (ULONG i = 0; lanes && i < lanes->count; i++) {
+		struct soft_lane *lane = &lanes->lanes[i];
 
 		lane->work = work;
 		InterlockedExchange(&lane->state, LANE_CALLED);
@@ -216,10 +217,10 @@ static void lanes_call(struct soft_engine *engine, struct soft_transfer_work *wo
 	}
 }
 
-static void lanes_dismiss(struct soft_engine *engine)
+static void lanes_dismiss(struct soft_lanes *lanes)
 {
-	for (ULONG i = 0; i < engine->lane_count; i++) {
-		struct soft_lane *lane = &engine->lanes[i];
+	for (ULONG i = 0; lanes && i < lanes->count; i++) {
+		struct soft_lane *lane = &lanes->lanes[i];
 
 		if (InterlockedExchange(&lane->state, LANE_IDLE) == LANE_AT_WORK)
 			KeWaitForSingleObject(&lane->done, Executive, KernelMode, FALSE, NULL);
@@ -228,31 +229,30 @@ static void lanes_dismiss(struct soft_engine *engine)
 
 /* ---- all of it ---- */
 
-enum soft_outcome soft_transfer(struct soft_engine *engine, const struct soft_packet *packet,
-				const struct soft_reach *reach,
-				const struct soft_transfer *transfer, ULONGLONG *progress,
-				struct soft_fault *fault_out)
+enum gpu_outcome soft_transfer(struct gpu_engine *engine, const struct gpu_packet *packet,
+			       const struct soft_reach *reach, const struct soft_transfer *transfer,
+			       ULONGLONG *progress, struct gpu_fault *fault_out)
 {
 	struct soft_transfer_work work = { .engine = engine,
 					   .packet = packet,
 					   .reach = reach,
 					   .transfer = transfer,
 					   .next = (LONG64)*progress,
-					   .outcome = SOFT_DONE };
+					   .outcome = GPU_DONE };
 	BOOLEAN is_shared =
 		*progress < transfer->size_bytes && transfer->size_bytes - *progress >= LANE_BYTES;
 
 	if (is_shared)
-		lanes_call(engine, &work);
+		lanes_call(engine->hardware, &work);
 	move_pieces(&work);
 	if (is_shared)
-		lanes_dismiss(engine);
+		lanes_dismiss(engine->hardware);
 
 	*progress = least((ULONGLONG)work.next, transfer->size_bytes);
-	if (work.outcome == SOFT_FAULTED)
+	if (work.outcome == GPU_FAULTED)
 		*fault_out = work.fault;
 	/* Told to stop, and nothing was left to do. */
-	if (work.outcome == SOFT_PREEMPTED && *progress == transfer->size_bytes)
-		return SOFT_DONE;
-	return (enum soft_outcome)work.outcome;
+	if (work.outcome == GPU_PREEMPTED && *progress == transfer->size_bytes)
+		return GPU_DONE;
+	return (enum gpu_outcome)work.outcome;
 }

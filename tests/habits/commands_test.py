@@ -18,7 +18,7 @@ PROJECT = {
     'cli/cmd_ctl.c': '{ "socket", required_argument, 0 }\n\t{ "evict-all", 0, x },\n',
     'cli/meson.build': "executable('dxgk', 'main.c')\n",
     'src/base/log.c': 'getenv("DXGK_LOG");\n',
-    'drivers/soft/settings.c': '\t{ L"CopyEngines", "CopyEngines" },\n',
+    'drivers/common/settings.c': '\t{ L"CopyEngines", "CopyEngines" },\n',
     'src/miniport/tdr_settings.c': 'number_of(miniport, "TdrLevel", 0, 3, 3);\n'
                                    'number_in(miniport, SCHEDULER, "QuantumMs", 1);\n',
     'embed/config.c': '\t{ "driver", read_driver },\n',
@@ -137,7 +137,7 @@ def test_what_is_read_is_documented(root):
             ('src/base/sim.c', 'getenv("DXGK_SEED")', 'reads DXGK_SEED'),
             ('cli/cmd_run.c', PROJECT['cli/cmd_run.c'] + '{ "check", no_argument, 0 }', '--check'),
             ('cli/cmd_ctl.c', PROJECT['cli/cmd_ctl.c'] + '\t{ "wake", 0, x },\n', 'control wake'),
-            ('drivers/soft/settings.c', '\t{ L"Odd", "Odd" },\n\t{ L"CopyEngines", "C" },\n', 'Odd'),
+            ('drivers/common/settings.c', '\t{ L"Odd", "Odd" },\n\t{ L"CopyEngines", "C" },\n', 'Odd'),
             ('docs/softgpu.md', PROJECT['docs/softgpu.md'] + '| `Odd` | 1 |\n', 'Odd'),
             ('docs/profile.md', '| `driver` | x |\n| `TdrLevel` | 3 |\n', 'QuantumMs'),
             ('docs/profile.md', PROJECT['docs/profile.md'] + '| `odd` | x |\n', 'has odd'),

@@ -28,7 +28,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-DRIVERS = {'example': ROOT / 'examples/miniport', 'soft': ROOT / 'drivers/soft'}
+DRIVERS = {'example': [ROOT / 'examples/miniport'], 'soft': [ROOT / 'drivers/soft', ROOT / 'drivers/common']}
+DEFINES = {'soft': ['-DGPU_DRIVER="soft"']}
 SOURCES = {'example': ['driver.c', 'gpu.c']}
 GOAL = 95
 SLOWNESS = 20
@@ -109,11 +110,15 @@ def add_line(edits, file, line):
         edits[-1][2].append(line[1:])
 
 
+def source_of(driver, name):
+    return next((folder / name for folder in DRIVERS[driver] if (folder / name).exists()), DRIVERS[driver][0] / name)
+
+
 def edited_sources(bug):
     """{file: text} of those that change."""
     texts = {}
     for file, old, new in bug.edits:
-        text = texts.get(file) or (DRIVERS[bug.driver] / file).read_text(encoding='utf-8')
+        text = texts.get(file) or source_of(bug.driver, file).read_text(encoding='utf-8')
         before = '\n'.join(old)
         if text.count(before) != 1:
             raise Mistake(f'{bug.name}: {file} has {text.count(before)} times:\n{before}')
@@ -134,7 +139,7 @@ class Builder:
         self.cache = work / 'objects'
         self.cache.mkdir(parents=True, exist_ok=True)
         self.seen = hashlib.sha256()
-        for path in sorted([*(ROOT / 'include').rglob('*.h'), *DRIVERS['example'].glob('*.h'), *DRIVERS['soft'].glob('*.h')]):
+        for path in sorted([*(ROOT / 'include').rglob('*.h'), *(path for folders in DRIVERS.values() for folder in folders for path in folder.glob('*.h'))]):
             self.seen.update(path.read_bytes())
 
     def run(self, *command):
@@ -148,15 +153,15 @@ class Builder:
         made = self.cache / f'{key.hexdigest()[:32]}.o'
         if not made.exists():
             partial = made.with_suffix(f'.{os.getpid()}-{threading.get_ident()}.o')
-            self.run('-c', f'-I{DRIVERS[driver]}', f'-I{ROOT}/include', source, '-o', partial)
+            self.run('-c', *(f'-I{folder}' for folder in DRIVERS[driver]), f'-I{ROOT}/include', *DEFINES.get(driver, []), source, '-o', partial)
             os.replace(partial, made)
         return made
 
     def build(self, driver, changed, folder):
         """The driver in `folder`; the changed sources are there, too."""
         objects = []
-        for name in SOURCES.get(driver) or sorted(path.name for path in DRIVERS[driver].glob('*.c')):
-            source = DRIVERS[driver] / name
+        for name in SOURCES.get(driver) or sorted(path.name for folder in DRIVERS[driver] for path in folder.glob('*.c')):
+            source = source_of(driver, name)
             if name in changed:
                 source = folder / name
                 source.write_text(changed[name], encoding='utf-8')
@@ -263,7 +268,7 @@ class Verifier:
         folder = self.folder(bug)
         changed = edited_sources(bug)
         image = self.builder.build(bug.driver, changed, folder)
-        texts = {path.name: path.read_text(encoding='utf-8') for path in DRIVERS[bug.driver].glob('*.c')}
+        texts = {path.name: path.read_text(encoding='utf-8') for folder in DRIVERS[bug.driver] for path in folder.glob('*.c')}
         return image, {**texts, **changed}
 
     def command(self, bug, image, report, first, last, seconds):

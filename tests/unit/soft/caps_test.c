@@ -2,7 +2,7 @@
 /* What the software GPU says about itself, in both address models. */
 #include "support/test.h"
 
-#include "soft.h"
+#include "gpu.h"
 
 /* What caps.c reaches for and these tests do not ask. */
 VOID NTAPI OpendxgkPagedCode(PCSTR File, ULONG Line)
@@ -20,35 +20,35 @@ LARGE_INTEGER NTAPI KeQueryPerformanceCounter(PLARGE_INTEGER PerformanceFrequenc
 	return (LARGE_INTEGER){ .QuadPart = 42 };
 }
 
-struct soft_adapter *soft_adapter_from(HANDLE handle)
+struct gpu_adapter *gpu_adapter_from(HANDLE handle)
 {
 	return handle;
 }
 
-struct soft_engine *soft_engine_from(HANDLE adapter, ULONG node, ULONG engine_ordinal)
+struct gpu_engine *gpu_engine_from(HANDLE adapter, ULONG node, ULONG engine_ordinal)
 {
 	return NULL;
 }
 
-NTSTATUS soft_memory_describe(const struct soft_memory *memory, DXGK_QUERYSEGMENTOUT4 *out)
+NTSTATUS gpu_memory_describe(const struct gpu_memory *memory, DXGK_QUERYSEGMENTOUT4 *out)
 {
 	return STATUS_UNSUCCESSFUL;
 }
 
-static struct soft_adapter *adapter_of(ULONG model)
+static struct gpu_adapter *adapter_of(ULONG model)
 {
-	static struct soft_adapter adapter;
+	static struct gpu_adapter adapter;
 	PCSTR problem = NULL;
 
 	memset(&adapter, 0, sizeof(adapter));
-	soft_settings_init(&adapter.settings);
+	gpu_settings_init(&adapter.settings);
 	adapter.settings.model = model;
-	EXPECT_EQ(soft_settings_finish(&adapter.settings, &problem), STATUS_SUCCESS);
-	adapter.node_count = soft_settings_node_count(&adapter.settings);
+	EXPECT_EQ(gpu_settings_finish(&adapter.settings, &problem), STATUS_SUCCESS);
+	adapter.node_count = gpu_settings_node_count(&adapter.settings);
 	return &adapter;
 }
 
-static NTSTATUS query(struct soft_adapter *adapter, ULONG type, void *in, UINT in_bytes, void *out,
+static NTSTATUS query(struct gpu_adapter *adapter, ULONG type, void *in, UINT in_bytes, void *out,
 		      UINT out_bytes)
 {
 	DXGKARG_QUERYADAPTERINFO args = {
@@ -59,7 +59,7 @@ static NTSTATUS query(struct soft_adapter *adapter, ULONG type, void *in, UINT i
 		.OutputDataSize = out_bytes,
 	};
 
-	return soft_query_adapter_info(adapter, &args);
+	return gpu_query_adapter_info(adapter, &args);
 }
 
 TEST(caps, both_models_are_wddm_2_6_render_adapters)
@@ -89,9 +89,9 @@ TEST(caps, only_the_gpummu_model_has_virtual_addresses)
 	DXGK_DRIVERCAPS caps;
 	DXGK_GPUMMUCAPS mmu;
 	DXGK_PHYSICALADAPTERCAPS physical;
-	struct soft_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
+	struct gpu_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
 
-	soft_caps_driver(&adapter->settings, &caps);
+	gpu_caps_driver(&adapter->settings, &caps);
 	EXPECT_EQ(caps.MemoryManagementCaps.VirtualAddressingSupported, 1);
 	EXPECT_EQ(caps.MemoryManagementCaps.GpuMmuSupported, 1);
 	EXPECT_EQ(query(adapter, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof(mmu)),
@@ -107,7 +107,7 @@ TEST(caps, only_the_gpummu_model_has_virtual_addresses)
 	EXPECT_EQ(physical.PagingNodeIndex, 3);
 
 	adapter = adapter_of(SOFTGPU_MODEL_PHYSICAL);
-	soft_caps_driver(&adapter->settings, &caps);
+	gpu_caps_driver(&adapter->settings, &caps);
 	EXPECT_EQ(caps.MemoryManagementCaps.VirtualAddressingSupported, 0);
 	EXPECT_EQ(caps.MemoryManagementCaps.GpuMmuSupported, 0);
 	EXPECT_EQ(query(adapter, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof(mmu)),
@@ -116,7 +116,7 @@ TEST(caps, only_the_gpummu_model_has_virtual_addresses)
 
 TEST(caps, levels_add_up_to_the_address_space)
 {
-	struct soft_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
+	struct gpu_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
 	UINT bits = 12;
 
 	for (WORD level = 0; level < 4; level++) {
@@ -143,40 +143,40 @@ TEST(caps, levels_add_up_to_the_address_space)
 
 TEST(caps, tables_that_the_cpu_writes_are_in_system_memory)
 {
-	struct soft_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
+	struct gpu_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
 	DXGK_PAGE_TABLE_LEVEL_DESC desc;
 	DXGK_GPUMMUCAPS mmu;
 
-	adapter->settings.update_mode = SOFT_UPDATE_CPU;
-	soft_caps_gpummu(&adapter->settings, &mmu);
+	adapter->settings.update_mode = GPU_UPDATE_CPU;
+	gpu_caps_gpummu(&adapter->settings, &mmu);
 	EXPECT_EQ(mmu.PageTableUpdateMode, DXGK_PAGETABLEUPDATE_CPU_VIRTUAL);
-	EXPECT_EQ(soft_caps_level(&adapter->settings, 0, &desc), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_caps_level(&adapter->settings, 0, &desc), STATUS_SUCCESS);
 	EXPECT_EQ(desc.PageTableSegmentId, SOFTGPU_SEGMENT_SYSTEM);
 	EXPECT(desc.PageTableSizeInBytes <= 4096);
 }
 
 TEST(caps, tables_of_64k_pages_are_said_with_their_size)
 {
-	for (ULONG pages = SOFT_64K_NONE; pages <= SOFT_64K_DUAL; pages++) {
-		struct soft_settings settings;
+	for (ULONG pages = GPU_64K_NONE; pages <= GPU_64K_DUAL; pages++) {
+		struct gpu_settings settings;
 		DXGK_PAGE_TABLE_LEVEL_DESC level;
 		DXGK_GPUMMUCAPS caps;
 		PCSTR problem = NULL;
 
-		soft_settings_init(&settings);
+		gpu_settings_init(&settings);
 		settings.pages_64k = pages;
-		settings.update_mode = SOFT_UPDATE_CPU;
-		EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
-		soft_caps_gpummu(&settings, &caps);
+		settings.update_mode = GPU_UPDATE_CPU;
+		EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
+		gpu_caps_gpummu(&settings, &caps);
 		EXPECT_EQ(caps.LeafPageTableSizeFor64KPagesInBytes,
-			  pages == SOFT_64K_NONE ? 0 : PAGE_SIZE);
-		EXPECT_EQ(caps.DualPteSupported, pages == SOFT_64K_DUAL);
+			  pages == GPU_64K_NONE ? 0 : PAGE_SIZE);
+		EXPECT_EQ(caps.DualPteSupported, pages == GPU_64K_DUAL);
 		/* Two pointers are two pages, which are not in segment 0. */
-		EXPECT_EQ(soft_caps_level(&settings, 1, &level), STATUS_SUCCESS);
+		EXPECT_EQ(gpu_caps_level(&settings, 1, &level), STATUS_SUCCESS);
 		EXPECT_EQ(level.PageTableSizeInBytes,
-			  pages == SOFT_64K_DUAL ? 2 * PAGE_SIZE : PAGE_SIZE);
+			  pages == GPU_64K_DUAL ? 2 * PAGE_SIZE : PAGE_SIZE);
 		EXPECT_EQ(level.PageTableSegmentId,
-			  pages == SOFT_64K_DUAL ? SOFT_SEGMENT_COUNT + 1 : 0);
+			  pages == GPU_64K_DUAL ? GPU_SEGMENT_COUNT + 1 : 0);
 	}
 }
 
@@ -201,7 +201,7 @@ TEST(caps, a_client_learns_the_model_and_the_nodes)
 
 TEST(caps, a_buffer_that_is_too_small_is_not_written)
 {
-	struct soft_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
+	struct gpu_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
 	DXGK_DRIVERCAPS caps;
 	UINT number = 7;
 
@@ -220,19 +220,19 @@ TEST(caps, a_buffer_that_is_too_small_is_not_written)
 
 TEST(caps, every_node_has_a_name_and_a_kind)
 {
-	struct soft_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
+	struct gpu_adapter *adapter = adapter_of(SOFTGPU_MODEL_GPUMMU);
 	DXGKARG_GETNODEMETADATA node;
 
-	EXPECT_EQ(soft_get_node_metadata(adapter, 0, &node), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_get_node_metadata(adapter, 0, &node), STATUS_SUCCESS);
 	EXPECT_EQ(node.EngineType, DXGK_ENGINE_TYPE_3D);
 	EXPECT_EQ(node.FriendlyName[0], '3');
 	EXPECT_EQ(node.GpuMmuSupported, TRUE);
-	EXPECT_EQ(soft_get_node_metadata(adapter, 1, &node), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_get_node_metadata(adapter, 1, &node), STATUS_SUCCESS);
 	EXPECT_EQ(node.EngineType, DXGK_ENGINE_TYPE_COPY);
-	EXPECT_EQ(soft_get_node_metadata(adapter, 3, &node), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_get_node_metadata(adapter, 3, &node), STATUS_SUCCESS);
 	EXPECT_EQ(node.FriendlyName[0], 'P');
-	EXPECT_EQ(soft_get_node_metadata(adapter, 4, &node), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(soft_get_node_metadata(adapter, 0x10000, &node), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_get_node_metadata(adapter, 4, &node), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_get_node_metadata(adapter, 0x10000, &node), STATUS_INVALID_PARAMETER);
 }
 
 TEST_MAIN("soft/caps")

@@ -4,9 +4,9 @@
 
 #include "command.h"
 
-static NTSTATUS decode(const void *bytes, size_t available, struct soft_command *out)
+static NTSTATUS decode(const void *bytes, size_t available, struct gpu_command *out)
 {
-	return soft_command_decode(bytes, available, FALSE, out);
+	return gpu_command_decode(bytes, available, FALSE, out);
 }
 
 static struct softgpu_command header(ULONG opcode, size_t size_bytes)
@@ -22,7 +22,7 @@ TEST(command, padding_may_have_any_length_up_to_the_limit)
 {
 	static uint64_t buffer[2 * SOFTGPU_MAX_COMMAND_BYTES / 8];
 	struct softgpu_command nop = header(SOFTGPU_NOP, 8);
-	struct soft_command out;
+	struct gpu_command out;
 
 	memcpy(buffer, &nop, sizeof(nop));
 	EXPECT_EQ(decode(buffer, 8, &out), STATUS_SUCCESS);
@@ -40,7 +40,7 @@ TEST(command, padding_may_have_any_length_up_to_the_limit)
 TEST(command, a_header_that_does_not_hold_is_illegal)
 {
 	uint64_t buffer[4] = { 0 };
-	struct soft_command out;
+	struct gpu_command out;
 	struct softgpu_command good = header(SOFTGPU_NOP, 16);
 	struct softgpu_command bad;
 
@@ -80,7 +80,7 @@ TEST(command, a_fill_writes_whole_words)
 {
 	struct softgpu_fill fill = { .header = header(SOFTGPU_FILL, sizeof(fill)),
 				     .size_bytes = 4096 };
-	struct soft_command out;
+	struct gpu_command out;
 
 	EXPECT_EQ(decode(&fill, sizeof(fill), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 1);
@@ -105,7 +105,7 @@ TEST(command, a_copy_has_a_destination_and_then_a_source)
 {
 	struct softgpu_copy copy = { .header = header(SOFTGPU_COPY, sizeof(copy)),
 				     .size_bytes = 3 };
-	struct soft_command out;
+	struct gpu_command out;
 
 	EXPECT_EQ(decode(&copy, sizeof(copy), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 2);
@@ -121,7 +121,7 @@ TEST(command, a_copy_has_a_destination_and_then_a_source)
 TEST(command, a_64_bit_write_is_eight_aligned_bytes)
 {
 	struct softgpu_write64 write = { .header = header(SOFTGPU_WRITE64, sizeof(write)) };
-	struct soft_command out;
+	struct gpu_command out;
 
 	EXPECT_EQ(decode(&write, sizeof(write), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 1);
@@ -137,7 +137,7 @@ TEST(command, busy_hang_and_fault_touch_no_memory)
 	struct softgpu_command hang = header(SOFTGPU_HANG, sizeof(hang));
 	struct softgpu_fault fault = { .header = header(SOFTGPU_FAULT, sizeof(fault)),
 				       .is_write = 1 };
-	struct soft_command out;
+	struct gpu_command out;
 
 	EXPECT_EQ(decode(&busy, sizeof(busy), &out), STATUS_SUCCESS);
 	EXPECT_EQ(out.operand_count, 0);
@@ -160,25 +160,25 @@ TEST(command, what_pages_memory_is_for_paging_buffers_only)
 		ULONG opcode;
 		size_t size_bytes;
 	} rows[] = {
-		{ SOFT_PAGING_FILL, sizeof(struct soft_paging_fill) },
-		{ SOFT_PAGING_COPY, sizeof(struct soft_paging_copy) },
-		{ SOFT_PAGING_MDL_COPY, sizeof(struct soft_paging_mdl_copy) },
-		{ SOFT_PAGING_ENTRIES, sizeof(struct soft_paging_entries) },
+		{ GPU_PAGING_FILL, sizeof(struct gpu_paging_fill) },
+		{ GPU_PAGING_COPY, sizeof(struct gpu_paging_copy) },
+		{ GPU_PAGING_MDL_COPY, sizeof(struct gpu_paging_mdl_copy) },
+		{ GPU_PAGING_ENTRIES, sizeof(struct gpu_paging_entries) },
 	};
 
 	for (size_t i = 0; i < RTL_NUMBER_OF(rows); i++) {
 		uint64_t buffer[8] = { 0 };
 		struct softgpu_command head = header(rows[i].opcode, rows[i].size_bytes);
-		struct soft_command out;
+		struct gpu_command out;
 
 		memcpy(buffer, &head, sizeof(head));
-		EXPECT_EQ(soft_command_decode(buffer, sizeof(buffer), FALSE, &out),
+		EXPECT_EQ(gpu_command_decode(buffer, sizeof(buffer), FALSE, &out),
 			  STATUS_PRIVILEGED_INSTRUCTION);
-		EXPECT_EQ(soft_command_decode(buffer, sizeof(buffer), TRUE, &out), STATUS_SUCCESS);
+		EXPECT_EQ(gpu_command_decode(buffer, sizeof(buffer), TRUE, &out), STATUS_SUCCESS);
 		EXPECT_EQ(out.opcode, rows[i].opcode);
 		head.size_bytes -= 8;
 		memcpy(buffer, &head, sizeof(head));
-		EXPECT_EQ(soft_command_decode(buffer, sizeof(buffer), TRUE, &out),
+		EXPECT_EQ(gpu_command_decode(buffer, sizeof(buffer), TRUE, &out),
 			  STATUS_ILLEGAL_INSTRUCTION);
 	}
 }
@@ -191,7 +191,7 @@ TEST(command, no_bytes_at_all_make_it_read_past_the_end)
 	for (unsigned round = 0; round < 20000; round++) {
 		size_t size_bytes = round % 80;
 		uint8_t *bytes = malloc(size_bytes ? size_bytes : 1);
-		struct soft_command out;
+		struct gpu_command out;
 
 		for (size_t i = 0; i < size_bytes; i++) {
 			random = random * 1664525 + 1013904223;
@@ -202,7 +202,7 @@ TEST(command, no_bytes_at_all_make_it_read_past_the_end)
 
 			memcpy(bytes, &head, sizeof(head));
 		}
-		NTSTATUS status = soft_command_decode(bytes, size_bytes, round & 1, &out);
+		NTSTATUS status = gpu_command_decode(bytes, size_bytes, round & 1, &out);
 		if (NT_SUCCESS(status)) {
 			EXPECT(out.size_bytes <= size_bytes);
 			for (ULONG i = 0; i < out.operand_count; i++)

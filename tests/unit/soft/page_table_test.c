@@ -35,21 +35,21 @@ static ULONGLONG pte(ULONGLONG address, ULONG segment, ULONGLONG flags)
 	return address | (ULONGLONG)segment << SOFTGPU_PTE_SEGMENT_SHIFT | flags;
 }
 
-static struct soft_settings shape(ULONG levels, ULONG bits)
+static struct gpu_settings shape(ULONG levels, ULONG bits)
 {
-	struct soft_settings settings;
+	struct gpu_settings settings;
 	PCSTR problem = NULL;
 
-	soft_settings_init(&settings);
+	gpu_settings_init(&settings);
 	settings.page_table_levels = levels;
 	settings.address_bits = bits;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 	memset(&tables, 0, sizeof(tables));
 	return settings;
 }
 
 /* One page at `address`, through a table of its own on every level. */
-static void map(const struct soft_settings *settings, ULONGLONG address, ULONGLONG leaf)
+static void map(const struct gpu_settings *settings, ULONGLONG address, ULONGLONG leaf)
 {
 	ULONG level = settings->page_table_levels - 1;
 	unsigned table = 0;
@@ -66,42 +66,42 @@ static void map(const struct soft_settings *settings, ULONGLONG address, ULONGLO
 	tables.entries[table][address >> 12 & 511] = leaf;
 }
 
-static struct soft_root root_of(const struct soft_settings *settings)
+static struct gpu_root root_of(const struct gpu_settings *settings)
 {
-	return (struct soft_root){
+	return (struct gpu_root){
 		.segment = SOFTGPU_SEGMENT_LOCAL,
 		.entry_count =
-			1u << soft_settings_index_bits(settings, settings->page_table_levels - 1),
+			1u << gpu_settings_index_bits(settings, settings->page_table_levels - 1),
 	};
 }
 
-static BOOLEAN walk(const struct soft_settings *settings, ULONGLONG address, BOOLEAN is_write,
-		    struct soft_translation *translation, struct soft_walk_fault *fault)
+static BOOLEAN walk(const struct gpu_settings *settings, ULONGLONG address, BOOLEAN is_write,
+		    struct gpu_translation *translation, struct gpu_walk_fault *fault)
 {
-	struct soft_root root = root_of(settings);
+	struct gpu_root root = root_of(settings);
 
 	tables.reads = 0;
-	return soft_walk(settings, &root, address, is_write, read_entry, &tables, translation,
-			 fault);
+	return gpu_walk(settings, &root, address, is_write, read_entry, &tables, translation,
+			fault);
 }
 
 TEST(page_table, an_entry_says_what_the_kernel_said)
 {
 	DXGK_PTE in = { .Flags = 0 };
 
-	EXPECT_EQ(soft_pte_encode(&in), 0);
+	EXPECT_EQ(gpu_pte_encode(&in), 0);
 	in.Valid = 1;
 	in.Segment = 2;
 	in.PageAddress = 0x12345;
-	EXPECT_EQ(soft_pte_encode(&in), 0x12345000 | 2 << 4 | SOFTGPU_PTE_VALID);
+	EXPECT_EQ(gpu_pte_encode(&in), 0x12345000 | 2 << 4 | SOFTGPU_PTE_VALID);
 	in.ReadOnly = 1;
 	in.LargePage = 1;
-	EXPECT_EQ(soft_pte_encode(&in), 0x12345000 | 2 << 4 | SOFTGPU_PTE_VALID |
-						SOFTGPU_PTE_READ_ONLY | SOFTGPU_PTE_LARGE);
+	EXPECT_EQ(gpu_pte_encode(&in), 0x12345000 | 2 << 4 | SOFTGPU_PTE_VALID |
+					       SOFTGPU_PTE_READ_ONLY | SOFTGPU_PTE_LARGE);
 	in.Zero = 1;
-	EXPECT_EQ(soft_pte_encode(&in), SOFTGPU_PTE_ZERO);
+	EXPECT_EQ(gpu_pte_encode(&in), SOFTGPU_PTE_ZERO);
 	in.Valid = 0;
-	EXPECT_EQ(soft_pte_encode(&in), SOFTGPU_PTE_ZERO);
+	EXPECT_EQ(gpu_pte_encode(&in), SOFTGPU_PTE_ZERO);
 }
 
 TEST(page_table, entries_in_a_row_are_one_run)
@@ -115,23 +115,23 @@ TEST(page_table, entries_in_a_row_are_one_run)
 		in[i].Segment = 1;
 		in[i].PageAddress = 100 + i;
 	}
-	EXPECT_EQ(soft_pte_run(in, 6, &value, &stride), 6);
-	EXPECT_EQ(value, soft_pte_encode(&in[0]));
+	EXPECT_EQ(gpu_pte_run(in, 6, &value, &stride), 6);
+	EXPECT_EQ(value, gpu_pte_encode(&in[0]));
 	EXPECT_EQ(stride, 4096);
-	EXPECT_EQ(soft_pte_run(in, 1, &value, &stride), 1);
+	EXPECT_EQ(gpu_pte_run(in, 1, &value, &stride), 1);
 
 	in[3].PageAddress = 7;
-	EXPECT_EQ(soft_pte_run(in, 6, &value, &stride), 3);
+	EXPECT_EQ(gpu_pte_run(in, 6, &value, &stride), 3);
 	memset(in, 0, sizeof(in));
-	EXPECT_EQ(soft_pte_run(in, 6, &value, &stride), 6);
+	EXPECT_EQ(gpu_pte_run(in, 6, &value, &stride), 6);
 	EXPECT_EQ(stride, 0);
 	/* Backwards is a run too, and comes out as it went in. */
 	for (unsigned i = 0; i < 6; i++) {
 		in[i].Valid = 1;
 		in[i].PageAddress = 100 - i;
 	}
-	EXPECT_EQ(soft_pte_run(in, 6, &value, &stride), 6);
-	EXPECT_EQ(value + 5 * stride, soft_pte_encode(&in[5]));
+	EXPECT_EQ(gpu_pte_run(in, 6, &value, &stride), 6);
+	EXPECT_EQ(value + 5 * stride, gpu_pte_encode(&in[5]));
 }
 
 /* Runs, pages here and there, other kinds in between, whatever the number and the beginning. */
@@ -150,10 +150,10 @@ TEST(page_table, stored_entries_are_what_each_one_says_and_nothing_else_is_touch
 		for (unsigned first = 0; first < 9; first++) {
 			for (unsigned count = 0; count <= STORED - first; count++) {
 				memset(table, 0xee, sizeof(table));
-				soft_pte_store(&table[AROUND], &in[first], count, FALSE);
+				gpu_pte_store(&table[AROUND], &in[first], count, FALSE);
 				for (unsigned i = 0; i < count; i++)
 					EXPECT_EQ(table[AROUND + i],
-						  soft_pte_encode(&in[first + i]));
+						  gpu_pte_encode(&in[first + i]));
 				for (unsigned i = 0; i < AROUND; i++) {
 					EXPECT_EQ(table[i], 0xeeeeeeeeeeeeeeee);
 					EXPECT_EQ(table[AROUND + count + i], 0xeeeeeeeeeeeeeeee);
@@ -170,9 +170,9 @@ TEST(page_table, a_repeated_entry_is_stored_so_many_times)
 
 	for (unsigned count = 0; count < 19; count++) {
 		memset(table, 0xee, sizeof(table));
-		soft_pte_store(table, &in, count, TRUE);
+		gpu_pte_store(table, &in, count, TRUE);
 		for (unsigned i = 0; i < count; i++)
-			EXPECT_EQ(table[i], soft_pte_encode(&in));
+			EXPECT_EQ(table[i], gpu_pte_encode(&in));
 		EXPECT_EQ(table[count], 0xeeeeeeeeeeeeeeee);
 	}
 }
@@ -185,10 +185,10 @@ TEST(page_table, a_walk_reads_one_entry_per_level_in_every_shape)
 	} shapes[] = { { 2, 30 }, { 2, 32 }, { 3, 39 }, { 4, 48 }, { 4, 40 }, { 5, 57 } };
 
 	for (size_t i = 0; i < RTL_NUMBER_OF(shapes); i++) {
-		struct soft_settings settings = shape(shapes[i].levels, shapes[i].bits);
+		struct gpu_settings settings = shape(shapes[i].levels, shapes[i].bits);
 		ULONGLONG last_page = (1ULL << shapes[i].bits) - 4096;
-		struct soft_translation to;
-		struct soft_walk_fault fault;
+		struct gpu_translation to;
+		struct gpu_walk_fault fault;
 
 		map(&settings, last_page, pte(0xabc000, 2, SOFTGPU_PTE_VALID));
 		EXPECT(walk(&settings, last_page + 0x123, TRUE, &to, &fault));
@@ -202,9 +202,9 @@ TEST(page_table, a_walk_reads_one_entry_per_level_in_every_shape)
 
 TEST(page_table, an_address_beyond_the_space_faults_without_a_read)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0, pte(0, 1, SOFTGPU_PTE_VALID));
 	EXPECT(walk(&settings, 0, FALSE, &to, &fault));
@@ -215,9 +215,9 @@ TEST(page_table, an_address_beyond_the_space_faults_without_a_read)
 
 TEST(page_table, a_fault_names_the_level_that_stopped_the_walk)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x1000, pte(0, 1, SOFTGPU_PTE_VALID));
 	EXPECT(!walk(&settings, 0x2000, FALSE, &to, &fault));
@@ -233,26 +233,26 @@ TEST(page_table, a_fault_names_the_level_that_stopped_the_walk)
 
 TEST(page_table, a_root_shorter_than_the_space_ends_where_it_ends)
 {
-	struct soft_settings settings = shape(2, 30);
-	struct soft_root root = root_of(&settings);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(2, 30);
+	struct gpu_root root = root_of(&settings);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 5u << 21, pte(0, 1, SOFTGPU_PTE_VALID));
 	root.entry_count = 6;
-	EXPECT(soft_walk(&settings, &root, 5u << 21, FALSE, read_entry, &tables, &to, &fault));
+	EXPECT(gpu_walk(&settings, &root, 5u << 21, FALSE, read_entry, &tables, &to, &fault));
 	root.entry_count = 5;
-	EXPECT(!soft_walk(&settings, &root, 5u << 21, FALSE, read_entry, &tables, &to, &fault));
+	EXPECT(!gpu_walk(&settings, &root, 5u << 21, FALSE, read_entry, &tables, &to, &fault));
 	EXPECT_EQ(fault.level, 1);
 	root.entry_count = 0;
-	EXPECT(!soft_walk(&settings, &root, 0, FALSE, read_entry, &tables, &to, &fault));
+	EXPECT(!gpu_walk(&settings, &root, 0, FALSE, read_entry, &tables, &to, &fault));
 }
 
 TEST(page_table, read_only_pages_can_be_read)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID | SOFTGPU_PTE_READ_ONLY));
 	EXPECT(walk(&settings, 0x5000, FALSE, &to, &fault));
@@ -263,9 +263,9 @@ TEST(page_table, read_only_pages_can_be_read)
 
 TEST(page_table, a_read_only_table_protects_what_is_below_it)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID));
 	tables.entries[1][0] |= SOFTGPU_PTE_READ_ONLY;
@@ -275,9 +275,9 @@ TEST(page_table, a_read_only_table_protects_what_is_below_it)
 
 TEST(page_table, zero_pages_take_reads_and_writes)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, SOFTGPU_PTE_ZERO);
 	EXPECT(walk(&settings, 0x5008, TRUE, &to, &fault));
@@ -292,9 +292,9 @@ TEST(page_table, zero_pages_take_reads_and_writes)
 
 TEST(page_table, a_large_page_covers_what_its_table_would)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID));
 	tables.entries[2][1] = pte(0x40000000, 1, SOFTGPU_PTE_VALID | SOFTGPU_PTE_LARGE);
@@ -309,15 +309,15 @@ TEST(page_table, an_entry_says_that_the_table_below_has_64k_pages)
 	DXGK_PTE entry = { .Valid = 1, .Segment = 1, .PageAddress = 7 };
 
 	entry.PageTablePageSize = DXGK_PTE_PAGE_TABLE_PAGE_64KB;
-	EXPECT_EQ(soft_pte_encode(&entry),
+	EXPECT_EQ(gpu_pte_encode(&entry),
 		  pte(0x7000, 1, SOFTGPU_PTE_VALID | SOFTGPU_PTE_TABLE_64K));
 }
 
 TEST(page_table, a_table_of_64k_pages_has_32_entries)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, 0);
 	tables.entries[2][0] |= SOFTGPU_PTE_TABLE_64K;
@@ -334,11 +334,11 @@ TEST(page_table, a_table_of_64k_pages_has_32_entries)
 /* The second pointers stand behind the first; what is valid there goes first. */
 TEST(page_table, of_two_tables_the_one_of_64k_pages_is_asked_first)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
-	settings.pages_64k = SOFT_64K_DUAL;
+	settings.pages_64k = GPU_64K_DUAL;
 	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID));
 	EXPECT(walk(&settings, 0x5000, FALSE, &to, &fault));
 	EXPECT_EQ(to.offset, 0x7000);
@@ -358,9 +358,9 @@ TEST(page_table, of_two_tables_the_one_of_64k_pages_is_asked_first)
 
 TEST(page_table, a_table_that_is_not_in_memory_is_a_fault)
 {
-	struct soft_settings settings = shape(4, 48);
-	struct soft_translation to;
-	struct soft_walk_fault fault;
+	struct gpu_settings settings = shape(4, 48);
+	struct gpu_translation to;
+	struct gpu_walk_fault fault;
 
 	map(&settings, 0x5000, pte(0x7000, 1, SOFTGPU_PTE_VALID));
 	tables.entries[0][0] = pte(0x7fff0000000, 1, SOFTGPU_PTE_VALID);

@@ -14,9 +14,9 @@ JUDGED_BY_CALLERS = {"command.c", "settings.c", "execute.c", "reach.c", "transfe
 BARE = re.compile(r"return (?:[^;]*[?:] )?STATUS_(?!SUCCESS\b|GRAPHICS_INSUFFICIENT_DMA_BUFFER\b)\w+;")
 
 
-def main(folder):
+def main(folders):
     bare = []
-    for path in sorted(pathlib.Path(folder).glob("*.c")):
+    for path in sorted(path for folder in folders for path in pathlib.Path(folder).glob("*.c")):
         if path.name in JUDGED_BY_CALLERS:
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -25,4 +25,4 @@ def main(folder):
     return tap.report([("no entry point returns a bare status", bare)])
 
 
-sys.exit(main(sys.argv[1]))
+sys.exit(main(sys.argv[1:]))

@@ -6,69 +6,69 @@
 
 enum { TEXT = 1, BINARY = 3, DWORD_VALUE = 4, QWORD_VALUE = 11 };
 
-static const struct soft_setting *find(const char *name)
+static const struct gpu_setting *find(const char *name)
 {
-	for (ULONG i = 0; i < soft_setting_count; i++) {
-		if (strcmp(soft_setting_table[i].print_name, name) == 0)
-			return &soft_setting_table[i];
+	for (ULONG i = 0; i < gpu_setting_count; i++) {
+		if (strcmp(gpu_setting_table[i].print_name, name) == 0)
+			return &gpu_setting_table[i];
 	}
 	fail_msg("no setting %s", name);
 	return NULL;
 }
 
-static NTSTATUS set_number(struct soft_settings *settings, const char *name, ULONG value)
+static NTSTATUS set_number(struct gpu_settings *settings, const char *name, ULONG value)
 {
-	return soft_settings_set(settings, find(name), DWORD_VALUE, &value, sizeof(value));
+	return gpu_settings_set(settings, find(name), DWORD_VALUE, &value, sizeof(value));
 }
 
-static NTSTATUS set_text(struct soft_settings *settings, const char *name, const WCHAR *text,
+static NTSTATUS set_text(struct gpu_settings *settings, const char *name, const WCHAR *text,
 			 ULONG characters)
 {
-	return soft_settings_set(settings, find(name), TEXT, text, characters * sizeof(WCHAR));
+	return gpu_settings_set(settings, find(name), TEXT, text, characters * sizeof(WCHAR));
 }
 
-static struct soft_settings defaults(void)
+static struct gpu_settings defaults(void)
 {
-	struct soft_settings settings;
+	struct gpu_settings settings;
 
-	soft_settings_init(&settings);
+	gpu_settings_init(&settings);
 	return settings;
 }
 
 TEST(settings, an_empty_key_gives_the_default_adapter)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 	PCSTR problem = NULL;
 
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 	EXPECT_EQ(settings.local_mib, 256);
 	EXPECT_EQ(settings.aperture_mib, 1024);
 	EXPECT_EQ(settings.model, SOFTGPU_MODEL_GPUMMU);
 	EXPECT_EQ(settings.page_table_levels, 4);
 	EXPECT_EQ(settings.address_bits, 48);
-	EXPECT_EQ(soft_settings_node_count(&settings), 4);
+	EXPECT_EQ(gpu_settings_node_count(&settings), 4);
 }
 
 TEST(settings, hardware_queues_need_virtual_addresses)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 	PCSTR problem = NULL;
 
 	EXPECT_EQ(settings.hw_queues, 0);
 	EXPECT_EQ(set_number(&settings, "HwQueues", 2), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(set_number(&settings, "HwQueues", 1), STATUS_SUCCESS);
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 	settings = defaults();
 	EXPECT_EQ(set_number(&settings, "HwQueues", 1), STATUS_SUCCESS);
 	EXPECT_EQ(set_text(&settings, "AddressModel", L"physical", 8), STATUS_SUCCESS);
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
 	EXPECT(problem);
 }
 
 TEST(settings, wide_names_and_printed_names_are_the_same)
 {
-	for (ULONG i = 0; i < soft_setting_count; i++) {
-		const struct soft_setting *setting = &soft_setting_table[i];
+	for (ULONG i = 0; i < gpu_setting_count; i++) {
+		const struct gpu_setting *setting = &gpu_setting_table[i];
 		size_t k = 0;
 
 		while (setting->name[k] && setting->name[k] == (WCHAR)setting->print_name[k])
@@ -79,7 +79,7 @@ TEST(settings, wide_names_and_printed_names_are_the_same)
 
 TEST(settings, sizes_are_taken_from_one_to_64_gib)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 
 	EXPECT_EQ(set_number(&settings, "LocalMemoryMiB", 1), STATUS_SUCCESS);
 	EXPECT_EQ(settings.local_mib, 1);
@@ -90,7 +90,7 @@ TEST(settings, sizes_are_taken_from_one_to_64_gib)
 
 TEST(settings, a_refused_value_changes_nothing)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 	ULONGLONG wide = 64;
 
 	EXPECT_EQ(set_number(&settings, "LocalMemoryMiB", 0), STATUS_INVALID_PARAMETER);
@@ -99,10 +99,10 @@ TEST(settings, a_refused_value_changes_nothing)
 	EXPECT_EQ(set_number(&settings, "CopyEngines", 5), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(set_number(&settings, "PageTableLevels", 1), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(set_number(&settings, "PageTableLevels", 6), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(soft_settings_set(&settings, find("LocalMemoryMiB"), QWORD_VALUE, &wide,
-				    sizeof(wide)),
+	EXPECT_EQ(gpu_settings_set(&settings, find("LocalMemoryMiB"), QWORD_VALUE, &wide,
+				   sizeof(wide)),
 		  STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(soft_settings_set(&settings, find("LocalMemoryMiB"), DWORD_VALUE, &wide, 2),
+	EXPECT_EQ(gpu_settings_set(&settings, find("LocalMemoryMiB"), DWORD_VALUE, &wide, 2),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(settings.local_mib, 256);
 	EXPECT_EQ(settings.copy_engines, 2);
@@ -111,17 +111,17 @@ TEST(settings, a_refused_value_changes_nothing)
 
 TEST(settings, a_number_is_not_taken_where_a_word_belongs_nor_the_other_way_round)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 
 	EXPECT_EQ(set_number(&settings, "AddressModel", 1), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(set_text(&settings, "LocalMemoryMiB", L"64", 3), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(soft_settings_set(&settings, find("AddressModel"), BINARY, L"physical", 18),
+	EXPECT_EQ(gpu_settings_set(&settings, find("AddressModel"), BINARY, L"physical", 18),
 		  STATUS_INVALID_PARAMETER);
 }
 
 TEST(settings, the_address_model_is_one_of_two_words)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 
 	EXPECT_EQ(set_text(&settings, "AddressModel", L"physical", 9), STATUS_SUCCESS);
 	EXPECT_EQ(settings.model, SOFTGPU_MODEL_PHYSICAL);
@@ -136,11 +136,11 @@ TEST(settings, the_address_model_is_one_of_two_words)
 
 TEST(settings, a_text_is_recognised_without_its_terminator)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 
 	EXPECT_EQ(set_text(&settings, "AddressModel", L"physical", 8), STATUS_SUCCESS);
 	EXPECT_EQ(settings.model, SOFTGPU_MODEL_PHYSICAL);
-	EXPECT_EQ(soft_settings_set(&settings, find("AddressModel"), TEXT, L"gpummu", 13),
+	EXPECT_EQ(gpu_settings_set(&settings, find("AddressModel"), TEXT, L"gpummu", 13),
 		  STATUS_INVALID_PARAMETER);
 }
 
@@ -149,15 +149,15 @@ TEST(settings, address_bits_follow_from_the_levels)
 	static const ULONG bits[] = { [2] = 30, [3] = 39, [4] = 48, [5] = 57 };
 
 	for (ULONG levels = 2; levels <= 5; levels++) {
-		struct soft_settings settings = defaults();
+		struct gpu_settings settings = defaults();
 		PCSTR problem = NULL;
-		ULONG sum = SOFT_PAGE_BITS;
+		ULONG sum = GPU_PAGE_BITS;
 
 		EXPECT_EQ(set_number(&settings, "PageTableLevels", levels), STATUS_SUCCESS);
-		EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+		EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 		EXPECT_EQ(settings.address_bits, bits[levels]);
 		for (ULONG level = 0; level < levels; level++)
-			sum += soft_settings_index_bits(&settings, level);
+			sum += gpu_settings_index_bits(&settings, level);
 		EXPECT_EQ(sum, settings.address_bits);
 	}
 }
@@ -177,73 +177,73 @@ TEST(settings, the_root_takes_between_one_and_twelve_bits)
 	};
 
 	for (size_t i = 0; i < RTL_NUMBER_OF(rows); i++) {
-		struct soft_settings settings = defaults();
+		struct gpu_settings settings = defaults();
 		PCSTR problem = NULL;
 
 		EXPECT_EQ(set_number(&settings, "PageTableLevels", rows[i].levels), STATUS_SUCCESS);
 		EXPECT_EQ(set_number(&settings, "VirtualAddressBits", rows[i].bits),
 			  STATUS_SUCCESS);
-		EXPECT_EQ(soft_settings_finish(&settings, &problem), rows[i].status);
+		EXPECT_EQ(gpu_settings_finish(&settings, &problem), rows[i].status);
 		EXPECT((problem != NULL) == !NT_SUCCESS(rows[i].status));
 	}
 }
 
 TEST(settings, tables_that_the_cpu_writes_are_no_larger_than_a_page)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 	PCSTR problem = NULL;
 
 	EXPECT_EQ(set_text(&settings, "PageTableUpdateMode", L"cpu_virtual", 12), STATUS_SUCCESS);
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 	settings = defaults();
 	EXPECT_EQ(set_text(&settings, "PageTableUpdateMode", L"cpu_virtual", 12), STATUS_SUCCESS);
 	EXPECT_EQ(set_number(&settings, "VirtualAddressBits", 49), STATUS_SUCCESS);
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
 	EXPECT_CONTAINS(problem, "cpu_virtual");
 }
 
 TEST(settings, pages_of_64k_beside_others_need_a_table_below_the_root)
 {
-	struct soft_settings settings;
+	struct gpu_settings settings;
 	PCSTR problem = NULL;
 
-	soft_settings_init(&settings);
-	EXPECT_EQ(settings.pages_64k, SOFT_64K_NONE);
-	settings.pages_64k = SOFT_64K_SINGLE;
+	gpu_settings_init(&settings);
+	EXPECT_EQ(settings.pages_64k, GPU_64K_NONE);
+	settings.pages_64k = GPU_64K_SINGLE;
 	settings.page_table_levels = 2;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
-	settings.pages_64k = SOFT_64K_DUAL;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	settings.pages_64k = GPU_64K_DUAL;
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
 	EXPECT(problem && strstr(problem, "Pages64KiB"));
-	soft_settings_init(&settings);
-	settings.pages_64k = SOFT_64K_DUAL;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	gpu_settings_init(&settings);
+	settings.pages_64k = GPU_64K_DUAL;
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 }
 
 TEST(settings, a_cpu_host_aperture_needs_virtual_addresses)
 {
-	struct soft_settings settings;
+	struct gpu_settings settings;
 	PCSTR problem = NULL;
 
-	soft_settings_init(&settings);
+	gpu_settings_init(&settings);
 	EXPECT_EQ(settings.host_aperture_mib, 0);
 	settings.host_aperture_mib = 1;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
 	settings.model = SOFTGPU_MODEL_PHYSICAL;
-	EXPECT_EQ(soft_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
 	EXPECT_CONTAINS(problem, "CpuHostApertureMiB");
 }
 
 TEST(settings, nodes_are_3d_then_copy_then_paging)
 {
-	struct soft_settings settings = defaults();
+	struct gpu_settings settings = defaults();
 
 	EXPECT_EQ(set_number(&settings, "CopyEngines", 4), STATUS_SUCCESS);
-	EXPECT_EQ(soft_settings_node_count(&settings), 6);
-	EXPECT_EQ(soft_settings_node_kind(&settings, 0), SOFTGPU_NODE_3D);
+	EXPECT_EQ(gpu_settings_node_count(&settings), 6);
+	EXPECT_EQ(gpu_settings_node_kind(&settings, 0), SOFTGPU_NODE_3D);
 	for (ULONG node = 1; node <= 4; node++)
-		EXPECT_EQ(soft_settings_node_kind(&settings, node), SOFTGPU_NODE_COPY);
-	EXPECT_EQ(soft_settings_node_kind(&settings, 5), SOFTGPU_NODE_PAGING);
+		EXPECT_EQ(gpu_settings_node_kind(&settings, node), SOFTGPU_NODE_COPY);
+	EXPECT_EQ(gpu_settings_node_kind(&settings, 5), SOFTGPU_NODE_PAGING);
 }
 
 TEST_MAIN("soft/settings")

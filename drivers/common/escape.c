@@ -4,22 +4,22 @@
  *
  * The kernel has copied the request; it is read and answered in place. PASSIVE_LEVEL.
  */
-#include "soft.h"
+#include "gpu.h"
 
 static uint64_t read_count(volatile LONG64 *count)
 {
 	return (uint64_t)InterlockedCompareExchange64(count, 0, 0);
 }
 
-static NTSTATUS escape_get_info(struct soft_adapter *adapter, struct softgpu_escape_info *info)
+static NTSTATUS escape_get_info(struct gpu_adapter *adapter, struct softgpu_escape_info *info)
 {
-	soft_caps_adapter_info(&adapter->settings, &info->adapter);
+	gpu_caps_adapter_info(&adapter->settings, &info->adapter);
 	info->live_processes = (uint32_t)ReadNoFence(&adapter->live_processes);
 	info->live_devices = (uint32_t)ReadNoFence(&adapter->live_devices);
 	info->live_contexts = (uint32_t)ReadNoFence(&adapter->live_contexts);
 	info->live_resources = (uint32_t)ReadNoFence(&adapter->live_resources);
 	info->live_allocations = (uint32_t)ReadNoFence(&adapter->live_allocations);
-	info->live_openings = (uint32_t)soft_count_openings(adapter);
+	info->live_openings = (uint32_t)gpu_count_openings(adapter);
 	info->packets_completed = read_count(&adapter->packets_completed);
 	info->packets_preempted = read_count(&adapter->packets_preempted);
 	info->packets_faulted = read_count(&adapter->packets_faulted);
@@ -27,10 +27,10 @@ static NTSTATUS escape_get_info(struct soft_adapter *adapter, struct softgpu_esc
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS escape_get_work(struct soft_adapter *adapter, struct softgpu_escape_work *work)
+static NTSTATUS escape_get_work(struct gpu_adapter *adapter, struct softgpu_escape_work *work)
 {
 	for (ULONG i = 0; i < SOFTGPU_MAX_NODES; i++) {
-		struct soft_engine *engine = &adapter->engines[i];
+		struct gpu_engine *engine = &adapter->engines[i];
 
 		work->nodes[i].packets = read_count(&engine->packets_completed);
 		work->nodes[i].bytes_written = read_count(&engine->bytes_written);
@@ -54,36 +54,36 @@ static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_ec
 
 static NTSTATUS wrong_size(const struct softgpu_escape *header, SIZE_T size_bytes)
 {
-	return soft_refuse(STATUS_INVALID_PARAMETER, "escape code %u has %u bytes, and needs %u",
-			   header->code, header->size_bytes, (ULONG)size_bytes);
+	return gpu_refuse(STATUS_INVALID_PARAMETER, "escape code %u has %u bytes, and needs %u",
+			  header->code, header->size_bytes, (ULONG)size_bytes);
 }
 
-NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
+NTSTATUS APIENTRY gpu_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 
 	PAGED_CODE();
 
-	if (!adapter || !pEscape || (pEscape->hDevice && !soft_device_from(pEscape->hDevice)) ||
-	    (pEscape->hContext && !soft_context_from(pEscape->hContext)))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "an escape for adapter %p with arguments %p: one of its handles "
-				   "is none of ours",
-				   hAdapter, pEscape);
+	if (!adapter || !pEscape || (pEscape->hDevice && !gpu_device_from(pEscape->hDevice)) ||
+	    (pEscape->hContext && !gpu_context_from(pEscape->hContext)))
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "an escape for adapter %p with arguments %p: one of its handles "
+				  "is none of ours",
+				  hAdapter, pEscape);
 	struct softgpu_escape *header = pEscape->pPrivateDriverData;
 	if (!header || pEscape->PrivateDriverDataSize < sizeof(*header))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "an escape has %u bytes, softgpu_escape has %u",
-				   pEscape->PrivateDriverDataSize, (UINT)sizeof(*header));
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "an escape has %u bytes, softgpu_escape has %u",
+				  pEscape->PrivateDriverDataSize, (UINT)sizeof(*header));
 	if (header->version != SOFTGPU_ESCAPE_VERSION)
-		return soft_refuse(STATUS_GRAPHICS_DRIVER_MISMATCH,
-				   "an escape has version %u, which is not %u", header->version,
-				   SOFTGPU_ESCAPE_VERSION);
+		return gpu_refuse(STATUS_GRAPHICS_DRIVER_MISMATCH,
+				  "an escape has version %u, which is not %u", header->version,
+				  SOFTGPU_ESCAPE_VERSION);
 	if (header->size_bytes != pEscape->PrivateDriverDataSize || header->reserved != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "an escape of %u bytes has size_bytes %u and reserved %u",
-				   pEscape->PrivateDriverDataSize, header->size_bytes,
-				   header->reserved);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "an escape of %u bytes has size_bytes %u and reserved %u",
+				  pEscape->PrivateDriverDataSize, header->size_bytes,
+				  header->reserved);
 
 	switch (header->code) {
 	case SOFTGPU_ESCAPE_GET_INFO:
@@ -99,6 +99,6 @@ NTSTATUS APIENTRY soft_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE
 			return wrong_size(header, sizeof(struct softgpu_escape_work));
 		return escape_get_work(adapter, (struct softgpu_escape_work *)header);
 	default:
-		return soft_refuse(STATUS_NOT_SUPPORTED, "escape code %u is unknown", header->code);
+		return gpu_refuse(STATUS_NOT_SUPPORTED, "escape code %u is unknown", header->code);
 	}
 }

@@ -12,27 +12,27 @@
  * PASSIVE_LEVEL, one thread of a process at a time: the counts of a device, which is one process's,
  * are not interlocked, others are.
  */
-#include "soft.h"
+#include "gpu.h"
 
-static struct soft_allocation *allocation_from(HANDLE handle)
+static struct gpu_allocation *allocation_from(HANDLE handle)
 {
-	struct soft_allocation *allocation = (struct soft_allocation *)handle;
+	struct gpu_allocation *allocation = (struct gpu_allocation *)handle;
 
-	return allocation && allocation->magic == SOFT_MAGIC_ALLOCATION ? allocation : NULL;
+	return allocation && allocation->magic == GPU_MAGIC_ALLOCATION ? allocation : NULL;
 }
 
-static struct soft_resource *resource_from(HANDLE handle)
+static struct gpu_resource *resource_from(HANDLE handle)
 {
-	struct soft_resource *resource = (struct soft_resource *)handle;
+	struct gpu_resource *resource = (struct gpu_resource *)handle;
 
-	return resource && resource->magic == SOFT_MAGIC_RESOURCE ? resource : NULL;
+	return resource && resource->magic == GPU_MAGIC_RESOURCE ? resource : NULL;
 }
 
-struct soft_opening *soft_opening_from(HANDLE handle)
+struct gpu_opening *gpu_opening_from(HANDLE handle)
 {
-	struct soft_opening *opening = (struct soft_opening *)handle;
+	struct gpu_opening *opening = (struct gpu_opening *)handle;
 
-	return opening && opening->magic == SOFT_MAGIC_OPENING ? opening : NULL;
+	return opening && opening->magic == GPU_MAGIC_OPENING ? opening : NULL;
 }
 
 /* What is asked for, read where it stands: in memory of the kernel's, which nobody changes. */
@@ -48,7 +48,7 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 	const struct softgpu_surface *surface = NULL;
 
 	if (!allocation || info->PrivateDriverDataSize < sizeof(*allocation))
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"an allocation has %u bytes of private data, softgpu_allocation has %u",
 			info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
@@ -56,26 +56,26 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 	switch (allocation->version) {
 	case SOFTGPU_ALLOCATION_VERSION:
 		if (info->PrivateDriverDataSize != sizeof(*allocation))
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "an allocation has %u bytes of private data, "
-					   "softgpu_allocation has %u",
-					   info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "an allocation has %u bytes of private data, "
+					  "softgpu_allocation has %u",
+					  info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
 		break;
 	case SOFTGPU_SURFACE_VERSION:
 		surface = info->pPrivateDriverData;
 		if (info->PrivateDriverDataSize != sizeof(*surface))
-			return soft_refuse(
+			return gpu_refuse(
 				STATUS_INVALID_PARAMETER,
 				"a surface has %u bytes of private data, softgpu_surface has %u",
 				info->PrivateDriverDataSize, (UINT)sizeof(*surface));
 		if (surface->reserved != 0 ||
 		    (surface->surface_flags & ~SOFTGPU_SURFACE_EXISTING_MEMORY))
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "a surface has surface_flags 0x%x, reserved 0x%x",
-					   surface->surface_flags, surface->reserved);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "a surface has surface_flags 0x%x, reserved 0x%x",
+					  surface->surface_flags, surface->reserved);
 		break;
 	default:
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_GRAPHICS_DRIVER_MISMATCH,
 			"private data of an allocation has version %u, which is neither %u nor %u",
 			allocation->version, SOFTGPU_ALLOCATION_VERSION, SOFTGPU_SURFACE_VERSION);
@@ -84,18 +84,18 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 	if ((allocation->flags & ~SOFTGPU_ALLOCATION_FLAGS) ||
 	    (allocation->flags & exclusive) == exclusive ||
 	    ((allocation->flags & SOFTGPU_CACHED) && !(allocation->flags & SOFTGPU_CPU_VISIBLE)))
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"an allocation has flags 0x%x, which are unknown or contradict each other",
 			allocation->flags);
 	if (allocation->size_bytes == 0 || allocation->size_bytes > SOFTGPU_MAX_ALLOCATION_BYTES)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"an allocation has size_bytes 0x%I64x, which is not from 1 to 0x%I64x",
 			allocation->size_bytes, (ULONGLONG)SOFTGPU_MAX_ALLOCATION_BYTES);
 	if (allocation->alignment > SOFTGPU_MAX_ALIGNMENT ||
 	    (allocation->alignment & (allocation->alignment - 1)) != 0)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"an allocation has alignment 0x%x, which is no power of two up to 0x%x",
 			(ULONG)allocation->alignment, (ULONG)SOFTGPU_MAX_ALIGNMENT);
@@ -104,7 +104,7 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 }
 
 /* Where it may live and how: what the kernel's memory manager goes by. */
-static void fill_info(const struct soft_adapter *adapter, const struct wish *wish,
+static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish,
 		      DXGK_ALLOCATIONINFO *info)
 {
 	const ULONG local = 1u << (SOFTGPU_SEGMENT_LOCAL - 1);
@@ -123,8 +123,8 @@ static void fill_info(const struct soft_adapter *adapter, const struct wish *wis
 	}
 	info->PreferredSegment.Value = preferred.Value;
 
-	UINT page_bytes = (segments & local) && adapter->settings.pages_64k != SOFT_64K_NONE
-				  ? 1u << SOFT_64K_BITS
+	UINT page_bytes = (segments & local) && adapter->settings.pages_64k != GPU_64K_NONE
+				  ? 1u << GPU_64K_BITS
 				  : PAGE_SIZE;
 	info->Alignment = wish->allocation->alignment > page_bytes
 				  ? (UINT)wish->allocation->alignment
@@ -152,16 +152,16 @@ static void fill_info(const struct soft_adapter *adapter, const struct wish *wis
 	info->FlagsWddm2.Value = kind.Value; /* at once, as it is read next */
 }
 
-static void allocation_free(struct soft_adapter *adapter, struct soft_allocation *allocation)
+static void allocation_free(struct gpu_adapter *adapter, struct gpu_allocation *allocation)
 {
 	if (allocation->resource)
 		InterlockedDecrement(&allocation->resource->live_allocations);
-	allocation->magic = SOFT_MAGIC_DEAD;
-	soft_pool_free(allocation);
+	allocation->magic = GPU_MAGIC_DEAD;
+	gpu_pool_free(allocation);
 	InterlockedDecrement(&adapter->live_allocations);
 }
 
-static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resource *resource,
+static NTSTATUS allocation_make(struct gpu_adapter *adapter, struct gpu_resource *resource,
 				DXGK_ALLOCATIONINFO *info)
 {
 	struct wish wish;
@@ -169,11 +169,11 @@ static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resour
 	NTSTATUS status = read_private_data(info, &wish);
 	if (!NT_SUCCESS(status))
 		return status;
-	struct soft_allocation *allocation = soft_pool_allocate(PagedPool, sizeof(*allocation));
+	struct gpu_allocation *allocation = gpu_pool_allocate(PagedPool, sizeof(*allocation));
 	if (!allocation)
-		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for an allocation");
+		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for an allocation");
 
-	allocation->magic = SOFT_MAGIC_ALLOCATION;
+	allocation->magic = GPU_MAGIC_ALLOCATION;
 	allocation->flags = wish.allocation->flags;
 	allocation->size_bytes = wish.allocation->size_bytes;
 	if (wish.surface) {
@@ -192,44 +192,44 @@ static NTSTATUS allocation_make(struct soft_adapter *adapter, struct soft_resour
 }
 
 /* The resource that the kernel named, a new one, or none at all. */
-static NTSTATUS resource_find(struct soft_adapter *adapter, const DXGKARG_CREATEALLOCATION *args,
-			      struct soft_resource **resource_out)
+static NTSTATUS resource_find(struct gpu_adapter *adapter, const DXGKARG_CREATEALLOCATION *args,
+			      struct gpu_resource **resource_out)
 {
 	*resource_out = NULL;
 	if (!args->Flags.Resource && !args->hResource)
 		return STATUS_SUCCESS;
 	if (!args->Flags.Resource)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "allocations without Flags.Resource have hResource %p",
-				   args->hResource);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "allocations without Flags.Resource have hResource %p",
+				  args->hResource);
 	if (args->hResource) {
 		*resource_out = resource_from(args->hResource);
 		if (!*resource_out)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "hResource %p is no resource of ours", args->hResource);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "hResource %p is no resource of ours", args->hResource);
 		return STATUS_SUCCESS;
 	}
-	struct soft_resource *resource = soft_pool_allocate(PagedPool, sizeof(*resource));
+	struct gpu_resource *resource = gpu_pool_allocate(PagedPool, sizeof(*resource));
 	if (!resource)
-		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a resource");
-	resource->magic = SOFT_MAGIC_RESOURCE;
+		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for a resource");
+	resource->magic = GPU_MAGIC_RESOURCE;
 	InterlockedIncrement(&adapter->live_resources);
 	*resource_out = resource;
 	return STATUS_SUCCESS;
 }
 
-static void resource_free(struct soft_adapter *adapter, struct soft_resource *resource)
+static void resource_free(struct gpu_adapter *adapter, struct gpu_resource *resource)
 {
-	resource->magic = SOFT_MAGIC_DEAD;
-	soft_pool_free(resource);
+	resource->magic = GPU_MAGIC_DEAD;
+	gpu_pool_free(resource);
 	InterlockedDecrement(&adapter->live_resources);
 }
 
 /* In a resource, or more than one: all or none. */
-static DECLSPEC_NOINLINE NTSTATUS create_several(struct soft_adapter *adapter,
+static DECLSPEC_NOINLINE NTSTATUS create_several(struct gpu_adapter *adapter,
 						 DXGKARG_CREATEALLOCATION *args)
 {
-	struct soft_resource *resource;
+	struct gpu_resource *resource;
 	UINT made = 0;
 
 	NTSTATUS status = resource_find(adapter, args, &resource);
@@ -255,16 +255,16 @@ free_allocations:
 }
 
 /* A resource's own private data is the client's business: it is not looked at. */
-NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
-					 INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation)
+NTSTATUS APIENTRY gpu_create_allocation(IN_CONST_HANDLE hAdapter,
+					INOUT_PDXGKARG_CREATEALLOCATION pCreateAllocation)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 	DXGKARG_CREATEALLOCATION *args = pCreateAllocation;
 
 	PAGED_CODE();
 
 	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationInfo))
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"CreateAllocation for adapter %p with arguments %p: one is missing",
 			hAdapter, args);
@@ -273,52 +273,50 @@ NTSTATUS APIENTRY soft_create_allocation(IN_CONST_HANDLE hAdapter,
 	return create_several(adapter, args);
 }
 
-static BOOLEAN may_end(const struct soft_allocation *allocation,
-		       const struct soft_resource *resource)
+static BOOLEAN may_end(const struct gpu_allocation *allocation, const struct gpu_resource *resource)
 {
 	return allocation && allocation->resource == resource &&
-	       allocation->first.magic != SOFT_MAGIC_OPENING &&
-	       allocation->live_other_openings == 0;
+	       allocation->first.magic != GPU_MAGIC_OPENING && allocation->live_other_openings == 0;
 }
 
-static NTSTATUS destroy_one(struct soft_adapter *adapter, HANDLE handle)
+static NTSTATUS destroy_one(struct gpu_adapter *adapter, HANDLE handle)
 {
-	struct soft_allocation *allocation = allocation_from(handle);
+	struct gpu_allocation *allocation = allocation_from(handle);
 
 	if (!may_end(allocation, NULL))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "allocation %p cannot be destroyed: it is none of ours, of a "
-				   "resource, or open",
-				   handle);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "allocation %p cannot be destroyed: it is none of ours, of a "
+				  "resource, or open",
+				  handle);
 	allocation_free(adapter, allocation);
 	return STATUS_SUCCESS;
 }
 
-static DECLSPEC_NOINLINE NTSTATUS destroy_several(struct soft_adapter *adapter,
+static DECLSPEC_NOINLINE NTSTATUS destroy_several(struct gpu_adapter *adapter,
 						  const DXGKARG_DESTROYALLOCATION *args)
 {
-	struct soft_resource *resource = NULL;
+	struct gpu_resource *resource = NULL;
 
 	if (args->hResource) {
 		resource = resource_from(args->hResource);
 		if (!resource)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "hResource %p is no resource of ours", args->hResource);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "hResource %p is no resource of ours", args->hResource);
 	}
 	for (UINT i = 0; i < args->NumAllocations; i++) {
 		if (!may_end(allocation_from(args->pAllocationList[i]), resource))
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "allocation %u, %p, cannot be destroyed: it is none of "
-					   "ours, of another "
-					   "resource, or open",
-					   i, args->pAllocationList[i]);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "allocation %u, %p, cannot be destroyed: it is none of "
+					  "ours, of another "
+					  "resource, or open",
+					  i, args->pAllocationList[i]);
 	}
 	if (args->Flags.DestroyResource && resource &&
 	    (UINT)resource->live_allocations != args->NumAllocations)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "resource %p cannot be destroyed with %u of its %d allocations",
-				   args->hResource, args->NumAllocations,
-				   resource->live_allocations);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "resource %p cannot be destroyed with %u of its %d allocations",
+				  args->hResource, args->NumAllocations,
+				  resource->live_allocations);
 
 	for (UINT i = 0; i < args->NumAllocations; i++)
 		allocation_free(adapter, args->pAllocationList[i]);
@@ -327,16 +325,16 @@ static DECLSPEC_NOINLINE NTSTATUS destroy_several(struct soft_adapter *adapter,
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
-					  IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation)
+NTSTATUS APIENTRY gpu_destroy_allocation(IN_CONST_HANDLE hAdapter,
+					 IN_CONST_PDXGKARG_DESTROYALLOCATION pDestroyAllocation)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 	const DXGKARG_DESTROYALLOCATION *args = pDestroyAllocation;
 
 	PAGED_CODE();
 
 	if (!adapter || !args || (args->NumAllocations > 0 && !args->pAllocationList))
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"DestroyAllocation for adapter %p with arguments %p: one is missing",
 			hAdapter, args);
@@ -346,29 +344,28 @@ NTSTATUS APIENTRY soft_destroy_allocation(IN_CONST_HANDLE hAdapter,
 }
 
 /* Plain memory is one row of bytes. */
-NTSTATUS APIENTRY soft_describe_allocation(IN_CONST_HANDLE hAdapter,
-					   INOUT_PDXGKARG_DESCRIBEALLOCATION pDescribeAllocation)
+NTSTATUS APIENTRY gpu_describe_allocation(IN_CONST_HANDLE hAdapter,
+					  INOUT_PDXGKARG_DESCRIBEALLOCATION pDescribeAllocation)
 {
 	PAGED_CODE();
 
-	if (!soft_adapter_from(hAdapter) || !pDescribeAllocation)
-		return soft_refuse(
+	if (!gpu_adapter_from(hAdapter) || !pDescribeAllocation)
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"DescribeAllocation for adapter %p with arguments %p: one is missing",
 			hAdapter, pDescribeAllocation);
-	const struct soft_allocation *allocation =
-		allocation_from(pDescribeAllocation->hAllocation);
+	const struct gpu_allocation *allocation = allocation_from(pDescribeAllocation->hAllocation);
 	if (!allocation)
-		return soft_refuse(STATUS_INVALID_PARAMETER, "allocation %p is none of ours",
-				   pDescribeAllocation->hAllocation);
+		return gpu_refuse(STATUS_INVALID_PARAMETER, "allocation %p is none of ours",
+				  pDescribeAllocation->hAllocation);
 
 	pDescribeAllocation->Width = allocation->width;
 	pDescribeAllocation->Height = allocation->height;
 	if (allocation->width == 0) {
 		if (allocation->size_bytes > MAXULONG)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "an allocation of 0x%I64x bytes has no width of 32 bits",
-					   allocation->size_bytes);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "an allocation of 0x%I64x bytes has no width of 32 bits",
+					  allocation->size_bytes);
 		pDescribeAllocation->Width = (UINT)allocation->size_bytes;
 		pDescribeAllocation->Height = 1;
 	}
@@ -381,50 +378,50 @@ NTSTATUS APIENTRY soft_describe_allocation(IN_CONST_HANDLE hAdapter,
 }
 
 /* Whoever made it opens it first, and that opening needs no memory of its own. */
-static struct soft_opening *opening_take(struct soft_allocation *allocation, BOOLEAN is_first)
+static struct gpu_opening *opening_take(struct gpu_allocation *allocation, BOOLEAN is_first)
 {
 	if (is_first && !allocation->first.allocation)
 		return &allocation->first;
-	struct soft_opening *opening = soft_pool_allocate(PagedPool, sizeof(*opening));
+	struct gpu_opening *opening = gpu_pool_allocate(PagedPool, sizeof(*opening));
 	if (opening)
 		InterlockedIncrement(&allocation->live_other_openings);
 	return opening;
 }
 
-static void opening_give(struct soft_opening *opening)
+static void opening_give(struct gpu_opening *opening)
 {
-	struct soft_allocation *allocation = opening->allocation;
+	struct gpu_allocation *allocation = opening->allocation;
 
-	opening->magic = SOFT_MAGIC_DEAD;
+	opening->magic = GPU_MAGIC_DEAD;
 	if (opening == &allocation->first)
 		return;
-	soft_pool_free(opening);
+	gpu_pool_free(opening);
 	InterlockedDecrement(&allocation->live_other_openings);
 }
 
-static void count_openings(struct soft_device *device, LONG change)
+static void count_openings(struct gpu_device *device, LONG change)
 {
 	WriteNoFence(&device->live_openings, ReadNoFence(&device->live_openings) + change);
 }
 
 /* The kernel's handle -> ours. Nobody destroys what is only being opened. */
-static NTSTATUS opening_make(struct soft_device *device, const DXGK_OPENALLOCATIONFLAGS *flags,
+static NTSTATUS opening_make(struct gpu_device *device, const DXGK_OPENALLOCATIONFLAGS *flags,
 			     DXGK_OPENALLOCATIONINFO *info)
 {
 	DXGKARGCB_GETHANDLEDATA query = { .hObject = info->hAllocation,
 					  .Type = DXGK_HANDLE_ALLOCATION };
-	struct soft_allocation *allocation =
+	struct gpu_allocation *allocation =
 		allocation_from(device->adapter->dxgk.DxgkCbGetHandleData(&query));
 
 	if (!allocation)
-		return soft_refuse(STATUS_INVALID_HANDLE,
-				   "handle 0x%x is no allocation that we made", info->hAllocation);
-	struct soft_opening *opening = opening_take(allocation, flags->Create);
+		return gpu_refuse(STATUS_INVALID_HANDLE,
+				  "handle 0x%x is no allocation that we made", info->hAllocation);
+	struct gpu_opening *opening = opening_take(allocation, flags->Create);
 	if (!opening)
-		return soft_refuse(STATUS_NO_MEMORY,
-				   "there is no pool for an opening of handle 0x%x",
-				   info->hAllocation);
-	opening->magic = SOFT_MAGIC_OPENING;
+		return gpu_refuse(STATUS_NO_MEMORY,
+				  "there is no pool for an opening of handle 0x%x",
+				  info->hAllocation);
+	opening->magic = GPU_MAGIC_OPENING;
 	opening->is_read_only = flags->ReadOnly;
 	opening->allocation = allocation;
 	opening->device = device;
@@ -433,13 +430,13 @@ static NTSTATUS opening_make(struct soft_device *device, const DXGK_OPENALLOCATI
 	return STATUS_SUCCESS;
 }
 
-static void opening_free(struct soft_opening *opening)
+static void opening_free(struct gpu_opening *opening)
 {
 	count_openings(opening->device, -1);
 	opening_give(opening);
 }
 
-static DECLSPEC_NOINLINE NTSTATUS open_several(struct soft_device *device,
+static DECLSPEC_NOINLINE NTSTATUS open_several(struct gpu_device *device,
 					       const DXGKARG_OPENALLOCATION *args)
 {
 	UINT made = 0;
@@ -458,43 +455,42 @@ static DECLSPEC_NOINLINE NTSTATUS open_several(struct soft_device *device,
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS APIENTRY soft_open_allocation(IN_CONST_HANDLE hDevice,
-				       IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation)
+NTSTATUS APIENTRY gpu_open_allocation(IN_CONST_HANDLE hDevice,
+				      IN_CONST_PDXGKARG_OPENALLOCATION pOpenAllocation)
 {
-	struct soft_device *device = soft_device_from(hDevice);
+	struct gpu_device *device = gpu_device_from(hDevice);
 	const DXGKARG_OPENALLOCATION *args = pOpenAllocation;
 
 	PAGED_CODE();
 
 	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenAllocation))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "OpenAllocation for device %p with arguments %p: one is missing",
-				   hDevice, args);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "OpenAllocation for device %p with arguments %p: one is missing",
+				  hDevice, args);
 	if (args->NumAllocations == 1)
 		return opening_make(device, &args->Flags, args->pOpenAllocation);
 	return open_several(device, args);
 }
 
-NTSTATUS APIENTRY soft_close_allocation(IN_CONST_HANDLE hDevice,
-					IN_CONST_PDXGKARG_CLOSEALLOCATION pCloseAllocation)
+NTSTATUS APIENTRY gpu_close_allocation(IN_CONST_HANDLE hDevice,
+				       IN_CONST_PDXGKARG_CLOSEALLOCATION pCloseAllocation)
 {
-	struct soft_device *device = soft_device_from(hDevice);
+	struct gpu_device *device = gpu_device_from(hDevice);
 	const DXGKARG_CLOSEALLOCATION *args = pCloseAllocation;
 
 	PAGED_CODE();
 
 	if (!device || !args || (args->NumAllocations > 0 && !args->pOpenHandleList))
-		return soft_refuse(
-			STATUS_INVALID_PARAMETER,
-			"CloseAllocation for device %p with arguments %p: one is missing", hDevice,
-			args);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "CloseAllocation for device %p with arguments %p: one is missing",
+				  hDevice, args);
 	for (UINT i = 0; i < args->NumAllocations; i++) {
-		struct soft_opening *opening = soft_opening_from(args->pOpenHandleList[i]);
+		struct gpu_opening *opening = gpu_opening_from(args->pOpenHandleList[i]);
 
 		if (!opening || opening->device != device)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "opening %u, %p, is none of device %p", i,
-					   args->pOpenHandleList[i], hDevice);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "opening %u, %p, is none of device %p", i,
+					  args->pOpenHandleList[i], hDevice);
 	}
 	for (UINT i = 0; i < args->NumAllocations; i++)
 		opening_free(args->pOpenHandleList[i]);

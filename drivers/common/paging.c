@@ -12,7 +12,7 @@
  *
  * PASSIVE_LEVEL; the kernel calls this for one operation at a time.
  */
-#include "soft.h"
+#include "gpu.h"
 
 /* What is left of the DMA buffer. The kernel goes by how far pDmaBuffer was moved. */
 static PVOID reserve(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start, ULONG opcode,
@@ -31,37 +31,37 @@ static PVOID reserve(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start, ULONG o
 	return header;
 }
 
-static struct soft_place place_virtual(D3DGPU_VIRTUAL_ADDRESS address)
+static struct gpu_place place_virtual(D3DGPU_VIRTUAL_ADDRESS address)
 {
-	return (struct soft_place){ .segment = SOFT_PLACE_VIRTUAL, .offset = address };
+	return (struct gpu_place){ .segment = GPU_PLACE_VIRTUAL, .offset = address };
 }
 
 /* SegmentAddress counts from the segment's base address. */
-static BOOLEAN place_segment(const struct soft_adapter *adapter, ULONG segment,
-			     LARGE_INTEGER address, ULONGLONG offset, struct soft_place *place_out)
+static BOOLEAN place_segment(const struct gpu_adapter *adapter, ULONG segment,
+			     LARGE_INTEGER address, ULONGLONG offset, struct gpu_place *place_out)
 {
-	return soft_memory_decode(&adapter->memory, (ULONGLONG)address.QuadPart + offset,
-				  place_out) &&
+	return gpu_memory_decode(&adapter->memory, (ULONGLONG)address.QuadPart + offset,
+				 place_out) &&
 	       place_out->segment == segment;
 }
 
-static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
+static NTSTATUS build_transfer(const struct gpu_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
 			       const VOID *start)
 {
 	ULONGLONG size_bytes = args->Transfer.TransferSize;
 	ULONGLONG offset = args->Transfer.TransferOffset;
 	BOOLEAN is_to_mdl = args->Transfer.Destination.SegmentId == 0;
 	BOOLEAN is_from_mdl = args->Transfer.Source.SegmentId == 0;
-	struct soft_place source = { 0 };
-	struct soft_place destination = { 0 };
+	struct gpu_place source = { 0 };
+	struct gpu_place destination = { 0 };
 
 	if (size_bytes == 0) /* after a reset: the content is gone, and we keep no note of it */
 		return STATUS_SUCCESS;
 	if ((is_to_mdl && !args->Transfer.Destination.pMdl) ||
 	    (is_from_mdl && !args->Transfer.Source.pMdl))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_TRANSFER %s system memory without an MDL",
-				   is_to_mdl ? "to" : "from");
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_TRANSFER %s system memory without an MDL",
+				  is_to_mdl ? "to" : "from");
 	if ((is_to_mdl && is_from_mdl) || args->Transfer.Flags.Swizzle ||
 	    args->Transfer.Flags.Unswizzle ||
 	    (!is_from_mdl &&
@@ -70,17 +70,16 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 	    (!is_to_mdl &&
 	     !place_segment(adapter, args->Transfer.Destination.SegmentId,
 			    args->Transfer.Destination.SegmentAddress, offset, &destination)))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_TRANSFER from segment %u to segment %u with "
-				   "flags 0x%x: not between "
-				   "these places, or swizzled",
-				   args->Transfer.Source.SegmentId,
-				   args->Transfer.Destination.SegmentId,
-				   args->Transfer.Flags.Value);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_TRANSFER from segment %u to segment %u with "
+				  "flags 0x%x: not between "
+				  "these places, or swizzled",
+				  args->Transfer.Source.SegmentId,
+				  args->Transfer.Destination.SegmentId, args->Transfer.Flags.Value);
 
 	if (!is_to_mdl && !is_from_mdl) {
-		struct soft_paging_copy *command =
-			reserve(args, start, SOFT_PAGING_COPY, sizeof(*command));
+		struct gpu_paging_copy *command =
+			reserve(args, start, GPU_PAGING_COPY, sizeof(*command));
 		if (!command)
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 		command->destination = destination;
@@ -89,8 +88,8 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 		return STATUS_SUCCESS;
 	}
 
-	struct soft_paging_mdl_copy *command =
-		reserve(args, start, SOFT_PAGING_MDL_COPY, sizeof(*command));
+	struct gpu_paging_mdl_copy *command =
+		reserve(args, start, GPU_PAGING_MDL_COPY, sizeof(*command));
 	if (!command)
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 	command->segment_side = is_to_mdl ? source : destination;
@@ -103,9 +102,9 @@ static NTSTATUS build_transfer(const struct soft_adapter *adapter, DXGKARG_BUILD
 }
 
 static NTSTATUS emit_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
-			  const struct soft_place *destination, ULONGLONG size_bytes, ULONG pattern)
+			  const struct gpu_place *destination, ULONGLONG size_bytes, ULONG pattern)
 {
-	struct soft_paging_fill *command = reserve(args, start, SOFT_PAGING_FILL, sizeof(*command));
+	struct gpu_paging_fill *command = reserve(args, start, GPU_PAGING_FILL, sizeof(*command));
 
 	if (!command)
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -115,33 +114,32 @@ static NTSTATUS emit_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS build_fill(const struct soft_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
+static NTSTATUS build_fill(const struct gpu_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
 			   const VOID *start)
 {
-	struct soft_place destination;
+	struct gpu_place destination;
 
 	if (!place_segment(adapter, args->Fill.Destination.SegmentId,
 			   args->Fill.Destination.SegmentAddress, 0, &destination) ||
 	    args->Fill.FillSize % sizeof(uint32_t) != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_FILL of 0x%I64x bytes in segment %u: not a "
-				   "number of four bytes, "
-				   "or not there",
-				   (ULONGLONG)args->Fill.FillSize,
-				   args->Fill.Destination.SegmentId);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_FILL of 0x%I64x bytes in segment %u: not a "
+				  "number of four bytes, "
+				  "or not there",
+				  (ULONGLONG)args->Fill.FillSize, args->Fill.Destination.SegmentId);
 	return emit_fill(args, start, &destination, args->Fill.FillSize, args->Fill.FillPattern);
 }
 
 static NTSTATUS build_virtual_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
-	struct soft_place destination = place_virtual(args->FillVirtual.DestinationVirtualAddress);
+	struct gpu_place destination = place_virtual(args->FillVirtual.DestinationVirtualAddress);
 
 	if ((args->FillVirtual.FillSizeInBytes | destination.offset) % sizeof(uint32_t) != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_VIRTUAL_FILL of 0x%I64x bytes at 0x%I64x: not "
-				   "in steps of four",
-				   (ULONGLONG)args->FillVirtual.FillSizeInBytes,
-				   args->FillVirtual.DestinationVirtualAddress);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_VIRTUAL_FILL of 0x%I64x bytes at 0x%I64x: not "
+				  "in steps of four",
+				  (ULONGLONG)args->FillVirtual.FillSizeInBytes,
+				  args->FillVirtual.DestinationVirtualAddress);
 	return emit_fill(args, start, &destination, args->FillVirtual.FillSizeInBytes,
 			 args->FillVirtual.FillPattern);
 }
@@ -150,7 +148,7 @@ static NTSTATUS emit_virtual_copy(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *s
 				  D3DGPU_VIRTUAL_ADDRESS destination, D3DGPU_VIRTUAL_ADDRESS source,
 				  ULONGLONG size_bytes)
 {
-	struct soft_paging_copy *command = reserve(args, start, SOFT_PAGING_COPY, sizeof(*command));
+	struct gpu_paging_copy *command = reserve(args, start, GPU_PAGING_COPY, sizeof(*command));
 
 	if (!command)
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -161,11 +159,11 @@ static NTSTATUS emit_virtual_copy(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *s
 }
 
 static NTSTATUS emit_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
-			     const struct soft_place *table, ULONGLONG count, ULONGLONG value,
+			     const struct gpu_place *table, ULONGLONG count, ULONGLONG value,
 			     ULONGLONG stride)
 {
-	struct soft_paging_entries *command =
-		reserve(args, start, SOFT_PAGING_ENTRIES, sizeof(*command));
+	struct gpu_paging_entries *command =
+		reserve(args, start, GPU_PAGING_ENTRIES, sizeof(*command));
 
 	if (!command)
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -178,17 +176,17 @@ static NTSTATUS emit_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
 
 /* ---- aperture ---- */
 
-static NTSTATUS check_aperture(const struct soft_adapter *adapter, ULONG segment, ULONGLONG first,
+static NTSTATUS check_aperture(const struct gpu_adapter *adapter, ULONG segment, ULONGLONG first,
 			       ULONGLONG count)
 {
 	ULONGLONG pages = adapter->memory.aperture_pages;
 
 	if (segment != SOFTGPU_SEGMENT_APERTURE || first > pages || count > pages - first)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "pages 0x%I64x and 0x%I64x more of segment %u: the aperture is "
-				   "segment %u, with "
-				   "0x%I64x pages",
-				   first, count, segment, SOFTGPU_SEGMENT_APERTURE, pages);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "pages 0x%I64x and 0x%I64x more of segment %u: the aperture is "
+				  "segment %u, with "
+				  "0x%I64x pages",
+				  first, count, segment, SOFTGPU_SEGMENT_APERTURE, pages);
 	return STATUS_SUCCESS;
 }
 
@@ -198,7 +196,7 @@ static ULONGLONG aperture_entry(PFN_NUMBER pfn)
 	return (ULONGLONG)pfn << PAGE_SHIFT | 1;
 }
 
-static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
+static NTSTATUS build_map_aperture(const struct gpu_adapter *adapter,
 				   DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
 	ULONGLONG first = args->MapApertureSegment.OffsetInPages;
@@ -208,8 +206,8 @@ static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
 	if (!NT_SUCCESS(status))
 		return status;
 	if (!args->MapApertureSegment.pMdl)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_MAP_APERTURE_SEGMENT without an MDL");
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_MAP_APERTURE_SEGMENT without an MDL");
 	const PFN_NUMBER *pfns = MmGetMdlPfnArray(args->MapApertureSegment.pMdl) +
 				 args->MapApertureSegment.MdlOffset;
 
@@ -217,8 +215,8 @@ static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
 	while (args->MultipassOffset < count) {
 		ULONGLONG done = args->MultipassOffset;
 		ULONGLONG length = 1;
-		struct soft_place table = { .segment = SOFT_PLACE_APERTURE_TABLE,
-					    .offset = first + done };
+		struct gpu_place table = { .segment = GPU_PLACE_APERTURE_TABLE,
+					   .offset = first + done };
 
 		while (done + length < count && pfns[done + length] == pfns[done] + length)
 			length++;
@@ -232,11 +230,11 @@ static NTSTATUS build_map_aperture(const struct soft_adapter *adapter,
 }
 
 /* Stray accesses land in the kernel's dummy page, which it looks at later. */
-static NTSTATUS build_unmap_aperture(const struct soft_adapter *adapter,
+static NTSTATUS build_unmap_aperture(const struct gpu_adapter *adapter,
 				     DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
-	struct soft_place table = { .segment = SOFT_PLACE_APERTURE_TABLE,
-				    .offset = args->UnmapApertureSegment.OffsetInPages };
+	struct gpu_place table = { .segment = GPU_PLACE_APERTURE_TABLE,
+				   .offset = args->UnmapApertureSegment.OffsetInPages };
 	PHYSICAL_ADDRESS dummy = args->UnmapApertureSegment.DummyPage;
 
 	NTSTATUS status = check_aperture(adapter, args->UnmapApertureSegment.SegmentId,
@@ -250,58 +248,58 @@ static NTSTATUS build_unmap_aperture(const struct soft_adapter *adapter,
 /* ---- page tables ---- */
 
 /* Those to tables of 64 KiB pages, behind all others: NULL where an entry has one pointer. */
-static const DXGK_PTE *second_pointers(const struct soft_adapter *adapter,
+static const DXGK_PTE *second_pointers(const struct gpu_adapter *adapter,
 				       const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
 	BOOLEAN has_two =
-		adapter->settings.pages_64k == SOFT_64K_DUAL && update->PageTableLevel == 1;
+		adapter->settings.pages_64k == GPU_64K_DUAL && update->PageTableLevel == 1;
 
 	return has_two ? update->pPageTableEntries64KB : NULL;
 }
 
-static void update_now(const struct soft_adapter *adapter,
+static void update_now(const struct gpu_adapter *adapter,
 		       const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
 	ULONGLONG *table = (ULONGLONG *)update->PageTableAddress.CpuVirtual + update->StartIndex;
 	const DXGK_PTE *second = second_pointers(adapter, update);
 
 	if (second)
-		soft_pte_store(table + (1u << SOFT_TABLE_BITS), second, update->NumPageTableEntries,
-			       update->Flags.Repeat != 0);
-	soft_pte_store(table, update->pPageTableEntries, update->NumPageTableEntries,
-		       update->Flags.Repeat != 0);
+		gpu_pte_store(table + (1u << GPU_TABLE_BITS), second, update->NumPageTableEntries,
+			      update->Flags.Repeat != 0);
+	gpu_pte_store(table, update->pPageTableEntries, update->NumPageTableEntries,
+		      update->Flags.Repeat != 0);
 }
 
 /* As many entries as are left from `done` on, of those that are at `table`. */
 static NTSTATUS emit_run(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
-			 const struct soft_place *table, const DXGK_PTE *ptes, ULONGLONG done,
+			 const struct gpu_place *table, const DXGK_PTE *ptes, ULONGLONG done,
 			 ULONGLONG *length_out)
 {
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
-	struct soft_place first = *table;
+	struct gpu_place first = *table;
 	ULONGLONG stride = 0;
 	ULONGLONG value;
 
 	*length_out = update->NumPageTableEntries;
 	if (update->Flags.Repeat)
-		value = soft_pte_encode(ptes);
+		value = gpu_pte_encode(ptes);
 	else
-		*length_out = soft_pte_run(&ptes[done], update->NumPageTableEntries - done, &value,
-					   &stride);
+		*length_out = gpu_pte_run(&ptes[done], update->NumPageTableEntries - done, &value,
+					  &stride);
 	first.offset += done * sizeof(ULONGLONG);
 	return emit_entries(args, start, &first, *length_out, value, stride);
 }
 
 /* Passes count the entries of both kinds, one after the other. */
 static NTSTATUS emit_update(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
-			    const struct soft_place *table, const DXGK_PTE *second)
+			    const struct gpu_place *table, const DXGK_PTE *second)
 {
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
 	ULONGLONG count = update->NumPageTableEntries;
 	ULONGLONG total = second ? 2 * count : count;
-	struct soft_place behind = *table;
+	struct gpu_place behind = *table;
 
-	behind.offset += sizeof(ULONGLONG) << SOFT_TABLE_BITS;
+	behind.offset += sizeof(ULONGLONG) << GPU_TABLE_BITS;
 	while (args->MultipassOffset < total) {
 		BOOLEAN is_second = args->MultipassOffset >= count;
 		ULONGLONG length;
@@ -317,20 +315,20 @@ static NTSTATUS emit_update(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS build_update_page_table(const struct soft_adapter *adapter,
+static NTSTATUS build_update_page_table(const struct gpu_adapter *adapter,
 					DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
 	const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
-	struct soft_place table = { 0 };
+	struct gpu_place table = { 0 };
 
 	if (!update->pPageTableEntries)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_UPDATE_PAGE_TABLE of %u entries without entries",
-				   update->NumPageTableEntries);
-	if (update->Flags.Use64KBPages && adapter->settings.pages_64k == SOFT_64K_NONE)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "DXGK_OPERATION_UPDATE_PAGE_TABLE for pages of 64 KiB, which "
-				   "this adapter does not have");
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_UPDATE_PAGE_TABLE of %u entries without entries",
+				  update->NumPageTableEntries);
+	if (update->Flags.Use64KBPages && adapter->settings.pages_64k == GPU_64K_NONE)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_UPDATE_PAGE_TABLE for pages of 64 KiB, which "
+				  "this adapter does not have");
 	switch ((ULONG)update->UpdateMode) {
 	case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
 		update_now(adapter, update);
@@ -343,7 +341,7 @@ static NTSTATUS build_update_page_table(const struct soft_adapter *adapter,
 		table.offset = update->PageTableAddress.GpuPhysical.SegmentOffset;
 		break;
 	default:
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"DXGK_OPERATION_UPDATE_PAGE_TABLE with update mode %u, which is unknown",
 			(ULONG)update->UpdateMode);
@@ -374,10 +372,10 @@ static NTSTATUS build_copy_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *
 
 static NTSTATUS build_signal_fence(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
-	struct soft_place fence = place_virtual(args->SignalMonitoredFence.MonitoredFenceGpuVa);
+	struct gpu_place fence = place_virtual(args->SignalMonitoredFence.MonitoredFenceGpuVa);
 
 	if (fence.offset % sizeof(ULONGLONG) != 0)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"DXGK_OPERATION_SIGNAL_MONITORED_FENCE at 0x%I64x, which is not aligned",
 			args->SignalMonitoredFence.MonitoredFenceGpuVa);
@@ -386,16 +384,16 @@ static NTSTATUS build_signal_fence(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *
 			    0);
 }
 
-NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
-					   IN_PDXGKARG_BUILDPAGINGBUFFER pBuildPagingBuffer)
+NTSTATUS APIENTRY gpu_build_paging_buffer(IN_CONST_HANDLE hAdapter,
+					  IN_PDXGKARG_BUILDPAGINGBUFFER pBuildPagingBuffer)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 	DXGKARG_BUILDPAGINGBUFFER *args = pBuildPagingBuffer;
 
 	PAGED_CODE();
 
 	if (!adapter || !args)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"BuildPagingBuffer for adapter %p with arguments %p: one is missing",
 			hAdapter, args);
@@ -429,7 +427,7 @@ NTSTATUS APIENTRY soft_build_paging_buffer(IN_CONST_HANDLE hAdapter,
 	default:
 		/* What we never asked for: no context allocations, no residency notices, no
 		 * swizzling, no AGP. */
-		return soft_refuse(STATUS_NOT_SUPPORTED, "paging operation %u was not asked for",
-				   (ULONG)args->Operation);
+		return gpu_refuse(STATUS_NOT_SUPPORTED, "paging operation %u was not asked for",
+				  (ULONG)args->Operation);
 	}
 }

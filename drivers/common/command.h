@@ -5,8 +5,8 @@
  * Pure. One function finds out what a command is and whether it is well formed; who executes or
  * patches it never looks at raw bytes again.
  */
-#ifndef SOFT_COMMAND_H
-#define SOFT_COMMAND_H
+#ifndef GPU_COMMAND_H
+#define GPU_COMMAND_H
 
 #include "ntdef.h"
 #include "opendxgk/softgpu.h"
@@ -15,76 +15,76 @@
  * What only the driver itself writes, into paging buffers. Addresses say a segment and an offset in
  * it, or a virtual address of the paging process.
  */
-enum soft_paging_opcode {
-	SOFT_PAGING_FILL = 0x100,     /* struct soft_paging_fill */
-	SOFT_PAGING_COPY = 0x101,     /* struct soft_paging_copy: between segments */
-	SOFT_PAGING_MDL_COPY = 0x102, /* struct soft_paging_mdl_copy */
-	SOFT_PAGING_ENTRIES = 0x103,  /* struct soft_paging_entries */
+enum gpu_paging_opcode {
+	GPU_PAGING_FILL = 0x100,     /* struct gpu_paging_fill */
+	GPU_PAGING_COPY = 0x101,     /* struct gpu_paging_copy: between segments */
+	GPU_PAGING_MDL_COPY = 0x102, /* struct gpu_paging_mdl_copy */
+	GPU_PAGING_ENTRIES = 0x103,  /* struct gpu_paging_entries */
 };
 
-struct soft_place {
-	uint32_t segment; /* SOFTGPU_SEGMENT_*, or SOFT_PLACE_VIRTUAL */
+struct gpu_place {
+	uint32_t segment; /* SOFTGPU_SEGMENT_*, or GPU_PLACE_VIRTUAL */
 	uint32_t reserved;
 	uint64_t offset; /* in the segment; or the virtual address */
 };
-SOFTGPU_ASSERT_SIZE(struct soft_place, 16);
-#define SOFT_PLACE_VIRTUAL        0xffffffffu
-#define SOFT_PLACE_APERTURE_TABLE 0xfffffffeu /* the entries that back the aperture segment */
-#define SOFT_PLACE_POINTER        0xfffffffdu /* mapped already; never in a buffer */
+SOFTGPU_ASSERT_SIZE(struct gpu_place, 16);
+#define GPU_PLACE_VIRTUAL        0xffffffffu
+#define GPU_PLACE_APERTURE_TABLE 0xfffffffeu /* the entries that back the aperture segment */
+#define GPU_PLACE_POINTER        0xfffffffdu /* mapped already; never in a buffer */
 
-struct soft_paging_fill {
+struct gpu_paging_fill {
 	struct softgpu_command header;
-	struct soft_place destination;
+	struct gpu_place destination;
 	uint64_t size_bytes;
 	uint32_t pattern;
 	uint32_t reserved;
 };
-SOFTGPU_ASSERT_SIZE(struct soft_paging_fill, 40);
+SOFTGPU_ASSERT_SIZE(struct gpu_paging_fill, 40);
 
-struct soft_paging_copy {
+struct gpu_paging_copy {
 	struct softgpu_command header;
-	struct soft_place destination;
-	struct soft_place source;
+	struct gpu_place destination;
+	struct gpu_place source;
 	uint64_t size_bytes;
 };
-SOFTGPU_ASSERT_SIZE(struct soft_paging_copy, 48);
+SOFTGPU_ASSERT_SIZE(struct gpu_paging_copy, 48);
 
-struct soft_paging_mdl_copy {
+struct gpu_paging_mdl_copy {
 	struct softgpu_command header;
-	struct soft_place segment_side;
+	struct gpu_place segment_side;
 	uint64_t mdl; /* PMDL; the kernel keeps it until the fence */
 	uint64_t mdl_offset_bytes;
 	uint64_t size_bytes;
 	uint32_t is_to_mdl;
 	uint32_t reserved;
 };
-SOFTGPU_ASSERT_SIZE(struct soft_paging_mdl_copy, 56);
+SOFTGPU_ASSERT_SIZE(struct gpu_paging_mdl_copy, 56);
 
 /* value, value + stride, value + 2 stride …, `count` times. */
-struct soft_paging_entries {
+struct gpu_paging_entries {
 	struct softgpu_command header;
-	struct soft_place table; /* offset: of the first entry */
+	struct gpu_place table; /* offset: of the first entry */
 	uint64_t count;
 	uint64_t value;
 	uint64_t stride;
 };
-SOFTGPU_ASSERT_SIZE(struct soft_paging_entries, 48);
+SOFTGPU_ASSERT_SIZE(struct gpu_paging_entries, 48);
 
 /* An address field that physical contexts patch. */
-struct soft_operand {
+struct gpu_operand {
 	ULONG field_offset; /* from the start of the command */
 	BOOLEAN is_write;
 	ULONG alignment;
 	ULONGLONG size_bytes; /* of the memory it reaches */
 };
 
-enum { SOFT_MAX_OPERANDS = 2 };
+enum { GPU_MAX_OPERANDS = 2 };
 
-struct soft_command {
+struct gpu_command {
 	ULONG opcode;
 	ULONG size_bytes;
 	ULONG operand_count;
-	struct soft_operand operands[SOFT_MAX_OPERANDS]; /* destination before source */
+	struct gpu_operand operands[GPU_MAX_OPERANDS]; /* destination before source */
 };
 
 /*
@@ -92,7 +92,7 @@ struct soft_command {
  * aligned. STATUS_ILLEGAL_INSTRUCTION when it is none; STATUS_PRIVILEGED_INSTRUCTION when it is one
  * that only paging buffers may hold and `is_privileged` is not set.
  */
-NTSTATUS soft_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_privileged,
-			     struct soft_command *command_out);
+NTSTATUS gpu_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_privileged,
+			    struct gpu_command *command_out);
 
 #endif

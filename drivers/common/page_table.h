@@ -4,8 +4,8 @@
  *
  * Pure: tables are read through a function that the caller brings.
  */
-#ifndef SOFT_PAGE_TABLE_H
-#define SOFT_PAGE_TABLE_H
+#ifndef GPU_PAGE_TABLE_H
+#define GPU_PAGE_TABLE_H
 
 #include "ntdef.h"
 #include "d3dukmdt.h"
@@ -13,13 +13,13 @@
 #include "settings.h"
 
 /* Where a walk starts: what DxgkDdiSetRootPageTable said. No entries: no address space yet. */
-struct soft_root {
+struct gpu_root {
 	ULONG segment;
 	ULONG entry_count;
 	ULONGLONG offset;
 };
 
-struct soft_translation {
+struct gpu_translation {
 	ULONG segment;
 	BOOLEAN is_zero; /* reads as zeroes, drops writes; segment and offset mean nothing */
 	ULONGLONG offset;
@@ -33,30 +33,30 @@ struct soft_translation {
 };
 
 /* Why a walk ended without one. */
-struct soft_walk_fault {
+struct gpu_walk_fault {
 	ULONG level;                /* the level whose entry stopped it */
 	BOOLEAN is_write_protected; /* it was there, and read only */
 };
 
 /* Reads one entry. FALSE when there is no memory at that place. */
-typedef BOOLEAN soft_entry_reader(void *reader_context, ULONG segment, ULONGLONG offset,
-				  ULONGLONG *entry_out);
+typedef BOOLEAN gpu_entry_reader(void *reader_context, ULONG segment, ULONGLONG offset,
+				 ULONGLONG *entry_out);
 
-ULONGLONG soft_pte_encode(const DXGK_PTE *pte);
+ULONGLONG gpu_pte_encode(const DXGK_PTE *pte);
 
-BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *root,
-		  ULONGLONG address, BOOLEAN is_write, soft_entry_reader *read_entry,
-		  void *reader_context, struct soft_translation *translation_out,
-		  struct soft_walk_fault *fault_out);
+BOOLEAN gpu_walk(const struct gpu_settings *settings, const struct gpu_root *root,
+		 ULONGLONG address, BOOLEAN is_write, gpu_entry_reader *read_entry,
+		 void *reader_context, struct gpu_translation *translation_out,
+		 struct gpu_walk_fault *fault_out);
 
 /*
  * Writes entries into a table that the processor sees; ptes[0] stands for all with `is_repeated`.
  * Each is stored as a whole.
  */
-void soft_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated);
+void gpu_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated);
 
 /* How many entries from pte[0] on can be written as value, value + stride, …; at least one. */
-ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
-		       ULONGLONG *stride_out);
+ULONGLONG gpu_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
+		      ULONGLONG *stride_out);
 
 #endif

@@ -9,26 +9,26 @@
  * back before a reset returns. No lock is held meanwhile, because the thread may be telling the
  * kernel something. PASSIVE_LEVEL unless noted.
  */
-#include "soft.h"
+#include "gpu.h"
 
-NTSTATUS APIENTRY soft_reset_engine(IN_CONST_HANDLE hAdapter,
-				    INOUT_PDXGKARG_RESETENGINE pResetEngine)
+NTSTATUS APIENTRY gpu_reset_engine(IN_CONST_HANDLE hAdapter,
+				   INOUT_PDXGKARG_RESETENGINE pResetEngine)
 {
 	PAGED_CODE();
 
-	struct soft_engine *engine = pResetEngine
-					     ? soft_engine_from(hAdapter, pResetEngine->NodeOrdinal,
-								pResetEngine->EngineOrdinal)
-					     : NULL;
+	struct gpu_engine *engine = pResetEngine
+					    ? gpu_engine_from(hAdapter, pResetEngine->NodeOrdinal,
+							      pResetEngine->EngineOrdinal)
+					    : NULL;
 	if (!engine)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "ResetEngine of node %u, which does not exist",
-				   pResetEngine ? pResetEngine->NodeOrdinal : MAXULONG);
-	pResetEngine->LastAbortedFenceId = soft_engine_reset(engine);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "ResetEngine of node %u, which does not exist",
+				  pResetEngine ? pResetEngine->NodeOrdinal : MAXULONG);
+	pResetEngine->LastAbortedFenceId = gpu_engine_reset(engine);
 	return STATUS_SUCCESS;
 }
 
-static void set_halted(struct soft_engine *engine, BOOLEAN is_halted)
+static void set_halted(struct gpu_engine *engine, BOOLEAN is_halted)
 {
 	KIRQL irql;
 
@@ -38,7 +38,7 @@ static void set_halted(struct soft_engine *engine, BOOLEAN is_halted)
 }
 
 /* What was aborted counts as over. */
-static void complete_aborted(struct soft_engine *engine)
+static void complete_aborted(struct gpu_engine *engine)
 {
 	KIRQL irql;
 
@@ -47,96 +47,93 @@ static void complete_aborted(struct soft_engine *engine)
 	KeReleaseSpinLock(&engine->lock, irql);
 }
 
-enum { WHAT_IS_LEFT = 0xA5 };
-
 /* When this returns no engine touches memory, and none will until the restart. */
-NTSTATUS APIENTRY soft_reset_from_timeout(IN_CONST_HANDLE hAdapter)
+NTSTATUS APIENTRY gpu_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 
 	PAGED_CODE();
 
 	if (!adapter)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "ResetFromTimeout of adapter %p, which is none of ours",
-				   hAdapter);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "ResetFromTimeout of adapter %p, which is none of ours",
+				  hAdapter);
 	for (ULONG node = 0; node < adapter->node_count; node++) {
-		struct soft_engine *engine = &adapter->engines[node];
+		struct gpu_engine *engine = &adapter->engines[node];
 
 		set_halted(engine, TRUE); /* first: what comes meanwhile must not begin */
-		soft_engine_reset(engine);
+		gpu_engine_reset(engine);
 		complete_aborted(engine);
 	}
-	soft_hw_queues_reset(adapter);
+	gpu_hw_queues_reset(adapter);
 	if (adapter->settings.loses_memory)
-		RtlFillMemory(adapter->memory.local, (SIZE_T)adapter->memory.local_bytes,
-			      WHAT_IS_LEFT);
+		gpu_hw_memory_lose(&adapter->memory);
 	return STATUS_SUCCESS;
 }
 
 /* The engines stop in the middle of whatever they do. Cleaning up comes later. */
-NTSTATUS APIENTRY soft_notify_surprise_removal(PVOID MiniportDeviceContext,
-					       IN_DXGK_SURPRISE_REMOVAL_TYPE RemovalType)
+NTSTATUS APIENTRY gpu_notify_surprise_removal(PVOID MiniportDeviceContext,
+					      IN_DXGK_SURPRISE_REMOVAL_TYPE RemovalType)
 {
 	PAGED_CODE();
 
 	(void)RemovalType;
-	return soft_reset_from_timeout(MiniportDeviceContext);
+	return gpu_reset_from_timeout(MiniportDeviceContext);
 }
 
-NTSTATUS APIENTRY soft_restart_from_timeout(IN_CONST_HANDLE hAdapter)
+NTSTATUS APIENTRY gpu_restart_from_timeout(IN_CONST_HANDLE hAdapter)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 
 	PAGED_CODE();
 
 	if (!adapter)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "RestartFromTimeout of adapter %p, which is none of ours",
-				   hAdapter);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "RestartFromTimeout of adapter %p, which is none of ours",
+				  hAdapter);
 	for (ULONG node = 0; node < adapter->node_count; node++) {
 		set_halted(&adapter->engines[node], FALSE);
 		KeSetEvent(&adapter->engines[node].work, IO_NO_INCREMENT, FALSE);
 	}
-	soft_hw_queues_restart(adapter);
+	gpu_hw_queues_restart(adapter);
 	return STATUS_SUCCESS;
 }
 
 /* Engines share nothing but memory. */
-NTSTATUS APIENTRY soft_query_dependent_engine_group(
-	IN_CONST_HANDLE hAdapter,
-	INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP pQueryDependentEngineGroup)
+NTSTATUS APIENTRY
+gpu_query_dependent_engine_group(IN_CONST_HANDLE hAdapter,
+				 INOUT_DXGKARG_QUERYDEPENDENTENGINEGROUP pQueryDependentEngineGroup)
 {
 	PAGED_CODE();
 
 	if (!pQueryDependentEngineGroup ||
-	    !soft_engine_from(hAdapter, pQueryDependentEngineGroup->NodeOrdinal,
-			      pQueryDependentEngineGroup->EngineOrdinal))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "QueryDependentEngineGroup of node %u, which does not exist",
-				   pQueryDependentEngineGroup
-					   ? pQueryDependentEngineGroup->NodeOrdinal
-					   : MAXULONG);
+	    !gpu_engine_from(hAdapter, pQueryDependentEngineGroup->NodeOrdinal,
+			     pQueryDependentEngineGroup->EngineOrdinal))
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "QueryDependentEngineGroup of node %u, which does not exist",
+				  pQueryDependentEngineGroup
+					  ? pQueryDependentEngineGroup->NodeOrdinal
+					  : MAXULONG);
 	pQueryDependentEngineGroup->DependentNodeOrdinalMask =
 		1ULL << pQueryDependentEngineGroup->NodeOrdinal;
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS APIENTRY soft_query_engine_status(IN_CONST_HANDLE hAdapter,
-					   INOUT_PDXGKARG_QUERYENGINESTATUS pQueryEngineStatus)
+NTSTATUS APIENTRY gpu_query_engine_status(IN_CONST_HANDLE hAdapter,
+					  INOUT_PDXGKARG_QUERYENGINESTATUS pQueryEngineStatus)
 {
 	KIRQL irql;
 
 	PAGED_CODE();
 
-	struct soft_engine *engine =
-		pQueryEngineStatus ? soft_engine_from(hAdapter, pQueryEngineStatus->NodeOrdinal,
-						      pQueryEngineStatus->EngineOrdinal)
+	struct gpu_engine *engine =
+		pQueryEngineStatus ? gpu_engine_from(hAdapter, pQueryEngineStatus->NodeOrdinal,
+						     pQueryEngineStatus->EngineOrdinal)
 				   : NULL;
 	if (!engine)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "QueryEngineStatus of node %u, which does not exist",
-				   pQueryEngineStatus ? pQueryEngineStatus->NodeOrdinal : MAXULONG);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "QueryEngineStatus of node %u, which does not exist",
+				  pQueryEngineStatus ? pQueryEngineStatus->NodeOrdinal : MAXULONG);
 	KeAcquireSpinLock(&engine->lock, &irql);
 	pQueryEngineStatus->EngineStatus.Value = 0;
 	pQueryEngineStatus->EngineStatus.Responsive = !engine->is_stalled;
@@ -145,21 +142,21 @@ NTSTATUS APIENTRY soft_query_engine_status(IN_CONST_HANDLE hAdapter,
 }
 
 /* Completions are reported as they happen, so there is never one to be made up for. */
-NTSTATUS APIENTRY soft_query_current_fence(IN_CONST_HANDLE hAdapter,
-					   INOUT_PDXGKARG_QUERYCURRENTFENCE pCurrentFence)
+NTSTATUS APIENTRY gpu_query_current_fence(IN_CONST_HANDLE hAdapter,
+					  INOUT_PDXGKARG_QUERYCURRENTFENCE pCurrentFence)
 {
 	KIRQL irql;
 
 	PAGED_CODE();
 
-	struct soft_engine *engine =
-		pCurrentFence ? soft_engine_from(hAdapter, pCurrentFence->NodeOrdinal,
-						 pCurrentFence->EngineOrdinal)
-			      : NULL;
+	struct gpu_engine *engine = pCurrentFence
+					    ? gpu_engine_from(hAdapter, pCurrentFence->NodeOrdinal,
+							      pCurrentFence->EngineOrdinal)
+					    : NULL;
 	if (!engine)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "QueryCurrentFence of node %u, which does not exist",
-				   pCurrentFence ? pCurrentFence->NodeOrdinal : MAXULONG);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "QueryCurrentFence of node %u, which does not exist",
+				  pCurrentFence ? pCurrentFence->NodeOrdinal : MAXULONG);
 	KeAcquireSpinLock(&engine->lock, &irql);
 	pCurrentFence->CurrentFence = engine->last_completed_fence;
 	KeReleaseSpinLock(&engine->lock, irql);
@@ -168,7 +165,7 @@ NTSTATUS APIENTRY soft_query_current_fence(IN_CONST_HANDLE hAdapter,
 
 /* What a dump of ours holds, once per node. */
 struct engine_record {
-	ULONG magic; /* SOFT_MAGIC_ADAPTER */
+	ULONG magic; /* GPU_MAGIC_ADAPTER */
 	ULONG node;
 	ULONG last_submitted_fence;
 	ULONG last_completed_fence;
@@ -177,12 +174,12 @@ struct engine_record {
 	ULONGLONG running_tag;
 };
 
-static struct engine_record make_record(struct soft_engine *engine)
+static struct engine_record make_record(struct gpu_engine *engine)
 {
-	const struct soft_packet *running = engine->running;
+	const struct gpu_packet *running = engine->running;
 
 	return (struct engine_record){
-		.magic = SOFT_MAGIC_ADAPTER,
+		.magic = GPU_MAGIC_ADAPTER,
 		.node = engine->node,
 		.last_submitted_fence = engine->last_submitted_fence,
 		.last_completed_fence = engine->last_completed_fence,
@@ -194,23 +191,23 @@ static struct engine_record make_record(struct soft_engine *engine)
 
 /* Any IRQL. On the way to a bug check a lock may never be released again; then the numbers are
  * taken as they are. */
-NTSTATUS APIENTRY soft_collect_dbg_info(IN_CONST_HANDLE hAdapter,
-					IN_CONST_PDXGKARG_COLLECTDBGINFO pCollectDbgInfo)
+NTSTATUS APIENTRY gpu_collect_dbg_info(IN_CONST_HANDLE hAdapter,
+				       IN_CONST_PDXGKARG_COLLECTDBGINFO pCollectDbgInfo)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
 	BOOLEAN can_lock = KeGetCurrentIrql() <= DISPATCH_LEVEL;
 	ULONG stalled_node = 0;
 	KIRQL irql = 0;
 
 	if (!adapter || !pCollectDbgInfo || !pCollectDbgInfo->pBuffer)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "CollectDbgInfo of adapter %p with arguments %p: one is missing",
-				   hAdapter, pCollectDbgInfo);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "CollectDbgInfo of adapter %p with arguments %p: one is missing",
+				  hAdapter, pCollectDbgInfo);
 	struct engine_record *records = pCollectDbgInfo->pBuffer;
 	SIZE_T room = pCollectDbgInfo->BufferSize / sizeof(*records);
 
 	for (ULONG node = 0; node < adapter->node_count && node < room; node++) {
-		struct soft_engine *engine = &adapter->engines[node];
+		struct gpu_engine *engine = &adapter->engines[node];
 
 		if (can_lock)
 			KeAcquireSpinLock(&engine->lock, &irql);

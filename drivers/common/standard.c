@@ -8,7 +8,7 @@
  * The kernel asks twice, first without buffers for the sizes; only the second time the surface
  * description may be written. There is no display here, so there are no primaries. PASSIVE_LEVEL.
  */
-#include "soft.h"
+#include "gpu.h"
 
 enum {
 	PITCH_ALIGNMENT = 128, /* what surfaces that cross adapters need; it does for all */
@@ -45,10 +45,10 @@ static NTSTATUS lay_out(ULONG width, ULONG height, ULONG format, ULONG flags,
 	ULONG pixel_bytes = bytes_per_pixel(format);
 
 	if (pixel_bytes == 0 || width == 0 || height == 0 || height > MAX_SIDE)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a surface of %u by %u in format %u: no size, too high, or an "
-				   "unknown format",
-				   width, height, format);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a surface of %u by %u in format %u: no size, too high, or an "
+				  "unknown format",
+				  width, height, format);
 	ULONGLONG pitch = ((ULONGLONG)width * pixel_bytes + PITCH_ALIGNMENT - 1) &
 			  ~(ULONGLONG)(PITCH_ALIGNMENT - 1);
 	/* One row of bytes is plain memory, and may be there already: nothing is behind it. */
@@ -56,7 +56,7 @@ static NTSTATUS lay_out(ULONG width, ULONG height, ULONG format, ULONG flags,
 	if (height > 1 || format != D3DDDIFMT_UNKNOWN)
 		rows = (height + HEIGHT_ALIGNMENT - 1) & ~(ULONG)(HEIGHT_ALIGNMENT - 1);
 	if (pitch > MAXULONG)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"a surface %u wide has a pitch of 0x%I64x bytes, more than 32 bits", width,
 			pitch);
@@ -101,8 +101,8 @@ static NTSTATUS lay_out_gdi(const D3DKMDT_GDISURFACEDATA *data, struct softgpu_s
 		flags = system; /* write-combined */
 		break;
 	default:
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a GDI surface of type %u, which is unknown", (ULONG)data->Type);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a GDI surface of type %u, which is unknown", (ULONG)data->Type);
 	}
 	NTSTATUS status =
 		lay_out(data->Width, data->Height, (ULONG)data->Format, flags, surface_out);
@@ -124,15 +124,15 @@ static NTSTATUS lay_out_virtual_gpu(const D3DKMDT_VIRTUALGPUSURFACEDATA *data,
 		flags = SOFTGPU_SYSTEM_ONLY;
 		break;
 	default:
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a surface of a virtual GPU in segment %u, which does not exist",
-				   data->DriverSegmentId);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a surface of a virtual GPU in segment %u, which does not exist",
+				  data->DriverSegmentId);
 	}
 	if (data->Size == 0 || data->Size > SOFTGPU_MAX_ALLOCATION_BYTES)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a surface of a virtual GPU of 0x%I64x bytes, which is not from "
-				   "1 to 0x%I64x",
-				   (ULONGLONG)data->Size, (ULONGLONG)SOFTGPU_MAX_ALLOCATION_BYTES);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a surface of a virtual GPU of 0x%I64x bytes, which is not from "
+				  "1 to 0x%I64x",
+				  (ULONGLONG)data->Size, (ULONGLONG)SOFTGPU_MAX_ALLOCATION_BYTES);
 	*surface_out = (struct softgpu_surface){
 		.allocation = { .version = SOFTGPU_SURFACE_VERSION,
 				.flags = flags,
@@ -150,9 +150,9 @@ static NTSTATUS lay_out_standard(const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *
 	*pitch_out = NULL;
 	/* The members of the union are pointers: one test does for all. */
 	if (!args->pCreateShadowSurfaceData)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a standard allocation of type %u without data",
-				   (ULONG)args->StandardAllocationType);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a standard allocation of type %u without data",
+				  (ULONG)args->StandardAllocationType);
 
 	switch ((ULONG)args->StandardAllocationType) {
 	case D3DKMDT_STANDARDALLOCATION_SHADOWSURFACE:
@@ -171,13 +171,13 @@ static NTSTATUS lay_out_standard(const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *
 	case D3DKMDT_STANDARDALLOCATION_VGPU:
 		return lay_out_virtual_gpu(args->pCreateVirtualGpuSurfaceData, surface_out);
 	default:
-		return soft_refuse(STATUS_NOT_SUPPORTED,
-				   "a standard allocation of type %u, which we do not make",
-				   (ULONG)args->StandardAllocationType);
+		return gpu_refuse(STATUS_NOT_SUPPORTED,
+				  "a standard allocation of type %u, which we do not make",
+				  (ULONG)args->StandardAllocationType);
 	}
 }
 
-NTSTATUS APIENTRY soft_get_standard_allocation_driver_data(
+NTSTATUS APIENTRY gpu_get_standard_allocation_driver_data(
 	IN_CONST_HANDLE hAdapter,
 	INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pGetStandardAllocationDriverData)
 {
@@ -187,12 +187,12 @@ NTSTATUS APIENTRY soft_get_standard_allocation_driver_data(
 
 	PAGED_CODE();
 
-	if (!soft_adapter_from(hAdapter) || !args || args->PhysicalAdapterIndex != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "GetStandardAllocationDriverData for adapter %p, or its part "
-				   "%u, which does not "
-				   "exist",
-				   hAdapter, args ? args->PhysicalAdapterIndex : 0);
+	if (!gpu_adapter_from(hAdapter) || !args || args->PhysicalAdapterIndex != 0)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "GetStandardAllocationDriverData for adapter %p, or its part "
+				  "%u, which does not "
+				  "exist",
+				  hAdapter, args ? args->PhysicalAdapterIndex : 0);
 	NTSTATUS status = lay_out_standard(args, &surface, &pitch);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -203,7 +203,7 @@ NTSTATUS APIENTRY soft_get_standard_allocation_driver_data(
 		return STATUS_SUCCESS;
 	}
 	if (args->AllocationPrivateDriverDataSize < sizeof(surface))
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_BUFFER_TOO_SMALL,
 			"private data of a standard allocation has %u bytes, and needs %u",
 			args->AllocationPrivateDriverDataSize, (UINT)sizeof(surface));

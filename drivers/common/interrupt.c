@@ -8,7 +8,7 @@
  * There is no interrupt line: an engine raises itself to interrupt level. What is reported travels
  * on the stack of the engine's thread, so engines do not have to share a place for it.
  */
-#include "soft.h"
+#include "gpu.h"
 
 struct notice {
 	const DXGKRNL_INTERFACE *dxgk;
@@ -25,7 +25,7 @@ static BOOLEAN NTAPI notify_at_interrupt_level(PVOID context)
 	return TRUE;
 }
 
-static void notify(struct soft_engine *engine, struct notice *notice)
+static void notify(struct gpu_engine *engine, struct notice *notice)
 {
 	BOOLEAN result = FALSE;
 
@@ -33,10 +33,10 @@ static void notify(struct soft_engine *engine, struct notice *notice)
 	NTSTATUS status = notice->dxgk->DxgkCbSynchronizeExecution(
 		notice->dxgk->DeviceHandle, notify_at_interrupt_level, notice, 0, &result);
 	if (!NT_SUCCESS(status))
-		DbgPrint("soft: node %u cannot interrupt: 0x%08x\n", engine->node, status);
+		DbgPrint(GPU_DRIVER ": node %u cannot interrupt: 0x%08x\n", engine->node, status);
 }
 
-void soft_notify_completed(struct soft_engine *engine, ULONG fence)
+void gpu_notify_completed(struct gpu_engine *engine, ULONG fence)
 {
 	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED };
 
@@ -48,7 +48,7 @@ void soft_notify_completed(struct soft_engine *engine, ULONG fence)
 }
 
 /* Which one it was the kernel finds out by looking. */
-void soft_notify_fence_written(struct soft_engine *engine)
+void gpu_notify_fence_written(struct gpu_engine *engine)
 {
 	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED };
 
@@ -57,8 +57,8 @@ void soft_notify_fence_written(struct soft_engine *engine)
 	notify(engine, &notice);
 }
 
-void soft_notify_preempted(struct soft_engine *engine, ULONG preemption_fence,
-			   ULONG last_completed_fence)
+void gpu_notify_preempted(struct gpu_engine *engine, ULONG preemption_fence,
+			  ULONG last_completed_fence)
 {
 	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED };
 
@@ -72,8 +72,8 @@ void soft_notify_preempted(struct soft_engine *engine, ULONG preemption_fence,
  * For a hardware queue that cannot read its commands there is no type: like one that hangs, it asks
  * for a reset.
  */
-static void fill_hw_fault(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct soft_engine *engine,
-			  const struct soft_packet *packet, const struct soft_fault *fault)
+static void fill_hw_fault(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct gpu_engine *engine,
+			  const struct gpu_packet *packet, const struct gpu_fault *fault)
 {
 	ULONG flags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
 
@@ -94,8 +94,8 @@ static void fill_hw_fault(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data, const struct so
 }
 
 /* The engine stands still from here on, until it is reset. */
-void soft_notify_faulted(struct soft_engine *engine, const struct soft_packet *packet,
-			 const struct soft_fault *fault)
+void gpu_notify_faulted(struct gpu_engine *engine, const struct gpu_packet *packet,
+			const struct gpu_fault *fault)
 {
 	struct notice notice = { 0 };
 
@@ -128,16 +128,15 @@ void soft_notify_faulted(struct soft_engine *engine, const struct soft_packet *p
 }
 
 /* DIRQL. No line, so an interrupt on it is somebody else's. */
-BOOLEAN APIENTRY soft_interrupt_routine(IN_CONST_PVOID MiniportDeviceContext,
-					IN_ULONG MessageNumber)
+BOOLEAN APIENTRY gpu_interrupt_routine(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG MessageNumber)
 {
 	return FALSE;
 }
 
 /* DISPATCH_LEVEL. */
-VOID APIENTRY soft_dpc_routine(IN_CONST_PVOID MiniportDeviceContext)
+VOID APIENTRY gpu_dpc_routine(IN_CONST_PVOID MiniportDeviceContext)
 {
-	struct soft_adapter *adapter = soft_adapter_from(MiniportDeviceContext);
+	struct gpu_adapter *adapter = gpu_adapter_from(MiniportDeviceContext);
 
 	if (adapter)
 		adapter->dxgk.DxgkCbNotifyDpc(adapter->dxgk.DeviceHandle);

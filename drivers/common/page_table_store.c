@@ -44,19 +44,19 @@ static ULONGLONG count_pages_in_a_row(const DXGK_PTE *ptes, ULONGLONG count)
 	return length;
 }
 
-ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
-		       ULONGLONG *stride_out)
+ULONGLONG gpu_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_out,
+		      ULONGLONG *stride_out)
 {
-	ULONGLONG first = soft_pte_encode(&ptes[0]);
+	ULONGLONG first = gpu_pte_encode(&ptes[0]);
 	ULONGLONG length = count_pages_in_a_row(ptes, count);
 	ULONGLONG stride = 0;
 
 	if (length > 1 && ptes[0].Valid && !ptes[0].Zero) {
-		stride = 1ULL << SOFT_PAGE_BITS;
+		stride = 1ULL << GPU_PAGE_BITS;
 	} else if (count > 1) {
-		stride = soft_pte_encode(&ptes[1]) - first;
+		stride = gpu_pte_encode(&ptes[1]) - first;
 		length = 2;
-		while (length < count && soft_pte_encode(&ptes[length]) == first + length * stride)
+		while (length < count && gpu_pte_encode(&ptes[length]) == first + length * stride)
 			length++;
 	}
 	*value_out = first;
@@ -79,7 +79,7 @@ ULONGLONG soft_pte_run(const DXGK_PTE *ptes, ULONGLONG count, ULONGLONG *value_o
 #endif
 
 /* The same code twice, once for processors with registers of that width. */
-#if defined(__x86_64__) && !defined(SOFT_WITHOUT_WIDE)
+#if defined(__x86_64__) && !defined(GPU_WITHOUT_WIDE)
 #define WIDE       __attribute__((target("avx2")))
 #define HAS_WIDE() __builtin_cpu_supports("avx2")
 #else
@@ -105,7 +105,7 @@ static struct alike alike_as(const DXGK_PTE *pte)
 
 	return (struct alike){
 		.flags = pte->Flags,
-		.common = soft_pte_encode(&first_page),
+		.common = gpu_pte_encode(&first_page),
 		.page_mask = pte->Valid && !pte->Zero ? ~0ULL : 0,
 	};
 }
@@ -132,8 +132,8 @@ FOR_BOTH ULONGLONG store_groups(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLON
 			break;
 		four_words low = __builtin_shufflevector(a, b, 1, 3, 5, 7);
 		four_words high = __builtin_shufflevector(c, d, 1, 3, 5, 7);
-		out[0] = (low << SOFT_PAGE_BITS & page_mask) | common;
-		out[1] = (high << SOFT_PAGE_BITS & page_mask) | common;
+		out[0] = (low << GPU_PAGE_BITS & page_mask) | common;
+		out[1] = (high << GPU_PAGE_BITS & page_mask) | common;
 	}
 	return done;
 }
@@ -161,7 +161,7 @@ static ULONGLONG store_alike(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG c
 				  : store_groups_plain(table, ptes, count, &alike);
 	for (; done < count && ptes[done].Flags == alike.flags; done++)
 		__atomic_store_n(&table[done],
-				 (ptes[done].PageAddress << SOFT_PAGE_BITS & alike.page_mask) |
+				 (ptes[done].PageAddress << GPU_PAGE_BITS & alike.page_mask) |
 					 alike.common,
 				 __ATOMIC_RELAXED);
 	return done;
@@ -178,12 +178,12 @@ static void store_repeated(ULONGLONG *table, ULONGLONG count, ULONGLONG value)
 		__atomic_store_n(&table[done], value, __ATOMIC_RELAXED);
 }
 
-void soft_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated)
+void gpu_pte_store(ULONGLONG *table, const DXGK_PTE *ptes, ULONGLONG count, BOOLEAN is_repeated)
 {
 	/* What was written before, tables below among it, is seen before what leads to it. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (is_repeated) {
-		store_repeated(table, count, soft_pte_encode(&ptes[0]));
+		store_repeated(table, count, gpu_pte_encode(&ptes[0]));
 		return;
 	}
 	for (ULONGLONG done = 0; done < count;)

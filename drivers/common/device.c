@@ -4,39 +4,39 @@
  *
  * hDevice carries the kernel's handle in and ours out. PASSIVE_LEVEL.
  */
-#include "soft.h"
+#include "gpu.h"
 
-struct soft_device *soft_device_from(HANDLE handle)
+struct gpu_device *gpu_device_from(HANDLE handle)
 {
-	struct soft_device *device = (struct soft_device *)handle;
+	struct gpu_device *device = (struct gpu_device *)handle;
 
-	return device && device->magic == SOFT_MAGIC_DEVICE ? device : NULL;
+	return device && device->magic == GPU_MAGIC_DEVICE ? device : NULL;
 }
 
-NTSTATUS APIENTRY soft_create_device(IN_CONST_HANDLE hAdapter,
-				     INOUT_PDXGKARG_CREATEDEVICE pCreateDevice)
+NTSTATUS APIENTRY gpu_create_device(IN_CONST_HANDLE hAdapter,
+				    INOUT_PDXGKARG_CREATEDEVICE pCreateDevice)
 {
-	struct soft_adapter *adapter = soft_adapter_from(hAdapter);
-	struct soft_process *process = NULL;
+	struct gpu_adapter *adapter = gpu_adapter_from(hAdapter);
+	struct gpu_process *process = NULL;
 
 	PAGED_CODE();
 
 	if (!adapter || !pCreateDevice)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "CreateDevice for adapter %p with arguments %p: one is missing",
-				   hAdapter, pCreateDevice);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "CreateDevice for adapter %p with arguments %p: one is missing",
+				  hAdapter, pCreateDevice);
 	if (pCreateDevice->hKmdProcess) {
-		process = soft_process_from(pCreateDevice->hKmdProcess);
+		process = gpu_process_from(pCreateDevice->hKmdProcess);
 		if (!process || process->adapter != adapter)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "hKmdProcess %p is no process of this adapter",
-					   pCreateDevice->hKmdProcess);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "hKmdProcess %p is no process of this adapter",
+					  pCreateDevice->hKmdProcess);
 	}
 
-	struct soft_device *device = soft_pool_allocate(PagedPool, sizeof(*device));
+	struct gpu_device *device = gpu_pool_allocate(PagedPool, sizeof(*device));
 	if (!device)
-		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for a device");
-	device->magic = SOFT_MAGIC_DEVICE;
+		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for a device");
+	device->magic = GPU_MAGIC_DEVICE;
 	device->is_system = pCreateDevice->Flags.SystemDevice;
 	device->adapter = adapter;
 	device->process = process;
@@ -51,31 +51,31 @@ NTSTATUS APIENTRY soft_create_device(IN_CONST_HANDLE hAdapter,
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS APIENTRY soft_destroy_device(IN_CONST_HANDLE hDevice)
+NTSTATUS APIENTRY gpu_destroy_device(IN_CONST_HANDLE hDevice)
 {
-	struct soft_device *device = soft_device_from(hDevice);
+	struct gpu_device *device = gpu_device_from(hDevice);
 
 	PAGED_CODE();
 
 	if (!device)
-		return soft_refuse(STATUS_INVALID_PARAMETER, "device %p is none of ours", hDevice);
+		return gpu_refuse(STATUS_INVALID_PARAMETER, "device %p is none of ours", hDevice);
 	if (device->live_contexts != 0 || device->live_openings != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "device %p still has %d contexts and %d openings", hDevice,
-				   device->live_contexts, device->live_openings);
-	struct soft_adapter *adapter = device->adapter;
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "device %p still has %d contexts and %d openings", hDevice,
+				  device->live_contexts, device->live_openings);
+	struct gpu_adapter *adapter = device->adapter;
 	if (device->process)
 		InterlockedDecrement(&device->process->live_devices);
-	device->magic = SOFT_MAGIC_DEAD;
+	device->magic = GPU_MAGIC_DEAD;
 	KeWaitForSingleObject(&adapter->devices_lock, Executive, KernelMode, FALSE, NULL);
 	RemoveEntryList(&device->link);
 	KeReleaseMutex(&adapter->devices_lock, FALSE);
-	soft_pool_free(device);
+	gpu_pool_free(device);
 	InterlockedDecrement(&adapter->live_devices);
 	return STATUS_SUCCESS;
 }
 
-LONG soft_count_openings(struct soft_adapter *adapter)
+LONG gpu_count_openings(struct gpu_adapter *adapter)
 {
 	LONG count = 0;
 
@@ -83,7 +83,7 @@ LONG soft_count_openings(struct soft_adapter *adapter)
 	for (LIST_ENTRY *link = adapter->devices.Flink; link != &adapter->devices;
 	     link = link->Flink)
 		count += ReadNoFence(
-			&CONTAINING_RECORD(link, struct soft_device, link)->live_openings);
+			&CONTAINING_RECORD(link, struct gpu_device, link)->live_openings);
 	KeReleaseMutex(&adapter->devices_lock, FALSE);
 	return count;
 }

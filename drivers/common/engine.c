@@ -2,7 +2,7 @@
 /*
  * engine.c - queues and threads: from a submission to a running packet.
  *
- *	SubmitCommand ─▶ queue ─▶ thread: soft_execute() ─▶ completed, preempted, faulted
+ *	SubmitCommand ─▶ queue ─▶ thread: gpu_hw_execute() ─▶ completed, preempted, faulted
  *	PreemptCommand, reset, stop ─▶ attention ─▶ the packet in progress gives up
  *
  * Submissions and preemptions arrive at DISPATCH_LEVEL and cannot fail, so packets are made ahead,
@@ -11,38 +11,35 @@
  *
  * Locks: engine->lock, never held while the kernel is told something or memory is touched.
  */
-#include "soft.h"
+#include "gpu.h"
 
 static KSTART_ROUTINE engine_thread;
 
-struct soft_engine *soft_engine_from(HANDLE adapter_handle, ULONG node, ULONG engine_ordinal)
+struct gpu_engine *gpu_engine_from(HANDLE adapter_handle, ULONG node, ULONG engine_ordinal)
 {
-	struct soft_adapter *adapter = soft_adapter_from(adapter_handle);
+	struct gpu_adapter *adapter = gpu_adapter_from(adapter_handle);
 
 	if (!adapter || node >= adapter->node_count || engine_ordinal != 0)
 		return NULL;
 	return &adapter->engines[node];
 }
 
-NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapter, ULONG node,
-			  ULONG packet_count)
+NTSTATUS gpu_engine_init(struct gpu_engine *engine, struct gpu_adapter *adapter, ULONG node,
+			 ULONG packet_count)
 {
 	PAGED_CODE();
 
-	if (packet_count < SOFT_MIN_PACKETS)
-		packet_count = SOFT_MIN_PACKETS;
+	if (packet_count < GPU_MIN_PACKETS)
+		packet_count = GPU_MIN_PACKETS;
 	RtlZeroMemory(engine, sizeof(*engine));
 	engine->packets =
-		soft_pool_allocate(NonPagedPoolNx, (SIZE_T)packet_count * sizeof(*engine->packets));
+		gpu_pool_allocate(NonPagedPoolNx, (SIZE_T)packet_count * sizeof(*engine->packets));
 	if (!engine->packets)
-		return soft_refuse(STATUS_NO_MEMORY, "there is no pool for %u packets of node %u",
-				   packet_count, node);
+		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for %u packets of node %u",
+				  packet_count, node);
 
 	engine->adapter = adapter;
 	engine->node = node;
-	/* The thread of the paging engine is one of as many hands as there are copy engines. */
-	if (node + 1 == adapter->node_count)
-		engine->lanes_wanted = adapter->settings.copy_engines - 1;
 	KeInitializeSpinLock(&engine->lock);
 	InitializeListHead(&engine->queue);
 	InitializeListHead(&engine->free);
@@ -56,18 +53,18 @@ NTSTATUS soft_engine_init(struct soft_engine *engine, struct soft_adapter *adapt
 
 static void ask_to_stop(PVOID context)
 {
-	struct soft_engine *engine = (struct soft_engine *)context;
+	struct gpu_engine *engine = (struct gpu_engine *)context;
 	KIRQL irql;
 
 	KeAcquireSpinLock(&engine->lock, &irql);
 	engine->is_stop_pending = TRUE;
-	InterlockedOr(&engine->attention, SOFT_ATTENTION_ABORT);
+	InterlockedOr(&engine->attention, GPU_ATTENTION_ABORT);
 	KeReleaseSpinLock(&engine->lock, irql);
 	KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
 }
 
-NTSTATUS soft_thread_create(PKSTART_ROUTINE routine, void (*stop)(PVOID context), PVOID context,
-			    PVOID *thread_out)
+NTSTATUS gpu_thread_create(PKSTART_ROUTINE routine, void (*stop)(PVOID context), PVOID context,
+			   PVOID *thread_out)
 {
 	OBJECT_ATTRIBUTES attributes;
 	HANDLE handle;
@@ -76,24 +73,24 @@ NTSTATUS soft_thread_create(PKSTART_ROUTINE routine, void (*stop)(PVOID context)
 	NTSTATUS status = PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, &attributes, NULL, NULL,
 					       routine, context);
 	if (!NT_SUCCESS(status))
-		return soft_refuse(status, "a thread cannot be made: 0x%08x", status);
+		return gpu_refuse(status, "a thread cannot be made: 0x%08x", status);
 	status = ObReferenceObjectByHandle(handle, THREAD_ALL_ACCESS, *PsThreadType, KernelMode,
 					   thread_out, NULL);
 	if (!NT_SUCCESS(status)) {
 		stop(context);
 		ZwWaitForSingleObject(handle, FALSE, NULL);
-		DbgPrint("soft: a thread cannot be kept: 0x%08x\n", status);
+		DbgPrint(GPU_DRIVER ": a thread cannot be kept: 0x%08x\n", status);
 	}
 	ZwClose(handle);
 	return status;
 }
 
-static NTSTATUS create_thread(struct soft_engine *engine)
+static NTSTATUS create_thread(struct gpu_engine *engine)
 {
 	PVOID thread;
 	KIRQL irql;
 
-	NTSTATUS status = soft_thread_create(engine_thread, ask_to_stop, engine, &thread);
+	NTSTATUS status = gpu_thread_create(engine_thread, ask_to_stop, engine, &thread);
 	if (NT_SUCCESS(status)) {
 		KeAcquireSpinLock(&engine->lock, &irql);
 		engine->thread = thread;
@@ -105,7 +102,7 @@ static NTSTATUS create_thread(struct soft_engine *engine)
 	return status;
 }
 
-NTSTATUS soft_engine_start(struct soft_engine *engine)
+NTSTATUS gpu_engine_start(struct gpu_engine *engine)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
@@ -113,24 +110,24 @@ NTSTATUS soft_engine_start(struct soft_engine *engine)
 
 	KeWaitForMutexObject(&engine->adapter->start_lock, Executive, KernelMode, FALSE, NULL);
 	if (!engine->thread) {
-		status = soft_lanes_start(engine);
+		status = gpu_hw_engine_start(engine);
 		if (NT_SUCCESS(status))
 			status = create_thread(engine);
 		if (!NT_SUCCESS(status))
-			soft_lanes_finish(engine);
+			gpu_hw_engine_finish(engine);
 	}
 	KeReleaseMutex(&engine->adapter->start_lock, FALSE);
 	return status;
 }
 
 /* Whatever is queued goes back; nobody is told. */
-static void drop_queue_locked(struct soft_engine *engine)
+static void drop_queue_locked(struct gpu_engine *engine)
 {
 	while (!IsListEmpty(&engine->queue))
 		InsertTailList(&engine->free, RemoveHeadList(&engine->queue));
 }
 
-void soft_engine_finish(struct soft_engine *engine)
+void gpu_engine_finish(struct gpu_engine *engine)
 {
 	PAGED_CODE();
 
@@ -139,12 +136,12 @@ void soft_engine_finish(struct soft_engine *engine)
 		KeWaitForSingleObject(engine->thread, Executive, KernelMode, FALSE, NULL);
 		ObDereferenceObject(engine->thread);
 	}
-	soft_lanes_finish(engine);
-	soft_pool_free(engine->packets);
+	gpu_hw_engine_finish(engine);
+	gpu_pool_free(engine->packets);
 	RtlZeroMemory(engine, sizeof(*engine));
 }
 
-ULONG soft_engine_reset(struct soft_engine *engine)
+ULONG gpu_engine_reset(struct gpu_engine *engine)
 {
 	KIRQL irql;
 
@@ -156,7 +153,7 @@ ULONG soft_engine_reset(struct soft_engine *engine)
 	BOOLEAN has_thread = engine->thread != NULL;
 	if (has_thread) {
 		engine->is_reset_pending = TRUE;
-		InterlockedOr(&engine->attention, SOFT_ATTENTION_ABORT);
+		InterlockedOr(&engine->attention, GPU_ATTENTION_ABORT);
 	} else {
 		engine->last_aborted_fence = engine->last_completed_fence;
 	}
@@ -172,20 +169,33 @@ ULONG soft_engine_reset(struct soft_engine *engine)
 
 /* ---- the thread ---- */
 
-static void packet_retire_locked(struct soft_engine *engine, struct soft_packet *packet)
+enum gpu_outcome gpu_check_attention(struct gpu_engine *engine, const struct gpu_packet *packet)
+{
+	LONG attention = ReadAcquire(&engine->attention);
+	struct gpu_context *context = packet->context;
+
+	if (attention & GPU_ATTENTION_ABORT)
+		return GPU_ABORTED;
+	/* Without a context there is nowhere to remember how far we came. */
+	if ((attention & GPU_ATTENTION_PREEMPT) && context && !context->ignores_preemption)
+		return GPU_PREEMPTED;
+	return GPU_DONE;
+}
+
+static void packet_retire_locked(struct gpu_engine *engine, struct gpu_packet *packet)
 {
 	engine->running = NULL;
 	InsertTailList(&engine->free, &packet->link);
 }
 
 /* A hung or faulted engine answers to nothing but a reset, or the end. */
-static void wait_for_abort(struct soft_engine *engine)
+static void wait_for_abort(struct gpu_engine *engine)
 {
-	while (!(ReadAcquire(&engine->attention) & SOFT_ATTENTION_ABORT))
+	while (!(ReadAcquire(&engine->attention) & GPU_ATTENTION_ABORT))
 		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
 }
 
-static void set_stalled(struct soft_engine *engine, BOOLEAN is_stalled)
+static void set_stalled(struct gpu_engine *engine, BOOLEAN is_stalled)
 {
 	KIRQL irql;
 
@@ -195,71 +205,70 @@ static void set_stalled(struct soft_engine *engine, BOOLEAN is_stalled)
 }
 
 /* What is wrong with the hardware when this packet ends (settings.h): nothing, nearly always. */
-static enum soft_defect defect_of(struct soft_engine *engine)
+static enum gpu_defect defect_of(struct gpu_engine *engine)
 {
-	const struct soft_settings *settings = &engine->adapter->settings;
+	const struct gpu_settings *settings = &engine->adapter->settings;
 
-	if (settings->defect == SOFT_DEFECT_NONE ||
+	if (settings->defect == GPU_DEFECT_NONE ||
 	    (ULONG)InterlockedIncrement(&engine->adapter->packets_ended) != settings->defect_at)
-		return SOFT_DEFECT_NONE;
-	return (enum soft_defect)settings->defect;
+		return GPU_DEFECT_NONE;
+	return (enum gpu_defect)settings->defect;
 }
 
-static void defect_show(struct soft_engine *engine, enum soft_defect defect, ULONG *fence)
+static void defect_show(struct gpu_engine *engine, enum gpu_defect defect, ULONG *fence)
 {
 	LARGE_INTEGER second = { .QuadPart = -10000000 };
 
-	if (defect == SOFT_DEFECT_SLOW)
+	if (defect == GPU_DEFECT_SLOW)
 		KeDelayExecutionThread(KernelMode, FALSE, &second);
-	else if (defect == SOFT_DEFECT_WRONG_FENCE)
+	else if (defect == GPU_DEFECT_WRONG_FENCE)
 		*fence += 1000;
-	else if (defect == SOFT_DEFECT_WRONG_BYTES)
-		for (ULONGLONG i = 0; i < engine->adapter->memory.local_bytes; i += PAGE_SIZE)
-			engine->adapter->memory.local[i] ^= 1;
+	else if (defect == GPU_DEFECT_WRONG_BYTES)
+		gpu_hw_memory_spoil(&engine->adapter->memory);
 }
 
 /* One packet, from the queue to its end. */
-static void run_packet(struct soft_engine *engine, struct soft_packet *packet)
+static void run_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 {
-	struct soft_fault fault = { 0 };
+	struct gpu_fault fault = { 0 };
 	ULONG fence = packet->fence;
 	ULONGLONG progress = packet->progress;
 	BOOLEAN is_refused = packet->is_refused;
-	enum soft_defect defect = defect_of(engine);
+	enum gpu_defect defect = defect_of(engine);
 	KIRQL irql;
 
-	enum soft_outcome outcome = SOFT_ABORTED;
-	if (defect == SOFT_DEFECT_HANG) {
+	enum gpu_outcome outcome = GPU_ABORTED;
+	if (defect == GPU_DEFECT_HANG) {
 		set_stalled(engine, TRUE);
 		wait_for_abort(engine);
 	} else {
-		outcome = soft_execute(engine, packet, &fault);
+		outcome = gpu_hw_execute(engine, packet, &fault);
 		defect_show(engine, defect, &fence);
 	}
-	if (outcome == SOFT_FAULTED) {
+	if (outcome == GPU_FAULTED) {
 		set_stalled(engine, TRUE);
-		soft_notify_faulted(engine, packet, &fault);
+		gpu_notify_faulted(engine, packet, &fault);
 		wait_for_abort(engine);
 	}
 
 	KeAcquireSpinLock(&engine->lock, &irql);
-	if (outcome != SOFT_PREEMPTED)
+	if (outcome != GPU_PREEMPTED)
 		engine->last_completed_fence = fence; /* done, or never to be done */
 	packet_retire_locked(engine, packet);
 	KeReleaseSpinLock(&engine->lock, irql);
 
-	if (outcome == SOFT_DONE && engine->hw_queue)
-		soft_hw_queue_completed(engine->hw_queue, progress);
-	else if (outcome == SOFT_DONE && !is_refused)
-		soft_notify_completed(engine, fence);
-	else if (outcome == SOFT_PREEMPTED)
+	if (outcome == GPU_DONE && engine->hw_queue)
+		gpu_hw_queue_completed(engine->hw_queue, progress);
+	else if (outcome == GPU_DONE && !is_refused)
+		gpu_notify_completed(engine, fence);
+	else if (outcome == GPU_PREEMPTED)
 		InterlockedIncrement64(&engine->adapter->packets_preempted);
 }
 
 /* What the thread does next. */
 enum engine_step { STEP_WAIT, STEP_RUN, STEP_PREEMPTED, STEP_STOP };
 
-static enum engine_step choose_step_locked(struct soft_engine *engine)
+static enum engine_step choose_step_locked(struct gpu_engine *engine)
 {
 	if (engine->is_stop_pending)
 		return STEP_STOP;
@@ -272,19 +281,19 @@ static enum engine_step choose_step_locked(struct soft_engine *engine)
 	}
 	if (engine->is_preemption_pending) {
 		engine->is_preemption_pending = FALSE;
-		InterlockedAnd(&engine->attention, ~SOFT_ATTENTION_PREEMPT);
+		InterlockedAnd(&engine->attention, ~GPU_ATTENTION_PREEMPT);
 		return STEP_PREEMPTED;
 	}
 	if (engine->is_halted || IsListEmpty(&engine->queue))
 		return STEP_WAIT;
 	engine->running =
-		CONTAINING_RECORD(RemoveHeadList(&engine->queue), struct soft_packet, link);
+		CONTAINING_RECORD(RemoveHeadList(&engine->queue), struct gpu_packet, link);
 	return STEP_RUN;
 }
 
 static VOID NTAPI engine_thread(PVOID StartContext)
 {
-	struct soft_engine *engine = (struct soft_engine *)StartContext;
+	struct gpu_engine *engine = (struct gpu_engine *)StartContext;
 	PVOID events[] = { &engine->control, &engine->work };
 	KIRQL irql;
 
@@ -293,7 +302,7 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 		enum engine_step step = choose_step_locked(engine);
 		ULONG preemption_fence = engine->preemption_fence;
 		ULONG last_completed = engine->last_completed_fence;
-		struct soft_packet *packet = engine->running;
+		struct gpu_packet *packet = engine->running;
 		KeReleaseSpinLock(&engine->lock, irql);
 
 		if (step == STEP_STOP)
@@ -301,7 +310,7 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 		if (step == STEP_RUN)
 			run_packet(engine, packet);
 		else if (step == STEP_PREEMPTED)
-			soft_notify_preempted(engine, preemption_fence, last_completed);
+			gpu_notify_preempted(engine, preemption_fence, last_completed);
 		else
 			KeWaitForMultipleObjects(RTL_NUMBER_OF(events), events, WaitAny, Executive,
 						 KernelMode, FALSE, NULL, NULL);
@@ -311,16 +320,16 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 
 /* ---- submission: DISPATCH_LEVEL, nonpageable ---- */
 
-NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet *work)
+NTSTATUS gpu_engine_submit(struct gpu_engine *engine, const struct gpu_packet *work)
 {
-	struct soft_packet *packet = NULL;
+	struct gpu_packet *packet = NULL;
 	KIRQL irql;
 
 	KeAcquireSpinLock(&engine->lock, &irql);
 	if (engine->thread && !IsListEmpty(&engine->free)) {
 		LIST_ENTRY *link = RemoveHeadList(&engine->free);
 
-		packet = CONTAINING_RECORD(link, struct soft_packet, link);
+		packet = CONTAINING_RECORD(link, struct gpu_packet, link);
 		*packet = *work;
 		InsertTailList(&engine->queue, &packet->link);
 		engine->last_submitted_fence = work->fence;
@@ -328,60 +337,59 @@ NTSTATUS soft_engine_submit(struct soft_engine *engine, const struct soft_packet
 	KeReleaseSpinLock(&engine->lock, irql);
 
 	if (!packet)
-		return soft_refuse(STATUS_INVALID_DEVICE_STATE, "node %u has no room for fence %u",
-				   engine->node, work->fence);
+		return gpu_refuse(STATUS_INVALID_DEVICE_STATE, "node %u has no room for fence %u",
+				  engine->node, work->fence);
 	KeSetEvent(&engine->work, IO_NO_INCREMENT, FALSE);
 	return STATUS_SUCCESS;
 }
 
 /* FALSE: in memory where no command buffer can be. */
-static BOOLEAN find_buffer(const struct soft_memory *memory, const DXGKARG_SUBMITCOMMAND *args,
-			   struct soft_place *place_out)
+static BOOLEAN find_buffer(const struct gpu_memory *memory, const DXGKARG_SUBMITCOMMAND *args,
+			   struct gpu_place *place_out)
 {
 	ULONGLONG address = (ULONGLONG)args->DmaBufferPhysicalAddress.QuadPart;
 
-	*place_out = (struct soft_place){ .segment = SOFTGPU_SEGMENT_SYSTEM, .offset = address };
+	*place_out = (struct gpu_place){ .segment = SOFTGPU_SEGMENT_SYSTEM, .offset = address };
 	if (args->DmaBufferSegmentId != SOFTGPU_SEGMENT_SYSTEM &&
 	    (args->DmaBufferSegmentId != SOFTGPU_SEGMENT_APERTURE ||
-	     !soft_memory_decode(memory, address, place_out) ||
+	     !gpu_memory_decode(memory, address, place_out) ||
 	     place_out->segment != SOFTGPU_SEGMENT_APERTURE))
 		return FALSE;
 	place_out->offset += args->DmaBufferSubmissionStartOffset;
 	return TRUE;
 }
 
-NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
-				      IN_CONST_PDXGKARG_SUBMITCOMMAND pSubmitCommand)
+NTSTATUS APIENTRY gpu_submit_command(IN_CONST_HANDLE hAdapter,
+				     IN_CONST_PDXGKARG_SUBMITCOMMAND pSubmitCommand)
 {
 	const DXGKARG_SUBMITCOMMAND *args = pSubmitCommand;
 
 	if (!args)
-		return soft_refuse(STATUS_INVALID_PARAMETER, "SubmitCommand without arguments");
-	struct soft_context *context = soft_context_from(args->hContext);
+		return gpu_refuse(STATUS_INVALID_PARAMETER, "SubmitCommand without arguments");
+	struct gpu_context *context = gpu_context_from(args->hContext);
 	/* Paging may come without a context; its node is named then. */
 	if (!context && (args->hContext || !args->Flags.Paging))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "fence %u is submitted for context %p, which is none of ours",
-				   args->SubmissionFenceId, args->hContext);
-	struct soft_engine *engine = soft_engine_from(
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "fence %u is submitted for context %p, which is none of ours",
+				  args->SubmissionFenceId, args->hContext);
+	struct gpu_engine *engine = gpu_engine_from(
 		hAdapter, context ? context->node : args->NodeOrdinal, args->EngineOrdinal);
-	struct soft_place buffer;
+	struct gpu_place buffer;
 
 	if (!engine || args->DmaBufferSubmissionStartOffset > args->DmaBufferSubmissionEndOffset ||
 	    args->DmaBufferSubmissionEndOffset > args->DmaBufferSize ||
 	    !find_buffer(&engine->adapter->memory, args, &buffer))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "fence %u is submitted with bytes %u to %u of a buffer of %u in "
-				   "segment %u, "
-				   "node %u, engine %u: there is no such place",
-				   args->SubmissionFenceId, args->DmaBufferSubmissionStartOffset,
-				   args->DmaBufferSubmissionEndOffset, args->DmaBufferSize,
-				   args->DmaBufferSegmentId, args->NodeOrdinal,
-				   args->EngineOrdinal);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "fence %u is submitted with bytes %u to %u of a buffer of %u in "
+				  "segment %u, "
+				  "node %u, engine %u: there is no such place",
+				  args->SubmissionFenceId, args->DmaBufferSubmissionStartOffset,
+				  args->DmaBufferSubmissionEndOffset, args->DmaBufferSize,
+				  args->DmaBufferSegmentId, args->NodeOrdinal, args->EngineOrdinal);
 
 	ULONG size_bytes =
 		args->DmaBufferSubmissionEndOffset - args->DmaBufferSubmissionStartOffset;
-	struct soft_packet packet = {
+	struct gpu_packet packet = {
 		.context = context,
 		.fence = args->SubmissionFenceId,
 		.size_bytes = size_bytes,
@@ -391,7 +399,7 @@ NTSTATUS APIENTRY soft_submit_command(IN_CONST_HANDLE hAdapter,
 		.is_empty =
 			args->Flags.NullRendering || args->Flags.ContextSwitch || size_bytes == 0,
 	};
-	return soft_engine_submit(engine, &packet);
+	return gpu_engine_submit(engine, &packet);
 }
 
 /* FALSE when the client wrote nonsense. */
@@ -410,36 +418,35 @@ static BOOLEAN read_private_data(const DXGKARG_SUBMITCOMMANDVIRTUAL *args, ULONG
 	return TRUE;
 }
 
-NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
-					      IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL pSubmitCommand)
+NTSTATUS APIENTRY gpu_submit_command_virtual(IN_CONST_HANDLE hAdapter,
+					     IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL pSubmitCommand)
 {
 	const DXGKARG_SUBMITCOMMANDVIRTUAL *args = pSubmitCommand;
 	ULONGLONG tag;
 
 	if (!args)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "SubmitCommandVirtual without arguments");
-	struct soft_context *context = soft_context_from(args->hContext);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "SubmitCommandVirtual without arguments");
+	struct gpu_context *context = gpu_context_from(args->hContext);
 	/* A client's context has no business with commands that move memory. */
 	if (!context || !context->is_virtual || (args->Flags.Paging && !context->is_system))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "fence %u is submitted by address for context %p, which is none "
-				   "of ours, has "
-				   "no addresses, or may not page",
-				   args->SubmissionFenceId, args->hContext);
-	struct soft_engine *engine = soft_engine_from(hAdapter, context->node, args->EngineOrdinal);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "fence %u is submitted by address for context %p, which is none "
+				  "of ours, has "
+				  "no addresses, or may not page",
+				  args->SubmissionFenceId, args->hContext);
+	struct gpu_engine *engine = gpu_engine_from(hAdapter, context->node, args->EngineOrdinal);
 	if (!engine)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "fence %u is submitted to engine %u, and a node has one",
-				   args->SubmissionFenceId, args->EngineOrdinal);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "fence %u is submitted to engine %u, and a node has one",
+				  args->SubmissionFenceId, args->EngineOrdinal);
 	BOOLEAN is_refused = !read_private_data(args, &tag);
 
-	struct soft_packet packet = {
+	struct gpu_packet packet = {
 		.context = context,
 		.fence = args->SubmissionFenceId,
 		.size_bytes = args->DmaBufferSize,
-		.buffer = { .segment = SOFT_PLACE_VIRTUAL,
-			    .offset = args->DmaBufferVirtualAddress },
+		.buffer = { .segment = GPU_PLACE_VIRTUAL, .offset = args->DmaBufferVirtualAddress },
 		.tag = tag,
 		.is_paging = args->Flags.Paging,
 		.is_resubmission = args->Flags.Resubmission,
@@ -447,10 +454,10 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 			    args->DmaBufferSize == 0 || is_refused,
 		.is_refused = is_refused,
 	};
-	NTSTATUS status = soft_engine_submit(engine, &packet);
+	NTSTATUS status = gpu_engine_submit(engine, &packet);
 	/* The client loses its device; the fence still takes its turn, without an interrupt. */
 	if (NT_SUCCESS(status) && is_refused)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"fence %u is submitted with %u bytes of private data, which are no "
 			"softgpu_submission",
@@ -458,19 +465,19 @@ NTSTATUS APIENTRY soft_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 	return status;
 }
 
-NTSTATUS APIENTRY soft_preempt_command(IN_CONST_HANDLE hAdapter,
-				       IN_CONST_PDXGKARG_PREEMPTCOMMAND pPreemptCommand)
+NTSTATUS APIENTRY gpu_preempt_command(IN_CONST_HANDLE hAdapter,
+				      IN_CONST_PDXGKARG_PREEMPTCOMMAND pPreemptCommand)
 {
 	KIRQL irql;
 
 	if (!pPreemptCommand)
-		return soft_refuse(STATUS_INVALID_PARAMETER, "PreemptCommand without arguments");
-	struct soft_engine *engine = soft_engine_from(hAdapter, pPreemptCommand->NodeOrdinal,
-						      pPreemptCommand->EngineOrdinal);
+		return gpu_refuse(STATUS_INVALID_PARAMETER, "PreemptCommand without arguments");
+	struct gpu_engine *engine = gpu_engine_from(hAdapter, pPreemptCommand->NodeOrdinal,
+						    pPreemptCommand->EngineOrdinal);
 	if (!engine)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "PreemptCommand of node %u, engine %u, which does not exist",
-				   pPreemptCommand->NodeOrdinal, pPreemptCommand->EngineOrdinal);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "PreemptCommand of node %u, engine %u, which does not exist",
+				  pPreemptCommand->NodeOrdinal, pPreemptCommand->EngineOrdinal);
 
 	KeAcquireSpinLock(&engine->lock, &irql);
 	BOOLEAN has_thread = engine->thread != NULL;
@@ -478,12 +485,12 @@ NTSTATUS APIENTRY soft_preempt_command(IN_CONST_HANDLE hAdapter,
 		drop_queue_locked(engine);
 		engine->is_preemption_pending = TRUE;
 		engine->preemption_fence = pPreemptCommand->PreemptionFenceId;
-		InterlockedOr(&engine->attention, SOFT_ATTENTION_PREEMPT);
+		InterlockedOr(&engine->attention, GPU_ATTENTION_PREEMPT);
 	}
 	KeReleaseSpinLock(&engine->lock, irql);
 	if (has_thread)
 		KeSetEvent(&engine->control, IO_NO_INCREMENT, FALSE);
 	else /* No thread, so nothing ran and nothing will answer later. */
-		soft_notify_preempted(engine, pPreemptCommand->PreemptionFenceId, 0);
+		gpu_notify_preempted(engine, pPreemptCommand->PreemptionFenceId, 0);
 	return STATUS_SUCCESS;
 }

@@ -13,7 +13,7 @@
  */
 #include "page_table.h"
 
-ULONGLONG soft_pte_encode(const DXGK_PTE *pte)
+ULONGLONG gpu_pte_encode(const DXGK_PTE *pte)
 {
 	ULONGLONG entry;
 
@@ -21,7 +21,7 @@ ULONGLONG soft_pte_encode(const DXGK_PTE *pte)
 		return SOFTGPU_PTE_ZERO;
 	if (!pte->Valid)
 		return 0;
-	entry = SOFTGPU_PTE_VALID | pte->PageAddress << SOFT_PAGE_BITS |
+	entry = SOFTGPU_PTE_VALID | pte->PageAddress << GPU_PAGE_BITS |
 		(ULONGLONG)pte->Segment << SOFTGPU_PTE_SEGMENT_SHIFT;
 	if (pte->ReadOnly)
 		entry |= SOFTGPU_PTE_READ_ONLY;
@@ -34,10 +34,10 @@ ULONGLONG soft_pte_encode(const DXGK_PTE *pte)
 
 /* A walk under way: the table it has come to. */
 struct walk {
-	const struct soft_settings *settings;
+	const struct gpu_settings *settings;
 	ULONGLONG address;
 	BOOLEAN is_write;
-	soft_entry_reader *read_entry;
+	gpu_entry_reader *read_entry;
 	void *reader_context;
 
 	ULONG level;
@@ -47,8 +47,8 @@ struct walk {
 	ULONGLONG limit;
 	BOOLEAN is_read_only;
 
-	struct soft_translation *translation;
-	struct soft_walk_fault *fault;
+	struct gpu_translation *translation;
+	struct gpu_walk_fault *fault;
 };
 
 static BOOLEAN read_at(const struct walk *walk, ULONGLONG index, ULONGLONG *entry_out)
@@ -74,20 +74,20 @@ static void choose_leaf(struct walk *walk, ULONGLONG index, ULONGLONG entry)
 	ULONGLONG found;
 
 	if (entry & SOFTGPU_PTE_TABLE_64K) {
-		go_below(walk, entry, SOFT_64K_BITS, SOFT_64K_TABLE_BITS);
+		go_below(walk, entry, GPU_64K_BITS, GPU_64K_TABLE_BITS);
 		return;
 	}
-	if (walk->settings->pages_64k == SOFT_64K_DUAL &&
-	    read_at(walk, index + (1u << SOFT_TABLE_BITS), &second) &&
+	if (walk->settings->pages_64k == GPU_64K_DUAL &&
+	    read_at(walk, index + (1u << GPU_TABLE_BITS), &second) &&
 	    (second & SOFTGPU_PTE_VALID)) {
-		go_below(&wide, second, SOFT_64K_BITS, SOFT_64K_TABLE_BITS);
-		if (read_at(&wide, walk->address >> SOFT_64K_BITS & (wide.limit - 1), &found) &&
+		go_below(&wide, second, GPU_64K_BITS, GPU_64K_TABLE_BITS);
+		if (read_at(&wide, walk->address >> GPU_64K_BITS & (wide.limit - 1), &found) &&
 		    (found & (SOFTGPU_PTE_VALID | SOFTGPU_PTE_ZERO))) {
 			*walk = wide;
 			return;
 		}
 	}
-	go_below(walk, entry, SOFT_PAGE_BITS, SOFT_TABLE_BITS);
+	go_below(walk, entry, GPU_PAGE_BITS, GPU_TABLE_BITS);
 }
 
 /* The entry that says where the page is. */
@@ -101,7 +101,7 @@ static BOOLEAN end_walk(const struct walk *walk, ULONGLONG index, ULONGLONG entr
 		walk->fault->is_write_protected = TRUE;
 		return FALSE;
 	}
-	*walk->translation = (struct soft_translation){
+	*walk->translation = (struct gpu_translation){
 		.segment = (ULONG)((entry & SOFTGPU_PTE_SEGMENT_MASK) >> SOFTGPU_PTE_SEGMENT_SHIFT),
 		.is_zero = is_zero,
 		.offset = (entry & SOFTGPU_PTE_ADDRESS_MASK) + in_page,
@@ -109,7 +109,7 @@ static BOOLEAN end_walk(const struct walk *walk, ULONGLONG index, ULONGLONG entr
 		.entry = entry,
 		.entry_segment = walk->segment,
 		.entries_behind =
-			walk->shift == SOFT_PAGE_BITS ? (ULONG)(walk->limit - index - 1) : 0,
+			walk->shift == GPU_PAGE_BITS ? (ULONG)(walk->limit - index - 1) : 0,
 		.entry_offset = walk->table + index * sizeof(entry),
 	};
 	return TRUE;
@@ -133,15 +133,15 @@ static BOOLEAN do_walk(struct walk *walk)
 		if (walk->level == 1)
 			choose_leaf(walk, index, entry);
 		else
-			go_below(walk, entry, walk->shift - SOFT_TABLE_BITS, SOFT_TABLE_BITS);
+			go_below(walk, entry, walk->shift - GPU_TABLE_BITS, GPU_TABLE_BITS);
 		index = (walk->address >> walk->shift) & (walk->limit - 1);
 	}
 }
 
-BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *root,
-		  ULONGLONG address, BOOLEAN is_write, soft_entry_reader *read_entry,
-		  void *reader_context, struct soft_translation *translation_out,
-		  struct soft_walk_fault *fault_out)
+BOOLEAN gpu_walk(const struct gpu_settings *settings, const struct gpu_root *root,
+		 ULONGLONG address, BOOLEAN is_write, gpu_entry_reader *read_entry,
+		 void *reader_context, struct gpu_translation *translation_out,
+		 struct gpu_walk_fault *fault_out)
 {
 	ULONG level = settings->page_table_levels - 1;
 	struct walk walk = {
@@ -153,13 +153,13 @@ BOOLEAN soft_walk(const struct soft_settings *settings, const struct soft_root *
 		.level = level,
 		.segment = root->segment,
 		.table = root->offset,
-		.shift = SOFT_PAGE_BITS + SOFT_TABLE_BITS * level,
+		.shift = GPU_PAGE_BITS + GPU_TABLE_BITS * level,
 		.limit = root->entry_count,
 		.translation = translation_out,
 		.fault = fault_out,
 	};
 
-	*fault_out = (struct soft_walk_fault){ .level = level };
+	*fault_out = (struct gpu_walk_fault){ .level = level };
 	if (address >> settings->address_bits != 0)
 		return FALSE;
 	return do_walk(&walk);

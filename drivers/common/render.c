@@ -12,11 +12,11 @@
  *
  * The client's memory is read once, into the DMA buffer, and checked there. PASSIVE_LEVEL.
  */
-#include "soft.h"
+#include "gpu.h"
 
 /* One call of Render. */
 struct render {
-	const struct soft_context *context;
+	const struct gpu_context *context;
 	DXGKARG_RENDER *args;
 	PUCHAR dma;      /* start of this pass */
 	ULONG available; /* bytes of it that hold the client's commands */
@@ -34,8 +34,8 @@ static NTSTATUS copy_commands(struct render *render)
 		RtlCopyMemory(render->dma, (const UCHAR *)args->pCommand + args->MultipassOffset,
 			      render->available);
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
-		return soft_refuse(STATUS_INVALID_USER_BUFFER,
-				   "%u bytes of commands cannot be read", render->available);
+		return gpu_refuse(STATUS_INVALID_USER_BUFFER, "%u bytes of commands cannot be read",
+				  render->available);
 	}
 	return STATUS_SUCCESS;
 }
@@ -45,8 +45,8 @@ static NTSTATUS copy_patch(const DXGKARG_RENDER *args, UINT index, D3DDDI_PATCHL
 	__try {
 		RtlCopyMemory(out, &args->pPatchLocationListIn[index], sizeof(*out));
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
-		return soft_refuse(STATUS_INVALID_USER_BUFFER,
-				   "entry %u of the patch list cannot be read", index);
+		return gpu_refuse(STATUS_INVALID_USER_BUFFER,
+				  "entry %u of the patch list cannot be read", index);
 	}
 	return STATUS_SUCCESS;
 }
@@ -59,7 +59,7 @@ static NTSTATUS compare_patch(struct render *render, const D3DDDI_PATCHLOCATIONL
 	if (render->args->PatchLocationListInSize == 0)
 		return STATUS_SUCCESS;
 	if (render->patch_in >= render->args->PatchLocationListInSize)
-		return soft_refuse(
+		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"the patch list has %u entries, and the commands have more places",
 			render->args->PatchLocationListInSize);
@@ -70,48 +70,48 @@ static NTSTATUS compare_patch(struct render *render, const D3DDDI_PATCHLOCATIONL
 	    given.AllocationOffset != expected->AllocationOffset ||
 	    given.PatchOffset != expected->PatchOffset + render->args->MultipassOffset ||
 	    given.Value != 0 || given.DriverId != 0 || given.SplitOffset != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "entry %u of the patch list names byte 0x%x of allocation %u at "
-				   "0x%x; the command "
-				   "names byte 0x%x of allocation %u at 0x%x",
-				   render->patch_in - 1, given.AllocationOffset,
-				   given.AllocationIndex, given.PatchOffset,
-				   expected->AllocationOffset, expected->AllocationIndex,
-				   expected->PatchOffset + render->args->MultipassOffset);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "entry %u of the patch list names byte 0x%x of allocation %u at "
+				  "0x%x; the command "
+				  "names byte 0x%x of allocation %u at 0x%x",
+				  render->patch_in - 1, given.AllocationOffset,
+				  given.AllocationIndex, given.PatchOffset,
+				  expected->AllocationOffset, expected->AllocationIndex,
+				  expected->PatchOffset + render->args->MultipassOffset);
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS check_reference(const struct render *render, const struct soft_operand *operand,
+static NTSTATUS check_reference(const struct render *render, const struct gpu_operand *operand,
 				const struct softgpu_reference *reference)
 {
 	if (reference->allocation_index >= render->args->AllocationListSize)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a command names allocation %u of a list of %u",
-				   reference->allocation_index, render->args->AllocationListSize);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a command names allocation %u of a list of %u",
+				  reference->allocation_index, render->args->AllocationListSize);
 	const DXGK_ALLOCATIONLIST *entry =
 		&render->args->pAllocationList[reference->allocation_index];
-	const struct soft_opening *opening = soft_opening_from(entry->hDeviceSpecificAllocation);
+	const struct gpu_opening *opening = gpu_opening_from(entry->hDeviceSpecificAllocation);
 	if (!opening || opening->device != render->context->device)
-		return soft_refuse(STATUS_INVALID_HANDLE,
-				   "allocation %u of the list is not open on the context's device",
-				   reference->allocation_index);
+		return gpu_refuse(STATUS_INVALID_HANDLE,
+				  "allocation %u of the list is not open on the context's device",
+				  reference->allocation_index);
 
 	ULONGLONG size_bytes = opening->allocation->size_bytes;
 	if (reference->offset_bytes > size_bytes ||
 	    operand->size_bytes > size_bytes - reference->offset_bytes ||
 	    reference->offset_bytes % operand->alignment != 0)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a command names 0x%I64x bytes at 0x%x of allocation %u, which "
-				   "has 0x%I64x, in "
-				   "steps of %u",
-				   (ULONGLONG)operand->size_bytes, (ULONG)reference->offset_bytes,
-				   reference->allocation_index, size_bytes,
-				   (ULONG)operand->alignment);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a command names 0x%I64x bytes at 0x%x of allocation %u, which "
+				  "has 0x%I64x, in "
+				  "steps of %u",
+				  (ULONGLONG)operand->size_bytes, (ULONG)reference->offset_bytes,
+				  reference->allocation_index, size_bytes,
+				  (ULONG)operand->alignment);
 	if (operand->is_write && (!entry->WriteOperation || opening->is_read_only))
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "a command writes allocation %u, which the list or its opening "
-				   "says is read",
-				   reference->allocation_index);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "a command writes allocation %u, which the list or its opening "
+				  "says is read",
+				  reference->allocation_index);
 	return STATUS_SUCCESS;
 }
 
@@ -123,8 +123,8 @@ static void patch(PUCHAR field, const DXGK_ALLOCATIONLIST *entry, ULONG offset_b
 	RtlCopyMemory(field, &address, sizeof(address));
 }
 
-static NTSTATUS render_operand(struct render *render, const struct soft_command *command,
-			       const struct soft_operand *operand)
+static NTSTATUS render_operand(struct render *render, const struct gpu_command *command,
+			       const struct gpu_operand *operand)
 {
 	PUCHAR field = render->dma + render->used + operand->field_offset;
 	struct softgpu_reference reference;
@@ -167,14 +167,14 @@ static BOOLEAN is_cut_off(const struct render *render, BOOLEAN is_last_pass)
 static NTSTATUS render_commands(struct render *render, BOOLEAN is_last_pass)
 {
 	while (render->used < render->available && !is_cut_off(render, is_last_pass)) {
-		struct soft_command command;
+		struct gpu_command command;
 
 		NTSTATUS status =
-			soft_command_decode(render->dma + render->used,
-					    render->available - render->used, FALSE, &command);
+			gpu_command_decode(render->dma + render->used,
+					   render->available - render->used, FALSE, &command);
 		if (!NT_SUCCESS(status))
-			return soft_refuse(status, "byte 0x%x of the commands begins no command",
-					   render->args->MultipassOffset + render->used);
+			return gpu_refuse(status, "byte 0x%x of the commands begins no command",
+					  render->args->MultipassOffset + render->used);
 		if (command.operand_count >
 		    render->args->PatchLocationListOutSize - render->patches)
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
@@ -207,18 +207,18 @@ static NTSTATUS skip_patches(struct render *render)
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS APIENTRY soft_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pRender)
+NTSTATUS APIENTRY gpu_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pRender)
 {
-	struct render render = { .context = soft_context_from(hContext), .args = pRender };
+	struct render render = { .context = gpu_context_from(hContext), .args = pRender };
 
 	PAGED_CODE();
 
 	if (!render.context || render.context->is_virtual || !pRender || !pRender->pCommand ||
 	    !pRender->pDmaBuffer || pRender->MultipassOffset > pRender->CommandLength)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "Render for context %p with arguments %p: it has addresses, or "
-				   "one is missing",
-				   hContext, pRender);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "Render for context %p with arguments %p: it has addresses, or "
+				  "one is missing",
+				  hContext, pRender);
 
 	ULONG left = pRender->CommandLength - pRender->MultipassOffset;
 	BOOLEAN is_last_pass = left <= pRender->DmaSize;
@@ -232,9 +232,9 @@ NTSTATUS APIENTRY soft_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pR
 		status = render_commands(&render, is_last_pass);
 	if (NT_SUCCESS(status) && pRender->PatchLocationListInSize > 0 &&
 	    render.patch_in != pRender->PatchLocationListInSize)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "the patch list has %u entries, and the commands have %u places",
-				   pRender->PatchLocationListInSize, render.patch_in);
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "the patch list has %u entries, and the commands have %u places",
+				  pRender->PatchLocationListInSize, render.patch_in);
 	if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
 		return status;
 
@@ -245,14 +245,14 @@ NTSTATUS APIENTRY soft_render(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER pR
 }
 
 /* The kernel may not be refused here; what is wrong with its arguments is a bug on one side. */
-NTSTATUS APIENTRY soft_patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH pPatch)
+NTSTATUS APIENTRY gpu_patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH pPatch)
 {
 	PAGED_CODE();
 
-	if (!soft_adapter_from(hAdapter) || !pPatch)
-		return soft_refuse(STATUS_INVALID_PARAMETER,
-				   "Patch for adapter %p with arguments %p: one is missing",
-				   hAdapter, pPatch);
+	if (!gpu_adapter_from(hAdapter) || !pPatch)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "Patch for adapter %p with arguments %p: one is missing",
+				  hAdapter, pPatch);
 	if (pPatch->Flags.Paging)
 		return STATUS_SUCCESS;
 
@@ -263,16 +263,16 @@ NTSTATUS APIENTRY soft_patch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH p
 		if (location->AllocationIndex >= pPatch->AllocationListSize ||
 		    location->PatchOffset > pPatch->DmaBufferSize ||
 		    pPatch->DmaBufferSize - location->PatchOffset < sizeof(ULONGLONG))
-			return soft_refuse(
+			return gpu_refuse(
 				STATUS_INVALID_PARAMETER,
 				"patch %u is of allocation %u at byte 0x%x, which do not exist", i,
 				location->AllocationIndex, location->PatchOffset);
 		const DXGK_ALLOCATIONLIST *entry =
 			&pPatch->pAllocationList[location->AllocationIndex];
 		if (entry->SegmentId == 0)
-			return soft_refuse(STATUS_INVALID_PARAMETER,
-					   "patch %u is of allocation %u, which is nowhere", i,
-					   location->AllocationIndex);
+			return gpu_refuse(STATUS_INVALID_PARAMETER,
+					  "patch %u is of allocation %u, which is nowhere", i,
+					  location->AllocationIndex);
 		patch((PUCHAR)pPatch->pDmaBuffer + location->PatchOffset, entry,
 		      location->AllocationOffset);
 	}

@@ -3,7 +3,7 @@
  * settings.c - see settings.h.
  *
  *   in:   registry values as they are stored: type and bytes
- *   out:  struct soft_settings, complete and consistent, or which value is wrong
+ *   out:  struct gpu_settings, complete and consistent, or which value is wrong
  *
  * Locks: none. Nothing here touches the registry.
  */
@@ -13,23 +13,23 @@ static const char *const model_words[] = { "gpummu", "physical", NULL };
 static const ULONG model_values[] = { SOFTGPU_MODEL_GPUMMU, SOFTGPU_MODEL_PHYSICAL };
 
 static const char *const update_words[] = { "gpu_physical", "gpu_virtual", "cpu_virtual", NULL };
-static const ULONG update_values[] = { SOFT_UPDATE_GPU_PHYSICAL, SOFT_UPDATE_GPU_VIRTUAL,
-				       SOFT_UPDATE_CPU };
+static const ULONG update_values[] = { GPU_UPDATE_GPU_PHYSICAL, GPU_UPDATE_GPU_VIRTUAL,
+				       GPU_UPDATE_CPU };
 
 static const char *const pages_64k_words[] = { "none", "single", "dual", NULL };
-static const ULONG pages_64k_values[] = { SOFT_64K_NONE, SOFT_64K_SINGLE, SOFT_64K_DUAL };
+static const ULONG pages_64k_values[] = { GPU_64K_NONE, GPU_64K_SINGLE, GPU_64K_DUAL };
 
 static const char *const node_words[] = { "3d", "copy", "paging", NULL };
 static const ULONG node_values[] = { SOFTGPU_NODE_3D, SOFTGPU_NODE_COPY, SOFTGPU_NODE_PAGING };
 
 static const char *const defect_words[] = { "none",        "slow",        "hang",
 					    "wrong-fence", "wrong-bytes", NULL };
-static const ULONG defect_values[] = { SOFT_DEFECT_NONE, SOFT_DEFECT_SLOW, SOFT_DEFECT_HANG,
-				       SOFT_DEFECT_WRONG_FENCE, SOFT_DEFECT_WRONG_BYTES };
+static const ULONG defect_values[] = { GPU_DEFECT_NONE, GPU_DEFECT_SLOW, GPU_DEFECT_HANG,
+				       GPU_DEFECT_WRONG_FENCE, GPU_DEFECT_WRONG_BYTES };
 
-#define OFFSET(field) __builtin_offsetof(struct soft_settings, field)
+#define OFFSET(field) __builtin_offsetof(struct gpu_settings, field)
 
-const struct soft_setting soft_setting_table[] = {
+const struct gpu_setting gpu_setting_table[] = {
 	{ L"LocalMemoryMiB", "LocalMemoryMiB", OFFSET(local_mib), 1, 65536, NULL, NULL,
 	  "a number from 1 to 65536" },
 	{ L"ApertureMiB", "ApertureMiB", OFFSET(aperture_mib), 1, 65536, NULL, NULL,
@@ -38,8 +38,8 @@ const struct soft_setting soft_setting_table[] = {
 	  "gpummu or physical" },
 	{ L"CopyEngines", "CopyEngines", OFFSET(copy_engines), 1, 4, NULL, NULL,
 	  "a number from 1 to 4" },
-	{ L"PageTableLevels", "PageTableLevels", OFFSET(page_table_levels), SOFT_MIN_LEVELS,
-	  SOFT_MAX_LEVELS, NULL, NULL, "a number from 2 to 5" },
+	{ L"PageTableLevels", "PageTableLevels", OFFSET(page_table_levels), GPU_MIN_LEVELS,
+	  GPU_MAX_LEVELS, NULL, NULL, "a number from 2 to 5" },
 	{ L"VirtualAddressBits", "VirtualAddressBits", OFFSET(address_bits), 22, 57, NULL, NULL,
 	  "a number from 22 to 57" },
 	{ L"PageTableUpdateMode", "PageTableUpdateMode", OFFSET(update_mode), 0, 0, update_words,
@@ -60,7 +60,7 @@ const struct soft_setting soft_setting_table[] = {
 	{ L"DefectAt", "DefectAt", OFFSET(defect_at), 1, 0xffffffff, NULL, NULL,
 	  "a number from 1 to 4294967295" },
 };
-const ULONG soft_setting_count = RTL_NUMBER_OF(soft_setting_table);
+const ULONG gpu_setting_count = RTL_NUMBER_OF(gpu_setting_table);
 
 enum {
 	REGISTRY_TEXT = 1,  /* REG_SZ */
@@ -68,15 +68,15 @@ enum {
 	MAX_ROOT_BITS = 12,
 };
 
-void soft_settings_init(struct soft_settings *settings)
+void gpu_settings_init(struct gpu_settings *settings)
 {
-	*settings = (struct soft_settings){
+	*settings = (struct gpu_settings){
 		.local_mib = 256,
 		.aperture_mib = 1024,
 		.model = SOFTGPU_MODEL_GPUMMU,
 		.copy_engines = 2,
 		.page_table_levels = 4,
-		.update_mode = SOFT_UPDATE_GPU_PHYSICAL,
+		.update_mode = GPU_UPDATE_GPU_PHYSICAL,
 		.companion_kind = SOFTGPU_NODE_PAGING,
 		.defect_at = 1,
 	};
@@ -97,8 +97,8 @@ static BOOLEAN text_is(const WCHAR *text, ULONG size_bytes, const char *word)
 	return i == length && word[i] == 0;
 }
 
-NTSTATUS soft_settings_set(struct soft_settings *settings, const struct soft_setting *setting,
-			   ULONG type, const void *data, ULONG size_bytes)
+NTSTATUS gpu_settings_set(struct gpu_settings *settings, const struct gpu_setting *setting,
+			  ULONG type, const void *data, ULONG size_bytes)
 {
 	ULONG *field = (ULONG *)((UCHAR *)settings + setting->offset);
 
@@ -121,12 +121,12 @@ NTSTATUS soft_settings_set(struct soft_settings *settings, const struct soft_set
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out)
+NTSTATUS gpu_settings_finish(struct gpu_settings *settings, PCSTR *problem_out)
 {
-	ULONG below_root = SOFT_PAGE_BITS + SOFT_TABLE_BITS * (settings->page_table_levels - 1);
+	ULONG below_root = GPU_PAGE_BITS + GPU_TABLE_BITS * (settings->page_table_levels - 1);
 
 	if (settings->address_bits == 0)
-		settings->address_bits = below_root + SOFT_TABLE_BITS;
+		settings->address_bits = below_root + GPU_TABLE_BITS;
 	if (settings->address_bits <= below_root ||
 	    settings->address_bits > below_root + MAX_ROOT_BITS) {
 		*problem_out = "VirtualAddressBits leaves the root table, after 12 bits in the "
@@ -143,13 +143,13 @@ NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out
 		return STATUS_INVALID_PARAMETER;
 	}
 	/* A root of two levels has no fixed place for its second pointers. */
-	if (settings->pages_64k == SOFT_64K_DUAL && settings->page_table_levels == 2) {
+	if (settings->pages_64k == GPU_64K_DUAL && settings->page_table_levels == 2) {
 		*problem_out = "Pages64KiB dual needs PageTableLevels 3 or more";
 		return STATUS_INVALID_PARAMETER;
 	}
 	/* Tables that the CPU updates are in system memory, where a table is at most a page. */
-	if (settings->update_mode == SOFT_UPDATE_CPU &&
-	    settings->address_bits > below_root + SOFT_TABLE_BITS) {
+	if (settings->update_mode == GPU_UPDATE_CPU &&
+	    settings->address_bits > below_root + GPU_TABLE_BITS) {
 		*problem_out = "VirtualAddressBits makes a root table larger than a page, which "
 			       "PageTableUpdateMode cpu_virtual cannot have";
 		return STATUS_INVALID_PARAMETER;
@@ -157,21 +157,21 @@ NTSTATUS soft_settings_finish(struct soft_settings *settings, PCSTR *problem_out
 	return STATUS_SUCCESS;
 }
 
-ULONG soft_settings_index_bits(const struct soft_settings *settings, ULONG level)
+ULONG gpu_settings_index_bits(const struct gpu_settings *settings, ULONG level)
 {
 	ULONG root = settings->page_table_levels - 1;
 
 	if (level < root)
-		return SOFT_TABLE_BITS;
-	return settings->address_bits - SOFT_PAGE_BITS - SOFT_TABLE_BITS * root;
+		return GPU_TABLE_BITS;
+	return settings->address_bits - GPU_PAGE_BITS - GPU_TABLE_BITS * root;
 }
 
-ULONG soft_settings_node_count(const struct soft_settings *settings)
+ULONG gpu_settings_node_count(const struct gpu_settings *settings)
 {
 	return settings->copy_engines + 2;
 }
 
-ULONG soft_settings_node_kind(const struct soft_settings *settings, ULONG node)
+ULONG gpu_settings_node_kind(const struct gpu_settings *settings, ULONG node)
 {
 	if (node == 0)
 		return SOFTGPU_NODE_3D;
@@ -179,11 +179,11 @@ ULONG soft_settings_node_kind(const struct soft_settings *settings, ULONG node)
 }
 
 /* The first of its kind. */
-ULONG soft_settings_companion_node(const struct soft_settings *settings)
+ULONG gpu_settings_companion_node(const struct gpu_settings *settings)
 {
 	ULONG node = 0;
 
-	while (soft_settings_node_kind(settings, node) != settings->companion_kind)
+	while (gpu_settings_node_kind(settings, node) != settings->companion_kind)
 		node++;
 	return node;
 }

@@ -3,20 +3,20 @@
  * command.c - see command.h.
  *
  *   in:   bytes that a client wrote
- *   out:  a struct soft_command whose sizes and operands can be relied on, or why not
+ *   out:  a struct gpu_command whose sizes and operands can be relied on, or why not
  *
  * The bytes may change while this runs when they are client memory: callers hand in a copy.
  * Locks: none.
  */
 #include "command.h"
 
-static NTSTATUS decode_fill(const struct softgpu_fill *fill, struct soft_command *command)
+static NTSTATUS decode_fill(const struct softgpu_fill *fill, struct gpu_command *command)
 {
 	if (fill->header.size_bytes != sizeof(*fill) || fill->reserved != 0 ||
 	    fill->size_bytes == 0 || fill->size_bytes % sizeof(uint32_t) != 0)
 		return STATUS_ILLEGAL_INSTRUCTION;
 	command->operand_count = 1;
-	command->operands[0] = (struct soft_operand){
+	command->operands[0] = (struct gpu_operand){
 		.field_offset = __builtin_offsetof(struct softgpu_fill, destination),
 		.is_write = TRUE,
 		.alignment = sizeof(uint32_t),
@@ -25,18 +25,18 @@ static NTSTATUS decode_fill(const struct softgpu_fill *fill, struct soft_command
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS decode_copy(const struct softgpu_copy *copy, struct soft_command *command)
+static NTSTATUS decode_copy(const struct softgpu_copy *copy, struct gpu_command *command)
 {
 	if (copy->header.size_bytes != sizeof(*copy) || copy->size_bytes == 0)
 		return STATUS_ILLEGAL_INSTRUCTION;
 	command->operand_count = 2;
-	command->operands[0] = (struct soft_operand){
+	command->operands[0] = (struct gpu_operand){
 		.field_offset = __builtin_offsetof(struct softgpu_copy, destination),
 		.is_write = TRUE,
 		.alignment = 1,
 		.size_bytes = copy->size_bytes,
 	};
-	command->operands[1] = (struct soft_operand){
+	command->operands[1] = (struct gpu_operand){
 		.field_offset = __builtin_offsetof(struct softgpu_copy, source),
 		.is_write = FALSE,
 		.alignment = 1,
@@ -45,12 +45,12 @@ static NTSTATUS decode_copy(const struct softgpu_copy *copy, struct soft_command
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS decode_write64(const struct softgpu_write64 *write, struct soft_command *command)
+static NTSTATUS decode_write64(const struct softgpu_write64 *write, struct gpu_command *command)
 {
 	if (write->header.size_bytes != sizeof(*write))
 		return STATUS_ILLEGAL_INSTRUCTION;
 	command->operand_count = 1;
-	command->operands[0] = (struct soft_operand){
+	command->operands[0] = (struct gpu_operand){
 		.field_offset = __builtin_offsetof(struct softgpu_write64, destination),
 		.is_write = TRUE,
 		.alignment = sizeof(uint64_t),
@@ -81,17 +81,17 @@ static NTSTATUS decode_privileged(const struct softgpu_command *header, BOOLEAN 
 	uint32_t size_bytes = 0;
 
 	switch (header->opcode) {
-	case SOFT_PAGING_FILL:
-		size_bytes = sizeof(struct soft_paging_fill);
+	case GPU_PAGING_FILL:
+		size_bytes = sizeof(struct gpu_paging_fill);
 		break;
-	case SOFT_PAGING_COPY:
-		size_bytes = sizeof(struct soft_paging_copy);
+	case GPU_PAGING_COPY:
+		size_bytes = sizeof(struct gpu_paging_copy);
 		break;
-	case SOFT_PAGING_MDL_COPY:
-		size_bytes = sizeof(struct soft_paging_mdl_copy);
+	case GPU_PAGING_MDL_COPY:
+		size_bytes = sizeof(struct gpu_paging_mdl_copy);
 		break;
-	case SOFT_PAGING_ENTRIES:
-		size_bytes = sizeof(struct soft_paging_entries);
+	case GPU_PAGING_ENTRIES:
+		size_bytes = sizeof(struct gpu_paging_entries);
 		break;
 	default:
 		return STATUS_ILLEGAL_INSTRUCTION;
@@ -101,8 +101,8 @@ static NTSTATUS decode_privileged(const struct softgpu_command *header, BOOLEAN 
 	return is_privileged ? STATUS_SUCCESS : STATUS_PRIVILEGED_INSTRUCTION;
 }
 
-NTSTATUS soft_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_privileged,
-			     struct soft_command *command_out)
+NTSTATUS gpu_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_privileged,
+			    struct gpu_command *command_out)
 {
 	const struct softgpu_command *header = (const struct softgpu_command *)bytes;
 
@@ -112,7 +112,7 @@ NTSTATUS soft_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_
 	    header->size_bytes % sizeof(uint64_t) != 0)
 		return STATUS_ILLEGAL_INSTRUCTION;
 
-	*command_out = (struct soft_command){
+	*command_out = (struct gpu_command){
 		.opcode = header->opcode,
 		.size_bytes = header->size_bytes,
 	};
