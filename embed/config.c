@@ -49,8 +49,9 @@ NTSTATUS config_no_memory(struct json_document *document, const struct json *whe
 	return STATUS_NO_MEMORY;
 }
 
-NTSTATUS config_read_text(struct json_document *document, const struct json *value,
-			  const char *what, size_t most_bytes, const char **text_out)
+/* A text that is not empty; the caller frees it. */
+static NTSTATUS config_read_text(struct json_document *document, const struct json *value,
+				 const char *what, size_t most_bytes, const char **text_out)
 {
 	NTSTATUS status = config_expect(document, value, JSON_STRING, what);
 

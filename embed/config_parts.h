@@ -28,10 +28,6 @@ MUST_CHECK NTSTATUS config_expect(struct json_document *document, const struct j
 				  enum json_type wanted, const char *what);
 NTSTATUS config_no_memory(struct json_document *document, const struct json *where);
 
-/* A text that is not empty; the caller frees it. */
-MUST_CHECK NTSTATUS config_read_text(struct json_document *document, const struct json *value,
-				     const char *what, size_t most_bytes, const char **text_out);
-
 /* A whole number, or one written as "0x1af4". */
 MUST_CHECK NTSTATUS config_read_number(struct json_document *document, const struct json *value,
 				       const char *what, uint32_t least, uint32_t most,

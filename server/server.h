@@ -146,12 +146,9 @@ void session_begin(struct server *server, int socket);
 /* On the loop's thread: there is something to read, or to write, or the process has ended. */
 void session_take(struct session *session, uint32_t events);
 void session_process_ended(struct session *session);
-/* Everything of it is destroyed on another thread. `why` is for the log; NULL: it has done nothing wrong. */
-void session_end(struct session *session, const char *why);
 /* What it hears before it is hung up on. From any thread. */
 void session_say_goodbye(struct session *session, enum rule rule, const char *why);
-/* … after it was told why; and for one that has done nothing wrong. */
-void session_dismiss(struct session *session, const char *why);
+/* Ends one that has done nothing wrong, after it was told why. */
 void session_part(struct session *session, const char *why);
 void session_get(struct session *session);
 void session_put(struct session *session);

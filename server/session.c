@@ -209,6 +209,9 @@ void session_begin(struct server *server, int socket)
 
 /* ---- messages ---- */
 
+static void session_end(struct session *session, const char *why);
+static void session_dismiss(struct session *session, const char *why);
+
 /*
  * A program that closed the socket of its connection may have a thread asleep on it, and then we do not
  * hear of that. It says so when it comes again.
@@ -425,7 +428,8 @@ static void run_end(void *context)
 	notice_give(&server->ended);
 }
 
-void session_end(struct session *session, const char *why)
+/* Everything of it is destroyed on another thread. `why` is for the log; NULL: it has done nothing wrong. */
+static void session_end(struct session *session, const char *why)
 {
 	struct server *server = session->server;
 	struct thread *thread;
@@ -461,7 +465,8 @@ void session_say_goodbye(struct session *session, enum rule rule, const char *wh
 	(void)!wire_send(session->socket, &message, -1, false);
 }
 
-void session_dismiss(struct session *session, const char *why)
+/* Ends it after it was told why. */
+static void session_dismiss(struct session *session, const char *why)
 {
 	session_say_goodbye(session, RULE_SYS_SERVER, why);
 	session_end(session, why);

@@ -142,7 +142,8 @@ static bool read_word(const char **at, const char *word, uint32_t *number_out)
 	return *at != digits;
 }
 
-bool live_process_parse(const char *line, struct live_process *process)
+/* A line of `dxgk ctl processes`; false when it is none. */
+static bool live_process_parse(const char *line, struct live_process *process)
 {
 	const char *name = line;
 

@@ -115,7 +115,4 @@ MUST_CHECK bool live_line_split(const char *line, const char *kind, uint32_t cou
 /* 0 where the word is no number. */
 uint64_t live_line_number(const struct live_line *line, uint32_t word);
 
-/* A line of `dxgk ctl processes`; false when it is none. */
-MUST_CHECK bool live_process_parse(const char *line, struct live_process *process);
-
 #endif

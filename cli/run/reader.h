@@ -28,8 +28,6 @@ MUST_CHECK bool reader_declare(struct reader *reader, enum script_kind kind, uin
 
 /* A name that stands for one of these kinds. */
 MUST_CHECK bool reader_name(struct reader *reader, uint32_t kinds, uint32_t *name_out);
-MUST_CHECK bool reader_named(struct reader *reader, const struct word *word, uint32_t kinds,
-			     uint32_t *name_out);
 
 /* The same for contexts and hardware queues; submissions to one come from one branch of a parallel block only. */
 MUST_CHECK bool reader_context(struct reader *reader, uint32_t *name_out);

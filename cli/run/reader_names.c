@@ -262,8 +262,8 @@ void reader_forget_branches(struct reader *reader)
 
 /* ---- names that are there ---- */
 
-bool reader_named(struct reader *reader, const struct word *word, uint32_t kinds,
-		  uint32_t *name_out)
+static bool reader_named(struct reader *reader, const struct word *word, uint32_t kinds,
+			 uint32_t *name_out)
 {
 	struct script_name *name = find_name(reader, word);
 

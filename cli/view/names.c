@@ -75,7 +75,7 @@ const char *view_allocation_name(const struct view_model *model, int64_t allocat
 	return name;
 }
 
-const char *view_queue_name(const struct view_model *model, int64_t queue, view_name name)
+static const char *view_queue_name(const struct view_model *model, int64_t queue, view_name name)
 {
 	const char *kind = view_text(model, VIEW_AT(model, queues, kind, queue));
 	int64_t handle = VIEW_AT(model, queues, handle, queue);

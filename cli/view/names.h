@@ -17,7 +17,6 @@ const char *view_bytes_name(int64_t bytes, view_name name);
 const char *view_process_name(const struct view_model *model, int64_t process, view_name name);
 const char *view_allocation_name(const struct view_model *model, int64_t allocation,
 				 view_name name);
-const char *view_queue_name(const struct view_model *model, int64_t queue, view_name name);
 const char *view_packet_name(const struct view_model *model, int64_t packet, view_name name);
 const char *view_node_name(const struct view_model *model, int64_t node, view_name name);
 /* Row + 1; 0 is none. */

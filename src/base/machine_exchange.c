@@ -366,7 +366,7 @@ void machine_settle(uint64_t address, uint64_t page_count)
 /* ---- looking ---- */
 
 /* How many pages from there on are in a row, and which is the first. */
-static uint64_t row_at(uint64_t at, uint64_t count, uint64_t *first_out)
+uint64_t machine_row_at(uint64_t at, uint64_t count, uint64_t *first_out)
 {
 	uint64_t row;
 
@@ -378,14 +378,6 @@ static uint64_t row_at(uint64_t at, uint64_t count, uint64_t *first_out)
 	row = row_locked(at, count);
 	lock_release(&exchange.lock);
 	return row;
-}
-
-uint64_t machine_page_at(uint64_t at)
-{
-	uint64_t page;
-
-	(void)row_at(at, 1, &page);
-	return page;
 }
 
 bool machine_are_at_home(uint64_t first, uint64_t count)
@@ -404,7 +396,7 @@ static bool show_rows(char *start, uint64_t at, uint64_t count)
 	bool is_shown = true;
 
 	for (uint64_t done = 0, row; is_shown && done < count; done += row) {
-		row = row_at(at + done, count - done, &first);
+		row = machine_row_at(at + done, count - done, &first);
 		is_shown =
 			machine_show_pages(start + done * MACHINE_PAGE_BYTES, first, row) != NULL;
 	}
@@ -421,7 +413,7 @@ void *machine_show(void *at, uint64_t address, uint64_t size_bytes)
 	/* Behind the window lies something else of the process. */
 	if (!machine_is_memory(address, size_bytes))
 		return NULL;
-	if (row_at(page, count, &first) == count)
+	if (machine_row_at(page, count, &first) == count)
 		return machine_show_pages(at, first, count);
 	if (!start)
 		start = mmap(NULL, count * MACHINE_PAGE_BYTES, PROT_NONE,

@@ -124,8 +124,8 @@ void machine_banks_finish_locked(void);
 
 /* Is each of these addresses' own page there? */
 bool machine_are_at_home(uint64_t first, uint64_t count);
-/* The page that is at an address. */
-uint64_t machine_page_at(uint64_t at);
+/* The page that is at an address, and how many of `count` addresses have the ones behind it. */
+uint64_t machine_row_at(uint64_t at, uint64_t count, uint64_t *first_out);
 /* With memory of zeroes for two words for each page, before anybody uses it. */
 void machine_exchanges_start(uint32_t *words, uint64_t page_count);
 void machine_exchanges_finish(void);

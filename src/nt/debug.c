@@ -22,9 +22,6 @@
 
 enum { PRINT_BYTES = 512 }; /* what one DbgPrint transmits, on Windows and here */
 
-static _Atomic uint64_t breakpoints;
-static _Atomic uint64_t assertions;
-
 static void (*bugcheck_hook)(const struct nt_bugcheck *bugcheck);
 
 struct line {
@@ -162,7 +159,6 @@ static void breakpoint(const void *where, const char *what)
 	char place[256];
 	const char *wish = getenv("DXGK_BREAK");
 
-	atomic_fetch_add_explicit(&breakpoints, 1, memory_order_relaxed);
 	nt_report_where(where, place, sizeof(place));
 	log_warn("driver: %s at %s", what, place);
 	if (wish && strcmp(wish, "1") == 0)
@@ -184,16 +180,7 @@ VOID DbgBreakPointWithStatus(ULONG Status)
 
 VOID OpendxgkAssertionFailed(PCSTR Expression, PCSTR File, ULONG Line)
 {
-	atomic_fetch_add_explicit(&assertions, 1, memory_order_relaxed);
 	nt_report(RULE_NT_ASSERT, "assertion failed: %s (%s:%u)", Expression, File, Line);
-}
-
-struct nt_debug_counts nt_debug_counts(void)
-{
-	return (struct nt_debug_counts){
-		.breakpoints = atomic_load_explicit(&breakpoints, memory_order_relaxed),
-		.assertions = atomic_load_explicit(&assertions, memory_order_relaxed),
-	};
 }
 
 /* The end. */

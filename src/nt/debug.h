@@ -19,13 +19,6 @@
 extern _Thread_local bool nt_debug_has_said __attribute__((visibility("hidden")));
 const char *nt_debug_said(void);
 
-struct nt_debug_counts {
-	uint64_t breakpoints;
-	uint64_t assertions;
-};
-
-struct nt_debug_counts nt_debug_counts(void);
-
 struct nt_bugcheck {
 	uint32_t code;
 	uint64_t parameters[4];

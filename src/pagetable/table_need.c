@@ -165,8 +165,9 @@ static uint64_t taken_bytes(const struct page_tables_config *config, uint32_t se
 	return align_down(size_bytes + page_bytes - 1, page_bytes);
 }
 
-uint64_t table_need_bytes(const struct table_need *need, const struct page_tables_config *config,
-			  uint32_t segment)
+/* Bytes that it takes in a segment; 0 is system memory. UINT64_MAX: more than there are numbers. */
+static uint64_t table_need_bytes(const struct table_need *need,
+				 const struct page_tables_config *config, uint32_t segment)
 {
 	uint32_t root = gpuva_shape_root(&config->shape);
 	uint64_t bytes = 0;

@@ -177,10 +177,6 @@ void table_making_count_locked(struct table_making *making);
 /* Is there room for what was counted, as far as numbers tell? STATUS_GRAPHICS_NO_VIDEO_MEMORY. */
 MUST_CHECK NTSTATUS table_making_check(const struct table_making *making);
 
-/* Bytes that it takes in a segment; 0 is system memory. UINT64_MAX: more than there are numbers. */
-uint64_t table_need_bytes(const struct table_need *need, const struct page_tables_config *config,
-			  uint32_t segment);
-
 /* Could there ever be room for it? Refused. */
 MUST_CHECK NTSTATUS table_need_check(const struct table_need *need,
 				     const struct page_tables_config *config,

@@ -177,18 +177,6 @@ bool client_arena_contains(const struct client_arena *arena, uint64_t address, u
 	       end > arena->address;
 }
 
-struct client_arena_usage client_arena_usage(struct client_arena *arena)
-{
-	lock_acquire(&arena->lock);
-	struct client_arena_usage usage = {
-		.total_pages = arena->ranges.unit_count,
-		.taken_pages = arena->ranges.taken_units,
-		.mappings = arena->ranges.taken_ranges,
-	};
-	lock_release(&arena->lock);
-	return usage;
-}
-
 const char *client_arena_validate(struct client_arena *arena)
 {
 	lock_acquire(&arena->lock);

@@ -75,14 +75,6 @@ MUST_CHECK NTSTATUS client_mapping_note(struct client_mapping *mapping, uint64_t
 /* Does any of it lie in the arena? */
 bool client_arena_contains(const struct client_arena *arena, uint64_t address, uint64_t size_bytes);
 
-struct client_arena_usage {
-	uint64_t total_pages;
-	uint64_t taken_pages;
-	uint64_t mappings;
-};
-
-struct client_arena_usage client_arena_usage(struct client_arena *arena);
-
 /* Recounts it. NULL when it adds up, else what does not. */
 const char *client_arena_validate(struct client_arena *arena);
 

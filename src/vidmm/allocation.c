@@ -230,8 +230,8 @@ NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,
 }
 
 /* Pages, addresses, and the ones seen at the others; what this call took goes when it fails. */
-NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
-				const struct vidmm_backing *elsewhere)
+static NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
+				       const struct vidmm_backing *elsewhere)
 {
 	bool had_place = allocation->view.range != NULL;
 	bool had_pages = elsewhere || allocation_content(allocation) == VIDMM_CONTENT_BACKED;
@@ -352,13 +352,6 @@ void allocation_update_locked(struct vidmm_allocation *allocation,
 				allocation->preferred_segments);
 }
 
-void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update)
-{
-	lock_acquire(&allocation->lock);
-	allocation_update_locked(allocation, update);
-	lock_release(&allocation->lock);
-}
-
 /* Offers. */
 
 static enum vidmm_offer_priority offer_priority_of(enum vidmm_offer_priority asked,
@@ -392,15 +385,6 @@ NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 				     offer_priority_of(priority, vidmm_priority(allocation)));
 	}
 	return STATUS_SUCCESS;
-}
-
-NTSTATUS vidmm_offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority,
-		     bool may_decommit)
-{
-	lock_acquire(&allocation->lock);
-	NTSTATUS status = allocation_offer_locked(allocation, priority, may_decommit);
-	lock_release(&allocation->lock);
-	return status;
 }
 
 NTSTATUS allocation_recommit_locked(struct vidmm_allocation *allocation)

@@ -21,8 +21,6 @@ void allocation_give_pages_locked(struct vidmm_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_check_lock_locked(const struct vidmm_allocation *allocation,
 						 bool needs_cpu_visible);
 /* Shows its system memory, or the pages `elsewhere`, where the CPU sees it; counts the lock. */
-MUST_CHECK NTSTATUS allocation_show_locked(struct vidmm_allocation *allocation,
-					   const struct vidmm_backing *elsewhere);
 MUST_CHECK NTSTATUS allocation_lock_locked(struct vidmm_allocation *allocation,
 					   const struct vidmm_backing *elsewhere,
 					   void **pointer_out);
@@ -36,6 +34,11 @@ void allocation_update_locked(struct vidmm_allocation *allocation,
 
 /* What keeps it from being offered, in a word, or NULL. */
 const char *allocation_offer_obstacle_locked(const struct vidmm_allocation *allocation);
+/*
+ * The content may be thrown away; offered again, the priority changes. With `may_decommit` the
+ * memory may go, too. STATUS_INVALID_PARAMETER for what is locked or pinned; who has the list says
+ * which one it is.
+ */
 MUST_CHECK NTSTATUS allocation_offer_locked(struct vidmm_allocation *allocation,
 					    enum vidmm_offer_priority priority, bool may_decommit);
 /* Memory again, of zeroes, for what was decommitted: it is only discarded then. */

@@ -75,11 +75,6 @@ void vidmm_set_budget_limits(struct vidmm *manager, const struct vidmm_budget_li
 	limits_set(manager, manager->budget_limit_bytes, limits);
 }
 
-struct vidmm_budget_limits vidmm_budget_limits(struct vidmm *manager)
-{
-	return limits_get(manager, manager->budget_limit_bytes);
-}
-
 void vidmm_process_set_budget_limits(struct vidmm_process *process,
 				     const struct vidmm_budget_limits *limits)
 {

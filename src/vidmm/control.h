@@ -58,7 +58,6 @@ struct vidmm_budget_limits {
 
 /* Of every process, and of one. The smaller counts. Who is over it now is told to trim. */
 void vidmm_set_budget_limits(struct vidmm *manager, const struct vidmm_budget_limits *limits);
-struct vidmm_budget_limits vidmm_budget_limits(struct vidmm *manager);
 void vidmm_process_set_budget_limits(struct vidmm_process *process,
 				     const struct vidmm_budget_limits *limits);
 struct vidmm_budget_limits vidmm_process_budget_limits(struct vidmm_process *process);

@@ -568,7 +568,7 @@ void vidmm_set_priority_anywhere(struct vidmm *manager, struct vidmm_allocation 
 				 uint32_t priority);
 
 /*
- * As vidmm_update(), and what is where it may not be any more goes where it may: STATUS_PENDING
+ * What is set changes, and what is where it may not be any more goes where it may: STATUS_PENDING
  * when it is on a list. Refused, and nothing changed, when there is no such place, and while it is
  * locked or pinned where it is.
  */
@@ -643,8 +643,8 @@ MUST_CHECK bool vidmm_allocation_list_locate(struct vidmm_allocation_list *list)
 /* ---- offers ---- */
 
 /*
- * As vidmm_offer(), and what is in GPU memory may be dropped from there once the work that the
- * device has queued is over; with `is_immediate`, from now on.
+ * The content may be thrown away: what is in GPU memory once the work that the device has queued is
+ * over; with `is_immediate`, from now on. With `may_decommit` the memory may go, too.
  */
 MUST_CHECK NTSTATUS vidmm_binding_offer(struct vidmm_binding *binding,
 					enum vidmm_offer_priority priority, bool may_decommit,

@@ -116,7 +116,8 @@ bool place_is_needed(const struct vidmm_place *place)
 	return place->pins > 0;
 }
 
-bool place_is_lost(const struct vidmm_place *place)
+/* What was in GPU memory went with a reset. IN or LEAVING. */
+static bool place_is_lost(const struct vidmm_place *place)
 {
 	return !place->segment->is_system &&
 	       place->reset.in_generation != pager_generation(place->manager->config.pager);

@@ -331,8 +331,6 @@ bool place_is_wanted(const struct vidmm_place *place);
 bool place_is_of(const struct vidmm_place *place, const struct vidmm_process *process);
 /* … for somebody who can still use it. */
 bool place_is_needed(const struct vidmm_place *place);
-/* What was in GPU memory went with a reset. IN or LEAVING. */
-bool place_is_lost(const struct vidmm_place *place);
 /* Its content may go with its space. */
 bool place_is_dropped(const struct vidmm_place *place);
 void place_free(struct vidmm_place *place);

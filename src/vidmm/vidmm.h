@@ -229,20 +229,10 @@ struct vidmm_update {
 	bool is_unmoveable;
 };
 
-void vidmm_update(struct vidmm_allocation *allocation, const struct vidmm_update *update);
-
 /* Nothing to do on a machine whose devices are coherent; a range outside is refused all the same.
  */
 MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation,
 					   uint64_t offset_bytes, uint64_t length_bytes);
-
-/*
- * The content may be thrown away; offered again, the priority changes. With `may_decommit` the
- * memory may go, too. STATUS_INVALID_PARAMETER for what is locked or pinned; who has the list says
- * which one it is.
- */
-MUST_CHECK NTSTATUS vidmm_offer(struct vidmm_allocation *allocation,
-				enum vidmm_offer_priority priority, bool may_decommit);
 
 /* Does any of it belong to a CPU view? Such memory moves, and cannot be lent to us. */
 bool vidmm_is_view(const void *pointer, uint64_t size_bytes);

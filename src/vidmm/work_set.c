@@ -63,34 +63,31 @@ static void set_settle_locked(struct vidmm_work_set *set)
 	}
 }
 
-static void set_look(struct vidmm_work_set *set)
+/* What follows is decided by `unlock`: here, or on the memory manager's own thread. */
+static void set_settle(struct vidmm_work_set *set, void (*unlock)(struct vidmm *manager))
 {
 	if (LIKELY(atomic_load(&set->member_count) == 0))
 		return;
 	lock_acquire(&manager_of(set)->lock);
 	set_settle_locked(set);
-	decide_unlock(manager_of(set));
+	unlock(manager_of(set));
 }
 
 void vidmm_work_set_look(struct vidmm_work_set *set)
 {
-	if (LIKELY(atomic_load(&set->member_count) == 0))
-		return;
-	lock_acquire(&manager_of(set)->lock);
-	set_settle_locked(set);
-	decide_later_unlock(manager_of(set));
+	set_settle(set, decide_later_unlock);
 }
 
 void vidmm_work_set_hold(struct vidmm_work_set *set)
 {
 	atomic_fetch_add(&set->holders, 1);
-	set_look(set);
+	set_settle(set, decide_unlock);
 }
 
 void vidmm_work_set_release(struct vidmm_work_set *set)
 {
 	atomic_fetch_sub(&set->holders, 1);
-	set_look(set);
+	set_settle(set, decide_unlock);
 }
 
 /* ---- members ---- */
@@ -118,7 +115,7 @@ NTSTATUS vidmm_work_set_add(struct vidmm_work_set *set, struct work_set_member *
 		binding_need_locked(&member->binding);
 	decide_unlock(manager);
 	/* The first one, and there is work already. */
-	set_look(set);
+	set_settle(set, decide_unlock);
 	return STATUS_SUCCESS;
 }
 

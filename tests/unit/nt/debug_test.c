@@ -57,24 +57,20 @@ TEST(debug, there_is_no_debugger_and_nobody_answers)
 	nt_test_finish();
 }
 
-TEST(debug, break_points_and_assertions_are_counted_and_survived)
+TEST(debug, break_points_and_assertions_are_told_and_survived)
 {
-	struct nt_debug_counts before = nt_debug_counts();
-
 	nt_test_begin();
 	unsetenv("DXGK_BREAK");
 	DbgBreakPoint();
 	DbgBreakPointWithStatus(7);
 	EXPECT_CONTAINS(nt_test_log, "break point at");
 	EXPECT_CONTAINS(nt_test_log, "status 0x00000007");
-	EXPECT_EQ(nt_debug_counts().breakpoints, before.breakpoints + 2);
 	EXPECT_NO_REPORT();
 	OpendxgkAssertionFailed("m_count < 32", "engine.cpp", 77);
 	EXPECT_REPORTS(RULE_NT_ASSERT, 1);
 	EXPECT_CONTAINS(nt_test_log, "m_count < 32 (engine.cpp:77)");
-	EXPECT_EQ(nt_debug_counts().assertions, before.assertions + 1);
 	EXPECT(NT_VERIFY(1 == 1));
-	EXPECT_EQ(nt_debug_counts().assertions, before.assertions + 1);
+	EXPECT_REPORTS(RULE_NT_ASSERT, 1);
 	nt_test_finish();
 }
 

@@ -477,21 +477,21 @@ TEST(update, only_what_is_set_changes)
 	wishes.preferred_segments = 3;
 	wishes.traits.is_accessed_physically = true;
 	struct vidmm_allocation *allocation = world_add(&world, &wishes);
-	vidmm_update(allocation, &(struct vidmm_update){ .supported_segments = 9,
+	world_update(allocation, &(struct vidmm_update){ .supported_segments = 9,
 							 .preferred_segments = 9,
 							 .is_unmoveable = true });
 	EXPECT_EQ(allocation->supported_segments, 5);
 	EXPECT_EQ(allocation->preferred_segments, 3);
 	EXPECT(allocation->traits.is_accessed_physically);
 	EXPECT(!allocation->traits.is_unmoveable);
-	vidmm_update(allocation, &(struct vidmm_update){ .sets_supported_segments = true,
+	world_update(allocation, &(struct vidmm_update){ .sets_supported_segments = true,
 							 .supported_segments = 1,
 							 .sets_unmoveable = true,
 							 .is_unmoveable = true });
 	EXPECT_EQ(allocation->supported_segments, 1);
 	EXPECT(allocation->traits.is_unmoveable);
 	EXPECT_EQ(allocation->preferred_segments, 3);
-	vidmm_update(allocation, &(struct vidmm_update){ .sets_preferred_segments = true,
+	world_update(allocation, &(struct vidmm_update){ .sets_preferred_segments = true,
 							 .preferred_segments = 2,
 							 .sets_accessed_physically = true });
 	EXPECT_EQ(allocation->preferred_segments, 2);
@@ -528,9 +528,9 @@ TEST(offer, offered_memory_cannot_be_locked_until_it_is_reclaimed)
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
 	char *bytes = world_lock(&world, allocation);
 	bytes[7] = 'k';
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
 	EXPECT(world_unlock(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-OFFERED");
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
@@ -568,10 +568,10 @@ TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_pr
 	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		vidmm_set_priority(allocation, cases[i].eviction);
-		EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_AUTO, false), STATUS_SUCCESS);
+		EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_AUTO, false), STATUS_SUCCESS);
 		EXPECT_EQ(allocation->offer_priority, cases[i].offered);
 	}
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer_priority, VIDMM_OFFER_LOW);
 	world_finish(&world);
 }
@@ -583,11 +583,11 @@ TEST(offer, pinned_and_dying_memory_is_not_offered)
 	world_init(&world, 64);
 	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);
 	wishes.traits.is_pinned = true;
-	EXPECT_EQ(vidmm_offer(world_add(&world, &wishes), VIDMM_OFFER_LOW, false),
+	EXPECT_EQ(world_offer(world_add(&world, &wishes), VIDMM_OFFER_LOW, false),
 		  STATUS_INVALID_PARAMETER);
 	struct vidmm_allocation *dying = world_new(&world, PAGE);
 	vidmm_allocation_retire(dying);
-	EXPECT_EQ(vidmm_offer(dying, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(world_offer(dying, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
 	world_finish(&world);
 }
 
@@ -602,16 +602,16 @@ TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	EXPECT(!world_decommit(allocation));
 	EXPECT(world_unlock(allocation));
 	EXPECT(!world_decommit(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT(!world_decommit(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(world_decommit(allocation));
 	world_check(&world);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_EQ(world.process.committed_bytes, 0);
 	EXPECT(!probe_is_readable(bytes, 1));
 	EXPECT(!world_decommit(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_HIGH, false), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_HIGH, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer, VIDMM_DECOMMITTED);
 
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
@@ -631,7 +631,7 @@ TEST(decommit, what_cannot_be_committed_again_stays_offered)
 	struct vidmm_allocation *allocation = world_new(&world, 12 * MIB);
 	world_lock(&world, allocation);
 	EXPECT(world_unlock(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(world_decommit(allocation));
 	struct vidmm_allocation *other = world_new(&world, 12 * MIB);
 	world_lock(&world, other);
@@ -691,7 +691,7 @@ static void model_step(struct world *world, struct model *models, struct random 
 		}
 		break;
 	case 4:
-		status = vidmm_offer(allocation, VIDMM_OFFER_NORMAL, random_below(random, 2) == 0);
+		status = world_offer(allocation, VIDMM_OFFER_NORMAL, random_below(random, 2) == 0);
 		EXPECT_EQ(NT_SUCCESS(status), model->locks == 0);
 		model->is_offered |= model->locks == 0;
 		if (world_decommit(allocation)) {

@@ -54,7 +54,7 @@ TEST(states, each_step_is_one_event)
 	struct vidmm_allocation *allocation = world_add(&world, &wishes);
 	world_lock(&world, allocation);
 	EXPECT(world_unlock(allocation));
-	EXPECT_EQ(vidmm_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
+	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(world_decommit(allocation));
 	vidmm_allocation_retire(allocation);
 	world_drop(&world, allocation);

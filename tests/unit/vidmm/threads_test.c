@@ -110,7 +110,7 @@ static void offer_or_lock(void *argument)
 		void *pointer;
 
 		if (is_offerer) {
-			if (NT_SUCCESS(vidmm_offer(&shared->allocation, VIDMM_OFFER_LOW, true))) {
+			if (NT_SUCCESS(world_offer(&shared->allocation, VIDMM_OFFER_LOW, true))) {
 				(void)!world_decommit(&shared->allocation);
 				EXPECT(world_reclaim(&shared->allocation) !=
 				       VIDMM_RECLAIM_NOT_COMMITTED);

@@ -119,6 +119,23 @@ static inline bool world_unlock(struct vidmm_allocation *allocation)
 	return was_locked;
 }
 
+static inline NTSTATUS world_offer(struct vidmm_allocation *allocation,
+				   enum vidmm_offer_priority priority, bool may_decommit)
+{
+	lock_acquire(&allocation->lock);
+	NTSTATUS status = allocation_offer_locked(allocation, priority, may_decommit);
+	lock_release(&allocation->lock);
+	return status;
+}
+
+static inline void world_update(struct vidmm_allocation *allocation,
+				const struct vidmm_update *update)
+{
+	lock_acquire(&allocation->lock);
+	allocation_update_locked(allocation, update);
+	lock_release(&allocation->lock);
+}
+
 static inline enum vidmm_reclaim_result world_reclaim(struct vidmm_allocation *allocation)
 {
 	lock_acquire(&allocation->lock);
