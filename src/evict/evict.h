@@ -11,10 +11,10 @@
  *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
  *   4. needed: on a residency list   by priority; among equals the policy decides
  *
- * A policy orders equals by their uses. There are two, and room for more: a file with a struct
- * evict_policy, and a line in policies.def.
- *   lru        the one not used for longest
+ * A policy orders equals by their uses: a file with a struct evict_policy, and a line in
+ * policies.def. The kernel takes
  *   adaptive   the one whose next use is expected last, see adaptive.c
+ * unless a profile names another: lru, or one of those of the literature that people compare with.
  *
  * This only decides: nothing moves, nobody waits. Time is whatever number the caller counts uses
  * with; it never goes back. Locks: the caller's, who owns the set (the memory manager's).
@@ -27,6 +27,7 @@
 
 #include "base/attributes.h"
 #include "base/list.h"
+#include "base/rbtree.h"
 #include "base/status.h"
 
 enum evict_class {
@@ -75,6 +76,12 @@ static inline struct evict_entry *evict_entry_of(struct list *link)
 	return container_of(link, struct evict_entry, link);
 }
 
+/* From the beginning of entry->memory. */
+static inline struct evict_entry *evict_entry_of_memory(void *memory)
+{
+	return container_of((uint64_t(*)[EVICT_MEMORY_WORDS])memory, struct evict_entry, memory);
+}
+
 /* Both ends of a list, as far as they were not walked yet. */
 struct evict_stretch {
 	struct list *oldest;
@@ -89,6 +96,7 @@ struct evict_walk {
 	enum evict_rank band;
 	bool is_begun;                    /* the list or band it stands in      */
 	struct list *at;                  /* next, where there is one list only */
+	struct rb_node *node;             /* next, where there is a tree        */
 	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
 	uint64_t begun[EVICT_LIST_WORDS]; /* those whose stretch is known       */
 	struct evict_stretch stretches[EVICT_LISTS_MAX];

@@ -13,7 +13,8 @@ static struct guard_memory *memory_of(struct evict_entry *entry)
 
 void guard_init(struct guard *guard)
 {
-	*guard = (struct guard){ .capacity_bytes = UINT64_MAX };
+	*guard = (struct guard){ .is_lru = false };
+	capacity_init(&guard->capacity);
 	list_init(&guard->known);
 	guard->first = &guard->known;
 }
@@ -28,7 +29,7 @@ static void take_out(struct guard *guard, struct guard_memory *memory)
 /* LRU evicts, but never what is used just now. */
 static void shrink_lru(struct guard *guard)
 {
-	while (guard->lru_bytes > guard->capacity_bytes && guard->first->next != &guard->known) {
+	while (guard->lru_bytes > guard->capacity.bytes && guard->first->next != &guard->known) {
 		struct evict_entry *oldest = guard_entry(guard->first);
 
 		guard->first = guard->first->next;
@@ -39,9 +40,9 @@ static void shrink_lru(struct guard *guard)
 
 static void settle(struct guard *guard, int64_t owed_bytes)
 {
-	int64_t capacity = (int64_t)guard->capacity_bytes;
+	int64_t capacity = (int64_t)guard->capacity.bytes;
 
-	if (guard->capacity_bytes == UINT64_MAX)
+	if (guard->capacity.bytes == UINT64_MAX)
 		return;
 	guard->owed_bytes += owed_bytes;
 	if (guard->owed_bytes < -capacity)
@@ -90,20 +91,17 @@ void guard_forget(struct guard *guard, struct evict_entry *entry)
 
 void guard_insert(struct guard *guard, const struct evict_entry *entry)
 {
-	guard->ordered_bytes += entry->size_bytes;
-	if (guard->ordered_bytes > guard->peak_bytes)
-		guard->peak_bytes = guard->ordered_bytes;
+	capacity_insert(&guard->capacity, entry->size_bytes);
 }
 
 void guard_remove(struct guard *guard, const struct evict_entry *entry)
 {
-	guard->ordered_bytes -= entry->size_bytes;
+	capacity_remove(&guard->capacity, entry->size_bytes);
 }
 
 void guard_is_full(struct guard *guard)
 {
-	guard->capacity_bytes = guard->peak_bytes;
-	guard->peak_bytes = guard->ordered_bytes;
+	capacity_is_reached(&guard->capacity);
 }
 
 const char *guard_validate(const struct guard *guard)

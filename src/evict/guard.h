@@ -16,9 +16,6 @@
  * chooses the victims, and learning goes on; once half of that is paid the policy tries again.
  * Whatever the policy does, it moves 1.05 times the bytes of LRU at most, and what the changes from
  * one order to the other cost. What was saved counts up to one segment: old merits end.
- *
- * How large the segment is the guard sees by itself: as large as what was in it just before somebody
- * had to go.
  */
 #ifndef EVICT_GUARD_H
 #define EVICT_GUARD_H
@@ -27,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "evict/capacity.h"
 #include "evict/evict.h"
 
 /* Stands first in the memory of each entry. Zeroed: not known. */
@@ -36,19 +34,17 @@ struct guard_memory {
 };
 
 struct guard {
-	struct list known;      /* guard_memory.link of all that are used, the oldest use first */
-	struct list *first;     /* of those that LRU has; &known: none   */
-	uint64_t lru_bytes;     /* that it has                           */
-	uint64_t ordered_bytes; /* what really is there                  */
-	uint64_t peak_bytes;    /* the most of that since the last walk  */
-	uint64_t capacity_bytes;
+	struct list known;  /* guard_memory.link of all that are used, the oldest use first */
+	struct list *first; /* of those that LRU has; &known: none   */
+	uint64_t lru_bytes; /* that it has */
+	struct evict_capacity capacity;
 	int64_t owed_bytes;
 	bool is_lru; /* LRU chooses the victims */
 };
 
 static inline struct evict_entry *guard_entry(struct list *link)
 {
-	return container_of((uint64_t(*)[EVICT_MEMORY_WORDS])link, struct evict_entry, memory);
+	return evict_entry_of_memory(link);
 }
 
 void guard_init(struct guard *guard);

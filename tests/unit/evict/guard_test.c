@@ -18,7 +18,7 @@ static void begin(uint64_t capacity_bytes)
 	for (int i = 0; i < ENTRIES; i++)
 		entries[i].size_bytes = SIZE;
 	guard_init(&guard);
-	guard.capacity_bytes = capacity_bytes;
+	guard.capacity.bytes = capacity_bytes;
 }
 
 static void use(int i)
@@ -129,13 +129,13 @@ TEST(guard, the_segment_is_as_large_as_what_was_in_it)
 		guard_insert(&guard, &entries[i]);
 	}
 	guard_is_full(&guard);
-	EXPECT_EQ(guard.capacity_bytes, 6 * SIZE);
+	EXPECT_EQ(guard.capacity.bytes, 6 * SIZE);
 	guard_remove(&guard, &entries[0]);
 	guard_remove(&guard, &entries[1]);
 	guard_is_full(&guard);
-	EXPECT_EQ(guard.capacity_bytes, 6 * SIZE);
+	EXPECT_EQ(guard.capacity.bytes, 6 * SIZE);
 	guard_is_full(&guard);
-	EXPECT_EQ(guard.capacity_bytes, 4 * SIZE);
+	EXPECT_EQ(guard.capacity.bytes, 4 * SIZE);
 }
 
 TEST(guard, who_ends_is_forgotten_wherever_it_stands)
