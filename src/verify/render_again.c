@@ -228,19 +228,36 @@ static bool is_patched(const struct output *output, uint32_t at)
 	return false;
 }
 
-static void check_patched(const struct verify_call *call, const struct render_copy *copy,
-			  const struct output *plain)
+/* What is nowhere yet is put somewhere: at the beginning of the first segment that has memory. */
+static void place_all(const struct verify_call *call, const struct render_copy *copy)
 {
-	struct output moved;
+	const struct miniport_info *info = &call->adapter->miniport->info;
+	uint32_t segment = 0;
 
+	while (segment < info->segment_count && info->segments[segment].is_aperture)
+		segment++;
+	for (UINT i = 0; segment < info->segment_count && i < copy->args.AllocationListSize; i++) {
+		DXGK_ALLOCATIONLIST *entry = &copy->list[i];
+
+		if (!entry->hDeviceSpecificAllocation || entry->SegmentId != 0)
+			continue;
+		entry->SegmentId = segment + 1;
+		entry->PhysicalAddress.QuadPart = (LONGLONG)info->segments[segment].base_address;
+	}
+}
+
+static void move_all(const struct render_copy *copy)
+{
 	for (UINT i = 0; i < copy->args.AllocationListSize; i++) {
 		if (copy->list[i].SegmentId != 0)
 			copy->list[i].PhysicalAddress.QuadPart += PAGE_SIZE;
 	}
-	if (!render_again(call, copy, &moved))
-		return;
-	for (uint32_t i = 0; has_same_shape(&moved, plain) && i < plain->dma_bytes; i++) {
-		if (moved.dma[i] == plain->dma[i] || is_patched(plain, i))
+}
+
+static void compare_addresses(const struct output *here, const struct output *moved)
+{
+	for (uint32_t i = 0; has_same_shape(moved, here) && i < here->dma_bytes; i++) {
+		if (moved->dma[i] == here->dma[i] || is_patched(here, i))
 			continue;
 		nt_report(RULE_DDI_PATCH_ALL,
 			  "DxgkDdiRender wrote an address of an allocation at byte %u of the DMA "
@@ -249,7 +266,22 @@ static void check_patched(const struct verify_call *call, const struct render_co
 			  i);
 		break;
 	}
-	output_free(&moved);
+}
+
+static void check_patched(const struct verify_call *call, const struct render_copy *copy)
+{
+	struct output here;
+	struct output moved;
+
+	place_all(call, copy);
+	if (!render_again(call, copy, &here))
+		return;
+	move_all(copy);
+	if (render_again(call, copy, &moved)) {
+		compare_addresses(&here, &moved);
+		output_free(&moved);
+	}
+	output_free(&here);
 }
 
 void render_check_again(struct verify_call *call, const struct render_copy *copy)
@@ -265,7 +297,7 @@ void render_check_again(struct verify_call *call, const struct render_copy *copy
 		if (is_repeatable && fault_planned(FAULT_USER_MEMORY_CHANGES))
 			check_changed(call, copy, &plain);
 		if (is_repeatable && fault_planned(FAULT_REPATCH_ALWAYS))
-			check_patched(call, copy, &plain);
+			check_patched(call, copy);
 		output_free(&again);
 	}
 	output_free(&plain);
