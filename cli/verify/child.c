@@ -380,12 +380,13 @@ static void run_text(const struct run_request *request)
 	uint64_t death = plan_death(request->plan);
 	char *with_death = death > 0 ? plan_kill_client(request->script, death) : NULL;
 	const char *script = with_death ? with_death : request->script;
+	bool is_excused = plan_is_excuse(request->plan);
 	const struct run_options options = {
 		.path = "script",
 		.exerciser = request->exerciser,
 		.is_silent = true,
-		.is_tolerant = *request->plan != '\0',
-		.reports_content = *request->plan == '\0',
+		.is_tolerant = is_excused,
+		.reports_content = !is_excused,
 		.proves_work = true,
 	};
 	struct run_result result;

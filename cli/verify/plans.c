@@ -243,6 +243,28 @@ uint32_t plan_write_settings(const char *text, FILE *out)
 	return written;
 }
 
+bool plan_is_excuse(const char *text)
+{
+	struct plan_of_faults plan;
+	bool is_excuse = false;
+
+	read_again(text, &plan);
+	for (uint32_t i = 0; i < plan.count; i++) {
+		switch ((int)plan.faults[i].kind) {
+		case FAULT_RESTART:
+		case FAULT_REPATCH_ALWAYS:
+		case FAULT_NO_PREPATCH:
+		case FAULT_PREEMPT_ALWAYS:
+		case FAULT_SPLIT_ALWAYS:
+			break;
+		default:
+			is_excuse = true;
+			break;
+		}
+	}
+	return is_excuse;
+}
+
 uint64_t plan_death(const char *text)
 {
 	struct plan_of_faults plan;

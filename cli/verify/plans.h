@@ -42,6 +42,12 @@ void plan_print_faults(FILE *out);
 /* Values in the registry of the adapter, as `, "PreemptAlways": 1`: how many were written. */
 uint32_t plan_write_settings(const char *text, FILE *out);
 
+/*
+ * Something may fail because of it. What a kernel may do to any driver at any time (cut, patch and preempt whatever it likes)
+ * is no excuse: everything has to work.
+ */
+bool plan_is_excuse(const char *text);
+
 /* The statement at which a client is to be killed; 0: none is. */
 uint64_t plan_death(const char *text);
 

@@ -85,7 +85,40 @@ unsigned scene_context(struct scene *scene, unsigned client)
 	scene->contexts[context].client = client;
 	scene_line(scene, "context x%u c%u node %u%s", context, client, any_node(scene),
 		   scene_can(scene, ABLE_GPUMMU) ? "" : " list");
+	if (scene_can(scene, ABLE_ALLOCATE) && scene_chance(scene, 25))
+		scene_bystander(scene, client);
 	return context;
+}
+
+/* Before WDDM 2.0 the kernel sees to it itself, for what is in the list of a submission. */
+static bool has_residency(const struct scene *scene)
+{
+	return scene_can(scene, ABLE_GPUMMU) || scene->facts->wddm >= WDDM_2_0;
+}
+
+void scene_bystander(struct scene *scene, unsigned client)
+{
+	unsigned number = scene->bystander_count++;
+
+	scene_line(scene, "allocate b%u c%u %uK hidden%s", number, client,
+		   4 * (unsigned)scene_number(scene, 1, 4),
+		   scene_can(scene, ABLE_GPUMMU) ? "" : " contiguous");
+	if (scene_can(scene, ABLE_GPUMMU))
+		scene_line(scene, "map b%u", number);
+	if (has_residency(scene))
+		scene_line(scene, "resident b%u", number);
+}
+
+/* Half of the time no page is like another, so that one that is shown in the place of another is noticed. */
+void scene_write(struct scene *scene, unsigned number)
+{
+	struct scene_allocation *allocation = &scene->allocations[number];
+
+	allocation->value = (uint32_t)scene_number(scene, 1, UINT32_MAX);
+	allocation->is_random = scene_chance(scene, 50);
+	allocation->is_known = true;
+	scene_line(scene, "write a%u %s0x%x", number, allocation->is_random ? "random " : "",
+		   allocation->value);
 }
 
 unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_bytes)
@@ -108,14 +141,11 @@ unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_by
 					     : " triple resource");
 	if (scene_can(scene, ABLE_GPUMMU))
 		scene_line(scene, "map a%u", number);
-	/* Before WDDM 2.0 the kernel sees to it itself, for what is in the list of a submission. */
-	if (scene_can(scene, ABLE_GPUMMU) || scene->facts->wddm >= WDDM_2_0) {
+	if (has_residency(scene)) {
 		scene_line(scene, "resident a%u", number);
 		allocation->is_resident = true;
 	}
-	allocation->value = (uint32_t)scene_number(scene, 1, UINT32_MAX);
-	scene_line(scene, "write a%u 0x%x", number, allocation->value);
-	allocation->is_known = true;
+	scene_write(scene, number);
 	return number;
 }
 
@@ -147,31 +177,81 @@ bool scene_any_context(struct scene *scene, unsigned client, unsigned *context_o
 
 /* ---- work ---- */
 
-void scene_fill(struct scene *scene, unsigned context, unsigned allocation)
+static void add_fill(struct scene *scene, unsigned allocation)
 {
 	struct scene_allocation *to = &scene->allocations[allocation];
 
 	to->value = (uint32_t)scene_number(scene, 1, UINT32_MAX);
+	to->is_random = false;
 	to->is_known = true;
-	if (scene_can(scene, ABLE_COMMANDS))
-		scene_line(scene, "submit x%u fill a%u 0x%x", context, allocation, to->value);
-	else
-		scene_line(scene, "write a%u 0x%x", allocation, to->value);
+	(void)fprintf(scene->script, " fill a%u 0x%x", allocation, to->value);
 }
 
-void scene_copy(struct scene *scene, unsigned context, unsigned to, unsigned from)
+static bool can_copy(const struct scene *scene, unsigned to, unsigned from)
+{
+	const struct scene_allocation *source = &scene->allocations[from];
+
+	return to != from && source->is_known &&
+	       source->size_bytes >= scene->allocations[to].size_bytes;
+}
+
+static void add_copy(struct scene *scene, unsigned to, unsigned from)
 {
 	struct scene_allocation *target = &scene->allocations[to];
 	const struct scene_allocation *source = &scene->allocations[from];
 
-	if (to == from || !source->is_known || source->size_bytes < target->size_bytes ||
-	    !scene_can(scene, ABLE_COMMANDS)) {
+	(void)fprintf(scene->script, " copy a%u to a%u", from, to);
+	target->value = source->value;
+	target->is_random = source->is_random;
+	target->is_known = true;
+}
+
+void scene_fill(struct scene *scene, unsigned context, unsigned allocation)
+{
+	if (!scene_can(scene, ABLE_COMMANDS)) {
+		scene_write(scene, allocation);
+		return;
+	}
+	(void)fprintf(scene->script, "submit x%u", context);
+	add_fill(scene, allocation);
+	scene_line(scene, "%s", "");
+}
+
+void scene_copy(struct scene *scene, unsigned context, unsigned to, unsigned from)
+{
+	if (!scene_can(scene, ABLE_COMMANDS) || !can_copy(scene, to, from)) {
 		scene_fill(scene, context, to);
 		return;
 	}
-	scene_line(scene, "submit x%u copy a%u to a%u", context, from, to);
-	target->value = source->value;
-	target->is_known = true;
+	(void)fprintf(scene->script, "submit x%u", context);
+	add_copy(scene, to, from);
+	scene_line(scene, "%s", "");
+}
+
+void scene_packet(struct scene *scene, unsigned context)
+{
+	unsigned client = scene->contexts[context].client;
+	uint64_t commands = scene_number(scene, 2, 6);
+	unsigned to;
+	unsigned from;
+
+	if (!scene_any_allocation(scene, client, &to))
+		return;
+	if (!scene_can(scene, ABLE_COMMANDS)) {
+		scene_fill(scene, context, to);
+		return;
+	}
+	(void)fprintf(scene->script, "submit x%u", context);
+	for (uint64_t i = 0; i < commands; i++) {
+		(void)fputs(i > 0 ? " ;" : "", scene->script);
+		(void)scene_any_allocation(scene, client, &to);
+		(void)scene_any_allocation(scene, client, &from);
+		if (scene_chance(scene, 40) && can_copy(scene, to, from))
+			add_copy(scene, to, from);
+		else
+			add_fill(scene, to);
+	}
+	scene_line(scene, "%s", "");
 }
 
 void scene_wait(struct scene *scene, unsigned context)
@@ -192,7 +272,8 @@ void scene_check(struct scene *scene, unsigned allocation)
 	const struct scene_allocation *one = &scene->allocations[allocation];
 
 	if (one->is_there && one->is_known && !one->is_offered)
-		scene_line(scene, "check a%u 0x%x", allocation, one->value);
+		scene_line(scene, "check a%u %s0x%x", allocation, one->is_random ? "random " : "",
+			   one->value);
 }
 
 void scene_check_all(struct scene *scene)

@@ -26,6 +26,7 @@ struct scene_allocation {
 	uint64_t size_bytes;
 	bool is_known; /* … what is in it: */
 	uint32_t value;
+	bool is_random; /* a row of bytes that the value determines: no page is like another */
 	bool is_locked;
 	bool is_offered;
 	bool is_resident;
@@ -48,6 +49,7 @@ struct scene {
 	unsigned client_count;
 	unsigned context_count;
 	unsigned allocation_count;
+	unsigned bystander_count;
 };
 
 void scene_begin(struct scene *scene, FILE *script, struct random *random,
@@ -64,18 +66,25 @@ uint64_t scene_size(struct scene *scene);
 
 bool scene_can(const struct scene *scene, uint32_t abilities);
 
+/* Memory of the client that nobody uses and the CPU does not see: whoever changes it has reached too far (verify/bystanders.h). */
+void scene_bystander(struct scene *scene, unsigned client);
+
 /* Each returns the number in the names c0, x0, a0 …; beyond the last that can be made it is that one again. */
 unsigned scene_client(struct scene *scene, bool is_apart);
 unsigned scene_context(struct scene *scene, unsigned client);
-/* Mapped and resident, and filled with a value of its own where there are commands or the CPU can write. */
+/* Mapped and resident, and written by the CPU. */
 unsigned scene_allocation(struct scene *scene, unsigned client, uint64_t size_bytes);
 /* One that is there and of this client; false: there is none. */
 bool scene_any_allocation(struct scene *scene, unsigned client, unsigned *allocation_out);
 bool scene_any_context(struct scene *scene, unsigned client, unsigned *context_out);
 
+/* The CPU writes. */
+void scene_write(struct scene *scene, unsigned allocation);
 /* The GPU, or without commands the CPU, writes; what is in it afterwards is known. */
 void scene_fill(struct scene *scene, unsigned context, unsigned allocation);
 void scene_copy(struct scene *scene, unsigned context, unsigned to, unsigned from);
+/* Several of both in one packet, on memory of the context's client. */
+void scene_packet(struct scene *scene, unsigned context);
 /* Until what was submitted to the context has run. */
 void scene_wait(struct scene *scene, unsigned context);
 void scene_wait_all(struct scene *scene);

@@ -196,6 +196,7 @@ static void write_fuzz_commands(struct scene *scene)
 		unsigned context = scene_context(scene, guilty);
 
 		(void)scene_allocation(scene, guilty, scene_size(scene));
+		scene_bystander(scene, innocent);
 		for (uint64_t i = scene_number(scene, 1, 4); i > 0; i--)
 			scene_line(scene, "fuzz submit x%u %llu", context,
 				   (unsigned long long)scene_number(scene, 0, UINT32_MAX));
@@ -255,6 +256,7 @@ static void queue_something(struct scene *scene, unsigned number)
 	scene_line(scene, "submit q%u fill a%u 0x%x", number, one, value);
 	scene_line(scene, "wait q%u", number);
 	scene->allocations[one].value = value;
+	scene->allocations[one].is_random = false;
 	scene_check(scene, one);
 }
 

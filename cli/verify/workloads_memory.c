@@ -26,9 +26,7 @@ static void write_modify_vad(struct scene *scene)
 			scene_line(scene, "defragment");
 			break;
 		case 2:
-			scene->allocations[one].value =
-				(uint32_t)scene_number(scene, 1, UINT32_MAX);
-			scene_line(scene, "write a%u 0x%x", one, scene->allocations[one].value);
+			scene_write(scene, one);
 			break;
 		default:
 			scene_check(scene, one);

@@ -22,7 +22,9 @@ static void work(struct scene *scene, unsigned client, unsigned context)
 
 	if (!scene_any_allocation(scene, client, &to))
 		return;
-	if (scene_chance(scene, 40) && scene_any_allocation(scene, client, &from))
+	if (scene_chance(scene, 25))
+		scene_packet(scene, context);
+	else if (scene_chance(scene, 40) && scene_any_allocation(scene, client, &from))
 		scene_copy(scene, context, to, from);
 	else
 		scene_fill(scene, context, to);
@@ -68,12 +70,14 @@ static void write_preemption(struct scene *scene)
 	for (unsigned step = 0; step < 8; step++, microseconds *= 4) {
 		unsigned other = (unsigned)scene_number(scene, 0, 1);
 
-		if (scene_can(scene, ABLE_BUSY))
+		if (scene_can(scene, ABLE_BUSY)) {
 			scene_line(scene, "submit x%u busy %lluus ; fill a%u 0x%x", low,
 				   (unsigned long long)microseconds, other,
 				   scene->allocations[other].value);
-		else
+			scene->allocations[other].is_random = false;
+		} else {
 			scene_fill(scene, low, other);
+		}
 		scene_fill(scene, high, mine);
 		if (scene_chance(scene, 50))
 			scene_wait(scene, high);

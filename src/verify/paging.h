@@ -16,11 +16,12 @@ struct paging {
 	uint32_t empty_passes;
 	bool has_looked_at_budget;
 
-	struct lock lock;       /* LOCK_RANK_LEAF: the rest */
-	struct map journeys;    /* content that went where nobody sees it: what is to come back */
-	struct map contents;    /* page of a segment with a host aperture -> what is in it */
-	uint64_t contents_at;   /* shadow.client_submissions then; they hold for as long */
-	uint64_t window_moves;  /* of a host aperture, that were mapped and unmapped */
+	struct lock lock;      /* LOCK_RANK_LEAF: the rest */
+	struct map journeys;   /* content that went where nobody sees it: what is to come back */
+	struct map contents;   /* page of a segment with a host aperture -> what is in it */
+	uint64_t contents_at;  /* shadow.client_submissions then; they hold for as long */
+	uint64_t window_moves; /* of a host aperture, that were mapped and unmapped */
+	struct map windows; /* page of a host aperture -> what was behind it when it was mapped */
 	uint64_t dummy_address; /* 0: none yet */
 	uint64_t dummy_sum;
 };
@@ -48,5 +49,6 @@ void paging_look_at_dummy(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER
 /* A client that has memory locked reads and writes it through such a window. */
 void paging_windows_moved(struct shadow *shadow);
 void paging_window_mapped(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args);
+void paging_window_unmapped(struct shadow *shadow, const DXGKARG_UNMAPCPUHOSTAPERTURE *args);
 
 #endif

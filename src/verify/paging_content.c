@@ -58,6 +58,7 @@ void paging_content_forget(struct paging *paging)
 	map_each(&paging->journeys, free_value, NULL);
 	map_clear(&paging->journeys);
 	map_clear(&paging->contents);
+	map_clear(&paging->windows);
 	lock_release(&paging->lock);
 }
 
@@ -359,6 +360,14 @@ static void contents_follow(struct shadow *shadow, const struct shadow_operation
 	}
 }
 
+static uint64_t behind(uint64_t pfn)
+{
+	uint64_t real = 0;
+
+	(void)machine_behind(pfn, 1, &real);
+	return real;
+}
+
 static void window_check(struct shadow *shadow, shadow_page page, uint64_t pfn)
 {
 	struct paging *paging = paging_of(shadow);
@@ -367,16 +376,17 @@ static void window_check(struct shadow *shadow, shadow_page page, uint64_t pfn)
 				      .size_bytes = SHADOW_PAGE_BYTES,
 				      .is_known = true };
 	uint64_t submissions = client_submissions(shadow);
-	uint64_t real = 0;
+	uint64_t real = behind(pfn);
 
 	lock_acquire(&paging->lock);
 	/* From now on a client may write there. */
 	uint64_t sum = map_take(&paging->contents, page);
 	bool is_current = paging->contents_at == submissions;
+	map_take(&paging->windows, pfn);
+	map_set(&paging->windows, pfn, real);
 	lock_release(&paging->lock);
 	if (sum == 0 || !is_current || shadow_is_being_written(shadow, &range, 0, NULL))
 		return;
-	(void)machine_behind(pfn, 1, &real);
 	const char *shown = machine_to_pointer(real << SHADOW_PAGE_SHIFT);
 	if (shown && bytes_sum(1, shown, SHADOW_PAGE_BYTES) != sum)
 		nt_report(
@@ -395,21 +405,60 @@ void paging_windows_moved(struct shadow *shadow)
 	lock_release(&paging->lock);
 }
 
-void paging_window_mapped(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args)
+/* NULL: there is no such segment. The number of machine pages in one of the aperture, and where it begins. */
+static const struct miniport_segment *windows_of(const struct shadow *shadow, uint32_t segment_id,
+						 uint64_t *pages_out, uint64_t *first_out)
 {
 	const struct miniport_info *info = &shadow->adapter->miniport->info;
 
-	if (args->SegmentId == 0 || args->SegmentId > info->segment_count)
+	if (segment_id == 0 || segment_id > info->segment_count)
+		return NULL;
+	const struct miniport_segment *segment = &info->segments[segment_id - 1];
+	*pages_out = shadow_window_bytes(segment) >> SHADOW_PAGE_SHIFT;
+	*first_out = segment->cpu_host_aperture_address >> SHADOW_PAGE_SHIFT;
+	return segment;
+}
+
+void paging_window_mapped(struct shadow *shadow, const DXGKARG_MAPCPUHOSTAPERTURE *args)
+{
+	uint64_t pages;
+	uint64_t first;
+
+	if (!windows_of(shadow, args->SegmentId, &pages, &first))
 		return;
-	const struct miniport_segment *segment = &info->segments[args->SegmentId - 1];
-	uint64_t pages = shadow_window_bytes(segment) >> SHADOW_PAGE_SHIFT;
-	uint64_t first = segment->cpu_host_aperture_address >> SHADOW_PAGE_SHIFT;
 	for (uint64_t i = 0; i < args->NumberOfPages * pages; i++)
 		window_check(
 			shadow,
 			shadow_page_of(args->SegmentId,
 				       args->pMemorySegmentPages[i / pages] * pages + i % pages),
 			first + args->pCpuHostAperturePages[i / pages] * pages + i % pages);
+}
+
+/* Nothing, or something that is nobody's, is to be seen there from now on. */
+void paging_window_unmapped(struct shadow *shadow, const DXGKARG_UNMAPCPUHOSTAPERTURE *args)
+{
+	struct paging *paging = paging_of(shadow);
+	uint64_t pages;
+	uint64_t first;
+
+	if (!windows_of(shadow, args->SegmentId, &pages, &first))
+		return;
+	for (uint64_t i = 0; i < args->NumberOfPages * pages; i++) {
+		uint32_t page = args->pCpuHostAperturePages[i / pages];
+		uint64_t pfn = first + page * pages + i % pages;
+
+		lock_acquire(&paging->lock);
+		uint64_t before = map_take(&paging->windows, pfn);
+		lock_release(&paging->lock);
+		if (before == 0 || before == pfn || behind(pfn) != before)
+			continue;
+		nt_report(RULE_DDI_HOSTAPERTURE,
+			  "DxgkDdiUnmapCpuHostAperture was told to unmap page 0x%x of the aperture "
+			  "of "
+			  "segment %u, and it still shows what it was mapped to",
+			  page, args->SegmentId);
+		return;
+	}
 }
 
 /* ---- nothing beside it ---- */

@@ -293,6 +293,8 @@ static void after(struct verify_call *call, void *state)
 		break;
 	case DDI_UNMAP_CPU_HOST_APERTURE:
 		paging_windows_moved(shadow);
+		if (NT_SUCCESS(call->status))
+			paging_window_unmapped(shadow, call->arguments);
 		break;
 	case DDI_RESET_FROM_TIMEOUT:
 	case DDI_STOP_DEVICE:

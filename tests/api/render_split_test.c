@@ -12,6 +12,8 @@
 	"\"Segment1.CommitLimit\": 4194304, "                                                      \
 	"\"Allocation.SupportedReadSegmentSet\": 1, \"Allocation.SupportedWriteSegmentSet\": 1, "
 
+enum { CUTTING = BY_HAND + 1 }; /* every buffer, wherever it can be (SplitAlways) */
+
 TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
 {
 	D3DKMT_HANDLE allocations[3];
@@ -180,4 +182,37 @@ TEST(split, for_want_of_memory_leaves_nothing)
 	expect_nothing_wrong();
 }
 
-PAINTING_TEST_MAIN("api/render_split", SETTINGS)
+/* There is room for all of it, and nothing that stays bound. */
+TEST(split, always_is_at_each_place_where_it_can_be)
+{
+	begin_painting_on(CUTTING);
+	struct painter painter = painter_on(0);
+
+	for (unsigned i = 0; i < 3; i++) {
+		paint_with(&painter, allocate(MIB / 4));
+		paint_at(&painter, i, 0, i * 100);
+	}
+	EXPECT_OK(paint(&painter, 1000));
+	EXPECT_EQ(painter.args.QueuedBufferCount, 3);
+	page_until(0, 1);
+	EXPECT_EQ(complete(0), 100);
+	page_until(0, 1);
+	EXPECT_EQ(complete(0), 100);
+	page_until(0, 1);
+	EXPECT_EQ(complete(0), 800);
+	EXPECT_EQ(execution_state(device), 1);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const registries[] = {
+		[BY_HAND] = "\"HandCranked\": 1",
+		[CUTTING] = "\"HandCranked\": 1, \"SplitAlways\": 1",
+	};
+
+	crank_profile_of(registries, CUTTING + 1, SETTINGS);
+	int result = api_main("api/render_split", argc, argv);
+	if (device != 0)
+		leave_device(device);
+	return result;
+}

@@ -132,9 +132,9 @@ bool render_split_next(struct render_split *split, struct render_piece *piece_ou
 		if (i == split->patch_count || (i > split->next_patch && split->is_cut[i])) {
 			last = i;
 			last_needs = needs;
+			if (i == split->patch_count || split->takes_all_cuts)
+				break;
 		}
-		if (i == split->patch_count || (split->takes_all_cuts && last == i))
-			break;
 		uint32_t entry = split->list->items[split->patches[i].allocation_index].entry;
 		if (binds(split, i) && split->positions[entry] > needs)
 			needs = split->positions[entry];

@@ -64,6 +64,7 @@ enum crooked_bend {
 
 	/* The rest. */
 	BEND_WINDOW_SHIFTED,
+	BEND_WINDOW_STAYS,
 	BEND_ROOT_SMALLER,
 	BEND_ROOT_ODD,
 	BEND_CLIENT_ASTRAY, /* a client's work writes into somebody else's memory */

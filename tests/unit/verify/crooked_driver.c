@@ -449,8 +449,12 @@ static NTSTATUS APIENTRY map_cpu_host_aperture(IN_CONST_HANDLE adapter,
 static NTSTATUS APIENTRY unmap_cpu_host_aperture(IN_CONST_HANDLE adapter,
 						 IN_CONST_PDXGKARG_UNMAPCPUHOSTAPERTURE args)
 {
+	const struct crooked *gpu = crooked_current;
+
 	(void)adapter;
-	(void)args;
+	for (UINT64 i = 0; i < args->NumberOfPages && gpu->bend != BEND_WINDOW_STAYS; i++)
+		EXPECT(machine_alias(gpu->windows + args->pCpuHostAperturePages[i] * PAGE,
+				     MACHINE_NOWHERE));
 	return STATUS_SUCCESS;
 }
 

@@ -408,6 +408,20 @@ static void looks_through_a_window(struct crooked *gpu)
 STORY(a_window_shows_what_was_moved_there, CROOKED_PHYSICAL, BEND_WINDOW_SHIFTED,
       RULE_DDI_HOSTAPERTURE, looks_through_a_window)
 
+static void closes_a_window(struct crooked *gpu)
+{
+	uint32_t window = 0;
+
+	map_window(gpu, window, 4);
+	miniport_unmap_host_aperture(&gpu->miniport, 3, 1, &window);
+	/* Another page, and the same again. */
+	map_window(gpu, window, 5);
+	miniport_unmap_host_aperture(&gpu->miniport, 3, 1, &window);
+}
+
+STORY(a_window_that_is_unmapped_shows_nothing, CROOKED_PHYSICAL, BEND_WINDOW_STAYS,
+      RULE_DDI_HOSTAPERTURE, closes_a_window)
+
 /* A client that has it locked writes what it likes. */
 TEST(paging, what_a_window_showed_may_come_back_changed)
 {
