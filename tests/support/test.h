@@ -103,6 +103,31 @@ static inline void test_skip(const char *reason)
 	}                                                                                          \
 	static void test_##suite##_##claim(__attribute__((unused)) void **state)
 
+/* A test with its scene around it. Headers of scenes make of it a name for tests that take place there:
+ * #define WORLD_TEST(suite, claim) TEST_BETWEEN(world_start(), world_finish(), suite, claim)
+ * The end comes when the test's own variables are gone: what the scene still knows then may be none of them. */
+#define TEST_BETWEEN(begin, end, suite, claim)                                                     \
+	static void play_##suite##_##claim(void);                                                  \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		begin;                                                                             \
+		play_##suite##_##claim();                                                          \
+		end;                                                                               \
+	}                                                                                          \
+	static void play_##suite##_##claim(void)
+
+/* … where it is a struct of that name, which the test has a pointer to. */
+#define TEST_ON(scene, begin, end, suite, claim)                                                   \
+	static void play_##suite##_##claim(struct scene *scene);                                   \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		struct scene scene;                                                                \
+		begin;                                                                             \
+		play_##suite##_##claim(&scene);                                                    \
+		end;                                                                               \
+	}                                                                                          \
+	static void play_##suite##_##claim(struct scene *scene)
+
 #define EXPECT(condition)                                                                          \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \

@@ -114,9 +114,8 @@ TEST(space_eviction, the_driver_hears_of_each_table_that_leaves_before_the_tlb_f
 /* ---- while they are out ---- */
 
 /* Nothing has to be written, and nobody goes for it. */
-TEST(space_eviction, a_request_that_needs_no_new_table_does_not_wait_for_them)
+WORLD_TEST(space_eviction, a_request_that_needs_no_new_table_does_not_wait_for_them)
 {
-	start();
 	crowd_out();
 	EXPECT_EQ(release(app, 510, 20), STATUS_SUCCESS);
 	map_now(app, 515, &memories[2], 4);
@@ -127,7 +126,6 @@ TEST(space_eviction, a_request_that_needs_no_new_table_does_not_wait_for_them)
 	EXPECT_EQ(walk(app, 510), 0);
 	EXPECT(shows(app, 515, &memories[2], 0));
 	EXPECT_EQ(walk(app, 519), 0);
-	finish();
 }
 
 /* It may wait for a fence for ever. */
@@ -163,9 +161,8 @@ TEST(space_eviction, a_request_has_them_back_first)
 	}
 }
 
-TEST(space_eviction, what_is_dropped_meanwhile_is_gone_when_they_are_back)
+WORLD_TEST(space_eviction, what_is_dropped_meanwhile_is_gone_when_they_are_back)
 {
-	start();
 	crowd_out();
 	drop_memory(&memories[1]);
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_OUT);
@@ -173,12 +170,10 @@ TEST(space_eviction, what_is_dropped_meanwhile_is_gone_when_they_are_back)
 	have_back(app);
 	EXPECT_EQ(walk(app, 300000), 0);
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
-TEST(space_eviction, what_moved_meanwhile_is_found_where_it_is)
+WORLD_TEST(space_eviction, what_moved_meanwhile_is_found_where_it_is)
 {
-	start();
 	crowd_out();
 	move_memory(&memories[0], MEMORY_FIRST + 9 * PAGES);
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_OUT);
@@ -187,7 +182,6 @@ TEST(space_eviction, what_moved_meanwhile_is_found_where_it_is)
 	EXPECT(shows(app, 510, &memories[0], 0));
 	move_memory(&memories[0], MEMORY_FIRST + 5 * PAGES);
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
 TEST(space_eviction, a_space_ends_while_its_tables_are_out)
@@ -216,9 +210,8 @@ TEST(space_eviction, a_reset_takes_nothing_from_tables_that_are_out)
 	}
 }
 
-TEST(space_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
+WORLD_TEST(space_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
 {
-	start();
 	map_now(app, 510, &memories[0], 20);
 	fake_set_automatic(world.fake, false);
 	evict_segment(world.manager, FAKE_LOCAL);
@@ -227,7 +220,6 @@ TEST(space_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
 	wait_until(app, VIDMM_TABLES_IN);
 	flush();
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
 static NTSTATUS refuse_flush(struct fake *fake, const struct miniport_paging_op *op,
@@ -242,9 +234,8 @@ static NTSTATUS refuse_flush(struct fake *fake, const struct miniport_paging_op 
 	return STATUS_UNSUCCESSFUL;
 }
 
-TEST(space_eviction, tables_that_a_driver_does_not_let_go_stay)
+WORLD_TEST(space_eviction, tables_that_a_driver_does_not_let_go_stay)
 {
-	start();
 	map_now(app, 510, &memories[0], 20);
 	world.fake->hook = refuse_flush;
 	vidmm_evict_selected(world.manager, &(struct vidmm_selection){ .process = &app->process });
@@ -253,7 +244,6 @@ TEST(space_eviction, tables_that_a_driver_does_not_let_go_stay)
 	EXPECT_EQ(world.fake->hook_count, 1);
 	EXPECT(runs(app));
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
 static NTSTATUS refuse_new_tables(struct fake *fake, const struct miniport_paging_op *op,
@@ -277,9 +267,8 @@ static void broken(void *context, NTSTATUS status)
 }
 
 /* As after any change of tables that fails: nothing runs there, and all is written anew. */
-TEST(space_eviction, tables_that_a_driver_does_not_let_in_break_the_space)
+WORLD_TEST(space_eviction, tables_that_a_driver_does_not_let_in_break_the_space)
 {
-	start();
 	address_space_watch(app->space, &(struct space_listener){ .done = broken, .context = app });
 	crowd_out();
 	world.fake->hook = refuse_new_tables;
@@ -288,7 +277,6 @@ TEST(space_eviction, tables_that_a_driver_does_not_let_in_break_the_space)
 	EXPECT(app->device.is_lost);
 	EXPECT(!address_space_is_broken(app->space));
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
 TEST_MAIN("address_space/eviction")

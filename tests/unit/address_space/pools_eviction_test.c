@@ -303,9 +303,8 @@ TEST(pools_eviction, memory_that_runs_out_on_the_way_refuses_and_the_next_one_is
 
 /* ---- ways that go wrong ---- */
 
-TEST(pools_eviction, a_driver_that_does_not_let_them_go_keeps_them_as_they_were)
+WORLD_TEST(pools_eviction, a_driver_that_does_not_let_them_go_keeps_them_as_they_were)
 {
-	start();
 	reserve_zeroes(app, BASE, 512);
 	update_now(app, BASE, &memories[0]);
 	start_noting();
@@ -319,7 +318,6 @@ TEST(pools_eviction, a_driver_that_does_not_let_them_go_keeps_them_as_they_were)
 	EXPECT_EQ(asked.copies, 1);
 	EXPECT(shows(app, BASE, &memories[0], 0));
 	EXPECT(shows(app, BASE + 8, &memories[0], 0));
-	finish();
 }
 
 static void broken(void *context, NTSTATUS status)
@@ -360,9 +358,8 @@ TEST(pools_eviction, a_reset_takes_nothing_from_what_is_out)
 	}
 }
 
-TEST(pools_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
+WORLD_TEST(pools_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
 {
-	start();
 	reserve_zeroes(app, BASE, 512);
 	update_now(app, BASE, &memories[0]);
 	start_noting();
@@ -375,7 +372,6 @@ TEST(pools_eviction, a_way_out_that_meets_a_reset_is_at_its_end)
 	update_now(app, BASE + 8, &memories[0]);
 	EXPECT_EQ(asked.copies, 1);
 	EXPECT(shows(app, BASE + 8, &memories[0], 0));
-	finish();
 }
 
 /* ---- threads ---- */

@@ -573,4 +573,6 @@ static const struct shape shapes[] = {
 	{ MINIPORT_TABLE_CPU_VIRTUAL, TABLES_ARE_DUAL, .has_twins = true },
 };
 
+#define WORLD_TEST(suite, claim) TEST_BETWEEN(start(), finish(), suite, claim)
+
 #endif

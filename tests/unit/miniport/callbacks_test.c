@@ -41,6 +41,8 @@ static void end(struct host *host)
 	host_finish(host);
 }
 
+#define BEGUN_TEST(suite, claim) TEST_ON(host, begin(&host), end(&host), suite, claim)
+
 static NTSTATUS command(struct host *host, enum recorder_command what, unsigned *result_out)
 {
 	struct recorder_escape escape = { .command = what };
@@ -53,54 +55,39 @@ static NTSTATUS command(struct host *host, enum recorder_command what, unsigned 
 
 /* ---- handles ---- */
 
-TEST(handle, the_device_handle_is_accepted)
+BEGUN_TEST(handle, the_device_handle_is_accepted)
 {
-	struct host host;
 	unsigned result = 0;
 
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_INFORMATION, &result), STATUS_SUCCESS);
+	EXPECT_EQ(command(host, RECORDER_INFORMATION, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, 1);
 	EXPECT_EQ(report_count, 0);
-	end(&host);
 }
 
-TEST(handle, no_other_is)
+BEGUN_TEST(handle, no_other_is)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_NULL_HANDLE, NULL), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(command(host, RECORDER_NULL_HANDLE, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(last_rule, RULE_DDI_CALLBACK_HANDLE);
 	EXPECT_CONTAINS(last_report, "DxgkCbGetDeviceInformation was given");
-	EXPECT_EQ(command(&host, RECORDER_WRONG_HANDLE, NULL), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(command(host, RECORDER_WRONG_HANDLE, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(last_rule, RULE_DDI_CALLBACK_HANDLE);
 	EXPECT_EQ(report_count, 2);
-	end(&host);
 }
 
-TEST(handle, the_drivers_own_context_is_recognised)
+BEGUN_TEST(handle, the_drivers_own_context_is_recognised)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_CONTEXT_AS_HANDLE, NULL), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(command(host, RECORDER_CONTEXT_AS_HANDLE, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(last_rule, RULE_DDI_CALLBACK_HANDLE_MIXED);
 	EXPECT_CONTAINS(last_report, "MiniportDeviceContext");
-	end(&host);
 }
 
 /* ---- what is not built ---- */
 
-TEST(unbuilt, a_callback_fails_honestly_and_says_which)
+BEGUN_TEST(unbuilt, a_callback_fails_honestly_and_says_which)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_UNBUILT, NULL), STATUS_NOT_IMPLEMENTED);
+	EXPECT_EQ(command(host, RECORDER_UNBUILT, NULL), STATUS_NOT_IMPLEMENTED);
 	EXPECT_EQ(last_rule, RULE_DDI_CALLBACK_NOT_BUILT);
 	EXPECT_CONTAINS(last_report, "DxgkCbQueryServices");
-	end(&host);
 }
 
 /* ---- memory and firmware ---- */
@@ -120,16 +107,12 @@ TEST(memory, what_is_mapped_is_the_same_memory)
 	EXPECT_EQ(report_count, 0);
 }
 
-TEST(memory, what_stays_mapped_is_reported_and_unmapped)
+BEGUN_TEST(memory, what_stays_mapped_is_reported_and_unmapped)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_MAP_AND_FORGET, NULL), STATUS_SUCCESS);
-	host_stop(&host);
+	EXPECT_EQ(command(host, RECORDER_MAP_AND_FORGET, NULL), STATUS_SUCCESS);
+	host_stop(host);
 	EXPECT_EQ(last_rule, RULE_DDI_LEFT_BEHIND);
 	EXPECT_CONTAINS(last_report, "8192 bytes");
-	end(&host);
 }
 
 TEST(memory, what_a_driver_leaves_in_the_pool_is_reported_and_freed)
@@ -146,52 +129,38 @@ TEST(memory, what_a_driver_leaves_in_the_pool_is_reported_and_freed)
 	end(&host);
 }
 
-TEST(firmware, methods_are_not_found_and_their_length_is_sane)
+BEGUN_TEST(firmware, methods_are_not_found_and_their_length_is_sane)
 {
-	struct host host;
 	unsigned length = 0;
 
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_ACPI, &length), STATUS_OBJECT_NAME_NOT_FOUND);
+	EXPECT_EQ(command(host, RECORDER_ACPI, &length), STATUS_OBJECT_NAME_NOT_FOUND);
 	EXPECT(length > 0 && length <= 64);
 	EXPECT_EQ(report_count, 0);
-	end(&host);
 }
 
 /* ---- levels ---- */
 
-TEST(irql, a_driver_that_comes_back_raised_is_reported_and_lowered)
+BEGUN_TEST(irql, a_driver_that_comes_back_raised_is_reported_and_lowered)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_RETURN_RAISED, NULL), STATUS_SUCCESS);
+	EXPECT_EQ(command(host, RECORDER_RETURN_RAISED, NULL), STATUS_SUCCESS);
 	EXPECT_EQ(last_rule, RULE_NT_IRQL_RETURN);
 	EXPECT_CONTAINS(last_report, "DxgkDdiEscape");
 	EXPECT_EQ(nt_irql_current(), 0);
-	end(&host);
 }
 
-TEST(irql, an_interrupt_is_not_reported_at_passive_level)
+BEGUN_TEST(irql, an_interrupt_is_not_reported_at_passive_level)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_NOTIFY_AT_PASSIVE, NULL), STATUS_SUCCESS);
+	EXPECT_EQ(command(host, RECORDER_NOTIFY_AT_PASSIVE, NULL), STATUS_SUCCESS);
 	EXPECT(report_count > 0);
-	end(&host);
 }
 
-TEST(irql, synchronized_code_cannot_synchronize_again)
+BEGUN_TEST(irql, synchronized_code_cannot_synchronize_again)
 {
-	struct host host;
 	unsigned inner = 0;
 
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_SYNCHRONIZE_TWICE, &inner), STATUS_SUCCESS);
+	EXPECT_EQ(command(host, RECORDER_SYNCHRONIZE_TWICE, &inner), STATUS_SUCCESS);
 	EXPECT_EQ((int)inner, STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(last_rule, RULE_NT_IRQL_HIGH);
-	end(&host);
 }
 
 /* ---- interrupts ---- */
@@ -207,86 +176,68 @@ static void interrupt(struct host *host, enum recorder_command what, unsigned ty
 	EXPECT_EQ(escape.result, 1); /* what the routine returned */
 }
 
-TEST(interrupt, completion_reaches_the_listener_through_the_dpc)
+BEGUN_TEST(interrupt, completion_reaches_the_listener_through_the_dpc)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, RECORDER_INTERRUPT, 1, 1, 42, 0);
+	interrupt(host, RECORDER_INTERRUPT, 1, 1, 42, 0);
 	nt_dpc_flush();
-	EXPECT_STR(host.notes, "interrupt irql=5 fence=42\nDpcRoutine irql=2\n");
-	EXPECT_EQ(host.event_count, 1);
-	EXPECT_EQ(host.events[0].kind, 'c');
-	EXPECT_EQ(host.events[0].node, 1);
-	EXPECT_EQ(host.events[0].fence, 42);
-	EXPECT_EQ(host.events[0].irql, 2);
+	EXPECT_STR(host->notes, "interrupt irql=5 fence=42\nDpcRoutine irql=2\n");
+	EXPECT_EQ(host->event_count, 1);
+	EXPECT_EQ(host->events[0].kind, 'c');
+	EXPECT_EQ(host->events[0].node, 1);
+	EXPECT_EQ(host->events[0].fence, 42);
+	EXPECT_EQ(host->events[0].irql, 2);
 	EXPECT_EQ(report_count, 0);
-	end(&host);
 }
 
-TEST(interrupt, nothing_is_delivered_before_a_dpc)
+BEGUN_TEST(interrupt, nothing_is_delivered_before_a_dpc)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 1, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 1, 0);
 	nt_dpc_flush();
-	EXPECT_EQ(host.event_count, 0);
-	end(&host);
+	EXPECT_EQ(host->event_count, 0);
 }
 
-TEST(interrupt, several_reports_of_one_dpc_arrive_in_order)
+BEGUN_TEST(interrupt, several_reports_of_one_dpc_arrive_in_order)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 5, 0);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 6, 0); /* covers 5 */
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 1, 1, 9, 0);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 2, 0, 77, 6);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 7, 0);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 4, 1, 10, 0);
-	interrupt(&host, RECORDER_INTERRUPT, 9, 0, 8, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 5, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 6, 0); /* covers 5 */
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 1, 1, 9, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 2, 0, 77, 6);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 1, 0, 7, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 4, 1, 10, 0);
+	interrupt(host, RECORDER_INTERRUPT, 9, 0, 8, 0);
 	nt_dpc_flush();
-	EXPECT_EQ(host.event_count, 6);
-	EXPECT(host.events[0].kind == 'c' && host.events[0].fence == 6);
-	EXPECT(host.events[1].kind == 'c' && host.events[1].node == 1 && host.events[1].fence == 9);
-	EXPECT(host.events[2].kind == 'p' && host.events[2].fence == 77 &&
-	       host.events[2].last_completed == 6);
-	EXPECT(host.events[3].kind == 'c' && host.events[3].fence == 7);
-	EXPECT(host.events[4].kind == 'f' && host.events[4].node == 1 &&
-	       host.events[4].fence == 10);
-	EXPECT(host.events[5].kind == 'f' && host.events[5].node == 0 && host.events[5].fence == 8);
-	end(&host);
+	EXPECT_EQ(host->event_count, 6);
+	EXPECT(host->events[0].kind == 'c' && host->events[0].fence == 6);
+	EXPECT(host->events[1].kind == 'c' && host->events[1].node == 1 &&
+	       host->events[1].fence == 9);
+	EXPECT(host->events[2].kind == 'p' && host->events[2].fence == 77 &&
+	       host->events[2].last_completed == 6);
+	EXPECT(host->events[3].kind == 'c' && host->events[3].fence == 7);
+	EXPECT(host->events[4].kind == 'f' && host->events[4].node == 1 &&
+	       host->events[4].fence == 10);
+	EXPECT(host->events[5].kind == 'f' && host->events[5].node == 0 &&
+	       host->events[5].fence == 8);
 }
 
-TEST(interrupt, nodes_and_types_that_do_not_exist_are_reported)
+BEGUN_TEST(interrupt, nodes_and_types_that_do_not_exist_are_reported)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, RECORDER_INTERRUPT, 1, 2, 1, 0);
+	interrupt(host, RECORDER_INTERRUPT, 1, 2, 1, 0);
 	EXPECT_EQ(last_rule, RULE_DDI_INTERRUPT);
 	EXPECT_CONTAINS(last_report, "NodeOrdinal 2");
-	interrupt(&host, RECORDER_INTERRUPT, 3, 0, 1, 0);
+	interrupt(host, RECORDER_INTERRUPT, 3, 0, 1, 0);
 	EXPECT_CONTAINS(last_report, "InterruptType 3");
 	nt_dpc_flush();
-	EXPECT_EQ(host.event_count, 0);
-	end(&host);
+	EXPECT_EQ(host->event_count, 0);
 }
 
-TEST(interrupt, a_driver_that_never_queues_its_dpc_loses_reports)
+BEGUN_TEST(interrupt, a_driver_that_never_queues_its_dpc_loses_reports)
 {
-	struct host host;
-
-	begin(&host);
 	for (unsigned i = 0; i < 1024; i++)
-		interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 2, 0, i, 0);
+		interrupt(host, RECORDER_INTERRUPT_NO_DPC, 2, 0, i, 0);
 	EXPECT_EQ(report_count, 0);
-	interrupt(&host, RECORDER_INTERRUPT_NO_DPC, 2, 0, 1024, 0);
+	interrupt(host, RECORDER_INTERRUPT_NO_DPC, 2, 0, 1024, 0);
 	EXPECT_EQ(last_rule, RULE_DDI_INTERRUPT);
 	EXPECT_CONTAINS(last_report, "this one is lost");
-	end(&host);
 }
 
 /* ---- what clients do ---- */
@@ -429,23 +380,15 @@ TEST(object, a_context_with_an_illegal_answer_is_destroyed_again)
 	host_finish(&host);
 }
 
-TEST(object, an_escape_without_an_entry_point_is_refused)
+HOST_TEST(object, an_escape_without_an_entry_point_is_refused)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Missing", "Escape")), STATUS_SUCCESS);
-	EXPECT_EQ(host_escape(&host, &(struct recorder_escape){ 0 }), STATUS_NOT_SUPPORTED);
-	host_finish(&host);
+	EXPECT_EQ(host_start(host, TEXT("Missing", "Escape")), STATUS_SUCCESS);
+	EXPECT_EQ(host_escape(host, &(struct recorder_escape){ 0 }), STATUS_NOT_SUPPORTED);
 }
 
-TEST(object, a_status_that_is_no_answer_becomes_a_failure)
+BEGUN_TEST(object, a_status_that_is_no_answer_becomes_a_failure)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_EQ(command(&host, RECORDER_RETURN_PENDING, NULL), STATUS_DRIVER_INTERNAL_ERROR);
-	end(&host);
+	EXPECT_EQ(command(host, RECORDER_RETURN_PENDING, NULL), STATUS_DRIVER_INTERNAL_ERROR);
 }
 
 TEST_MAIN("miniport/callbacks")

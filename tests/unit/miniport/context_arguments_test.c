@@ -127,6 +127,8 @@ static void end(struct host *host)
 	host_finish_reported(host);
 }
 
+#define BEGUN_TEST(suite, claim) TEST_ON(host, begin(&host), end(&host), suite, claim)
+
 /* Refused for the driver's fault, and the report says for which. */
 #define EXPECT_WRONG(call, words)                                                                  \
 	do {                                                                                       \
@@ -149,13 +151,9 @@ static DXGKARGCB_CREATECONTEXTALLOCATION creation(struct host *host)
 						    .SupportedSegmentSet = 1 };
 }
 
-TEST(create, without_arguments_has_no_adapter)
+BEGUN_TEST(create, without_arguments_has_no_adapter)
 {
-	struct host host;
-
-	begin(&host);
 	EXPECT_WRONG(os.DxgkCbCreateContextAllocation(NULL), "not the DeviceHandle");
-	end(&host);
 }
 
 TEST(create, is_not_for_the_systems_device_and_context)
@@ -268,13 +266,9 @@ TEST(update, wants_the_data_it_speaks_of)
 	end(&host);
 }
 
-TEST(destroy, wants_an_allocation)
+BEGUN_TEST(destroy, wants_an_allocation)
 {
-	struct host host;
-
-	begin(&host);
-	EXPECT_WRONG(os.DxgkCbDestroyContextAllocation(host.miniport, NULL), "hAllocation");
-	end(&host);
+	EXPECT_WRONG(os.DxgkCbDestroyContextAllocation(host->miniport, NULL), "hAllocation");
 }
 
 TEST(waiting, where_the_work_itself_is_done_is_reported)
@@ -361,18 +355,14 @@ static void reserve_for_nobody(struct host *host)
 	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_NOT_BUILT);
 }
 
-TEST(reserve, wants_whole_page_tables_of_a_process)
+BEGUN_TEST(reserve, wants_whole_page_tables_of_a_process)
 {
-	struct host host;
-
-	begin(&host);
-	create_process(&host, reserve_what_is_wrong);
+	create_process(host, reserve_what_is_wrong);
 	EXPECT_EQ(served, 1);
-	create_process(&host, reserve_for_nobody);
+	create_process(host, reserve_for_nobody);
 	EXPECT_EQ(served, 1);
 	EXPECT_EQ(os.DxgkCbReserveGpuVirtualAddressRange(NULL, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_HANDLE);
-	end(&host);
 }
 
 TEST(reserve, is_not_where_the_adapter_has_no_addresses)

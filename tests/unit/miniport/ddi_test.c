@@ -56,51 +56,42 @@ static unsigned crowd(struct host *host, struct miniport_client *clients[], uint
 	return most;
 }
 
-TEST(level, threads_of_one_process_are_in_the_driver_one_at_a_time)
+HOST_TEST(level, threads_of_one_process_are_in_the_driver_one_at_a_time)
 {
-	struct host host;
 	struct miniport_client *clients[THREADS];
 
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
 	for (int i = 0; i < THREADS; i++)
-		clients[i] = host.client;
-	EXPECT_EQ(crowd(&host, clients, 0), 1);
-	host_finish(&host);
+		clients[i] = host->client;
+	EXPECT_EQ(crowd(host, clients, 0), 1);
 }
 
-TEST(level, hardware_access_means_alone_in_the_driver)
+HOST_TEST(level, hardware_access_means_alone_in_the_driver)
 {
-	struct host host;
 	struct miniport_client *clients[THREADS];
 
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
 	for (int i = 0; i < THREADS; i++)
 		EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &clients[i]),
 			  STATUS_SUCCESS);
-	EXPECT_EQ(crowd(&host, clients, 1), 1);
+	EXPECT_EQ(crowd(host, clients, 1), 1);
 	for (int i = 0; i < THREADS; i++)
 		miniport_client_destroy(clients[i]);
-	host_finish(&host);
 }
 
-TEST(level, processes_do_not_wait_for_each_other)
+HOST_TEST(level, processes_do_not_wait_for_each_other)
 {
-	struct host host;
 	struct miniport_client *clients[THREADS];
 	unsigned most;
 
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
 	for (int i = 0; i < THREADS; i++)
 		EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &clients[i]),
 			  STATUS_SUCCESS);
-	most = crowd(&host, clients, 0);
+	most = crowd(host, clients, 0);
 	EXPECT(most >= 2 && most <= THREADS);
 	for (int i = 0; i < THREADS; i++)
 		miniport_client_destroy(clients[i]);
-	host_finish(&host);
 }
 
 struct interrupter {
@@ -174,11 +165,8 @@ TEST(interrupt, fences_of_a_node_never_go_back)
 	host_finish(&host);
 }
 
-TEST(start, adapters_start_and_stop_side_by_side)
+HOST_TEST(start, adapters_start_and_stop_side_by_side)
 {
-	struct host host;
-
-	host_init(&host);
 	for (int round = 0; round < 3; round++) {
 		struct miniport *miniports[3];
 
@@ -191,7 +179,6 @@ TEST(start, adapters_start_and_stop_side_by_side)
 		for (uint32_t i = 0; i < 3; i++)
 			miniport_stop(miniports[(i + (uint32_t)round) % 3]);
 	}
-	host_finish(&host);
 }
 
 TEST_MAIN("miniport/ddi")

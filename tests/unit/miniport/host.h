@@ -122,4 +122,6 @@ void host_expect_refusal(const char *rule);
 		EXPECT_CONTAINS((host)->refusal.reason, words);                                    \
 	} while (0)
 
+#define HOST_TEST(suite, claim) TEST_ON(host, host_init(&host), host_finish(&host), suite, claim)
+
 #endif

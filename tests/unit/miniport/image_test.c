@@ -56,40 +56,33 @@ static size_t read_recorder(char **data_out)
 		EXPECT_STR((host)->notes, "");                                                     \
 	} while (0)
 
-TEST(image, what_is_not_there_is_not_found)
+HOST_TEST(image, what_is_not_there_is_not_found)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_NO_DRIVER(&host, "/nowhere/driver.so", STATUS_OBJECT_NAME_NOT_FOUND,
-			 "DDI-IMAGE-FIND", "No such file");
-	EXPECT_NO_DRIVER(&host, "surely-no-such-driver", STATUS_OBJECT_NAME_NOT_FOUND,
+	EXPECT_NO_DRIVER(host, "/nowhere/driver.so", STATUS_OBJECT_NAME_NOT_FOUND, "DDI-IMAGE-FIND",
+			 "No such file");
+	EXPECT_NO_DRIVER(host, "surely-no-such-driver", STATUS_OBJECT_NAME_NOT_FOUND,
 			 "DDI-IMAGE-FIND", "surely-no-such-driver.so");
-	EXPECT_NO_DRIVER(&host, "drivers/recorder.so", STATUS_OBJECT_NAME_INVALID, "DDI-IMAGE-FIND",
+	EXPECT_NO_DRIVER(host, "drivers/recorder.so", STATUS_OBJECT_NAME_INVALID, "DDI-IMAGE-FIND",
 			 "neither a name nor an absolute path");
-	EXPECT_NO_DRIVER(&host, "", STATUS_INVALID_PARAMETER, "DDI-IMAGE-FIND", "is empty");
-	host_finish(&host);
+	EXPECT_NO_DRIVER(host, "", STATUS_INVALID_PARAMETER, "DDI-IMAGE-FIND", "is empty");
 }
 
-TEST(image, what_is_no_library_is_no_driver)
+HOST_TEST(image, what_is_no_library_is_no_driver)
 {
-	struct host host;
 	const char *path;
 
-	host_init(&host);
-	EXPECT_NO_DRIVER(&host, "/tmp", STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "a directory");
-	EXPECT_NO_DRIVER(&host, "/dev/null", STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE",
+	EXPECT_NO_DRIVER(host, "/tmp", STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "a directory");
+	EXPECT_NO_DRIVER(host, "/dev/null", STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE",
 			 "not a regular file");
 	path = write_file("empty.so", "", 0);
-	EXPECT_NO_DRIVER(&host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "empty file");
+	EXPECT_NO_DRIVER(host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "empty file");
 	remove_file(path);
 	path = write_file("text.so", "This is a text.\n", 16);
-	EXPECT_NO_DRIVER(&host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "not an ELF file");
+	EXPECT_NO_DRIVER(host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "not an ELF file");
 	remove_file(path);
 	path = write_file("magic.so", "\177ELF", 4);
-	EXPECT_NO_DRIVER(&host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "not an ELF file");
+	EXPECT_NO_DRIVER(host, path, STATUS_INVALID_IMAGE_FORMAT, "DDI-IMAGE", "not an ELF file");
 	remove_file(path);
-	host_finish(&host);
 }
 
 /* Where the loader found it. */
@@ -102,26 +95,18 @@ static const char *library_path(const char *name)
 	return map->l_name;
 }
 
-TEST(image, libraries_that_are_no_drivers_are_not_even_loaded)
+HOST_TEST(image, libraries_that_are_no_drivers_are_not_even_loaded)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_NO_DRIVER(&host, library_path("libm.so.6"), STATUS_DRIVER_ENTRYPOINT_NOT_FOUND,
+	EXPECT_NO_DRIVER(host, library_path("libm.so.6"), STATUS_DRIVER_ENTRYPOINT_NOT_FOUND,
 			 "DDI-IMAGE", "exports no DriverEntry");
-	EXPECT_NO_DRIVER(&host, library_path("libc.so.6"), STATUS_DRIVER_ENTRYPOINT_NOT_FOUND,
+	EXPECT_NO_DRIVER(host, library_path("libc.so.6"), STATUS_DRIVER_ENTRYPOINT_NOT_FOUND,
 			 "DDI-IMAGE", "exports no DriverEntry");
-	host_finish(&host);
 }
 
-TEST(image, a_driver_that_needs_more_than_windows_gives_is_not_loaded)
+HOST_TEST(image, a_driver_that_needs_more_than_windows_gives_is_not_loaded)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_NO_DRIVER(&host, NEEDY_PATH, STATUS_DRIVER_UNABLE_TO_LOAD, "DDI-IMAGE",
+	EXPECT_NO_DRIVER(host, NEEDY_PATH, STATUS_DRIVER_UNABLE_TO_LOAD, "DDI-IMAGE",
 			 "a_routine_that_windows_does_not_have");
-	host_finish(&host);
 }
 
 /* A file cut off anywhere is refused or, where nothing that matters is cut, loaded by dlopen's own
@@ -232,18 +217,14 @@ TEST(image, two_adapters_of_one_driver_share_nothing)
 	host_finish(&first);
 }
 
-TEST(image, a_second_start_sees_fresh_statics)
+HOST_TEST(image, a_second_start_sees_fresh_statics)
 {
-	struct host host;
-
-	host_init(&host);
 	for (int i = 0; i < 3; i++) {
-		EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
-		EXPECT_CONTAINS(host.notes, "AddDevice irql=0 adapters=1\n");
-		host_stop(&host);
-		host_forget_notes(&host);
+		EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+		EXPECT_CONTAINS(host->notes, "AddDevice irql=0 adapters=1\n");
+		host_stop(host);
+		host_forget_notes(host);
 	}
-	host_finish(&host);
 }
 
 TEST_MAIN("miniport/image")

@@ -22,6 +22,9 @@ static void begin(struct host *host)
 	host_listen();
 }
 
+#define REPORTED_TEST(suite, claim)                                                                \
+	TEST_ON(host, begin(&host), host_finish_reported(&host), suite, claim)
+
 static void interrupt(struct host *host, struct recorder_escape escape)
 {
 	if (escape.command == RECORDER_NOTHING)
@@ -42,21 +45,17 @@ static void complete(struct host *host, uint32_t fence, bool has_dpc)
 						  .fence = fence });
 }
 
-TEST(completion, of_what_follows_is_one_with_the_one_before)
+REPORTED_TEST(completion, of_what_follows_is_one_with_the_one_before)
 {
-	struct host host;
-
-	begin(&host);
-	complete(&host, 4, false);
-	complete(&host, 5, false);
-	complete(&host, 6, true);
-	EXPECT_EQ(host.event_count, 1);
-	EXPECT_EQ(host.events[0].fence, 6);
-	complete(&host, 9, false); /* it may cover those between */
-	complete(&host, 12, true);
-	EXPECT_EQ(host.events[host.event_count - 1].fence, 12);
+	complete(host, 4, false);
+	complete(host, 5, false);
+	complete(host, 6, true);
+	EXPECT_EQ(host->event_count, 1);
+	EXPECT_EQ(host->events[0].fence, 6);
+	complete(host, 9, false); /* it may cover those between */
+	complete(host, 12, true);
+	EXPECT_EQ(host->events[host->event_count - 1].fence, 12);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
 /* Before the DPC, where one would have hidden the other. */
@@ -82,57 +81,47 @@ TEST(completion, that_does_not_grow_is_reported_and_hides_nothing)
 }
 
 /* Nonsense is for who knows what there is; what was true before it stays. */
-TEST(completion, of_what_makes_no_sense_hides_nothing)
+REPORTED_TEST(completion, of_what_makes_no_sense_hides_nothing)
 {
-	struct host host;
-
-	begin(&host);
-	complete(&host, 7, false);
-	complete(&host, 0xdeadbeef, true);
-	EXPECT_EQ(host.event_count, 2);
-	EXPECT_EQ(host.events[0].fence, 7);
-	EXPECT_EQ(host.events[1].fence, 0xdeadbeef);
-	host_finish_reported(&host);
+	complete(host, 7, false);
+	complete(host, 0xdeadbeef, true);
+	EXPECT_EQ(host->event_count, 2);
+	EXPECT_EQ(host->events[0].fence, 7);
+	EXPECT_EQ(host->events[1].fence, 0xdeadbeef);
 }
 
 /* ---- faults ---- */
 
-TEST(fault, of_the_commands)
+REPORTED_TEST(fault, of_the_commands)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_FAULTED,
-						   .node = 1,
-						   .fence = 12,
-						   .status = STATUS_ILLEGAL_INSTRUCTION });
-	EXPECT_EQ(host.event_count, 1);
-	const struct miniport_fault *fault = &host.events[0].fault;
-	EXPECT(host.events[0].kind == 'f' && host.events[0].irql == 2);
+	interrupt(host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_FAULTED,
+						  .node = 1,
+						  .fence = 12,
+						  .status = STATUS_ILLEGAL_INSTRUCTION });
+	EXPECT_EQ(host->event_count, 1);
+	const struct miniport_fault *fault = &host->events[0].fault;
+	EXPECT(host->events[0].kind == 'f' && host->events[0].irql == 2);
 	EXPECT(fault->node == 1 && fault->fence == 12 && fault->is_fence_valid);
 	EXPECT(!fault->is_page_fault && !fault->needs_engine_reset && !fault->needs_adapter_reset);
 	EXPECT_EQ((uint32_t)fault->status, (uint32_t)STATUS_ILLEGAL_INSTRUCTION);
 	EXPECT(!fault->driver_process && !fault->driver_queue);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
-TEST(fault, of_a_page)
+REPORTED_TEST(fault, of_a_page)
 {
-	struct host host;
 	int process;
 
-	begin(&host);
-	interrupt(&host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_PAGE_FAULTED,
-						   .node = 1,
-						   .fence = 13,
-						   .flags = DXGK_PAGE_FAULT_WRITE,
-						   .address = 0x123456789000,
-						   .level = 2,
-						   .error_code = 5,
-						   .object = (uintptr_t)&process });
-	EXPECT_EQ(host.event_count, 1);
-	const struct miniport_fault *fault = &host.events[0].fault;
+	interrupt(host, (struct recorder_escape){ .type = DXGK_INTERRUPT_DMA_PAGE_FAULTED,
+						  .node = 1,
+						  .fence = 13,
+						  .flags = DXGK_PAGE_FAULT_WRITE,
+						  .address = 0x123456789000,
+						  .level = 2,
+						  .error_code = 5,
+						  .object = (uintptr_t)&process });
+	EXPECT_EQ(host->event_count, 1);
+	const struct miniport_fault *fault = &host->events[0].fault;
 	EXPECT(fault->node == 1 && fault->fence == 13 && fault->is_fence_valid);
 	EXPECT(fault->is_page_fault && fault->is_write);
 	EXPECT(!fault->needs_engine_reset && !fault->needs_adapter_reset);
@@ -141,7 +130,6 @@ TEST(fault, of_a_page)
 	EXPECT_EQ(fault->error_code, 5 << 1 | 1); /* as it was: bit 0 says whose number it is */
 	EXPECT(fault->driver_process == &process);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
 TEST(fault, what_a_page_fault_asks_for)
@@ -183,12 +171,10 @@ TEST(fault, what_a_page_fault_asks_for)
 	}
 }
 
-TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
+REPORTED_TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
 {
-	struct host host;
 	int object;
 
-	begin(&host);
 	struct recorder_escape escape = { .type = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED,
 					  .node = 1,
 					  .flags = DXGK_PAGE_FAULT_WRITE,
@@ -196,8 +182,8 @@ TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
 					  .address = 0x5000,
 					  .level = 1,
 					  .object = (uintptr_t)&object };
-	interrupt(&host, escape);
-	const struct miniport_fault *fault = &host.events[0].fault;
+	interrupt(host, escape);
+	const struct miniport_fault *fault = &host->events[0].fault;
 	EXPECT(fault->node == 1 && fault->is_page_fault && fault->is_write);
 	EXPECT(fault->is_hw_queue && !fault->is_fence_valid); /* no packet of the node */
 	EXPECT(fault->driver_queue == &object && !fault->driver_process);
@@ -206,33 +192,29 @@ TEST(fault, of_a_hardware_queue_names_the_queue_and_its_fence)
 
 	escape.flags = DXGK_PAGE_FAULT_PROCESS_HANDLE_VALID | DXGK_PAGE_FAULT_FENCE_INVALID |
 		       DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
-	interrupt(&host, escape);
-	fault = &host.events[1].fault;
+	interrupt(host, escape);
+	fault = &host->events[1].fault;
 	EXPECT(fault->is_hw_queue && !fault->driver_queue && fault->driver_process == &object);
 	EXPECT(fault->queue_fence == 0 && fault->needs_engine_reset);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
 /* ---- other news ---- */
 
-TEST(news, fences_that_hardware_wrote_and_engines_that_ask_for_a_reset)
+REPORTED_TEST(news, fences_that_hardware_wrote_and_engines_that_ask_for_a_reset)
 {
-	struct host host;
 	struct recorder_escape written = { .command = RECORDER_INTERRUPT_NO_DPC,
 					   .type = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED,
 					   .node = 1 };
 
-	begin(&host);
-	interrupt(&host, written);
-	interrupt(&host, written); /* one look is enough for both */
-	interrupt(&host,
+	interrupt(host, written);
+	interrupt(host, written); /* one look is enough for both */
+	interrupt(host,
 		  (struct recorder_escape){ .type = DXGK_INTERRUPT_GPU_ENGINE_TIMEOUT, .node = 1 });
-	EXPECT_EQ(host.event_count, 2);
-	EXPECT(host.events[0].kind == 'w' && host.events[0].node == 1);
-	EXPECT(host.events[1].kind == 't' && host.events[1].node == 1);
+	EXPECT_EQ(host->event_count, 2);
+	EXPECT(host->events[0].kind == 'w' && host->events[0].node == 1);
+	EXPECT(host->events[1].kind == 't' && host->events[1].node == 1);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
 /* It says which by its fence, and belongs to no node. */
@@ -306,21 +288,17 @@ static struct recorder_escape completed(uint32_t node, uint32_t fence)
 	};
 }
 
-TEST(flush, delivers_what_no_dpc_has_delivered)
+REPORTED_TEST(flush, delivers_what_no_dpc_has_delivered)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, completed(0, 5));
-	interrupt(&host, completed(1, 6));
-	EXPECT_EQ(host.event_count, 0);
-	miniport_flush_events(host.miniport);
-	EXPECT_EQ(host.event_count, 2);
-	EXPECT(host.events[0].fence == 5 && host.events[0].irql == 2);
-	EXPECT_EQ(host.events[1].fence, 6);
-	miniport_flush_events(host.miniport);
-	EXPECT_EQ(host.event_count, 2);
-	host_finish_reported(&host);
+	interrupt(host, completed(0, 5));
+	interrupt(host, completed(1, 6));
+	EXPECT_EQ(host->event_count, 0);
+	miniport_flush_events(host->miniport);
+	EXPECT_EQ(host->event_count, 2);
+	EXPECT(host->events[0].fence == 5 && host->events[0].irql == 2);
+	EXPECT_EQ(host->events[1].fence, 6);
+	miniport_flush_events(host->miniport);
+	EXPECT_EQ(host->event_count, 2);
 }
 
 static _Atomic uint32_t stage; /* 1: the listener is inside, 2: it may go */
@@ -403,27 +381,23 @@ TEST(listener, that_takes_memory_is_stopped)
 
 #endif
 
-TEST(ignore, what_a_node_says_meanwhile_is_dropped_and_what_it_said_before_is_not)
+REPORTED_TEST(ignore, what_a_node_says_meanwhile_is_dropped_and_what_it_said_before_is_not)
 {
-	struct host host;
-
-	begin(&host);
-	interrupt(&host, completed(0, 5));
-	miniport_ignore_node_events(host.miniport, 0, true);
-	interrupt(&host, completed(0, 6));
-	interrupt(&host, completed(1, 7));
-	interrupt(&host, (struct recorder_escape){ .command = RECORDER_INTERRUPT_NO_DPC,
-						   .type = DXGK_INTERRUPT_DMA_FAULTED });
-	miniport_flush_events(host.miniport);
-	EXPECT_EQ(host.event_count, 2);
-	EXPECT(host.events[0].node == 0 && host.events[0].fence == 5);
-	EXPECT(host.events[1].node == 1 && host.events[1].fence == 7);
-	miniport_ignore_node_events(host.miniport, 0, false);
-	interrupt(&host, completed(0, 8));
-	miniport_flush_events(host.miniport);
-	EXPECT(host.event_count == 3 && host.events[2].fence == 8);
+	interrupt(host, completed(0, 5));
+	miniport_ignore_node_events(host->miniport, 0, true);
+	interrupt(host, completed(0, 6));
+	interrupt(host, completed(1, 7));
+	interrupt(host, (struct recorder_escape){ .command = RECORDER_INTERRUPT_NO_DPC,
+						  .type = DXGK_INTERRUPT_DMA_FAULTED });
+	miniport_flush_events(host->miniport);
+	EXPECT_EQ(host->event_count, 2);
+	EXPECT(host->events[0].node == 0 && host->events[0].fence == 5);
+	EXPECT(host->events[1].node == 1 && host->events[1].fence == 7);
+	miniport_ignore_node_events(host->miniport, 0, false);
+	interrupt(host, completed(0, 8));
+	miniport_flush_events(host->miniport);
+	EXPECT(host->event_count == 3 && host->events[2].fence == 8);
 	EXPECT_EQ(host_reports.count, 0);
-	host_finish_reported(&host);
 }
 
 TEST_MAIN("miniport/interrupt")

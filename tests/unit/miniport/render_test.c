@@ -460,16 +460,12 @@ TEST(validate, a_driver_that_does_not_validate_accepts)
 	end(&scene);
 }
 
-TEST(render, a_driver_without_physical_addresses_has_none)
+HOST_TEST(render, a_driver_without_physical_addresses_has_none)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Missing", "Render")), STATUS_SUCCESS);
-	EXPECT_EQ(miniport_render(host.miniport, host.client, &(struct miniport_render){ 0 }),
+	EXPECT_EQ(host_start(host, TEXT("Missing", "Render")), STATUS_SUCCESS);
+	EXPECT_EQ(miniport_render(host->miniport, host->client, &(struct miniport_render){ 0 }),
 		  STATUS_NOT_SUPPORTED);
 	host_expect_refusal("DDI-ENTRY-MISSING");
-	host_finish(&host);
 }
 
 TEST_MAIN("miniport/render")

@@ -39,26 +39,19 @@ static bool ends_with(const char *text, const char *end)
 	return text_length >= end_length && strcmp(text + text_length - end_length, end) == 0;
 }
 
-TEST(start, goes_through_every_step_in_order_and_back)
+HOST_TEST(start, goes_through_every_step_in_order_and_back)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
-	EXPECT_STR(host.notes, start_notes);
-	host_forget_notes(&host);
-	host_stop(&host);
-	EXPECT_STR(host.notes, stop_notes);
-	host_finish(&host);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+	EXPECT_STR(host->notes, start_notes);
+	host_forget_notes(host);
+	host_stop(host);
+	EXPECT_STR(host->notes, stop_notes);
 }
 
-TEST(start, a_driver_says_what_it_is)
+HOST_TEST(start, a_driver_says_what_it_is)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
-	const struct miniport_info *info = miniport_info(host.miniport);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+	const struct miniport_info *info = miniport_info(host->miniport);
 
 	EXPECT_STR(info->driver_path, RECORDER_PATH);
 	EXPECT_STR(info->description, "Recorder");
@@ -94,19 +87,14 @@ TEST(start, a_driver_says_what_it_is)
 	EXPECT_EQ(info->gpu_mmu.levels[2].index_bits, 10);
 	EXPECT_EQ(info->gpu_mmu.levels[0].table_size_bytes, 16384);
 	EXPECT_EQ(info->power_component_count, 1);
-	host_finish(&host);
 }
 
-TEST(start, a_physical_driver_has_no_page_tables)
+HOST_TEST(start, a_physical_driver_has_no_page_tables)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Model", "physical")), STATUS_SUCCESS);
-	EXPECT(!miniport_info(host.miniport)->supports_virtual_addressing);
-	EXPECT(strstr(host.notes, "GPUMMUCAPS") == NULL);
-	EXPECT_CONTAINS(host.notes, "CreateContext irql=0 node=1 flags=1\n");
-	host_finish(&host);
+	EXPECT_EQ(host_start(host, TEXT("Model", "physical")), STATUS_SUCCESS);
+	EXPECT(!miniport_info(host->miniport)->supports_virtual_addressing);
+	EXPECT(strstr(host->notes, "GPUMMUCAPS") == NULL);
+	EXPECT_CONTAINS(host->notes, "CreateContext irql=0 node=1 flags=1\n");
 }
 
 TEST(start, each_version_is_asked_what_it_knows)
@@ -151,67 +139,51 @@ TEST(start, each_version_is_asked_what_it_knows)
 	}
 }
 
-TEST(start, unknown_versions_are_refused)
+HOST_TEST(start, unknown_versions_are_refused)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x1234",
+	EXPECT_REFUSED(host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x1234",
 		       NUMBER("Version", 0x1234));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\n");
-	EXPECT_REFUSED(&host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x1052",
+	EXPECT_STR(host->notes, "DriverEntry irql=0\n");
+	EXPECT_REFUSED(host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x1052",
 		       NUMBER("Version", 0x1052));
-	EXPECT_REFUSED(&host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x0",
+	EXPECT_REFUSED(host, STATUS_REVISION_MISMATCH, "DDI-VERSION", "is 0x0",
 		       NUMBER("Version", 0));
-	host_finish(&host);
 }
 
 /* ---- steps that fail ---- */
 
-TEST(unwind, a_failing_driver_entry_ends_it_there)
+HOST_TEST(unwind, a_failing_driver_entry_ends_it_there)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_UNSUCCESSFUL, "DDI-STATUS",
+	EXPECT_REFUSED(host, STATUS_UNSUCCESSFUL, "DDI-STATUS",
 		       "DriverEntry returned STATUS_UNSUCCESSFUL", TEXT("Fail", "DriverEntry"));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\n");
-	EXPECT_STR(host.refusal.call, "adapter 7 (recorder)");
-	host_finish(&host);
+	EXPECT_STR(host->notes, "DriverEntry irql=0\n");
+	EXPECT_STR(host->refusal.call, "adapter 7 (recorder)");
 }
 
-TEST(unwind, a_driver_has_to_call_dxgk_initialize_once)
+HOST_TEST(unwind, a_driver_has_to_call_dxgk_initialize_once)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_FAILED_DRIVER_ENTRY, "DDI-INITIALIZE",
-		       "without DxgkInitialize", TEXT("Initialize", "never"));
-	EXPECT_REFUSED(&host, STATUS_INVALID_DEVICE_STATE, "DDI-INITIALIZE", "twice",
+	EXPECT_REFUSED(host, STATUS_FAILED_DRIVER_ENTRY, "DDI-INITIALIZE", "without DxgkInitialize",
+		       TEXT("Initialize", "never"));
+	EXPECT_REFUSED(host, STATUS_INVALID_DEVICE_STATE, "DDI-INITIALIZE", "twice",
 		       TEXT("Initialize", "twice"));
-	EXPECT_REFUSED(&host, STATUS_INVALID_PARAMETER, "DDI-INITIALIZE", "not this driver's",
+	EXPECT_REFUSED(host, STATUS_INVALID_PARAMETER, "DDI-INITIALIZE", "not this driver's",
 		       TEXT("Initialize", "other object"));
-	EXPECT_REFUSED(&host, STATUS_INVALID_PARAMETER, "DDI-INITIALIZE", "NULL",
+	EXPECT_REFUSED(host, STATUS_INVALID_PARAMETER, "DDI-INITIALIZE", "NULL",
 		       TEXT("Initialize", "null"));
-	EXPECT_REFUSED(&host, STATUS_NOT_SUPPORTED, "DDI-DISPLAY-ONLY", "not hosted",
+	EXPECT_REFUSED(host, STATUS_NOT_SUPPORTED, "DDI-DISPLAY-ONLY", "not hosted",
 		       TEXT("Initialize", "displayonly"));
-	EXPECT_REFUSED(&host, STATUS_NO_MEMORY, "DDI-STATUS", "DriverEntry returned",
+	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DriverEntry returned",
 		       TEXT("Initialize", "undone"));
-	EXPECT(strstr(host.notes, "AddDevice") == NULL);
-	EXPECT(strstr(host.notes, "Unload") == NULL);
-	host_finish(&host);
+	EXPECT(strstr(host->notes, "AddDevice") == NULL);
+	EXPECT(strstr(host->notes, "Unload") == NULL);
 }
 
-TEST(unwind, a_failure_of_dxgk_initialize_counts_also_when_the_driver_ignores_it)
+HOST_TEST(unwind, a_failure_of_dxgk_initialize_counts_also_when_the_driver_ignores_it)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-ENTRY-MISSING",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-ENTRY-MISSING",
 		       "DxgkDdiAddDevice is NULL", TEXT("Initialize", "ignored"),
 		       TEXT("Missing", "AddDevice"));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\n");
-	host_finish(&host);
+	EXPECT_STR(host->notes, "DriverEntry irql=0\n");
 }
 
 TEST(unwind, entry_points_that_every_driver_needs_are_missed_at_once)
@@ -267,64 +239,44 @@ TEST(unwind, entry_points_that_a_capability_needs_are_missed_after_start)
 	}
 }
 
-TEST(unwind, entry_points_of_the_other_model_may_be_missing)
+HOST_TEST(unwind, entry_points_of_the_other_model_may_be_missing)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Missing", "SubmitCommand")), STATUS_SUCCESS);
-	host_stop(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Missing", "GetRootPageTableSize")), STATUS_SUCCESS);
-	host_finish(&host);
+	EXPECT_EQ(host_start(host, TEXT("Missing", "SubmitCommand")), STATUS_SUCCESS);
+	host_stop(host);
+	EXPECT_EQ(host_start(host, TEXT("Missing", "GetRootPageTableSize")), STATUS_SUCCESS);
 }
 
-TEST(unwind, a_root_that_grows_needs_to_know_its_size)
+HOST_TEST(unwind, a_root_that_grows_needs_to_know_its_size)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-ENTRY-MISSING",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-ENTRY-MISSING",
 		       "DxgkDdiGetRootPageTableSize", TEXT("Missing", "GetRootPageTableSize"),
 		       NUMBER("PageTableLevelCount", 2), NUMBER("VirtualAddressBitCount", 30));
-	host_finish(&host);
 }
 
-TEST(unwind, a_failing_add_device_is_not_removed)
+HOST_TEST(unwind, a_failing_add_device_is_not_removed)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_DEVICE_DOES_NOT_EXIST, "DDI-STATUS",
+	EXPECT_REFUSED(host, STATUS_DEVICE_DOES_NOT_EXIST, "DDI-STATUS",
 		       "DxgkDdiAddDevice returned STATUS_DEVICE_DOES_NOT_EXIST",
 		       TEXT("Fail", "AddDevice"),
 		       NUMBER("FailStatus", STATUS_DEVICE_DOES_NOT_EXIST));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
-	host_finish(&host);
+	EXPECT_STR(host->notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
 }
 
-TEST(unwind, a_driver_without_a_context_has_no_use_for_the_adapter)
+HOST_TEST(unwind, a_driver_without_a_context_has_no_use_for_the_adapter)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_NO_SUCH_DEVICE, "DDI-NO-CONTEXT",
+	EXPECT_REFUSED(host, STATUS_NO_SUCH_DEVICE, "DDI-NO-CONTEXT",
 		       "MiniportDeviceContext is NULL", NUMBER("NullContext", 1));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
-	host_finish(&host);
+	EXPECT_STR(host->notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\nUnload irql=0\n");
 }
 
-TEST(unwind, a_failing_start_device_is_removed_and_not_stopped)
+HOST_TEST(unwind, a_failing_start_device_is_removed_and_not_stopped)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_INSUFFICIENT_RESOURCES, "DDI-STATUS",
+	EXPECT_REFUSED(host, STATUS_INSUFFICIENT_RESOURCES, "DDI-STATUS",
 		       "DxgkDdiStartDevice returned", TEXT("Fail", "StartDevice"),
 		       NUMBER("FailStatus", STATUS_INSUFFICIENT_RESOURCES));
-	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\n"
-			       "StartDevice irql=0 queue=16 luid=4660\nRemoveDevice irql=0\n"
-			       "Unload irql=0\n");
-	host_finish(&host);
+	EXPECT_STR(host->notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\n"
+				"StartDevice irql=0 queue=16 luid=4660\nRemoveDevice irql=0\n"
+				"Unload irql=0\n");
 }
 
 TEST(unwind, a_failing_query_stops_removes_and_unloads)
@@ -367,180 +319,135 @@ TEST(unwind, a_query_a_driver_need_not_know_may_fail)
 	}
 }
 
-TEST(unwind, older_segment_queries_fail_as_well)
+HOST_TEST(unwind, older_segment_queries_fail_as_well)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "QUERYSEGMENT3",
+	EXPECT_REFUSED(host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "QUERYSEGMENT3",
 		       NUMBER("Version", 0x300E), TEXT("Fail", "QUERYSEGMENT3"),
 		       NUMBER("FailAt", 2));
-	EXPECT_REFUSED(&host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "QUERYSEGMENT",
+	EXPECT_REFUSED(host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "QUERYSEGMENT",
 		       NUMBER("Version", 0x2005), TEXT("Fail", "QUERYSEGMENT"),
 		       NUMBER("FailAt", 1));
-	host_finish(&host);
 }
 
-TEST(unwind, failing_node_metadata_ends_the_start)
+HOST_TEST(unwind, failing_node_metadata_ends_the_start)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "DxgkDdiGetNodeMetadata",
+	EXPECT_REFUSED(host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "DxgkDdiGetNodeMetadata",
 		       TEXT("Fail", "GetNodeMetadata"), NUMBER("FailAt", 2));
-	EXPECT(ends_with(host.notes,
+	EXPECT(ends_with(host->notes,
 			 "StopDevice irql=0 left=0\nRemoveDevice irql=0\nUnload irql=0\n"));
-	host_finish(&host);
 }
 
-TEST(unwind, system_objects_go_in_reverse)
+HOST_TEST(unwind, system_objects_go_in_reverse)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateProcess",
+	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateProcess",
 		       TEXT("Fail", "CreateProcess"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host.notes, "CreateProcess irql=0 flags=1 name=6\n"
-				     "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				     "Unload irql=0\n"));
-	EXPECT_REFUSED(&host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateDevice",
+	EXPECT(ends_with(host->notes, "CreateProcess irql=0 flags=1 name=6\n"
+				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
+				      "Unload irql=0\n"));
+	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateDevice",
 		       TEXT("Fail", "CreateDevice"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host.notes, "CreateDevice irql=0 flags=1 process=1\n"
-				     "DestroyProcess irql=0\n"
-				     "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				     "Unload irql=0\n"));
-	EXPECT_REFUSED(&host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateContext",
+	EXPECT(ends_with(host->notes, "CreateDevice irql=0 flags=1 process=1\n"
+				      "DestroyProcess irql=0\n"
+				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
+				      "Unload irql=0\n"));
+	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateContext",
 		       TEXT("Fail", "CreateContext"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host.notes, "CreateContext irql=0 node=1 flags=5\n"
-				     "DestroyDevice irql=0\nDestroyProcess irql=0\n"
-				     "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				     "Unload irql=0\n"));
-	host_finish(&host);
+	EXPECT(ends_with(host->notes, "CreateContext irql=0 node=1 flags=5\n"
+				      "DestroyDevice irql=0\nDestroyProcess irql=0\n"
+				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
+				      "Unload irql=0\n"));
 }
 
-TEST(unwind, an_illegal_answer_stops_removes_and_unloads)
+HOST_TEST(unwind, an_illegal_answer_stops_removes_and_unloads)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-SCHEDULING",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-SCHEDULING",
 		       "PreemptionAware without MultiEngineAware", NUMBER("SchedulingCaps", 4));
-	EXPECT_STR(host.refusal.argument, "DXGK_DRIVERCAPS.SchedulingCaps");
-	EXPECT_STR(host.notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\n"
-			       "StartDevice irql=0 queue=16 luid=4660\nQuery:DRIVERCAPS irql=0\n"
-			       "StopDevice irql=0 left=0\nRemoveDevice irql=0\nUnload irql=0\n");
-	host_finish(&host);
+	EXPECT_STR(host->refusal.argument, "DXGK_DRIVERCAPS.SchedulingCaps");
+	EXPECT_STR(host->notes, "DriverEntry irql=0\nAddDevice irql=0 adapters=1\n"
+				"StartDevice irql=0 queue=16 luid=4660\nQuery:DRIVERCAPS irql=0\n"
+				"StopDevice irql=0 left=0\nRemoveDevice irql=0\nUnload irql=0\n");
 }
 
 /* ---- answers that only the driver itself can give ---- */
 
-TEST(query, the_count_of_segments_stays_what_it_was)
+HOST_TEST(query, the_count_of_segments_stays_what_it_was)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
 		       "NbSegment was 2 and then 1", NUMBER("NbSegmentAgain", 1));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
 		       "NbSegment is 31", NUMBER("NbSegment", 31));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
 		       "NbSegment is 4294967295", NUMBER("NbSegment", UINT32_MAX));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-COUNT",
 		       "SegmentDescriptorStride was changed",
 		       NUMBER("SegmentDescriptorStride", 64));
-	host_finish(&host);
 }
 
-TEST(query, thirty_segments_are_allowed)
+HOST_TEST(query, thirty_segments_are_allowed)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, NUMBER("NbSegment", 30),
-			     NUMBER("Level0.PageTableSegmentId", 31),
+	EXPECT_EQ(host_start(host, NUMBER("NbSegment", 30), NUMBER("Level0.PageTableSegmentId", 31),
 			     NUMBER("Level1.PageTableSegmentId", 31),
 			     NUMBER("Level2.PageTableSegmentId", 31)),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_info(host.miniport)->implicit_system_segment_id, 31);
-	EXPECT_EQ(miniport_info(host.miniport)->gpu_mmu.levels[0].segment_id, 31);
-	host_finish(&host);
+	EXPECT_EQ(miniport_info(host->miniport)->implicit_system_segment_id, 31);
+	EXPECT_EQ(miniport_info(host->miniport)->gpu_mmu.levels[0].segment_id, 31);
 }
 
-TEST(query, memory_with_holes_is_not_hosted)
+HOST_TEST(query, memory_with_holes_is_not_hosted)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_NOT_SUPPORTED, "DDI-NOT-BUILT", "NumInvalidMemoryRanges",
+	EXPECT_REFUSED(host, STATUS_NOT_SUPPORTED, "DDI-NOT-BUILT", "NumInvalidMemoryRanges",
 		       NUMBER("Segment1.NumInvalidMemoryRanges", 3));
-	host_finish(&host);
 }
 
-TEST(query, banks_are_copied)
+HOST_TEST(query, banks_are_copied)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, NUMBER("Version", 0x300E), NUMBER("Segment1.Flags", 0xC),
+	EXPECT_EQ(host_start(host, NUMBER("Version", 0x300E), NUMBER("Segment1.Flags", 0xC),
 			     NUMBER("Segment1.NbOfBanks", 3)),
 		  STATUS_SUCCESS);
-	const struct miniport_segment *segment = &miniport_info(host.miniport)->segments[0];
+	const struct miniport_segment *segment = &miniport_info(host->miniport)->segments[0];
 
 	EXPECT_EQ(segment->bank_count, 3);
 	EXPECT_EQ(segment->bank_ends[0], 16 << 20);
 	EXPECT_EQ(segment->bank_ends[1], 32 << 20);
 	EXPECT_EQ(segment->bank_ends[2], 64 << 20);
-	host_stop(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-BANKS",
+	host_stop(host);
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-SEGMENT-BANKS",
 		       "pBankRangeTable", NUMBER("Version", 0x300E), NUMBER("Segment1.Flags", 0xC),
 		       NUMBER("Segment1.NbOfBanks", 3), NUMBER("NoBankTable", 1));
-	host_finish(&host);
 }
 
-TEST(query, the_physical_adapter_names_the_paging_node)
+HOST_TEST(query, the_physical_adapter_names_the_paging_node)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, NUMBER("HasPhysicalAdapterCaps", 1)), STATUS_SUCCESS);
-	EXPECT_EQ(miniport_info(host.miniport)->paging_node, 0);
-	host_stop(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-NODES",
+	EXPECT_EQ(host_start(host, NUMBER("HasPhysicalAdapterCaps", 1)), STATUS_SUCCESS);
+	EXPECT_EQ(miniport_info(host->miniport)->paging_node, 0);
+	host_stop(host);
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-NODES",
 		       "PagingNodeIndex is 2", NUMBER("HasPhysicalAdapterCaps", 1),
 		       NUMBER("PagingNodeIndex", 2));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-NODES",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-CAPS-NODES",
 		       "NumExecutionNodes is 3", NUMBER("HasPhysicalAdapterCaps", 1),
 		       NUMBER("NumExecutionNodes", 3));
-	host_finish(&host);
 }
 
-TEST(query, power_and_history_answers_are_checked)
+HOST_TEST(query, power_and_history_answers_are_checked)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-POWER",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-POWER",
 		       "NUMPOWERCOMPONENTS is 4294967295", NUMBER("PowerComponents", UINT32_MAX));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-POWER", "StateCount",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-POWER", "StateCount",
 		       NUMBER("StateCount", 9));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-NODE-METADATA",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-NODE-METADATA",
 		       "PrecisionBits[0] is 65", NUMBER("PrecisionBits", 65));
-	EXPECT_REFUSED(&host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-NODE-METADATA",
+	EXPECT_REFUSED(host, STATUS_GRAPHICS_INVALID_DRIVER_MODEL, "DDI-NODE-METADATA",
 		       "EngineType is 99 for node 1", NUMBER("Node1.EngineType", 99));
-	host_finish(&host);
 }
 
 /* ---- statuses ---- */
 
-TEST(status, a_success_that_is_none_is_refused)
+HOST_TEST(status, a_success_that_is_none_is_refused)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_REFUSED(&host, STATUS_DRIVER_INTERNAL_ERROR, "DDI-STATUS-CLASS",
+	EXPECT_REFUSED(host, STATUS_DRIVER_INTERNAL_ERROR, "DDI-STATUS-CLASS",
 		       "DxgkDdiCreateDevice returned STATUS_PENDING", TEXT("Fail", "CreateDevice"),
 		       NUMBER("FailStatus", STATUS_PENDING));
-	host_finish(&host);
 }
 
 TEST(status, failures_of_stopping_are_survived)
@@ -564,36 +471,33 @@ TEST(status, failures_of_stopping_are_survived)
 
 /* ---- settings and registry ---- */
 
-TEST(registry, settings_can_be_read_back)
+HOST_TEST(registry, settings_can_be_read_back)
 {
-	struct host host;
 	char data[64];
 	size_t needed = 0;
 	enum miniport_value_type type;
 
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Colour", "gr\xC3\xBCn"), NUMBER("Size", 0xFFFFFFFF)),
+	EXPECT_EQ(host_start(host, TEXT("Colour", "gr\xC3\xBCn"), NUMBER("Size", 0xFFFFFFFF)),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_query_registry(host.miniport, "colour", &type, data, sizeof(data),
+	EXPECT_EQ(miniport_query_registry(host->miniport, "colour", &type, data, sizeof(data),
 					  &needed),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(type, MINIPORT_VALUE_TEXT);
 	EXPECT_STR(data, "gr\xC3\xBCn");
 	EXPECT_EQ(needed, 6);
-	EXPECT_EQ(miniport_query_registry(host.miniport, "Size", &type, data, 4, &needed),
+	EXPECT_EQ(miniport_query_registry(host->miniport, "Size", &type, data, 4, &needed),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(type, MINIPORT_VALUE_DWORD);
 	EXPECT_EQ(*(uint32_t *)data, 0xFFFFFFFF);
-	EXPECT_EQ(miniport_query_registry(host.miniport, "Size", &type, data, 3, &needed),
+	EXPECT_EQ(miniport_query_registry(host->miniport, "Size", &type, data, 3, &needed),
 		  STATUS_BUFFER_OVERFLOW);
 	EXPECT_EQ(needed, 4);
-	EXPECT_EQ(miniport_query_registry(host.miniport, "Weight", &type, data, 4, &needed),
+	EXPECT_EQ(miniport_query_registry(host->miniport, "Weight", &type, data, 4, &needed),
 		  STATUS_OBJECT_NAME_NOT_FOUND);
-	EXPECT_EQ(miniport_query_registry(host.miniport, "DriverDesc", &type, data, sizeof(data),
+	EXPECT_EQ(miniport_query_registry(host->miniport, "DriverDesc", &type, data, sizeof(data),
 					  &needed),
 		  STATUS_SUCCESS);
 	EXPECT_STR(data, "Recorder");
-	host_finish(&host);
 }
 
 /* ---- memory ---- */

@@ -204,18 +204,14 @@ TEST(virtual, every_field_arrives)
 	host_finish(&host);
 }
 
-TEST(virtual, paging_goes_there_when_there_is_nothing_else)
+HOST_TEST(virtual, paging_goes_there_when_there_is_nothing_else)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start(&host, TEXT("Missing", "SubmitCommand")), STATUS_SUCCESS);
-	EXPECT(miniport_submits_virtually(host.miniport, false));
+	EXPECT_EQ(host_start(host, TEXT("Missing", "SubmitCommand")), STATUS_SUCCESS);
+	EXPECT(miniport_submits_virtually(host->miniport, false));
 	EXPECT_EQ(
-		miniport_submit(host.miniport, false, &(struct miniport_submission){ .fence = 1 }),
+		miniport_submit(host->miniport, false, &(struct miniport_submission){ .fence = 1 }),
 		STATUS_NOT_SUPPORTED);
 	host_expect_refusal("DDI-ENTRY-MISSING");
-	host_finish(&host);
 }
 
 static void expect_virtual_status(NTSTATUS said, NTSTATUS expected, const char *rule,
@@ -259,16 +255,12 @@ static void submit(struct host *host, uint32_t fence)
 	nt_dpc_flush();
 }
 
-TEST(crank, without_it_work_completes_at_once)
+HOST_TEST(crank, without_it_work_completes_at_once)
 {
-	struct host host;
-
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
-	submit(&host, 3);
-	EXPECT_EQ(host.event_count, 1);
-	EXPECT(host.events[0].kind == 'c' && host.events[0].fence == 3);
-	host_finish(&host);
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+	submit(host, 3);
+	EXPECT_EQ(host->event_count, 1);
+	EXPECT(host->events[0].kind == 'c' && host->events[0].fence == 3);
 }
 
 TEST(crank, nothing_completes_until_the_test_says_so)
@@ -463,24 +455,22 @@ TEST(hw_queue, that_refuses_is_reported_unless_the_client_gave_data)
 	}
 }
 
-TEST(hw_queue, a_driver_without_them_says_so)
+HOST_TEST(hw_queue, a_driver_without_them_says_so)
 {
-	struct host host;
 	void *queue = NULL;
 
-	host_init(&host);
-	EXPECT_EQ(host_start_settings(&host, NULL, 0), STATUS_SUCCESS);
-	EXPECT(!miniport_has_hw_queues(host.miniport));
-	EXPECT_EQ(miniport_create_hw_queue(host.miniport, host.client,
+	EXPECT_EQ(host_start_settings(host, NULL, 0), STATUS_SUCCESS);
+	EXPECT(!miniport_has_hw_queues(host->miniport));
+	EXPECT_EQ(miniport_create_hw_queue(host->miniport, host->client,
 					   &(struct miniport_hw_queue_desc){ 0 }, &queue),
 		  STATUS_NOT_SUPPORTED);
-	EXPECT_EQ(miniport_create_hw_context(host.miniport, host.client,
+	EXPECT_EQ(miniport_create_hw_context(host->miniport, host->client,
 					     &(struct miniport_context_desc){ 0 }, &queue),
 		  STATUS_NOT_SUPPORTED);
-	EXPECT_EQ(miniport_submit_to_hw_queue(host.miniport, &(struct miniport_hw_submission){ 0 }),
-		  STATUS_NOT_SUPPORTED);
+	EXPECT_EQ(
+		miniport_submit_to_hw_queue(host->miniport, &(struct miniport_hw_submission){ 0 }),
+		STATUS_NOT_SUPPORTED);
 	host_expect_refusal("DDI-ENTRY-MISSING");
-	host_finish(&host);
 }
 
 TEST_MAIN("miniport/submission")

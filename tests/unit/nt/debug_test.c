@@ -26,24 +26,21 @@ TEST(debug, a_line_is_a_line_however_it_is_printed)
 	nt_test_finish();
 }
 
-TEST(debug, endless_text_is_cut_at_512_bytes)
+NT_TEST(debug, endless_text_is_cut_at_512_bytes)
 {
 	char text[2000];
 
-	nt_test_begin();
 	memset(text, 'y', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	DbgPrint("%s", text);
 	DbgPrint("\n");
 	EXPECT_EQ(strlen(nt_test_log), strlen("dxgk: driver: \ndxgk: driver: \n") + 512);
-	nt_test_finish();
 }
 
-TEST(debug, there_is_no_debugger_and_nobody_answers)
+NT_TEST(debug, there_is_no_debugger_and_nobody_answers)
 {
 	char answer[4] = "xyz";
 
-	nt_test_begin();
 	EXPECT(!KD_DEBUGGER_ENABLED && KD_DEBUGGER_NOT_PRESENT && KdRefreshDebuggerNotPresent());
 	EXPECT_EQ(DbgPrompt("well?", answer, sizeof(answer)), 0);
 	EXPECT_STR(answer, "");
@@ -54,7 +51,6 @@ TEST(debug, there_is_no_debugger_and_nobody_answers)
 	EXPECT_EQ(DbgSetDebugFilterState(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, FALSE),
 		  STATUS_ACCESS_DENIED);
 	EXPECT_CONTAINS(nt_test_log, "well?");
-	nt_test_finish();
 }
 
 TEST(debug, break_points_and_assertions_are_told_and_survived)
@@ -83,9 +79,8 @@ static void catch_bugcheck(const struct nt_bugcheck *bugcheck)
 	longjmp(caught, 1);
 }
 
-TEST(debug, a_bug_check_says_its_name_and_a_test_can_catch_it)
+NT_TEST(debug, a_bug_check_says_its_name_and_a_test_can_catch_it)
 {
-	nt_test_begin();
 	nt_bugcheck_hook(catch_bugcheck);
 	if (setjmp(caught) == 0)
 		KeBugCheckEx(VIDEO_TDR_FAILURE, 1, 2, 3, 0xffffffffffffffff);
@@ -96,7 +91,6 @@ TEST(debug, a_bug_check_says_its_name_and_a_test_can_catch_it)
 	EXPECT_CONTAINS(nt_test_log, "0x00000116 VIDEO_TDR_FAILURE (0x1, 0x2, 0x3, 0xffff");
 	EXPECT_STR(nt_bugcheck_name(0x117), "VIDEO_TDR_TIMEOUT_DETECTED");
 	EXPECT(!nt_bugcheck_name(0x12345));
-	nt_test_finish();
 }
 
 TEST(debug, without_a_hook_a_bug_check_aborts)

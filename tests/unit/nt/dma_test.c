@@ -170,12 +170,11 @@ static IO_ALLOCATION_ACTION transfer(PDEVICE_OBJECT device, PIRP irp, PVOID base
 	return DeallocateObjectKeepRegisters;
 }
 
-TEST(dma, a_transfer_is_mapped_one_row_at_a_time)
+NT_TEST(dma, a_transfer_is_mapped_one_row_at_a_time)
 {
 	PVOID map_registers = NULL;
 	KIRQL before;
 
-	nt_test_begin();
 	PDMA_ADAPTER adapter = adapter_get(TRUE);
 	char *block = MmAllocateContiguousMemory(16 * PAGE_SIZE,
 						 (PHYSICAL_ADDRESS){ .QuadPart = INT64_MAX });
@@ -219,14 +218,12 @@ TEST(dma, a_transfer_is_mapped_one_row_at_a_time)
 	IoFreeMdl(mdl);
 	MmFreeContiguousMemory(block);
 	adapter->DmaOperations->PutDmaAdapter(adapter);
-	nt_test_finish();
 }
 
-TEST(dma, a_common_buffer_is_memory_of_the_machine)
+NT_TEST(dma, a_common_buffer_is_memory_of_the_machine)
 {
 	PHYSICAL_ADDRESS address = { .QuadPart = 0 };
 
-	nt_test_begin();
 	PDMA_ADAPTER adapter = adapter_get(FALSE);
 	char *buffer = adapter->DmaOperations->AllocateCommonBuffer(adapter, 3 * PAGE_SIZE,
 								    &address, TRUE);
@@ -244,7 +241,6 @@ TEST(dma, a_common_buffer_is_memory_of_the_machine)
 	adapter->DmaOperations->FreeCommonBuffer(adapter, PAGE_SIZE, address, buffer, TRUE);
 	EXPECT_REPORTS(RULE_NT_DMA, 1);
 	adapter->DmaOperations->PutDmaAdapter(adapter);
-	nt_test_finish();
 }
 
 TEST(dma, an_adapter_that_cannot_be_had_is_refused_with_a_reason)

@@ -94,11 +94,10 @@ struct lists {
 	struct slist_item items[ITEMS];
 };
 
-TEST(slist, knows_its_depth_and_flushes_everything)
+NT_TEST(slist, knows_its_depth_and_flushes_everything)
 {
 	struct lists *lists;
 
-	nt_test_begin();
 	lists = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*lists), 1);
 	InitializeSListHead(&lists->stack);
 	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 0);
@@ -114,7 +113,6 @@ TEST(slist, knows_its_depth_and_flushes_everything)
 	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 0);
 	ExFreePool(lists);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI borrow_items(PVOID context)

@@ -136,12 +136,11 @@ TEST(io, a_device_lives_as_long_as_a_reference)
 	nt_test_finish();
 }
 
-TEST(io, every_allocation_failure_is_a_status_and_leaks_nothing)
+NT_TEST(io, every_allocation_failure_is_a_status_and_leaks_nothing)
 {
 	unsigned n = 0;
 	bool has_failed;
 
-	nt_test_begin();
 	do {
 		driver = NULL;
 		device = NULL;
@@ -155,7 +154,6 @@ TEST(io, every_allocation_failure_is_a_status_and_leaks_nothing)
 		nt_driver_object_destroy(driver);
 	} while (has_failed);
 	EXPECT(n > 20);
-	nt_test_finish();
 }
 
 TEST(unhosted, what_is_not_there_fails_and_says_so)

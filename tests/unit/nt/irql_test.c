@@ -4,11 +4,10 @@
  */
 #include "unit/nt/nt_harness.h"
 
-TEST(irql, a_thread_starts_at_passive_level_and_keeps_its_own_level)
+NT_TEST(irql, a_thread_starts_at_passive_level_and_keeps_its_own_level)
 {
 	KIRQL old;
 
-	nt_test_begin();
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 	KeRaiseIrql(APC_LEVEL, &old);
 	EXPECT_EQ(old, PASSIVE_LEVEL);
@@ -18,12 +17,10 @@ TEST(irql, a_thread_starts_at_passive_level_and_keeps_its_own_level)
 	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
 	KeLowerIrql(PASSIVE_LEVEL);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(irql, raising_downwards_and_lowering_upwards_are_reported)
+NT_TEST(irql, raising_downwards_and_lowering_upwards_are_reported)
 {
-	nt_test_begin();
 	KeRaiseIrqlToDpcLevel();
 	EXPECT_EQ(KfRaiseIrql(APC_LEVEL), DISPATCH_LEVEL);
 	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
@@ -32,7 +29,6 @@ TEST(irql, raising_downwards_and_lowering_upwards_are_reported)
 	KeLowerIrql(DISPATCH_LEVEL);
 	EXPECT_REPORTS(RULE_NT_IRQL_ORDER, 2);
 	KeLowerIrql(PASSIVE_LEVEL);
-	nt_test_finish();
 }
 
 TEST(irql, a_routine_that_returns_at_another_level_is_reported_and_the_level_restored)
@@ -61,11 +57,10 @@ static void paged_routine(void)
 	PAGED_CODE();
 }
 
-TEST(irql, paged_code_is_reported_from_dispatch_level_on)
+NT_TEST(irql, paged_code_is_reported_from_dispatch_level_on)
 {
 	KIRQL old;
 
-	nt_test_begin();
 	paged_routine();
 	KeRaiseIrql(APC_LEVEL, &old);
 	paged_routine();
@@ -75,7 +70,6 @@ TEST(irql, paged_code_is_reported_from_dispatch_level_on)
 	EXPECT_REPORTS(RULE_NT_IRQL_PAGED, 1);
 	EXPECT_CONTAINS(nt_test_log, "irql_test.c");
 	KeLowerIrql(PASSIVE_LEVEL);
-	nt_test_finish();
 }
 
 TEST(irql, a_spin_lock_raises_to_dispatch_level_and_gives_the_old_level_back)
@@ -332,16 +326,14 @@ static BOOLEAN NTAPI never_called(PVOID context)
 	return TRUE;
 }
 
-TEST(irql, there_is_no_interrupt_object_to_synchronize_with)
+NT_TEST(irql, there_is_no_interrupt_object_to_synchronize_with)
 {
 	bool was_called = false;
 
-	nt_test_begin();
 	EXPECT(!KeSynchronizeExecution(NULL, never_called, &was_called));
 	EXPECT(!was_called);
 	EXPECT_REPORTS(RULE_NT_NOT_HOSTED, 1);
 	EXPECT_CONTAINS(nt_test_log, "DxgkCbSynchronizeExecution");
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/irql")

@@ -18,9 +18,8 @@ static PHYSICAL_ADDRESS at(uint64_t address)
 
 static const uint64_t anywhere = INT64_MAX;
 
-TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
+NT_TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 {
-	nt_test_begin();
 	char *memory = MmAllocateContiguousMemory(128 << 20, at(anywhere));
 	EXPECT(memory);
 	uint64_t address = (uint64_t)MmGetPhysicalAddress(memory).QuadPart;
@@ -55,14 +54,12 @@ TEST(mm, contiguous_memory_has_one_physical_address_after_the_other)
 	EXPECT(mem_fail_stop());
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(mm, freeing_what_is_not_contiguous_memory_is_reported)
+NT_TEST(mm, freeing_what_is_not_contiguous_memory_is_reported)
 {
 	char local;
 
-	nt_test_begin();
 	char *memory = MmAllocateContiguousMemory(8192, at(anywhere));
 	MmFreeContiguousMemory(memory + 4096);
 	MmFreeContiguousMemory(memory + 1);
@@ -75,12 +72,10 @@ TEST(mm, freeing_what_is_not_contiguous_memory_is_reported)
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	MmFreeContiguousMemory(memory);
 	EXPECT_REPORTS(RULE_NT_CONTIGUOUS_FREE, 6);
-	nt_test_finish();
 }
 
-TEST(mm, what_an_image_leaves_behind_is_reported_and_freed)
+NT_TEST(mm, what_an_image_leaves_behind_is_reported_and_freed)
 {
-	nt_test_begin();
 	char *memory = MmAllocateContiguousMemory(3 * PAGE_SIZE, at(anywhere));
 	PMDL mdl = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 2 * PAGE_SIZE);
 	EXPECT(memory && mdl);
@@ -92,12 +87,10 @@ TEST(mm, what_an_image_leaves_behind_is_reported_and_freed)
 	EXPECT_CONTAINS(nt_test_log, "left 3 pages of physical memory, contiguous, allocated at");
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	ExFreePool(mdl);
-	nt_test_finish();
 }
 
-TEST(mm, physical_addresses_of_other_memory_are_far_away_and_of_nothing_zero)
+NT_TEST(mm, physical_addresses_of_other_memory_are_far_away_and_of_nothing_zero)
 {
-	nt_test_begin();
 	char *pool = ExAllocatePoolWithTag(NonPagedPoolNx, 64, 0x74736554);
 	EXPECT(machine_is_foreign((uint64_t)MmGetPhysicalAddress(pool).QuadPart));
 	EXPECT(machine_to_pointer((uint64_t)MmGetPhysicalAddress(pool).QuadPart) == pool);
@@ -107,12 +100,10 @@ TEST(mm, physical_addresses_of_other_memory_are_far_away_and_of_nothing_zero)
 	EXPECT_EQ(MmGetPhysicalAddress((PVOID)UINTPTR_MAX).QuadPart, 0);
 	EXPECT_REPORTS(RULE_NT_ADDRESS, 2);
 	EXPECT(!MmIsAddressValid(NULL) && !MmIsAddressValid((PVOID)0xdead0000ul));
-	nt_test_finish();
 }
 
-TEST(mm, io_space_is_memory_that_somebody_has)
+NT_TEST(mm, io_space_is_memory_that_somebody_has)
 {
-	nt_test_begin();
 	EXPECT(!MmMapIoSpace(at(0), 4096, MmNonCached));
 	EXPECT(!MmMapIoSpace(at(0x10000000), 4096, MmNonCached)); /* free pages */
 	EXPECT(!MmMapIoSpace(at(UINT64_MAX - 100), 4096, MmNonCached));
@@ -120,12 +111,10 @@ TEST(mm, io_space_is_memory_that_somebody_has)
 	int local;
 	MmUnmapIoSpace(&local, 4);
 	EXPECT_REPORTS(RULE_NT_IO_SPACE, 5);
-	nt_test_finish();
 }
 
-TEST(mdl, describes_the_pages_that_a_buffer_touches)
+NT_TEST(mdl, describes_the_pages_that_a_buffer_touches)
 {
-	nt_test_begin();
 	char *memory = MmAllocateContiguousMemory(4 * PAGE_SIZE, at(anywhere));
 	uint64_t address = (uint64_t)MmGetPhysicalAddress(memory).QuadPart;
 	PMDL mdl = IoAllocateMdl(memory + 100, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
@@ -145,12 +134,10 @@ TEST(mdl, describes_the_pages_that_a_buffer_touches)
 	EXPECT(!IoAllocateMdl(memory, 0xffffffff, FALSE, FALSE, NULL));
 	EXPECT(!IoAllocateMdl((PVOID)(UINTPTR_MAX - 10), 100, FALSE, FALSE, NULL));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(mdl, ordinary_memory_round_trips_through_its_frame_numbers)
+NT_TEST(mdl, ordinary_memory_round_trips_through_its_frame_numbers)
 {
-	nt_test_begin();
 	char *buffer = mmap(NULL, 3 * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	PMDL mdl = IoAllocateMdl(buffer + 10, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
@@ -172,7 +159,6 @@ TEST(mdl, ordinary_memory_round_trips_through_its_frame_numbers)
 	IoFreeMdl(mdl);
 	munmap(buffer, 3 * PAGE_SIZE);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(mdl, locking_a_wild_pointer_raises_access_violation)
@@ -206,9 +192,8 @@ TEST(mdl, locking_a_wild_pointer_raises_access_violation)
 	nt_test_finish();
 }
 
-TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
+NT_TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 {
-	nt_test_begin();
 	PMDL first = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 3 * PAGE_SIZE);
 	PMDL hole = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE);
 	EXPECT_EQ(machine_usage().taken_pages, 4);
@@ -241,7 +226,6 @@ TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	ExFreePool(hole);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
@@ -300,9 +284,8 @@ TEST(mdl, chunks_without_a_size_are_one_chunk)
 	unsetenv("DXGK_PHYSICAL_MIB");
 }
 
-TEST(mdl, pages_that_cannot_be_meant_are_none)
+NT_TEST(mdl, pages_that_cannot_be_meant_are_none)
 {
-	nt_test_begin();
 	EXPECT(!MmAllocatePagesForMdl(at(0x200000), at(0x100000), at(0), PAGE_SIZE));
 	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(100), PAGE_SIZE));
 	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 0));
@@ -318,12 +301,10 @@ TEST(mdl, pages_that_cannot_be_meant_are_none)
 	EXPECT(!IoAllocateMdl(nt_test_log, 100, FALSE, FALSE, NULL));
 	EXPECT(mem_fail_stop());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(mdl, a_view_for_user_mode_is_unmapped_by_its_address)
+NT_TEST(mdl, a_view_for_user_mode_is_unmapped_by_its_address)
 {
-	nt_test_begin();
 	PMDL mdl = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), 2 * PAGE_SIZE);
 	char *view = MmMapLockedPagesSpecifyCache(mdl, UserMode, MmCached, NULL, FALSE,
 						  NormalPagePriority);
@@ -338,12 +319,10 @@ TEST(mdl, a_view_for_user_mode_is_unmapped_by_its_address)
 	EXPECT_REPORTS(RULE_NT_MDL_STATE, 1);
 	MmFreePagesFromMdl(mdl);
 	ExFreePool(mdl);
-	nt_test_finish();
 }
 
-TEST(mdl, of_no_memory_is_not_built)
+NT_TEST(mdl, of_no_memory_is_not_built)
 {
-	nt_test_begin();
 	char *page = mmap(NULL, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	PMDL mdl = IoAllocateMdl(page, PAGE_SIZE, FALSE, FALSE, NULL);
 	MmBuildMdlForNonPagedPool(mdl);
@@ -351,12 +330,10 @@ TEST(mdl, of_no_memory_is_not_built)
 	EXPECT(!(mdl->MdlFlags & MDL_SOURCE_IS_NONPAGED_POOL));
 	IoFreeMdl(mdl);
 	munmap(page, PAGE_SIZE);
-	nt_test_finish();
 }
 
-TEST(mdl, a_partial_mdl_shows_a_part)
+NT_TEST(mdl, a_partial_mdl_shows_a_part)
 {
-	nt_test_begin();
 	char *memory = MmAllocateContiguousMemory(4 * PAGE_SIZE, at(anywhere));
 	PMDL source = IoAllocateMdl(memory, 4 * PAGE_SIZE, FALSE, FALSE, NULL);
 	MmProbeAndLockPages(source, KernelMode, IoModifyAccess);
@@ -390,14 +367,12 @@ TEST(mdl, a_partial_mdl_shows_a_part)
 	MmUnlockPages(source);
 	IoFreeMdl(source);
 	MmFreeContiguousMemory(memory);
-	nt_test_finish();
 }
 
-TEST(mdl, steps_out_of_order_are_reported_and_left_out)
+NT_TEST(mdl, steps_out_of_order_are_reported_and_left_out)
 {
 	char buffer[100];
 
-	nt_test_begin();
 	PMDL mdl = IoAllocateMdl(buffer, sizeof(buffer), FALSE, FALSE, NULL);
 	EXPECT(!MmMapLockedPagesSpecifyCache(mdl, KernelMode, MmCached, NULL, FALSE, 0));
 	MmUnlockPages(mdl);
@@ -425,16 +400,14 @@ TEST(mdl, steps_out_of_order_are_reported_and_left_out)
 	EXPECT_REPORTS(RULE_NT_MDL_STATE, 10);
 	ExFreePool(mdl);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
-	nt_test_finish();
 }
 
-TEST(mdl, a_second_buffer_of_a_request_is_chained)
+NT_TEST(mdl, a_second_buffer_of_a_request_is_chained)
 {
 	char one[8];
 	char two[8];
 	IRP irp;
 
-	nt_test_begin();
 	memset(&irp, 0, sizeof(irp));
 	PMDL first = IoAllocateMdl(one, sizeof(one), FALSE, FALSE, &irp);
 	PMDL second = IoAllocateMdl(two, sizeof(two), TRUE, FALSE, &irp);
@@ -444,7 +417,6 @@ TEST(mdl, a_second_buffer_of_a_request_is_chained)
 	IoFreeMdl(first);
 	IoFreeMdl(second);
 	IoFreeMdl(third);
-	nt_test_finish();
 }
 
 TEST(mdl, impossible_host_requests_are_refused)
@@ -485,9 +457,8 @@ TEST(mm, images_are_never_paged_out)
 	MmResetDriverPaging(&in_a_section);
 }
 
-TEST(mdl, the_rights_of_a_mapping_stay_as_they_are)
+NT_TEST(mdl, the_rights_of_a_mapping_stay_as_they_are)
 {
-	nt_test_begin();
 	PMDL mdl = MmAllocatePagesForMdl(at(0), at(anywhere), at(0), PAGE_SIZE);
 	EXPECT(MmMapLockedPages(mdl, KernelMode));
 	EXPECT_EQ(MmProtectMdlSystemAddress(mdl, PAGE_READONLY), STATUS_NOT_SUPPORTED);
@@ -495,7 +466,6 @@ TEST(mdl, the_rights_of_a_mapping_stay_as_they_are)
 	MmUnmapLockedPages(MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority), mdl);
 	MmFreePagesFromMdl(mdl);
 	ExFreePool(mdl);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/mdl")

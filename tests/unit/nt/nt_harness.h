@@ -113,4 +113,6 @@ static inline NTSTATUS nt_test_wait(void *object)
 	return KeWaitForSingleObject(object, Executive, KernelMode, FALSE, NULL);
 }
 
+#define NT_TEST(suite, claim) TEST_BETWEEN(nt_test_begin(), nt_test_finish(), suite, claim)
+
 #endif

@@ -180,13 +180,12 @@ TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
 	nt_test_finish();
 }
 
-TEST(object, wrong_handles_and_pointers_are_reported)
+NT_TEST(object, wrong_handles_and_pointers_are_reported)
 {
 	HANDLE handle;
 	PVOID body;
 	uint64_t other[16] = { 0 };
 
-	nt_test_begin();
 	EXPECT_EQ(ZwCreateEvent(&handle, EVENT_ALL_ACCESS, NULL, NotificationEvent, FALSE),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(ObReferenceObjectByHandle(handle, 0, *PsThreadType, KernelMode, &body, NULL),
@@ -205,7 +204,6 @@ TEST(object, wrong_handles_and_pointers_are_reported)
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_REPORTS(RULE_NT_OBJECT, 3);
 	EXPECT_EQ(ZwCreateEvent(&handle, 0, NULL, (EVENT_TYPE)5, FALSE), STATUS_INVALID_PARAMETER);
-	nt_test_finish();
 }
 
 static VOID NTAPI reference_current_thread(PVOID context)
@@ -220,14 +218,12 @@ static VOID NTAPI reference_current_thread(PVOID context)
 	*(bool *)context = true;
 }
 
-TEST(object, the_current_thread_has_a_pseudo_handle)
+NT_TEST(object, the_current_thread_has_a_pseudo_handle)
 {
 	bool has_run = false;
 
-	nt_test_begin();
 	nt_test_join(nt_test_start(reference_current_thread, &has_run));
 	EXPECT(has_run);
-	nt_test_finish();
 }
 
 struct churn {
@@ -267,12 +263,11 @@ TEST(object, threads_open_and_close_at_once)
 	nt_test_finish();
 }
 
-TEST(object, references_with_a_tag_are_references)
+NT_TEST(object, references_with_a_tag_are_references)
 {
 	HANDLE handle;
 	PVOID body;
 
-	nt_test_begin();
 	PKEVENT event = IoCreateSynchronizationEvent(NULL, &handle);
 	EXPECT(event && KeReadStateEvent(event) != 0);
 	EXPECT_EQ(ObReferenceObjectByHandleWithTag(handle, 0, *ExEventObjectType, KernelMode,
@@ -292,7 +287,6 @@ TEST(object, references_with_a_tag_are_references)
 	EXPECT_EQ(nt_test_poll(event), STATUS_TIMEOUT);
 	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(object, what_is_no_live_object_is_refused_a_handle)
@@ -337,11 +331,10 @@ TEST(object, an_event_has_one_of_two_types_and_no_name)
 	nt_test_finish();
 }
 
-TEST(object, what_cannot_be_waited_for_is_a_mismatch)
+NT_TEST(object, what_cannot_be_waited_for_is_a_mismatch)
 {
 	void *handle;
 
-	nt_test_begin();
 	struct thing *thing = thing_create(&nt_type_file);
 	EXPECT_EQ(nt_handle_open(&thing->object, &handle), STATUS_SUCCESS);
 	EXPECT_EQ(ZwWaitForSingleObject(handle, FALSE, NULL), STATUS_OBJECT_TYPE_MISMATCH);
@@ -349,7 +342,6 @@ TEST(object, what_cannot_be_waited_for_is_a_mismatch)
 	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
 	nt_object_put(&thing->object);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/object")

@@ -17,11 +17,10 @@ static bool is_filled(const unsigned char *memory, size_t size, unsigned char by
 	return true;
 }
 
-TEST(pool, blocks_are_aligned_to_16_bytes_and_from_a_page_on_to_pages)
+NT_TEST(pool, blocks_are_aligned_to_16_bytes_and_from_a_page_on_to_pages)
 {
 	static const size_t sizes[] = { 1, 15, 16, 17, 100, 4095, 4096, 4097, 70000 };
 
-	nt_test_begin();
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, sizes[i], TAG);
 		size_t alignment = sizes[i] >= PAGE_SIZE ? PAGE_SIZE : 16;
@@ -34,12 +33,10 @@ TEST(pool, blocks_are_aligned_to_16_bytes_and_from_a_page_on_to_pages)
 	EXPECT_EQ((uintptr_t)aligned % 64, 0);
 	ExFreePool(aligned);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
+NT_TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
 {
-	nt_test_begin();
 	unsigned char *memory = ExAllocatePoolWithTag(PagedPool, 64, TAG);
 	EXPECT(is_filled(memory, 64, 0xcd));
 	ExFreePool(memory);
@@ -56,16 +53,14 @@ TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
 	EXPECT(is_filled(memory, 64, 0xcd));
 	ExFreePool(memory);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* Blocks of pages stand in a table, which grows with them, and is small again without them. */
-TEST(pool, many_blocks_of_pages_are_all_known)
+NT_TEST(pool, many_blocks_of_pages_are_all_known)
 {
 	enum { MANY = 3 * 8192 };
 	static void *blocks[MANY];
 
-	nt_test_begin();
 	for (unsigned round = 0; round < 2; round++) {
 		/* The table need not grow: it is only slower. */
 		for (unsigned i = 0; i < MANY; i++) {
@@ -83,7 +78,6 @@ TEST(pool, many_blocks_of_pages_are_all_known)
 		EXPECT_EQ(nt_pool_usage().blocks, 0);
 	}
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(pool, type_zero_holds_code_that_runs)
@@ -110,34 +104,29 @@ TEST(pool, type_zero_holds_code_that_runs)
 #endif
 }
 
-TEST(pool, a_second_free_is_reported_and_does_no_harm)
+NT_TEST(pool, a_second_free_is_reported_and_does_no_harm)
 {
-	nt_test_begin();
 	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
 	ExFreePoolWithTag(memory, TAG);
 	ExFreePoolWithTag(memory, TAG);
 	EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, 1);
 	EXPECT_CONTAINS(nt_test_log, "tag 'Test'; it was freed at ");
-	nt_test_finish();
 }
 
-TEST(pool, freeing_what_is_no_block_is_reported)
+NT_TEST(pool, freeing_what_is_no_block_is_reported)
 {
 	int local;
 
-	nt_test_begin();
 	ExFreePool(&local);
 	ExFreePool(NULL);
 	char *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
 	ExFreePool(memory + 16);
 	EXPECT_REPORTS(RULE_NT_POOL_BAD_FREE, 3);
 	ExFreePool(memory);
-	nt_test_finish();
 }
 
-TEST(pool, the_wrong_tag_is_reported_and_the_block_freed)
+NT_TEST(pool, the_wrong_tag_is_reported_and_the_block_freed)
 {
-	nt_test_begin();
 	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
 	ExFreePoolWithTag(memory, 0x72657254);
 	EXPECT_REPORTS(RULE_NT_POOL_TAG, 1);
@@ -146,12 +135,10 @@ TEST(pool, the_wrong_tag_is_reported_and_the_block_freed)
 	memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, 0);
 	ExFreePool(memory);
 	EXPECT_REPORTS(RULE_NT_POOL_TAG, 2);
-	nt_test_finish();
 }
 
-TEST(pool, writing_over_either_end_is_found_at_the_free)
+NT_TEST(pool, writing_over_either_end_is_found_at_the_free)
 {
-	nt_test_begin();
 	char *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 33, TAG);
 	memory[33] = 1;
 	ExFreePool(memory);
@@ -163,7 +150,6 @@ TEST(pool, writing_over_either_end_is_found_at_the_free)
 	ExFreePool(memory);
 	EXPECT_REPORTS(RULE_NT_POOL_OVERRUN, 2);
 	EXPECT_CONTAINS(nt_test_log, "in front of a block of 33 bytes");
-	nt_test_finish();
 }
 
 TEST(pool, no_bytes_and_bad_flags_are_reported)
@@ -188,9 +174,8 @@ TEST(pool, no_bytes_and_bad_flags_are_reported)
 	nt_test_finish();
 }
 
-TEST(pool, paged_pool_at_dispatch_level_is_reported_both_ways)
+NT_TEST(pool, paged_pool_at_dispatch_level_is_reported_both_ways)
 {
-	nt_test_begin();
 	KIRQL old = KeRaiseIrqlToDpcLevel();
 	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 16, TAG);
 	ExFreePool(memory);
@@ -200,17 +185,14 @@ TEST(pool, paged_pool_at_dispatch_level_is_reported_both_ways)
 	ExFreePool(memory);
 	EXPECT_REPORTS(RULE_NT_IRQL_PAGED, 2);
 	KeLowerIrql(old);
-	nt_test_finish();
 }
 
-TEST(pool, sizes_that_cannot_be_are_refused)
+NT_TEST(pool, sizes_that_cannot_be_are_refused)
 {
-	nt_test_begin();
 	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolNx, SIZE_MAX, TAG));
 	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolNx, SIZE_MAX - 4096, TAG));
 	EXPECT(!ExAllocatePoolWithTag(NonPagedPoolExecute, SIZE_MAX / 2, TAG));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(pool, failing_memory_gives_null_and_leaks_nothing)
@@ -268,12 +250,11 @@ TEST(pool, freeing_a_block_with_an_armed_timer_is_reported_and_the_timer_forgott
 	nt_test_finish();
 }
 
-TEST(pool, many_blocks_are_found_again)
+NT_TEST(pool, many_blocks_are_found_again)
 {
 	enum { COUNT = 3000 };
 	static void *blocks[COUNT];
 
-	nt_test_begin();
 	for (int i = 0; i < COUNT; i++)
 		blocks[i] = ExAllocatePoolWithTag(NonPagedPoolNx, (size_t)i % 97 + 1, TAG);
 	EXPECT_EQ(nt_pool_usage().blocks, COUNT);
@@ -282,15 +263,13 @@ TEST(pool, many_blocks_are_found_again)
 	EXPECT_EQ(nt_pool_usage().blocks, 0);
 	EXPECT_EQ(nt_pool_usage().bytes, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(pool, blocks_of_all_sizes_keep_what_is_written_up_to_their_ends)
+NT_TEST(pool, blocks_of_all_sizes_keep_what_is_written_up_to_their_ends)
 {
 	enum { SIZES = 700 };
 	static unsigned char *blocks[SIZES];
 
-	nt_test_begin();
 	for (size_t i = 1; i < SIZES; i++) {
 		blocks[i] = ExAllocatePoolWithTag(NonPagedPoolNx, i, TAG);
 		memset(blocks[i], (int)(i % 251), i);
@@ -300,19 +279,16 @@ TEST(pool, blocks_of_all_sizes_keep_what_is_written_up_to_their_ends)
 		ExFreePoolWithTag(blocks[i], TAG);
 	}
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(pool, a_block_used_again_has_a_second_end)
+NT_TEST(pool, a_block_used_again_has_a_second_end)
 {
-	nt_test_begin();
 	for (int i = 0; i < 3; i++) {
 		void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 48, TAG);
 		ExFreePoolWithTag(memory, TAG);
 		ExFreePoolWithTag(memory, TAG);
 		EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, i + 1);
 	}
-	nt_test_finish();
 }
 
 /* ---- lookaside lists ---- */
@@ -408,9 +384,8 @@ TEST(lookaside, extended_lists_without_routines_use_the_pool)
 	nt_test_finish();
 }
 
-TEST(pool, every_older_door_leads_to_the_same_pool)
+NT_TEST(pool, every_older_door_leads_to_the_same_pool)
 {
-	nt_test_begin();
 	PVOID blocks[] = {
 		ExAllocatePool(NonPagedPoolNx, 100),
 		ExAllocatePoolWithTagPriority(NonPagedPoolNx, 100, TAG, NormalPoolPriority),
@@ -422,7 +397,6 @@ TEST(pool, every_older_door_leads_to_the_same_pool)
 	for (size_t i = 0; i < ARRAYSIZE(blocks); i++)
 		ExFreePool(blocks[i]);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(pool, asked_for_quota_without_raising_no_memory_is_null)
@@ -486,12 +460,11 @@ static void on_freed(void *payload, size_t size_bytes, const void *site)
 	told.was_whole = *(const uint8_t *)payload == 0x5a;
 }
 
-TEST(watch, is_told_of_every_block)
+NT_TEST(watch, is_told_of_every_block)
 {
 	static const struct nt_pool_watch watch = { on_allocated, on_refused, on_freed };
 	static const size_t sizes[] = { 24, 3 * PAGE_SIZE };
 
-	nt_test_begin();
 	nt_pool_watch_with(&watch);
 	for (size_t i = 0; i < 2; i++) {
 		memset(&told, 0, sizeof(told));
@@ -511,7 +484,6 @@ TEST(watch, is_told_of_every_block)
 	ExFreePoolWithTag(ExAllocatePoolWithTag(NonPagedPoolNx, 24, TAG), TAG);
 	EXPECT_EQ(told.allocated + told.freed, 0);
 	EXPECT(!nt_pool_is_live(NULL) && !nt_pool_is_live(&told));
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/pool")

@@ -99,9 +99,8 @@ static VOID NTAPI be_told(HANDLE parent, HANDLE process, BOOLEAN create)
 	told.current = PsGetCurrentProcess();
 }
 
-TEST(routine, is_told_of_processes_until_it_is_removed)
+NT_TEST(routine, is_told_of_processes_until_it_is_removed)
 {
-	nt_test_begin();
 	memset(&told, 0, sizeof(told));
 	begin_us();
 	EXPECT_EQ(told.begins, 0);
@@ -119,7 +118,6 @@ TEST(routine, is_told_of_processes_until_it_is_removed)
 	nt_process_end(us);
 	EXPECT_EQ(told.ends, 1);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
@@ -142,9 +140,8 @@ TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
 	nt_test_finish();
 }
 
-TEST(routine, is_registered_once_and_removed_once)
+NT_TEST(routine, is_registered_once_and_removed_once)
 {
-	nt_test_begin();
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_PROCEDURE_NOT_FOUND);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(NULL, FALSE), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
@@ -152,14 +149,12 @@ TEST(routine, is_registered_once_and_removed_once)
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_SUCCESS);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_PROCEDURE_NOT_FOUND);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(routine, of_a_driver_that_is_gone_is_reported_and_forgotten)
+NT_TEST(routine, of_a_driver_that_is_gone_is_reported_and_forgotten)
 {
 	const char *begin = __extension__(const char *) be_told;
 
-	nt_test_begin();
 	memset(&told, 0, sizeof(told));
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
 	EXPECT(nt_driver_unloaded(begin + 1, begin + 2));
@@ -169,7 +164,6 @@ TEST(routine, of_a_driver_that_is_gone_is_reported_and_forgotten)
 	EXPECT(strstr(nt_test_log, "NT-NOTIFY-LEFT"));
 	begin_us();
 	EXPECT_EQ(told.begins, 1);
-	nt_test_finish();
 }
 
 static VOID NTAPI remove_it(PVOID context)
@@ -178,11 +172,10 @@ static VOID NTAPI remove_it(PVOID context)
 }
 
 /* While others are told, again and again: it is over when the removal is. */
-TEST(routine, can_be_removed_by_another_thread)
+NT_TEST(routine, can_be_removed_by_another_thread)
 {
 	NTSTATUS status = STATUS_UNSUCCESSFUL;
 
-	nt_test_begin();
 	memset(&told, 0, sizeof(told));
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
 	PKTHREAD thread = nt_test_start(remove_it, &status);
@@ -194,7 +187,6 @@ TEST(routine, can_be_removed_by_another_thread)
 	begin_us();
 	EXPECT_EQ(told.begins, begins);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* ---- images ---- */

@@ -16,12 +16,11 @@ static NTSTATUS query(const char *path, const char *name)
 	return nt_registry_query(path, name, &type, data, sizeof(data), &needed);
 }
 
-TEST(registry, what_the_host_sets_it_finds_without_case)
+NT_TEST(registry, what_the_host_sets_it_finds_without_case)
 {
 	static const char *const list[] = { "one", "tw\xc3\xb6", "" };
 	const uint8_t bytes[] = { 1, 0, 255 };
 
-	nt_test_begin();
 	EXPECT_EQ(nt_registry_set_dword(SOFT, "LocalMemoryMiB", 256), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_set_string(SOFT, "Name", "Grafik\xc3\xbc"), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_set_strings(SOFT, "List", list, 2), STATUS_SUCCESS);
@@ -47,12 +46,10 @@ TEST(registry, what_the_host_sets_it_finds_without_case)
 	EXPECT_EQ(nt_registry_set_dword(SOFT, "NAME", 7), STATUS_SUCCESS);
 	EXPECT_EQ(query(SOFT, "Name"), STATUS_SUCCESS);
 	EXPECT_EQ(type, NT_REG_DWORD);
-	nt_test_finish();
 }
 
-TEST(registry, a_short_buffer_stays_and_the_size_is_told)
+NT_TEST(registry, a_short_buffer_stays_and_the_size_is_told)
 {
-	nt_test_begin();
 	EXPECT_EQ(nt_registry_set_string(SOFT, "Name", "abc"), STATUS_SUCCESS);
 	EXPECT_EQ(nt_registry_query(SOFT, "Name", &type, data, 3, &needed),
 		  STATUS_BUFFER_TOO_SMALL);
@@ -60,14 +57,12 @@ TEST(registry, a_short_buffer_stays_and_the_size_is_told)
 	EXPECT_EQ(nt_registry_query(SOFT, "Name", &type, NULL, 0, &needed),
 		  STATUS_BUFFER_TOO_SMALL);
 	EXPECT_EQ(nt_registry_query(SOFT, "Name", &type, data, 4, &needed), STATUS_SUCCESS);
-	nt_test_finish();
 }
 
-TEST(registry, missing_and_malformed_paths_have_their_status)
+NT_TEST(registry, missing_and_malformed_paths_have_their_status)
 {
 	char longer[300] = "\\Registry\\Machine\\";
 
-	nt_test_begin();
 	EXPECT_EQ(query(SOFT, "x"), STATUS_OBJECT_NAME_NOT_FOUND);
 	EXPECT_EQ(nt_registry_create_key(SOFT), STATUS_SUCCESS);
 	EXPECT_EQ(query(SOFT, "x"), STATUS_OBJECT_NAME_NOT_FOUND);
@@ -84,16 +79,14 @@ TEST(registry, missing_and_malformed_paths_have_their_status)
 	nt_registry_delete_tree(NT_REGISTRY_SERVICES); /* not there: nothing happens */
 	nt_registry_delete_tree("\\Registry");         /* the root stays */
 	EXPECT_EQ(nt_registry_create_key(SOFT), STATUS_SUCCESS);
-	nt_test_finish();
 }
 
-TEST(registry, every_allocation_failure_is_a_status_and_leaks_nothing)
+NT_TEST(registry, every_allocation_failure_is_a_status_and_leaks_nothing)
 {
 	static const char *const list[] = { "a", "b" };
 	unsigned n = 0;
 	bool has_failed;
 
-	nt_test_begin();
 	do {
 		struct mem_usage before = mem_usage();
 		NTSTATUS status;
@@ -108,7 +101,6 @@ TEST(registry, every_allocation_failure_is_a_status_and_leaks_nothing)
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
 	} while (has_failed);
 	EXPECT(n > 8);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/registry")

@@ -121,9 +121,8 @@ TEST(report, a_listener_hears_every_one)
 	nt_test_finish();
 }
 
-TEST(report, more_places_than_are_remembered_are_still_printed)
+NT_TEST(report, more_places_than_are_remembered_are_still_printed)
 {
-	nt_test_begin();
 	for (unsigned i = 0; i < 10; i++) {
 		for (unsigned rule = RULE_NT_IRQL_WAIT; rule <= RULE_NT_POOL_LEAK; rule++) {
 			nt_test_log_length = 0;
@@ -131,7 +130,6 @@ TEST(report, more_places_than_are_remembered_are_still_printed)
 		}
 	}
 	EXPECT_EQ(nt_report_count(RULE_NT_IRQL_WAIT), 10);
-	nt_test_finish();
 }
 
 /* The range of the driver's image, from where its code is. */
@@ -144,11 +142,10 @@ static void driver_range(const void **begin, const void **end)
 	*end = (const char *)info.dli_fbase + 0x100000;
 }
 
-TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
+NT_TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
 {
 	const void *begin, *end;
 
-	nt_test_begin();
 	driver_load();
 	driver_range(&begin, &end);
 	driver.allocate(100, 0x31676154);
@@ -167,14 +164,12 @@ TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
 	ExFreePool(ours);
 	EXPECT(nt_driver_unloaded(begin, end));
 	dlclose(driver.image);
-	nt_test_finish();
 }
 
-TEST(report, a_leak_is_told_with_all_frames_of_the_driver_and_names_of_cpp_are_readable)
+NT_TEST(report, a_leak_is_told_with_all_frames_of_the_driver_and_names_of_cpp_are_readable)
 {
 	const void *begin, *end;
 
-	nt_test_begin();
 	driver_load();
 	driver_range(&begin, &end);
 	/* All come from one place; who called it is what counts. */
@@ -187,7 +182,6 @@ TEST(report, a_leak_is_told_with_all_frames_of_the_driver_and_names_of_cpp_are_r
 	EXPECT_EQ(count_lines("dxgk:   at run_"), 0);
 	EXPECT(nt_driver_unloaded(begin, end));
 	dlclose(driver.image);
-	nt_test_finish();
 }
 
 TEST(report, a_value_out_of_the_pool_is_called_what_it_is)

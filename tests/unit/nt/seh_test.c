@@ -43,9 +43,8 @@ static bool is_blocked(int number)
 
 /* ---- catching ---- */
 
-TEST(seh, a_fault_reaches_the_handler_again_and_again_with_the_mask_restored)
+NT_TEST(seh, a_fault_reaches_the_handler_again_and_again_with_the_mask_restored)
 {
-	nt_test_begin();
 	for (volatile int i = 0; i < 3; i++) {
 		volatile NTSTATUS code = 0;
 		volatile ULONG_PTR address = 0, is_write = 7;
@@ -65,7 +64,6 @@ TEST(seh, a_fault_reaches_the_handler_again_and_again_with_the_mask_restored)
 	}
 	EXPECT_EQ(nt_seh_forget_frames(), 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(seh, a_fault_says_what_it_was)
@@ -101,7 +99,7 @@ TEST(seh, a_fault_says_what_it_was)
 }
 
 /* As the processor and the kernel say them; not every machine can be made to. */
-TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
+NT_TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
 {
 	static const struct {
 		int number, code;
@@ -117,7 +115,6 @@ TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
 		{ SIGBUS, BUS_ADRALN, STATUS_DATATYPE_MISALIGNMENT },
 	};
 
-	nt_test_begin();
 	for (volatile size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		volatile NTSTATUS code = 0;
 		siginfo_t info = { .si_code = cases[i].code };
@@ -132,7 +129,6 @@ TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
 		EXPECT_EQ(code, cases[i].status);
 	}
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(seh, a_page_behind_the_end_of_a_file_is_an_in_page_error)
@@ -264,9 +260,8 @@ static NTSTATUS probe(bool writes, uintptr_t address, size_t length, ULONG align
 	return code;
 }
 
-TEST(seh, probes_raise_for_ranges_that_cannot_be)
+NT_TEST(seh, probes_raise_for_ranges_that_cannot_be)
 {
-	nt_test_begin();
 	char *pages = mmap(NULL, 3 * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			   -1, 0);
 	uintptr_t first = (uintptr_t)pages;
@@ -281,7 +276,6 @@ TEST(seh, probes_raise_for_ranges_that_cannot_be)
 	EXPECT_EQ(probe(true, first, 2 * PAGE_SIZE + 1, 1), STATUS_ACCESS_VIOLATION);
 	munmap(pages, 3 * PAGE_SIZE);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI fault_often(PVOID context)

@@ -81,13 +81,11 @@ static VOID NTAPI end_at_dispatch_level(PVOID context)
 	KeRaiseIrqlToDpcLevel();
 }
 
-TEST(threads, ending_at_a_raised_level_is_reported)
+NT_TEST(threads, ending_at_a_raised_level_is_reported)
 {
-	nt_test_begin();
 	nt_test_join(nt_test_start(end_at_dispatch_level, NULL));
 	nt_threads_reap();
 	EXPECT_REPORTS(RULE_NT_IRQL_RETURN, 1);
-	nt_test_finish();
 }
 
 static VOID NTAPI wait_for_event(PVOID context)
@@ -140,12 +138,11 @@ TEST(threads, failing_memory_makes_no_thread_and_leaks_nothing)
 	EXPECT(fail_at > 1);
 }
 
-TEST(threads, creating_one_needs_somewhere_to_start_and_passive_level)
+NT_TEST(threads, creating_one_needs_somewhere_to_start_and_passive_level)
 {
 	HANDLE handle;
 	CLIENT_ID id;
 
-	nt_test_begin();
 	EXPECT_EQ(PsCreateSystemThread(&handle, 0, NULL, NULL, NULL, NULL, NULL),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(PsCreateSystemThread(&handle, 0, NULL, NULL, &id, nt_test_nothing, NULL),
@@ -165,7 +162,6 @@ TEST(threads, creating_one_needs_somewhere_to_start_and_passive_level)
 	const char *code = (const char *)(uintptr_t)nt_test_nothing;
 	while (nt_threads_report_running(code, code + 1) != 0)
 		KeDelayExecutionThread(KernelMode, FALSE, &pause);
-	nt_test_finish();
 }
 
 TEST(threads, a_priority_is_remembered)
@@ -182,9 +178,8 @@ TEST(threads, a_priority_is_remembered)
 	nt_test_finish();
 }
 
-TEST(threads, regions_nest_and_leaving_too_often_is_reported)
+NT_TEST(threads, regions_nest_and_leaving_too_often_is_reported)
 {
-	nt_test_begin();
 	KeEnterCriticalRegion();
 	KeEnterCriticalRegion();
 	KeLeaveCriticalRegion();
@@ -199,7 +194,6 @@ TEST(threads, regions_nest_and_leaving_too_often_is_reported)
 	KeLeaveCriticalRegion();
 	KeLeaveGuardedRegion();
 	EXPECT_REPORTS(RULE_NT_REGION, 2);
-	nt_test_finish();
 }
 
 static ULONG_PTR NTAPI look_at_level(ULONG_PTR context)
@@ -228,13 +222,11 @@ TEST(threads, a_driver_sees_one_processor)
 	nt_test_finish();
 }
 
-TEST(threads, a_base_priority_is_an_increment_to_the_one_it_began_with)
+NT_TEST(threads, a_base_priority_is_an_increment_to_the_one_it_began_with)
 {
-	nt_test_begin();
 	EXPECT_EQ(KeSetBasePriorityThread(KeGetCurrentThread(), 2), 0);
 	EXPECT_EQ(KeSetBasePriorityThread(KeGetCurrentThread(), 0), 2);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(threads, every_way_to_count_processors_finds_one)

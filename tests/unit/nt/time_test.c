@@ -48,31 +48,26 @@ TEST(time, system_time_counts_from_1601)
 	nt_test_finish();
 }
 
-TEST(time, a_stall_is_allowed_at_any_level_and_takes_its_time)
+NT_TEST(time, a_stall_is_allowed_at_any_level_and_takes_its_time)
 {
-	nt_test_begin();
 	KIRQL old = KeRaiseIrqlToDpcLevel();
 	ULONGLONG before = KeQueryInterruptTime();
 	KeStallExecutionProcessor(50);
 	EXPECT(KeQueryInterruptTime() - before >= 500);
 	KeLowerIrql(old);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(time, does_not_sleep_so_unbiased_time_is_interrupt_time)
+NT_TEST(time, does_not_sleep_so_unbiased_time_is_interrupt_time)
 {
-	nt_test_begin();
 	ULONGLONG before = KeQueryInterruptTime();
 	ULONGLONG unbiased = KeQueryUnbiasedInterruptTime();
 	EXPECT(before <= unbiased && unbiased <= KeQueryInterruptTime());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(time, is_asked_to_be_finer_up_to_apc_level)
+NT_TEST(time, is_asked_to_be_finer_up_to_apc_level)
 {
-	nt_test_begin();
 	EXPECT_EQ(ExSetTimerResolution(10000, TRUE), KeQueryTimeIncrement());
 	EXPECT_EQ(ExSetTimerResolution(0, FALSE), KeQueryTimeIncrement());
 	EXPECT_NO_REPORT();
@@ -80,7 +75,6 @@ TEST(time, is_asked_to_be_finer_up_to_apc_level)
 	(void)ExSetTimerResolution(10000, TRUE);
 	KeLowerIrql(old);
 	EXPECT_REPORTS(RULE_NT_IRQL_HIGH, 1);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/time")

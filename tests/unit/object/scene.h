@@ -137,6 +137,8 @@ static inline void finish_plain(void)
 	scene_end();
 }
 
+#define PLAIN_TEST(suite, claim) TEST_BETWEEN(begin_plain(), finish_plain(), suite, claim)
+
 /* What the driver is told beside its work; the answer comes back in `escape`. */
 static inline NTSTATUS escape_to_driver(struct dxg_device *device, struct dxg_context *context,
 					struct recorder_escape *escape)

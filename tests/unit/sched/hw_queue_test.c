@@ -8,9 +8,8 @@
 
 /* ---- in and out ---- */
 
-TEST(hw_queue, what_is_given_goes_to_the_hardware_at_once_whatever_that_has)
+HW_TEST(hw_queue, what_is_given_goes_to_the_hardware_at_once_whatever_that_has)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	for (unsigned i = 1; i <= 3; i++)
 		give(stream, (char)('a' + i - 1), 10 * i);
@@ -23,12 +22,10 @@ TEST(hw_queue, what_is_given_goes_to_the_hardware_at_once_whatever_that_has)
 	reach(stream, 30);
 	reach(&streams[1], 1);
 	EXPECT_STR(happened(), "c. x.");
-	finish();
 }
 
-TEST(hw_queue, takes_only_progress_that_grows)
+HW_TEST(hw_queue, takes_only_progress_that_grows)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
 	EXPECT_EQ(sched_queue_submit(&stream->queue, &hw_packet('b', 5)->packet, false),
@@ -37,23 +34,19 @@ TEST(hw_queue, takes_only_progress_that_grows)
 		  STATUS_INVALID_PARAMETER);
 	reach(stream, 5);
 	EXPECT_STR(happened(), "1:a5 a.");
-	finish();
 }
 
-TEST(hw_queue, may_be_done_before_the_driver_comes_back)
+HW_TEST(hw_queue, may_be_done_before_the_driver_comes_back)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_packet *packet = hw_packet('a', 1);
 	packet->completes_at_once = true;
 	QUEUE(&stream->queue, packet);
 	EXPECT_STR(happened(), "1:a1 a.");
-	finish();
 }
 
-TEST(hw_queue, signal_acts_behind_what_is_done_and_wait_holds_what_is_behind)
+HW_TEST(hw_queue, signal_acts_behind_what_is_done_and_wait_holds_what_is_behind)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 1);
 	signal_packet(&stream->queue, 's');
@@ -67,12 +60,10 @@ TEST(hw_queue, signal_acts_behind_what_is_done_and_wait_holds_what_is_behind)
 	EXPECT_STREAMS("1:b2", "w.", "");
 	reach(stream, 2);
 	EXPECT_STR(happened(), "b.");
-	finish();
 }
 
-TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
+HW_TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 1);
 	struct hw_packet *packet = hw_packet('b', 2);
@@ -82,7 +73,6 @@ TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
 	/* The hardware has the first one, and is waited for. */
 	reach(stream, 1);
 	EXPECT_STR(happened(), "a. b!");
-	finish();
 }
 
 /* ---- what the hardware can take ---- */
@@ -213,9 +203,8 @@ TEST(hw_queue, is_waited_for_like_any_other_work)
 	finish();
 }
 
-TEST(hw_queue, of_a_suspended_owner_gives_nothing_new)
+HW_TEST(hw_queue, of_a_suspended_owner_gives_nothing_new)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	sched_owner_suspend(&world.owners[0]);
 	give(stream, 'a', 1);
@@ -224,7 +213,6 @@ TEST(hw_queue, of_a_suspended_owner_gives_nothing_new)
 	EXPECT_STR(happened(), "1:a1");
 	reach(stream, 1);
 	EXPECT_STR(happened(), "a.");
-	finish();
 }
 
 /* ---- faults and resets ---- */
@@ -241,9 +229,8 @@ static void hit_second_too(uint32_t node)
 	sched_on_hw_context_hit(streams[1].queue.owner, &streams[1].context_name, true);
 }
 
-TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
+HW_TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
@@ -260,12 +247,10 @@ TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
 	EXPECT_STREAMS("", "a. b! c!", "W7f D141@1 H1 R1");
 	reach(other, 1);
 	EXPECT_STR(happened(), "x.");
-	finish();
 }
 
-TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
+HW_TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
@@ -280,12 +265,10 @@ TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
 	reach(other, 2);
 	EXPECT_STR(happened(), "y.");
-	finish();
 }
 
-TEST(late, is_no_queue_that_something_is_finished_of)
+HW_TEST(late, is_no_queue_that_something_is_finished_of)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 1);
 	give(stream, 'b', 2);
@@ -302,12 +285,10 @@ TEST(late, is_no_queue_that_something_is_finished_of)
 	pass_time(DELAY_NS - NS_PER_S);
 	reach(stream, 4);
 	EXPECT_STR(happened(), "1:d4 d.");
-	finish();
 }
 
-TEST(late, a_queue_is_from_its_own_first_packet_on)
+HW_TEST(late, a_queue_is_from_its_own_first_packet_on)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
@@ -321,12 +302,10 @@ TEST(late, a_queue_is_from_its_own_first_packet_on)
 	EXPECT_STR(happened(), "");
 	pass_time(NS_PER_S / 2);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
-	finish();
 }
 
-TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
+HW_TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	world.gpu.on_hw_reset = hit_first;
 	world.gpu.nodes[1].answers_at_once = true;
@@ -340,7 +319,6 @@ TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
 	EXPECT_STREAMS("1:l2", "k. a!", "D141@1 H1 R1 W3");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "l.");
-	finish();
 }
 
 static void write_unheard(uint32_t node)
@@ -350,9 +328,8 @@ static void write_unheard(uint32_t node)
 }
 
 /* What an engine says while it is reset is not heard: it is looked at afterwards. */
-TEST(reset, of_contexts_finds_what_hardware_queues_finished_meanwhile)
+HW_TEST(reset, of_contexts_finds_what_hardware_queues_finished_meanwhile)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 0);
 
 	work(world_queue(1, 0), 'c');
@@ -363,12 +340,10 @@ TEST(reset, of_contexts_finds_what_hardware_queues_finished_meanwhile)
 	world.gpu.on_reset = write_unheard;
 	pass_time(NS_PER_S + 2 * NS_PER_MS);
 	EXPECT_STREAMS("", "c! a.", "Q0 D141@0 E0 written X3");
-	finish();
 }
 
-TEST(late, is_nobody_while_work_runs_that_is_never_late)
+HW_TEST(late, is_nobody_while_work_runs_that_is_never_late)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_packet *packet = hw_packet('a', 1);
 	packet->packet.is_never_late = true;
@@ -377,12 +352,10 @@ TEST(late, is_nobody_while_work_runs_that_is_never_late)
 	EXPECT_STR(happened(), "1:a1");
 	reach(stream, 1);
 	EXPECT_STR(happened(), "a.");
-	finish();
 }
 
-TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
+HW_TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	struct hw_packet *packet = hw_packet('x', 1);
@@ -398,13 +371,11 @@ TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
 	/* Now it could run, and nothing comes. */
 	pass_time(NS_PER_S);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
-	finish();
 }
 
 /* Who ends the device waits for its end, and nobody else may be late meanwhile. */
-TEST(late, is_also_work_that_is_never_late_when_its_owner_is_lost)
+HW_TEST(late, is_also_work_that_is_never_late_when_its_owner_is_lost)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_packet *packet = hw_packet('a', 1);
 	world.gpu.on_hw_reset = hit_first;
@@ -415,18 +386,15 @@ TEST(late, is_also_work_that_is_never_late_when_its_owner_is_lost)
 	EXPECT(sched_owner_lose(&world.owners[0]));
 	pass_time(DELAY_NS);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1");
-	finish();
 }
 
-TEST(reset, takes_victims_down_as_such)
+HW_TEST(reset, takes_victims_down_as_such)
 {
-	start();
 	give(make(0, 0, 1), 'a', 1);
 	give(make(1, 1, 1), 'x', 1);
 	world.gpu.on_hw_reset = hit_second_too;
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STREAMS("1:a1 1:x1", "a! x!", "D141@1 H1 R1 W3 X2");
-	finish();
 }
 
 TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
@@ -453,16 +421,14 @@ TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
 	}
 }
 
-TEST(reset, that_hits_nobody_is_tried_once_more)
+HW_TEST(reset, that_hits_nobody_is_tried_once_more)
 {
-	start();
 	give(make(0, 0, 1), 'a', 1);
 	EXPECT_STR(happened(), "1:a1");
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STR(happened(), "D141@1 H1 R1");
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
-	finish();
 }
 
 static void hit_second(uint32_t node)
@@ -472,9 +438,8 @@ static void hit_second(uint32_t node)
 }
 
 /* It may have waited behind what was hit; that once. */
-TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
+HW_TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_second;
@@ -486,7 +451,6 @@ TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
 	world.gpu.on_hw_reset = NULL;
 	pass_time(DELAY_NS);
 	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 Y2 Z2 begin A lost restart end");
-	finish();
 }
 
 TEST(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one)
@@ -510,27 +474,23 @@ TEST(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one)
 	finish();
 }
 
-TEST(reset, follows_when_a_driver_says_out_of_turn_that_a_context_was_hit)
+HW_TEST(reset, follows_when_a_driver_says_out_of_turn_that_a_context_was_hit)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 1);
 	EXPECT_STR(happened(), "1:a1");
 	hit_first(1);
 	EXPECT_STREAMS("", "a!", "W3 D141@1 H1 R1");
-	finish();
 }
 
-TEST(stop, waits_for_the_hardware)
+HW_TEST(stop, waits_for_the_hardware)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	world.gpu.on_hw_reset = hit_first;
 	give(stream, 'a', 1);
 	/* Nobody turns it: the clock ends it. */
 	sched_stop(world.sched);
 	EXPECT_STREAMS("1:a1", "a!", "W4 X4 Y4 Z4 D141@1 H1 R1");
-	finish();
 }
 
 WORLD_MAIN("sched/hw_queue")

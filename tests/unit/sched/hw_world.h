@@ -133,4 +133,6 @@ static inline void finish(void)
 	world_finish();
 }
 
+#define HW_TEST(suite, claim) TEST_BETWEEN(start(), finish(), suite, claim)
+
 #endif

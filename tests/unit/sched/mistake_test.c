@@ -35,20 +35,17 @@ static void start_without_preemption(void)
 
 /* ---- completions ---- */
 
-TEST(completion, of_several_at_once_is_no_mistake)
+WORLD_TEST(completion, of_several_at_once_is_no_mistake)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "abc");
 	fake_gpu_complete(&world.gpu, 1, 3);
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b. c.");
 	expect_silence();
-	world_finish();
 }
 
-TEST(completion, that_comes_again_is_told_and_changes_nothing)
+WORLD_TEST(completion, that_comes_again_is_told_and_changes_nothing)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "abc");
 	fake_gpu_complete(&world.gpu, 1, 2);
@@ -63,14 +60,12 @@ TEST(completion, that_comes_again_is_told_and_changes_nothing)
 	sched_on_completed(world.sched, 1, 3);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
 	EXPECT_STR(happened(), "c.");
-	world_finish();
 }
 
-TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
+WORLD_TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
 {
 	static const uint32_t nonsense[] = { 3, 1000, 0, 0x80000000, 0xdeadbeef, UINT32_MAX };
 
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "ab");
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
@@ -81,12 +76,10 @@ TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
 		expect_told(RULE_DDI_COMPLETION_FENCE, 1, said, "fence 1 was expected");
 	}
 	EXPECT_STR(happened(), "1:a1 1:b2");
-	world_finish();
 }
 
-TEST(completion, of_what_was_given_back_is_told)
+WORLD_TEST(completion, of_what_was_given_back_is_told)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
@@ -97,13 +90,11 @@ TEST(completion, of_what_was_given_back_is_told)
 	sched_on_completed(world.sched, 1, 1);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 1 of node 1", "fence 2 was expected");
 	EXPECT_STR(happened(), "");
-	world_finish();
 }
 
 /* Where a driver stops, it says how far it got; an interrupt for that may still be on its way. */
-TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
+WORLD_TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	works(low, "ab");
@@ -111,12 +102,10 @@ TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
 	fake_gpu_preempted(&world.gpu, 1, 1);
 	sched_on_completed(world.sched, 1, 1);
 	expect_silence();
-	world_finish();
 }
 
-TEST(completion, of_what_a_reset_took_is_no_mistake)
+WORLD_TEST(completion, of_what_a_reset_took_is_no_mistake)
 {
-	world_start();
 	struct sched_queue *guilty = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
 	work(guilty, 'a');
@@ -131,7 +120,6 @@ TEST(completion, of_what_a_reset_took_is_no_mistake)
 	expect_silence();
 	sched_on_completed(world.sched, 1, 3);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
-	world_finish();
 }
 
 TEST(completion, that_only_the_answer_tells_is_lost)
@@ -184,9 +172,8 @@ TEST(completion, that_comes_while_it_is_asked_for_is_not_lost)
 
 /* ---- preemptions ---- */
 
-TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
+WORLD_TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
@@ -200,12 +187,10 @@ TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
 	sched_on_preempted(world.sched, 1, 1, 0);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "preemption 1 of node 1", "again");
 	EXPECT_STR(happened(), "1:a1 P1:1 1:b2 1:a3+");
-	world_finish();
 }
 
-TEST(preemption, that_names_what_was_never_submitted_is_told)
+WORLD_TEST(preemption, that_names_what_was_never_submitted_is_told)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
@@ -216,12 +201,10 @@ TEST(preemption, that_names_what_was_never_submitted_is_told)
 	sched_on_preempted(world.sched, 1, 1, 77);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 77 of node 1", "it was 0");
 	EXPECT_STR(happened(), "1:b2 1:a3+");
-	world_finish();
 }
 
-TEST(preemption, that_is_never_answered_is_lost)
+WORLD_TEST(preemption, that_is_never_answered_is_lost)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
@@ -233,7 +216,6 @@ TEST(preemption, that_is_never_answered_is_lost)
 	pass_time(2 * DELAY_NS);
 	expect_told(RULE_DDI_COMPLETION_LOST, 1, "preemption 1 of node 1",
 		    "the hardware has nothing");
-	world_finish();
 }
 
 /* ---- faults ---- */
@@ -257,21 +239,18 @@ TEST(fault, of_what_the_hardware_does_not_have_is_told)
 	}
 }
 
-TEST(fault, of_what_runs_is_no_mistake)
+WORLD_TEST(fault, of_what_runs_is_no_mistake)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "ab");
 	fake_gpu_page_fault(&world.gpu, 1, false);
 	expect_silence();
-	world_finish();
 }
 
 /* ---- hardware queues ---- */
 
-TEST(progress, that_grows_within_what_was_submitted_is_no_mistake)
+HW_TEST(progress, that_grows_within_what_was_submitted_is_no_mistake)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
 	give(stream, 'b', 9);
@@ -282,12 +261,10 @@ TEST(progress, that_grows_within_what_was_submitted_is_no_mistake)
 	reach(stream, 10);
 	EXPECT_STR(happened(), "1:a5 1:b9 a. b. 1:c10 c.");
 	expect_silence();
-	finish();
 }
 
-TEST(progress, past_what_was_submitted_or_backwards_is_told)
+HW_TEST(progress, past_what_was_submitted_or_backwards_is_told)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
 	give(stream, 'b', 9);
@@ -299,12 +276,10 @@ TEST(progress, past_what_was_submitted_or_backwards_is_told)
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "on node 1 says 12",
 		    "the newest that was submitted is 9");
 	EXPECT_STR(happened(), "1:a5 1:b9 a. b.");
-	finish();
 }
 
-TEST(progress, that_no_interrupt_told_is_lost)
+HW_TEST(progress, that_no_interrupt_told_is_lost)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
 	EXPECT_STR(happened(), "1:a5");
@@ -314,12 +289,10 @@ TEST(progress, that_no_interrupt_told_is_lost)
 	pass_time(DELAY_NS);
 	EXPECT_STR(happened(), "a.");
 	expect_told(RULE_DDI_COMPLETION_LOST, 1, "on node 1 says 5", "5 was awaited");
-	finish();
 }
 
-TEST(progress, of_a_fault_that_was_never_submitted_is_told)
+HW_TEST(progress, of_a_fault_that_was_never_submitted_is_told)
 {
-	start();
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
 	sched_on_faulted(world.sched, &(struct sched_fault){
@@ -330,7 +303,6 @@ TEST(progress, of_a_fault_that_was_never_submitted_is_told)
 					      .is_page_fault = true,
 				      });
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "progress 50", "submitted is 5");
-	finish();
 }
 
 WORLD_MAIN("sched/mistake")

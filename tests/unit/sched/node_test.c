@@ -5,9 +5,8 @@
 #include "sched/internal.h"
 #include "world.h"
 
-TEST(node, nodes_run_in_parallel_and_number_their_fences_apart)
+WORLD_TEST(node, nodes_run_in_parallel_and_number_their_fences_apart)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(0, 2);
 	work(one, 'a');
@@ -18,12 +17,10 @@ TEST(node, nodes_run_in_parallel_and_number_their_fences_apart)
 	EXPECT_STR(happened(), "b.");
 	fake_gpu_complete(&world.gpu, 1, 2);
 	EXPECT_STR(happened(), "a. c.");
-	world_finish();
 }
 
-TEST(node, a_completion_completes_everything_with_a_smaller_id_on_its_node)
+WORLD_TEST(node, a_completion_completes_everything_with_a_smaller_id_on_its_node)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(1, 1);
 	struct sched_queue *other = world_queue(1, 2);
@@ -36,12 +33,10 @@ TEST(node, a_completion_completes_everything_with_a_smaller_id_on_its_node)
 	fake_gpu_complete(&world.gpu, 1, 3); /* tells of c only */
 	EXPECT_STR(happened(), "a. c. b.");  /* in order per queue */
 	EXPECT_EQ(fake_gpu_held(&world.gpu, 2), 1);
-	world_finish();
 }
 
-TEST(node, stale_and_foreign_ids_change_nothing)
+WORLD_TEST(node, stale_and_foreign_ids_change_nothing)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "ab");
 	fake_gpu_complete(&world.gpu, 1, 1);
@@ -52,7 +47,6 @@ TEST(node, stale_and_foreign_ids_change_nothing)
 	sched_on_completed(world.sched, 1, 0x80000000);
 	sched_on_completed(world.sched, 2, 2); /* another node */
 	EXPECT_STR(happened(), "");
-	world_finish();
 }
 
 TEST(node, no_more_is_outstanding_than_was_agreed)
@@ -72,14 +66,12 @@ TEST(node, no_more_is_outstanding_than_was_agreed)
 	world_finish();
 }
 
-TEST(node, sixteen_are_outstanding_by_default)
+WORLD_TEST(node, sixteen_are_outstanding_by_default)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	for (int i = 0; i < 20; i++)
 		work(queue, 'a');
 	EXPECT_EQ(fake_gpu_held(&world.gpu, 1), 16);
-	world_finish();
 }
 
 TEST(node, queues_of_the_same_priority_take_turns)
@@ -148,16 +140,14 @@ TEST(node, ids_go_on_behind_the_last_and_leave_out_zero)
 	world_finish();
 }
 
-TEST(node, work_that_completes_inside_the_call_is_retired_after_it)
+WORLD_TEST(node, work_that_completes_inside_the_call_is_retired_after_it)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->completes_at_once = true; /* the GPU checks that it is not retired meanwhile */
 	QUEUE(queue, packet);
 	EXPECT(packet->is_retired);
 	EXPECT_STR(happened(), "1:a1 a.");
-	world_finish();
 }
 
 static void queue_another(struct fake_packet *packet)
@@ -170,21 +160,18 @@ static void queue_another(struct fake_packet *packet)
 	QUEUE(packet->packet.queue, next);
 }
 
-TEST(node, who_is_told_that_work_is_over_may_queue_more)
+WORLD_TEST(node, who_is_told_that_work_is_over_may_queue_more)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->completes_at_once = true;
 	packet->on_retired = queue_another;
 	QUEUE(queue, packet);
 	EXPECT_STR(happened(), "1:a1 a. 1:b2 b. 1:c3 c. 1:d4 d. 1:e5 e. 1:f6 f.");
-	world_finish();
 }
 
-TEST(node, what_is_not_prepared_yet_is_tried_again_when_kicked)
+WORLD_TEST(node, what_is_not_prepared_yet_is_tried_again_when_kicked)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
@@ -197,12 +184,10 @@ TEST(node, what_is_not_prepared_yet_is_tried_again_when_kicked)
 	packet->prepare_status = STATUS_SUCCESS;
 	sched_queue_kick(queue);
 	EXPECT_STR(happened(), "1:a2 1:b3");
-	world_finish();
 }
 
-TEST(node, work_that_cannot_be_prepared_loses_its_owner)
+WORLD_TEST(node, work_that_cannot_be_prepared_loses_its_owner)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *sister = world_queue(0, 2);
 	struct sched_queue *other = world_queue(1, 2);
@@ -220,12 +205,10 @@ TEST(node, work_that_cannot_be_prepared_loses_its_owner)
 	invalid->prepare_status = STATUS_INVALID_PARAMETER;
 	QUEUE(other, invalid);
 	EXPECT_STREAMS("", "b-", "X6");
-	world_finish();
 }
 
-TEST(node, a_refused_submission_counts_as_completed_after_those_before_it)
+WORLD_TEST(node, a_refused_submission_counts_as_completed_after_those_before_it)
 {
-	world_start();
 	struct sched_queue *first = world_queue(0, 1);
 	struct sched_queue *queue = world_queue(1, 1);
 	struct fake_packet *packet = world_packet('b', SCHED_WORK);
@@ -238,12 +221,10 @@ TEST(node, a_refused_submission_counts_as_completed_after_those_before_it)
 	EXPECT_STR(happened(), "1:c3"); /* 2 was its id */
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "a. b!");
-	world_finish();
 }
 
-TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
+WORLD_TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->submit_status = STATUS_INVALID_PARAMETER;
@@ -252,7 +233,6 @@ TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
 	struct sched_queue *other = world_queue(1, 1);
 	work(other, 'b');
 	EXPECT_STR(happened(), "1:b2");
-	world_finish();
 }
 
 WORLD_MAIN("sched/node")

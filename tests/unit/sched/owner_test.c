@@ -84,16 +84,14 @@ static void wait_from_inside(struct fake_packet *packet)
 	fake_gpu_note(&world.gpu, "]");
 }
 
-TEST(owner, a_packet_is_retired_when_that_was_said_and_not_before)
+WORLD_TEST(owner, a_packet_is_retired_when_that_was_said_and_not_before)
 {
-	world_start();
 	inner = NOTED('1');
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->on_retired = wait_from_inside;
 	QUEUE(world_queue(0, 1), packet);
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "1:a1 a. [ ] 1");
-	world_finish();
 }
 
 TEST(owner, other_owners_are_not_waited_for)
@@ -146,9 +144,8 @@ TEST(owner, what_was_preempted_is_not_with_the_hardware)
 	world_finish();
 }
 
-TEST(owner, a_suspended_owner_submits_nothing_new_on_any_queue)
+WORLD_TEST(owner, a_suspended_owner_submits_nothing_new_on_any_queue)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(0, 2);
 	work(one, 'a');
@@ -164,7 +161,6 @@ TEST(owner, a_suspended_owner_submits_nothing_new_on_any_queue)
 	EXPECT_STR(happened(), "");
 	sched_owner_resume(&world.owners[0]);
 	EXPECT_STR(happened(), "1:b2 2:c2");
-	world_finish();
 }
 
 TEST(owner, loss_cancels_what_the_hardware_has_not_and_awaits_what_it_has)
@@ -193,9 +189,8 @@ TEST(owner, loss_cancels_what_the_hardware_has_not_and_awaits_what_it_has)
 	world_finish();
 }
 
-TEST(owner, what_was_preempted_is_aborted_when_its_owner_is_lost)
+WORLD_TEST(owner, what_was_preempted_is_aborted_when_its_owner_is_lost)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	work(queue, 'a');
 	paging('p');
@@ -203,16 +198,13 @@ TEST(owner, what_was_preempted_is_aborted_when_its_owner_is_lost)
 	EXPECT(sched_owner_lose(&world.owners[0]));
 	fake_gpu_preempted(&world.gpu, 0, 0);
 	EXPECT_STREAMS("0:p2", "a!", "");
-	world_finish();
 }
 
-TEST(owner, the_kernels_own_is_never_lost)
+WORLD_TEST(owner, the_kernels_own_is_never_lost)
 {
-	world_start();
 	EXPECT(!sched_owner_lose(&world.system));
 	paging('p');
 	EXPECT_STR(happened(), "0:p1");
-	world_finish();
 }
 
 /* ---- everybody ---- */
@@ -319,11 +311,10 @@ static void quiesce(void *unused)
 	sched_unquiesce(world.sched);
 }
 
-TEST(endless, work_stops_for_who_needs_an_idle_gpu)
+WORLD_TEST(endless, work_stops_for_who_needs_an_idle_gpu)
 {
 	struct thread *thread;
 
-	world_start();
 	endless(world_queue(0, 1), 'a');
 	happened();
 	EXPECT_EQ(thread_create("quiesce", quiesce, NULL, &thread), STATUS_SUCCESS);
@@ -332,12 +323,10 @@ TEST(endless, work_stops_for_who_needs_an_idle_gpu)
 	fake_gpu_preempted(&world.gpu, 1, 0);
 	thread_join(thread);
 	EXPECT_STR(happened(), "! 1:a2+");
-	world_finish();
 }
 
-TEST(endless, work_of_an_owner_that_is_lost_may_be_late)
+WORLD_TEST(endless, work_of_an_owner_that_is_lost_may_be_late)
 {
-	world_start();
 	struct fake_packet *packet = endless(world_queue(0, 1), 'a');
 	happened();
 	pass_time(100 * NS_PER_S);
@@ -346,7 +335,6 @@ TEST(endless, work_of_an_owner_that_is_lost_may_be_late)
 	pass_time(4 * NS_PER_S + NS_PER_MS);
 	EXPECT_STREAMS("", "a!", "P1:1 Q1 D141@1 E1");
 	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
-	world_finish();
 }
 
 static void finish_queue(void *queue)
@@ -354,11 +342,10 @@ static void finish_queue(void *queue)
 	sched_queue_finish(queue, SCHED_CANCEL_ALL);
 }
 
-TEST(endless, work_does_not_keep_the_end_of_its_queue_waiting)
+WORLD_TEST(endless, work_does_not_keep_the_end_of_its_queue_waiting)
 {
 	struct thread *thread;
 
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	endless(queue, 'a');
 	happened();
@@ -367,7 +354,6 @@ TEST(endless, work_does_not_keep_the_end_of_its_queue_waiting)
 	EXPECT_STREAMS("", "a!", "P1:1 Q1 D141@1 E1 W3");
 	thread_join(thread);
 	world.has_queue[queue - world.queues] = false;
-	world_finish();
 }
 
 WORLD_MAIN("sched/owner")

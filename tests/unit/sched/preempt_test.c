@@ -4,9 +4,8 @@
  */
 #include "world.h"
 
-TEST(preempt, something_more_important_stops_what_runs)
+WORLD_TEST(preempt, something_more_important_stops_what_runs)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	works(low, "ab");
@@ -17,12 +16,10 @@ TEST(preempt, something_more_important_stops_what_runs)
 	EXPECT_STR(happened(), "");
 	fake_gpu_preempted(&world.gpu, 1, 0);
 	EXPECT_STR(happened(), "1:c3 1:a4+ 1:b5+ 1:d6");
-	world_finish();
 }
 
-TEST(preempt, equals_and_less_important_ones_do_not_stop_it)
+WORLD_TEST(preempt, equals_and_less_important_ones_do_not_stop_it)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *equal = world_queue(1, 1);
 	struct sched_queue *low = world_queue_at(2, 1, -1);
@@ -30,12 +27,10 @@ TEST(preempt, equals_and_less_important_ones_do_not_stop_it)
 	work(equal, 'b');
 	work(low, 'c');
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
-	world_finish();
 }
 
-TEST(preempt, paging_stops_what_runs_on_its_node_only)
+WORLD_TEST(preempt, paging_stops_what_runs_on_its_node_only)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	struct sched_queue *other = world_queue(0, 1);
 	work(queue, 'a');
@@ -44,24 +39,20 @@ TEST(preempt, paging_stops_what_runs_on_its_node_only)
 	EXPECT_STR(happened(), "0:a1 1:b1 P0:1");
 	fake_gpu_preempted(&world.gpu, 0, 0);
 	EXPECT_STR(happened(), "0:p2 0:a3+");
-	world_finish();
 }
 
-TEST(preempt, the_answer_says_what_was_complete)
+WORLD_TEST(preempt, the_answer_says_what_was_complete)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	works(queue, "abc");
 	paging('p');
 	happened();
 	fake_gpu_preempted(&world.gpu, 0, 2);
 	EXPECT_STREAMS("0:p4 0:c5+", "a. b.", "");
-	world_finish();
 }
 
-TEST(preempt, paging_comes_again_first_and_with_its_own_ids)
+WORLD_TEST(preempt, paging_comes_again_first_and_with_its_own_ids)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	work(queue, 'a');
 	fake_gpu_complete(&world.gpu, 0, 1);
@@ -78,23 +69,19 @@ TEST(preempt, paging_comes_again_first_and_with_its_own_ids)
 	EXPECT_STR(happened(), "0:p2+ 0:q4+ 0:r6 0:b7+ 0:c8+");
 	fake_gpu_complete(&world.gpu, 0, 5);
 	EXPECT_STR(happened(), "p. q. r. b. c.");
-	world_finish();
 }
 
-TEST(preempt, the_answer_may_come_from_inside_the_request)
+WORLD_TEST(preempt, the_answer_may_come_from_inside_the_request)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	world.gpu.nodes[0].answers_at_once = true;
 	work(queue, 'a');
 	paging('p');
 	EXPECT_STR(happened(), "0:a1 P0:1 0:p2 0:a3+");
-	world_finish();
 }
 
-TEST(preempt, an_answer_when_everything_is_complete_gives_nothing_back)
+WORLD_TEST(preempt, an_answer_when_everything_is_complete_gives_nothing_back)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	work(queue, 'a');
 	paging('p');
@@ -103,12 +90,10 @@ TEST(preempt, an_answer_when_everything_is_complete_gives_nothing_back)
 	EXPECT_STR(happened(), "a."); /* it still has to answer */
 	fake_gpu_preempted(&world.gpu, 0, 0);
 	EXPECT_STR(happened(), "0:p2");
-	world_finish();
 }
 
-TEST(preempt, a_driver_that_never_answers_an_idle_node_does_not_stop_it_for_ever)
+WORLD_TEST(preempt, a_driver_that_never_answers_an_idle_node_does_not_stop_it_for_ever)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	world.gpu.nodes[0].is_stuck = true;
 	work(queue, 'a');
@@ -120,7 +105,6 @@ TEST(preempt, a_driver_that_never_answers_an_idle_node_does_not_stop_it_for_ever
 	world.gpu.nodes[0].preemption = 1;
 	fake_gpu_preempted(&world.gpu, 0, 0); /* late, and it stopped p: the answer counts */
 	EXPECT_STR(happened(), "0:p2+");
-	world_finish();
 }
 
 static void answer_late(struct fake_packet *packet)
@@ -131,9 +115,8 @@ static void answer_late(struct fake_packet *packet)
 }
 
 /* It stopped a, and b, which is behind a, is in hand just then. */
-TEST(preempt, a_late_answer_does_not_let_what_is_prepared_overtake_what_was_given_back)
+WORLD_TEST(preempt, a_late_answer_does_not_let_what_is_prepared_overtake_what_was_given_back)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	struct fake_packet *second = world_packet('b', SCHED_WORK);
 	world.gpu.nodes[0].is_stuck = true;
@@ -150,17 +133,14 @@ TEST(preempt, a_late_answer_does_not_let_what_is_prepared_overtake_what_was_give
 	EXPECT_STR(happened(), "0:a4+ 0:b5");
 	fake_gpu_complete(&world.gpu, 0, 2);
 	EXPECT_STR(happened(), "a. b.");
-	world_finish();
 }
 
-TEST(preempt, an_answer_nobody_asked_for_changes_nothing)
+WORLD_TEST(preempt, an_answer_nobody_asked_for_changes_nothing)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	work(queue, 'a');
 	sched_on_preempted(world.sched, 0, 1, 1);
 	EXPECT_STR(happened(), "0:a1");
-	world_finish();
 }
 
 TEST(preempt, without_preemption_nobody_is_asked)
@@ -176,9 +156,8 @@ TEST(preempt, without_preemption_nobody_is_asked)
 	world_finish();
 }
 
-TEST(preempt, waits_and_signals_between_are_not_done_twice)
+WORLD_TEST(preempt, waits_and_signals_between_are_not_done_twice)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	struct fake_packet *wait = world_packet('w', SCHED_WAIT);
 	struct fake_packet *early = world_packet('e', SCHED_SIGNAL);
@@ -196,12 +175,10 @@ TEST(preempt, waits_and_signals_between_are_not_done_twice)
 	EXPECT_EQ(wait->tried, 1);
 	fake_gpu_complete(&world.gpu, 0, 3);
 	EXPECT_STR(happened(), "p. a. w. e. b. s^ s.");
-	world_finish();
 }
 
-TEST(preempt, what_comes_again_is_prepared_again)
+WORLD_TEST(preempt, what_comes_again_is_prepared_again)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	struct fake_packet *packet = work(queue, 'a');
 	paging('p');
@@ -213,7 +190,6 @@ TEST(preempt, what_comes_again_is_prepared_again)
 	packet->prepare_status = STATUS_SUCCESS;
 	sched_queue_kick(queue);
 	EXPECT_STR(happened(), "0:a3+");
-	world_finish();
 }
 
 TEST(preempt, ids_are_right_around_the_end_of_32_bits)
@@ -237,9 +213,8 @@ TEST(preempt, ids_are_right_around_the_end_of_32_bits)
 	world_finish();
 }
 
-TEST(preempt, a_suspended_owner_keeps_what_was_preempted)
+WORLD_TEST(preempt, a_suspended_owner_keeps_what_was_preempted)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	work(queue, 'a');
 	paging('p');
@@ -249,7 +224,6 @@ TEST(preempt, a_suspended_owner_keeps_what_was_preempted)
 	EXPECT_STR(happened(), "0:p2");
 	sched_owner_resume(&world.owners[0]);
 	EXPECT_STR(happened(), "0:a3+");
-	world_finish();
 }
 
 TEST(preempt, a_raised_priority_counts_at_once)

@@ -4,9 +4,8 @@
  */
 #include "world.h"
 
-TEST(queue, packets_are_submitted_and_retired_in_order)
+WORLD_TEST(queue, packets_are_submitted_and_retired_in_order)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "abc");
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
@@ -17,22 +16,18 @@ TEST(queue, packets_are_submitted_and_retired_in_order)
 	EXPECT_STR(happened(), "b. c.");
 	EXPECT_EQ(sched_queue_length(queue), 0);
 	EXPECT_EQ(world.gpu.completions, 3);
-	world_finish();
 }
 
-TEST(queue, the_thread_that_queues_submits)
+WORLD_TEST(queue, the_thread_that_queues_submits)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	QUEUE(queue, packet);
 	EXPECT_EQ(packet->submitted, 1); /* nobody else ran */
-	world_finish();
 }
 
-TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
+WORLD_TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *first = world_packet('a', SCHED_WORK);
 	struct fake_packet *second = world_packet('b', SCHED_WORK);
@@ -47,12 +42,10 @@ TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
 	EXPECT_STR(happened(), "1:a1 1:b2");
 	fake_gpu_complete(&world.gpu, 1, 2);
 	EXPECT_STR(happened(), "a. b.");
-	world_finish();
 }
 
-TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
+WORLD_TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	work(queue, 'a');
 	struct fake_packet *wait = wait_packet(queue, 'w');
@@ -68,12 +61,10 @@ TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
 	wait->is_reached = true;
 	sched_queue_kick(queue);
 	EXPECT_STR(happened(), "w. 1:b2");
-	world_finish();
 }
 
-TEST(queue, a_wait_that_is_over_lets_work_follow_work_at_once)
+WORLD_TEST(queue, a_wait_that_is_over_lets_work_follow_work_at_once)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *wait = world_packet('w', SCHED_WAIT);
 	wait->is_reached = true;
@@ -83,12 +74,10 @@ TEST(queue, a_wait_that_is_over_lets_work_follow_work_at_once)
 	EXPECT_STR(happened(), "1:a1 1:b2"); /* w is over, and retired behind a */
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "a. w.");
-	world_finish();
 }
 
-TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
+WORLD_TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "ab");
 	signal_packet(queue, 's');
@@ -100,12 +89,10 @@ TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
 	EXPECT_STR(happened(), "b. s^ s. c.");
 	signal_packet(queue, 't');
 	EXPECT_STR(happened(), "t^ t.");
-	world_finish();
 }
 
-TEST(queue, a_signal_at_submission_acts_when_what_is_in_front_was_submitted)
+WORLD_TEST(queue, a_signal_at_submission_acts_when_what_is_in_front_was_submitted)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *signal = world_packet('s', SCHED_SIGNAL);
 	signal->packet.signals_early = true;
@@ -118,7 +105,6 @@ TEST(queue, a_signal_at_submission_acts_when_what_is_in_front_was_submitted)
 	EXPECT_STR(happened(), "s^"); /* a still runs */
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "a. w. s.");
-	world_finish();
 }
 
 static void reach_now(struct fake_packet *packet)
@@ -128,9 +114,8 @@ static void reach_now(struct fake_packet *packet)
 	sched_queue_kick(packet->packet.queue);
 }
 
-TEST(queue, a_kick_while_the_wait_is_being_tried_is_not_lost)
+WORLD_TEST(queue, a_kick_while_the_wait_is_being_tried_is_not_lost)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *wait = world_packet('w', SCHED_WAIT);
 	wait->on_tried = reach_now;
@@ -138,7 +123,6 @@ TEST(queue, a_kick_while_the_wait_is_being_tried_is_not_lost)
 	work(queue, 'a');
 	EXPECT_STR(happened(), "w. 1:a1");
 	EXPECT_EQ(wait->tried, 2);
-	world_finish();
 }
 
 static struct sched_queue *kicked;
@@ -150,9 +134,8 @@ static void kick_other(struct fake_packet *packet)
 	sched_queue_kick(kicked);
 }
 
-TEST(queue, what_one_queue_retires_may_end_the_wait_of_another)
+WORLD_TEST(queue, what_one_queue_retires_may_end_the_wait_of_another)
 {
-	world_start();
 	struct sched_queue *first = world_queue(0, 1);
 	kicked = world_queue(1, 2);
 	wait_packet(kicked, 'w'); /* packet 0 */
@@ -163,12 +146,10 @@ TEST(queue, what_one_queue_retires_may_end_the_wait_of_another)
 	EXPECT_STR(happened(), "1:a1");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "a. w. 2:b1");
-	world_finish();
 }
 
-TEST(queue, ending_waits_for_what_the_hardware_has_and_cancels_the_rest)
+WORLD_TEST(queue, ending_waits_for_what_the_hardware_has_and_cancels_the_rest)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	work(queue, 'a');
 	wait_packet(queue, 'w');
@@ -181,12 +162,10 @@ TEST(queue, ending_waits_for_what_the_hardware_has_and_cancels_the_rest)
 	/* The hardware never answers by itself: lateness ends it. */
 	world_finish_queue(queue, true);
 	EXPECT_STR(happened(), "P1:1 Q1 D141@1 E1 a! w- b- s- W3");
-	world_finish();
 }
 
-TEST(queue, a_queue_that_ends_accepts_nothing_and_one_of_a_lost_owner_neither)
+WORLD_TEST(queue, a_queue_that_ends_accepts_nothing_and_one_of_a_lost_owner_neither)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	queue->is_ending = true;
@@ -196,7 +175,6 @@ TEST(queue, a_queue_that_ends_accepts_nothing_and_one_of_a_lost_owner_neither)
 	EXPECT_EQ(sched_queue_submit(queue, &packet->packet, true), STATUS_DEVICE_REMOVED);
 	EXPECT_STR(happened(), "");
 	packet->packet.queue = NULL;
-	world_finish();
 }
 
 static void complete_one_later(void *context)
@@ -209,11 +187,10 @@ static void complete_one_later(void *context)
 	fake_gpu_complete(&world.gpu, 1, 1);
 }
 
-TEST(queue, who_may_block_waits_while_the_queue_is_full)
+WORLD_TEST(queue, who_may_block_waits_while_the_queue_is_full)
 {
 	struct thread *thread;
 
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	for (int i = 0; i < SCHED_QUEUE_FULL; i++)
 		work(queue, 'a');
@@ -225,12 +202,10 @@ TEST(queue, who_may_block_waits_while_the_queue_is_full)
 	EXPECT_EQ(sched_queue_length(queue), SCHED_QUEUE_FULL);
 	work(queue, 'y'); /* who may not block does not */
 	EXPECT_EQ(sched_queue_length(queue), SCHED_QUEUE_FULL + 1);
-	world_finish();
 }
 
-TEST(queue, a_suspended_queue_submits_nothing_new)
+WORLD_TEST(queue, a_suspended_queue_submits_nothing_new)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *other = world_queue(0, 1);
 	work(queue, 'a');
@@ -243,12 +218,10 @@ TEST(queue, a_suspended_queue_submits_nothing_new)
 	EXPECT_STR(happened(), "");
 	sched_queue_resume(queue);
 	EXPECT_STR(happened(), "1:b3");
-	world_finish();
 }
 
-TEST(queue, the_context_that_was_submitted_last_is_loaded)
+WORLD_TEST(queue, the_context_that_was_submitted_last_is_loaded)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
 	EXPECT(!sched_queue_is_loaded(queue));
@@ -258,7 +231,6 @@ TEST(queue, the_context_that_was_submitted_last_is_loaded)
 	work(other, 'b');
 	EXPECT(!sched_queue_is_loaded(queue));
 	EXPECT(sched_queue_is_loaded(other));
-	world_finish();
 }
 
 WORLD_MAIN("sched/queue")

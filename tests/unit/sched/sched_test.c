@@ -26,9 +26,8 @@ TEST(sched, creation_survives_every_allocation_failure)
 	EXPECT(n > 2);
 }
 
-TEST(sched, nothing_takes_memory_while_work_runs)
+WORLD_TEST(sched, nothing_takes_memory_while_work_runs)
 {
-	world_start();
 	struct mem_usage before = mem_usage();
 	struct sched_queue *queue = world_queue(0, 0);
 	mem_fail_nth(1);
@@ -39,7 +38,6 @@ TEST(sched, nothing_takes_memory_while_work_runs)
 	sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 0);
 	EXPECT(!mem_fail_stop());
 	EXPECT_EQ(mem_usage().blocks, before.blocks);
-	world_finish();
 }
 
 static void stop_later(void *context)
@@ -80,16 +78,14 @@ TEST(sched, stopping_loses_everybody_and_awaits_the_hardware)
 	world_finish();
 }
 
-TEST(sched, stopping_does_not_wait_for_work_that_hangs)
+WORLD_TEST(sched, stopping_does_not_wait_for_work_that_hangs)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	paging('p');
 	uint64_t before_ns = clock_now_ns();
 	sched_stop(world.sched);
 	EXPECT(clock_now_ns() - before_ns < 10 * NS_PER_S);
 	EXPECT_EQ(fake_gpu_held(&world.gpu, 0) + fake_gpu_held(&world.gpu, 1), 0);
-	world_finish();
 }
 
 static void quiesce_later(void *context)
@@ -99,11 +95,10 @@ static void quiesce_later(void *context)
 	fake_gpu_note(&world.gpu, "quiet");
 }
 
-TEST(sched, quiescing_lets_the_hardware_finish_and_gives_it_nothing)
+WORLD_TEST(sched, quiescing_lets_the_hardware_finish_and_gives_it_nothing)
 {
 	struct thread *thread;
 
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	work(queue, 'a');
 	happened();
@@ -120,12 +115,10 @@ TEST(sched, quiescing_lets_the_hardware_finish_and_gives_it_nothing)
 	EXPECT_STR(happened(), "");
 	sched_unquiesce(world.sched);
 	EXPECT_STR(happened(), "0:p1 1:b2");
-	world_finish();
 }
 
-TEST(sched, what_hangs_while_quiescing_is_late_all_the_same)
+WORLD_TEST(sched, what_hangs_while_quiescing_is_late_all_the_same)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	work(queue, 'a');
 	work(world_queue(1, 1), 'b');
@@ -134,12 +127,10 @@ TEST(sched, what_hangs_while_quiescing_is_late_all_the_same)
 	EXPECT_STR(happened(), "P1:1 Q1 D141@1 E1 a! W3");
 	sched_unquiesce(world.sched);
 	EXPECT_STR(happened(), "1:b3+");
-	world_finish();
 }
 
-TEST(sched, validate_finds_what_does_not_add_up)
+WORLD_TEST(sched, validate_finds_what_does_not_add_up)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = work(queue, 'a');
 	sched_settle(world.sched);
@@ -156,7 +147,6 @@ TEST(sched, validate_finds_what_does_not_add_up)
 	world.owners[0].pending++;
 	EXPECT_STR(sched_validate(world.sched), "an owner's count is wrong");
 	world.owners[0].pending--;
-	world_finish();
 }
 
 WORLD_MAIN("sched/sched")

@@ -6,9 +6,8 @@
 
 #define DELAY_NS (2 * NS_PER_S + NS_PER_MS) /* TdrDelay, and a moment */
 
-TEST(tdr, work_that_lets_itself_be_preempted_may_run_longer)
+WORLD_TEST(tdr, work_that_lets_itself_be_preempted_may_run_longer)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	world.gpu.nodes[1].answers_at_once = true;
 	work(queue, 'a');
@@ -19,12 +18,10 @@ TEST(tdr, work_that_lets_itself_be_preempted_may_run_longer)
 	EXPECT_STR(happened(), "P1:2 1:a3+");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "a.");
-	world_finish();
 }
 
-TEST(tdr, the_clock_starts_with_a_preemption_that_is_not_answered)
+WORLD_TEST(tdr, the_clock_starts_with_a_preemption_that_is_not_answered)
 {
-	world_start();
 	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
 	work(low, 'a');
@@ -35,12 +32,10 @@ TEST(tdr, the_clock_starts_with_a_preemption_that_is_not_answered)
 	EXPECT_STR(happened(), ""); /* three seconds after the submission */
 	pass_time(2 * NS_PER_MS);
 	EXPECT_STR(happened(), "Q1 D141@1 E1 a! W3 1:b2");
-	world_finish();
 }
 
-TEST(tdr, completion_in_time_is_fine_too)
+WORLD_TEST(tdr, completion_in_time_is_fine_too)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	works(queue, "ab");
 	pass_time(DELAY_NS);
@@ -51,12 +46,10 @@ TEST(tdr, completion_in_time_is_fine_too)
 	EXPECT_STR(happened(), "a."); /* b has its own time */
 	fake_gpu_preempted(&world.gpu, 1, 0);
 	EXPECT_STR(happened(), "1:b3+");
-	world_finish();
 }
 
-TEST(tdr, an_engine_reset_takes_down_the_guilty_owner_only)
+WORLD_TEST(tdr, an_engine_reset_takes_down_the_guilty_owner_only)
 {
-	world_start();
 	struct sched_queue *guilty = world_queue(0, 1);
 	struct sched_queue *sister = world_queue(0, 2);
 	struct sched_queue *other = world_queue(1, 1);
@@ -75,7 +68,6 @@ TEST(tdr, an_engine_reset_takes_down_the_guilty_owner_only)
 	/* A new owner works at once. */
 	work(world_queue(2, 1), 'e');
 	EXPECT_STR(happened(), "1:e7");
-	world_finish();
 }
 
 /* By an interrupt during the question, as it should, or by the answer alone. */
@@ -96,9 +88,8 @@ TEST(tdr, what_the_driver_forgot_to_say_is_asked_before_anybody_is_blamed)
 	}
 }
 
-TEST(tdr, work_that_is_never_late_may_run_for_ever)
+WORLD_TEST(tdr, work_that_is_never_late_may_run_for_ever)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->packet.is_never_late = true;
@@ -114,7 +105,6 @@ TEST(tdr, work_that_is_never_late_may_run_for_ever)
 	EXPECT_STR(happened(), "a.");
 	pass_time(DELAY_NS); /* but b is */
 	EXPECT_STR(happened(), "Q1 D141@1 E1 b! W3 1:c3");
-	world_finish();
 }
 
 TEST(tdr, level_zero_has_no_clock)
@@ -194,20 +184,17 @@ TEST(tdr, without_engine_reset_the_adapter_is_reset)
 	world_finish();
 }
 
-TEST(tdr, an_engine_that_cannot_be_reset_is_the_adapters_affair)
+WORLD_TEST(tdr, an_engine_that_cannot_be_reset_is_the_adapters_affair)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	world.gpu.nodes[1].reset_status = STATUS_UNSUCCESSFUL;
 	pass_time(2 * DELAY_NS);
 	EXPECT_STR(happened(),
 		   "1:a1 P1:1 Q1 D141@1 E1 D117@1 W3 X2 Y2 Z2 begin A a! lost restart end");
-	world_finish();
 }
 
-TEST(tdr, a_paging_packet_that_was_aborted_is_the_adapters_affair_and_nobodys_fault)
+WORLD_TEST(tdr, a_paging_packet_that_was_aborted_is_the_adapters_affair_and_nobodys_fault)
 {
-	world_start();
 	paging('p');
 	work(world_queue(0, 0), 'a');
 	paging('q');
@@ -218,7 +205,6 @@ TEST(tdr, a_paging_packet_that_was_aborted_is_the_adapters_affair_and_nobodys_fa
 	EXPECT(!world.system.is_lost);
 	paging('r');
 	EXPECT_STR(happened(), "0:r4");
-	world_finish();
 }
 
 /* Somebody brings work just when the engine was reset and the adapter is still to be. */
@@ -234,9 +220,8 @@ static void come_late(uint32_t reason)
 }
 
 /* What completes behind it would say that it was done. */
-TEST(tdr, nothing_begins_on_an_engine_whose_paging_was_aborted_before_the_adapters_reset)
+WORLD_TEST(tdr, nothing_begins_on_an_engine_whose_paging_was_aborted_before_the_adapters_reset)
 {
-	world_start();
 	struct fake_packet *packet = paging('p');
 	latecomers_queue = world_queue(0, 0);
 	world.gpu.on_debug_info = come_late;
@@ -245,7 +230,6 @@ TEST(tdr, nothing_begins_on_an_engine_whose_paging_was_aborted_before_the_adapte
 	EXPECT_STREAMS("", "b- p!",
 		       "P0:1 Q0 D141@0 E0 D117@0 W2 X2 Y2 Z2 begin A lost restart end");
 	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
-	world_finish();
 }
 
 TEST(tdr, nothing_begins_on_an_engine_that_could_not_be_reset_before_the_adapters_reset)
@@ -278,9 +262,8 @@ TEST(tdr, the_kernels_queued_work_is_cancelled_by_an_adapter_reset)
 	world_finish();
 }
 
-TEST(tdr, a_sixth_adapter_reset_within_the_limit_is_one_too_many)
+WORLD_TEST(tdr, a_sixth_adapter_reset_within_the_limit_is_one_too_many)
 {
-	world_start();
 	for (int i = 0; i < 5; i++)
 		sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 0);
 	happened();
@@ -294,7 +277,6 @@ TEST(tdr, a_sixth_adapter_reset_within_the_limit_is_one_too_many)
 	EXPECT_EQ(sched_queue_submit(&world.system_queue, &packet->packet, false),
 		  STATUS_DEVICE_REMOVED);
 	packet->packet.queue = NULL;
-	world_finish();
 }
 
 TEST(tdr, a_driver_that_fails_to_reset_or_restart_loses_the_adapter)
@@ -331,9 +313,8 @@ TEST(tdr, an_aborted_id_that_makes_no_sense_loses_the_adapter)
 	}
 }
 
-TEST(tdr, a_packet_that_completed_in_the_last_moment_is_still_to_blame)
+WORLD_TEST(tdr, a_packet_that_completed_in_the_last_moment_is_still_to_blame)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	fake_gpu_complete(&world.gpu, 1, 1);
 	work(world_queue(1, 1), 'b');
@@ -341,12 +322,10 @@ TEST(tdr, a_packet_that_completed_in_the_last_moment_is_still_to_blame)
 	world.gpu.nodes[1].aborted = 1;
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "1:a1 a. 1:b2 D141@1 E1 W3 1:b3+");
-	world_finish();
 }
 
-TEST(tdr, packets_before_the_aborted_one_count_as_completed)
+WORLD_TEST(tdr, packets_before_the_aborted_one_count_as_completed)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(1, 1);
 	work(one, 'a');
@@ -357,32 +336,26 @@ TEST(tdr, packets_before_the_aborted_one_count_as_completed)
 	happened();
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "D141@1 E1 a. b! X3 1:c4+");
-	world_finish();
 }
 
-TEST(tdr, resets_that_blame_nobody_end_with_the_adapter)
+WORLD_TEST(tdr, resets_that_blame_nobody_end_with_the_adapter)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	world.gpu.nodes[1].names_abort = true; /* and it is 0: nothing was aborted */
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "1:a1 D141@1 E1 1:a2+");
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "D141@1 E1 D117@1 a! W2 X2 Y2 Z2 begin A lost restart end");
-	world_finish();
 }
 
-TEST(tdr, an_engine_without_work_is_not_reset)
+WORLD_TEST(tdr, an_engine_without_work_is_not_reset)
 {
-	world_start();
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
 	EXPECT_STR(happened(), "D141@1");
-	world_finish();
 }
 
-TEST(tdr, dependent_engines_are_preempted_or_reset_in_order)
+WORLD_TEST(tdr, dependent_engines_are_preempted_or_reset_in_order)
 {
-	world_start();
 	world.gpu.dependents[2] = 0xb; /* 0, 1 and 3 */
 	world.gpu.nodes[1].answers_at_once = true;
 	work(world_queue(0, 2), 'a');
@@ -394,12 +367,10 @@ TEST(tdr, dependent_engines_are_preempted_or_reset_in_order)
 	EXPECT(clock_now_ns() - before_ns >= 500 * NS_PER_MS);
 	EXPECT(clock_now_ns() - before_ns < 600 * NS_PER_MS);
 	EXPECT_STR(happened(), "D141@2 P1:1 P3:1 E2 a! E3 c! W3 Y3 1:b2+");
-	world_finish();
 }
 
-TEST(tdr, paging_comes_first_and_with_its_ids_after_an_engine_reset)
+WORLD_TEST(tdr, paging_comes_first_and_with_its_ids_after_an_engine_reset)
 {
-	world_start();
 	struct sched_queue *queue = world_queue(0, 0);
 	struct sched_queue *other = world_queue(1, 0);
 	world.gpu.nodes[0].names_abort = true;
@@ -412,7 +383,6 @@ TEST(tdr, paging_comes_first_and_with_its_ids_after_an_engine_reset)
 	happened();
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 0);
 	EXPECT_STR(happened(), "D141@0 E0 W3 0:p2+ 0:q4+ 0:b5+");
-	world_finish();
 }
 
 TEST(tdr, a_page_fault_loses_its_owner_and_resets_the_engine)
@@ -442,25 +412,21 @@ TEST(tdr, a_page_fault_loses_its_owner_and_resets_the_engine)
 	world_finish();
 }
 
-TEST(tdr, other_faults_have_their_own_state)
+WORLD_TEST(tdr, other_faults_have_their_own_state)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	happened();
 	sched_on_faulted(world.sched,
 			 &(struct sched_fault){ .node = 1, .fence = 1, .is_fence_valid = true });
 	EXPECT_STR(happened(), "W6f D141@1 E1 a!");
-	world_finish();
 }
 
-TEST(tdr, a_fault_without_a_fence_blames_what_was_aborted)
+WORLD_TEST(tdr, a_fault_without_a_fence_blames_what_was_aborted)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	happened();
 	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1, .is_page_fault = true });
 	EXPECT_STR(happened(), "D141@1 E1 a! W7f");
-	world_finish();
 }
 
 /* As everything a driver says of ids that it does not have. */
@@ -482,9 +448,8 @@ TEST(tdr, a_fault_of_what_the_hardware_does_not_have_is_ignored)
 	world_finish();
 }
 
-TEST(tdr, a_fault_that_needs_a_reset_gets_one_whatever_its_id)
+WORLD_TEST(tdr, a_fault_that_needs_a_reset_gets_one_whatever_its_id)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	happened();
 	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
@@ -492,23 +457,19 @@ TEST(tdr, a_fault_that_needs_a_reset_gets_one_whatever_its_id)
 							     .is_fence_valid = true,
 							     .needs_engine_reset = true });
 	EXPECT_STR(happened(), "D141@1 E1 a! W3");
-	world_finish();
 }
 
-TEST(tdr, a_fault_may_need_the_whole_adapter)
+WORLD_TEST(tdr, a_fault_may_need_the_whole_adapter)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	work(world_queue(1, 2), 'b');
 	happened();
 	fake_gpu_page_fault(&world.gpu, 1, true);
 	EXPECT_STR(happened(), "W7f D117@1 X2 Y2 Z2 begin A a! b! lost restart end");
-	world_finish();
 }
 
-TEST(tdr, two_faults_in_a_row_are_two_engine_resets)
+WORLD_TEST(tdr, two_faults_in_a_row_are_two_engine_resets)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(1, 1);
 	struct sched_queue *three = world_queue(2, 1);
@@ -521,19 +482,16 @@ TEST(tdr, two_faults_in_a_row_are_two_engine_resets)
 		sched_settle(world.sched);
 	}
 	EXPECT_STR(happened(), "W7f D141@1 E1 a! 1:b4+ 1:c5+ X7f D141@1 E1 b! 1:c6+");
-	world_finish();
 }
 
-TEST(tdr, hardware_that_says_that_it_hangs_is_not_waited_for)
+WORLD_TEST(tdr, hardware_that_says_that_it_hangs_is_not_waited_for)
 {
-	world_start();
 	work(world_queue(0, 1), 'a');
 	happened();
 	sched_on_timed_out(world.sched, 1);
 	EXPECT_STR(happened(), "D141@1 E1 a! W3");
 	sched_on_timed_out(world.sched, 1); /* and now it has nothing */
 	EXPECT_STR(happened(), "");
-	world_finish();
 }
 
 static void say_that_it_hangs(uint32_t reason)
@@ -543,9 +501,8 @@ static void say_that_it_hangs(uint32_t reason)
 }
 
 /* The hardware notices at the same time as the clock: it means what was reset then. */
-TEST(tdr, what_hardware_said_of_a_hang_is_not_said_of_what_runs_after_the_reset)
+WORLD_TEST(tdr, what_hardware_said_of_a_hang_is_not_said_of_what_runs_after_the_reset)
 {
-	world_start();
 	work(world_queue(0, 0), 'a');
 	work(world_queue(1, 0), 'b');
 	world.gpu.on_debug_info = say_that_it_hangs;
@@ -553,19 +510,16 @@ TEST(tdr, what_hardware_said_of_a_hang_is_not_said_of_what_runs_after_the_reset)
 	pass_time(2 * DELAY_NS);
 	EXPECT_STREAMS("0:b3+", "a!", "P0:1 Q0 D141@0 E0 W3");
 	EXPECT(!world.owners[1].is_lost);
-	world_finish();
 }
 
-TEST(tdr, a_refused_paging_packet_resets_the_adapter)
+WORLD_TEST(tdr, a_refused_paging_packet_resets_the_adapter)
 {
-	world_start();
 	struct fake_packet *packet = world_packet('p', SCHED_WORK);
 	packet->packet.keeps_fence = true;
 	packet->submit_status = STATUS_UNSUCCESSFUL;
 	QUEUE(&world.system_queue, packet);
 	/* Not before the pager knows why. */
 	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin A p! lost restart end");
-	world_finish();
 }
 
 /* The pager writes its tables anew, and the driver does not want them now either. */
@@ -579,9 +533,8 @@ static void be_refused_again(void)
 	QUEUE(&world.system_queue, packet);
 }
 
-TEST(tdr, a_paging_packet_refused_when_the_reset_has_just_ended_resets_the_adapter_again)
+WORLD_TEST(tdr, a_paging_packet_refused_when_the_reset_has_just_ended_resets_the_adapter_again)
 {
-	world_start();
 	struct fake_packet *packet = world_packet('p', SCHED_WORK);
 	packet->packet.keeps_fence = true;
 	packet->submit_status = STATUS_UNSUCCESSFUL;
@@ -589,7 +542,6 @@ TEST(tdr, a_paging_packet_refused_when_the_reset_has_just_ended_resets_the_adapt
 	QUEUE(&world.system_queue, packet);
 	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin A p! lost restart end "
 			       "D117@0 begin A q! lost restart end");
-	world_finish();
 }
 
 static void answer_late(uint32_t reason)
@@ -601,9 +553,8 @@ static void answer_late(uint32_t reason)
 }
 
 /* Nobody waits for the answer any more when it comes, between the refusal and the reset. */
-TEST(tdr, a_refused_paging_packet_that_a_late_answer_gives_back_ends_with_the_reset)
+WORLD_TEST(tdr, a_refused_paging_packet_that_a_late_answer_gives_back_ends_with_the_reset)
 {
-	world_start();
 	world.gpu.nodes[0].is_stuck = true;
 	work(world_queue(0, 0), 'a');
 	struct fake_packet *packet = world_packet('p', SCHED_WORK);
@@ -617,7 +568,6 @@ TEST(tdr, a_refused_paging_packet_that_a_late_answer_gives_back_ends_with_the_re
 	/* Not before the pager knows why. */
 	EXPECT_STR(happened(), "D117@0 W2 X2 Y2 Z2 begin p! A lost restart end");
 	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
-	world_finish();
 }
 
 WORLD_MAIN("sched/tdr")

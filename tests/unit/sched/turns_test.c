@@ -4,9 +4,8 @@
  */
 #include "world.h"
 
-TEST(turns, what_ran_comes_behind_its_equals_when_it_was_preempted)
+WORLD_TEST(turns, what_ran_comes_behind_its_equals_when_it_was_preempted)
 {
-	world_start();
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *other = world_queue(1, 1);
 	work(one, 'a');
@@ -18,7 +17,6 @@ TEST(turns, what_ran_comes_behind_its_equals_when_it_was_preempted)
 	EXPECT_STR(happened(), "1:b3+ 1:a4+");
 	fake_gpu_complete(&world.gpu, 1, 1);
 	EXPECT_STR(happened(), "b.");
-	world_finish();
 }
 
 /* ---- the quantum ---- */

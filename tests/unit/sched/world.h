@@ -244,4 +244,6 @@ static inline void world_finish(void)
 		return test_run(group, argc, argv);                                                \
 	}
 
+#define WORLD_TEST(suite, claim) TEST_BETWEEN(world_start(), world_finish(), suite, claim)
+
 #endif

@@ -17,32 +17,24 @@ TEST(allocation, one_is_small)
 	EXPECT(sizeof(struct vidmm_allocation) <= 160);
 }
 
-TEST(allocation, untouched_it_costs_nothing_but_itself)
+WORLD_TEST(allocation, untouched_it_costs_nothing_but_itself)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	world_new(&world, 64 * KIB);
-	world_new(&world, UINT64_C(1) << 50);
+	world_new(world, 64 * KIB);
+	world_new(world, UINT64_C(1) << 50);
 	EXPECT_EQ(machine_usage().total_pages, 0);
 	EXPECT_EQ(cpu_map_usage().total_pages, 0);
-	EXPECT_EQ(mem_usage().blocks, world.usage.blocks);
-	world_finish(&world);
+	EXPECT_EQ(mem_usage().blocks, world->usage.blocks);
 }
 
-TEST(lock, first_bytes_are_zero_and_stay_what_was_written)
+WORLD_TEST(lock, first_bytes_are_zero_and_stay_what_was_written)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, MIB);
-	char *bytes = world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, MIB);
+	char *bytes = world_lock(world, allocation);
 	EXPECT(is_all(bytes, MIB, 0));
 	memset(bytes, 'x', MIB);
 	EXPECT(world_unlock(allocation));
-	EXPECT(world_lock(&world, allocation) == bytes);
+	EXPECT(world_lock(world, allocation) == bytes);
 	EXPECT(is_all(bytes, MIB, 'x'));
-	world_finish(&world);
 }
 
 /* Where a client may be shown it, and nobody else's is. */
@@ -101,108 +93,86 @@ TEST(lock, memory_of_another_is_zero_before_it_is_seen)
 	world_finish(&world);
 }
 
-TEST(lock, nests_and_each_needs_its_unlock)
+WORLD_TEST(lock, nests_and_each_needs_its_unlock)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
 	EXPECT(!world_unlock(allocation));
-	char *first = world_lock(&world, allocation);
-	EXPECT(world_lock(&world, allocation) == first);
-	EXPECT(world_lock(&world, allocation) == first);
+	char *first = world_lock(world, allocation);
+	EXPECT(world_lock(world, allocation) == first);
+	EXPECT(world_lock(world, allocation) == first);
 	EXPECT_EQ(vidmm_lock_count(allocation), 3);
 	for (int left = 2; left >= 0; left--) {
 		EXPECT(world_unlock(allocation));
 		EXPECT_EQ(vidmm_lock_count(allocation), left);
 	}
 	EXPECT(!world_unlock(allocation));
-	world_check(&world);
-	world_finish(&world);
+	world_check(world);
 }
 
-TEST(lock, counts_up_to_its_limit_and_no_further)
+WORLD_TEST(lock, counts_up_to_its_limit_and_no_further)
 {
-	struct world world;
 	void *pointer;
 
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+	world_lock(world, allocation);
 	allocation->lock_count = UINT32_MAX;
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_GRAPHICS_TOO_MANY_REFERENCES);
 	EXPECT_RULE("MM-LOCK-COUNT");
 	EXPECT_EQ(vidmm_lock_count(allocation), UINT32_MAX);
-	world_finish(&world);
 }
 
-TEST(lock, unlocked_memory_keeps_its_view)
+WORLD_TEST(lock, unlocked_memory_keeps_its_view)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	char *bytes = world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+	char *bytes = world_lock(world, allocation);
 	EXPECT(world_unlock(allocation));
 	EXPECT(probe_is_writable(bytes, 64 * KIB));
-	world_finish(&world);
 }
 
-TEST(lock, pages_are_charged_once_and_given_back)
+WORLD_TEST(lock, pages_are_charged_once_and_given_back)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 3 * MIB);
-	EXPECT_EQ(world.process.committed_bytes, 0);
-	world_lock(&world, allocation);
-	world_lock(&world, allocation);
-	EXPECT_EQ(world.process.committed_bytes, 3 * MIB);
-	EXPECT_EQ(world.adapter.committed_bytes, 3 * MIB);
-	EXPECT_EQ(world.process.viewed_bytes, 3 * MIB);
+	struct vidmm_allocation *allocation = world_new(world, 3 * MIB);
+	EXPECT_EQ(world->process.committed_bytes, 0);
+	world_lock(world, allocation);
+	world_lock(world, allocation);
+	EXPECT_EQ(world->process.committed_bytes, 3 * MIB);
+	EXPECT_EQ(world->adapter.committed_bytes, 3 * MIB);
+	EXPECT_EQ(world->process.viewed_bytes, 3 * MIB);
 	EXPECT_EQ(machine_usage().taken_pages, 3 * MIB / PAGE);
-	world_drop(&world, allocation);
-	EXPECT_EQ(world.process.committed_bytes, 0);
+	world_drop(world, allocation);
+	EXPECT_EQ(world->process.committed_bytes, 0);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
-	world_finish(&world);
 }
 
-TEST(lock, the_older_call_needs_a_cpu_visible_allocation)
+WORLD_TEST(lock, the_older_call_needs_a_cpu_visible_allocation)
 {
-	struct world world;
 	void *pointer = NULL;
 
-	world_init(&world, 64);
-	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);
+	struct vidmm_wishes wishes = world_wishes(world, 64 * KIB);
 	wishes.traits.is_cpu_visible = false;
-	struct vidmm_allocation *allocation = world_add(&world, &wishes);
+	struct vidmm_allocation *allocation = world_add(world, &wishes);
 	EXPECT_EQ(vidmm_lock(allocation, true, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-VISIBLE");
 	EXPECT(!pointer);
 	EXPECT_EQ(vidmm_lock_count(allocation), 0);
-	world_lock(&world, allocation); /* the newer one does not, in system memory */
-	allocation = world_new(&world, 64 * KIB);
+	world_lock(world, allocation); /* the newer one does not, in system memory */
+	allocation = world_new(world, 64 * KIB);
 	EXPECT_EQ(vidmm_lock(allocation, true, &pointer), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
-TEST(lock, large_views_stand_on_64_kib)
+WORLD_TEST(lock, large_views_stand_on_64_kib)
 {
-	struct world world;
-
-	world_init(&world, 64);
 	for (uint64_t pages = 1; pages < 60; pages++) {
-		char *bytes = world_lock(&world, world_new(&world, pages * PAGE));
+		char *bytes = world_lock(world, world_new(world, pages * PAGE));
 
 		EXPECT_EQ((uintptr_t)bytes % (pages >= 16 ? 64 * KIB : PAGE), 0);
 		memset(bytes, (int)pages, pages * PAGE);
 	}
-	for (size_t i = 0; i < world.count; i++) {
-		uint64_t pages = world.allocations[i]->size_bytes / PAGE;
+	for (size_t i = 0; i < world->count; i++) {
+		uint64_t pages = world->allocations[i]->size_bytes / PAGE;
 
-		EXPECT(is_all(world_lock(&world, world.allocations[i]), pages * PAGE, (char)pages));
+		EXPECT(is_all(world_lock(world, world->allocations[i]), pages * PAGE, (char)pages));
 	}
-	world_finish(&world);
 }
 
 TEST(lock, what_the_machine_does_not_have_is_refused_and_nothing_changed)
@@ -337,66 +307,56 @@ TEST(finish, a_pointer_that_outlived_its_allocation_faults)
 	world_finish(&world);
 }
 
-TEST(finish, addresses_are_used_again)
+WORLD_TEST(finish, addresses_are_used_again)
 {
-	struct world world;
 	char *first = NULL;
 
-	world_init(&world, 64);
 	for (int i = 0; i < 1000; i++) {
-		struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-		char *bytes = world_lock(&world, allocation);
+		struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+		char *bytes = world_lock(world, allocation);
 
 		if (!first)
 			first = bytes;
 		EXPECT(bytes == first);
 		EXPECT(is_all(bytes, 64 * KIB, 0));
 		memset(bytes, i + 1, 64 * KIB);
-		world_drop(&world, allocation);
+		world_drop(world, allocation);
 		EXPECT(!probe_is_readable(bytes, 1));
 	}
-	world_finish(&world);
 }
 
-TEST(retire, the_view_goes_at_once_and_the_memory_stays)
+WORLD_TEST(retire, the_view_goes_at_once_and_the_memory_stays)
 {
-	struct world world;
 	void *pointer = NULL;
 
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	char *bytes = world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+	char *bytes = world_lock(world, allocation);
 	bytes[100] = 'm';
-	world_lock(&world, allocation);
+	world_lock(world, allocation);
 	vidmm_allocation_retire(allocation);
-	world_check(&world);
+	world_check(world);
 	EXPECT(!probe_is_readable(bytes, 1));
 	EXPECT_EQ(vidmm_lock_count(allocation), 0);
-	EXPECT_EQ(world.process.viewed_bytes, 0);
-	EXPECT_EQ(world.process.committed_bytes, 64 * KIB);
+	EXPECT_EQ(world->process.viewed_bytes, 0);
+	EXPECT_EQ(world->process.committed_bytes, 64 * KIB);
 	uint64_t address = (uint64_t)allocation->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
 	EXPECT_EQ(((char *)machine_to_pointer(address))[100], 'm');
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT(!world_unlock(allocation));
-	world_finish(&world);
 }
 
-TEST(retire, untouched_means_no_pages_and_no_view)
+WORLD_TEST(retire, untouched_means_no_pages_and_no_view)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *fresh = world_new(&world, 64 * KIB);
-	struct vidmm_allocation *locked = world_new(&world, 64 * KIB);
-	world_lock(&world, locked);
+	struct vidmm_allocation *fresh = world_new(world, 64 * KIB);
+	struct vidmm_allocation *locked = world_new(world, 64 * KIB);
+	world_lock(world, locked);
 	EXPECT(!vidmm_allocation_retire_untouched(locked));
 	EXPECT_EQ(locked->life, VIDMM_LIVE);
 	EXPECT(world_unlock(locked)); /* it has its pages still */
 	EXPECT(!vidmm_allocation_retire_untouched(locked));
 	EXPECT(vidmm_allocation_retire_untouched(fresh));
 	EXPECT_EQ(fresh->life, VIDMM_DYING);
-	world_check(&world);
-	world_finish(&world);
+	world_check(world);
 }
 
 TEST(finish, nothing_is_nothing)
@@ -409,74 +369,62 @@ TEST(finish, nothing_is_nothing)
 
 /* Memory that the client has. */
 
-TEST(existing, a_client_sees_its_own_memory_where_it_is)
+WORLD_TEST(existing, a_client_sees_its_own_memory_where_it_is)
 {
-	struct world world;
 	void *pointer;
 
-	world_init(&world, 64);
 	char *own =
 		mmap(NULL, 64 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(own, 'o', 64 * KIB);
-	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);
+	struct vidmm_wishes wishes = world_wishes(world, 64 * KIB);
 	wishes.existing_memory = own;
-	struct vidmm_allocation *allocation = world_add(&world, &wishes);
+	struct vidmm_allocation *allocation = world_add(world, &wishes);
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_SUCCESS);
 	EXPECT(pointer == own);
 	EXPECT_EQ(vidmm_lock_count(allocation), 1);
-	EXPECT_EQ(world.process.committed_bytes, 0);
+	EXPECT_EQ(world->process.committed_bytes, 0);
 	EXPECT_EQ(machine_usage().total_pages, 0);
-	world_check(&world);
-	world_drop(&world, allocation);
+	world_check(world);
+	world_drop(world, allocation);
 	EXPECT(is_all(own, 64 * KIB, 'o'));
 	munmap(own, 64 * KIB);
-	world_finish(&world);
 }
 
-TEST(existing, what_a_lock_shows_cannot_be_brought)
+WORLD_TEST(existing, what_a_lock_shows_cannot_be_brought)
 {
-	struct world world;
-	char local;
+	char local = 0;
 
-	world_init(&world, 64);
 	EXPECT(!vidmm_is_view(&local, 1));
-	char *bytes = world_lock(&world, world_new(&world, 64 * KIB));
+	char *bytes = world_lock(world, world_new(world, 64 * KIB));
 	EXPECT(vidmm_is_view(bytes, 1));
 	EXPECT(vidmm_is_view(bytes + 64 * KIB - 1, 1));
 	EXPECT(vidmm_is_view(bytes - PAGE, 2 * PAGE));
 	EXPECT(vidmm_is_view(NULL, UINT64_MAX));
 	EXPECT(!vidmm_is_view(&local, 1));
 	EXPECT(!vidmm_is_view(NULL, PAGE));
-	world_finish(&world);
 }
 
 /* Properties. */
 
-TEST(priority, any_number_is_kept)
+WORLD_TEST(priority, any_number_is_kept)
 {
 	static const uint32_t values[] = { 0, 1, 0x28000000, 0x78000001, 0xC8000000, UINT32_MAX };
-	struct world world;
 
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, PAGE);
+	struct vidmm_allocation *allocation = world_new(world, PAGE);
 	EXPECT_EQ(vidmm_priority(allocation), VIDMM_PRIORITY_NORMAL);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		vidmm_set_priority(allocation, values[i]);
 		EXPECT_EQ(vidmm_priority(allocation), values[i]);
 	}
-	world_finish(&world);
 }
 
-TEST(update, only_what_is_set_changes)
+WORLD_TEST(update, only_what_is_set_changes)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_wishes wishes = world_wishes(&world, PAGE);
+	struct vidmm_wishes wishes = world_wishes(world, PAGE);
 	wishes.supported_segments = 5;
 	wishes.preferred_segments = 3;
 	wishes.traits.is_accessed_physically = true;
-	struct vidmm_allocation *allocation = world_add(&world, &wishes);
+	struct vidmm_allocation *allocation = world_add(world, &wishes);
 	world_update(allocation, &(struct vidmm_update){ .supported_segments = 9,
 							 .preferred_segments = 9,
 							 .is_unmoveable = true });
@@ -497,15 +445,11 @@ TEST(update, only_what_is_set_changes)
 	EXPECT_EQ(allocation->preferred_segments, 2);
 	EXPECT(!allocation->traits.is_accessed_physically);
 	EXPECT(allocation->traits.is_cpu_visible);
-	world_finish(&world);
 }
 
-TEST(invalidate_cache, takes_any_range_inside)
+WORLD_TEST(invalidate_cache, takes_any_range_inside)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, 0, 64 * KIB), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, 0, 0), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, 64 * KIB, 0), STATUS_SUCCESS);
@@ -514,19 +458,16 @@ TEST(invalidate_cache, takes_any_range_inside)
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, 64 * KIB + 1, 0), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, 1, UINT64_MAX), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(vidmm_invalidate_cache(allocation, UINT64_MAX, 1), STATUS_INVALID_PARAMETER);
-	world_finish(&world);
 }
 
 /* Offers. */
 
-TEST(offer, offered_memory_cannot_be_locked_until_it_is_reclaimed)
+WORLD_TEST(offer, offered_memory_cannot_be_locked_until_it_is_reclaimed)
 {
-	struct world world;
 	void *pointer = NULL;
 
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	char *bytes = world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+	char *bytes = world_lock(world, allocation);
 	bytes[7] = 'k';
 	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
 	EXPECT(world_unlock(allocation));
@@ -534,24 +475,19 @@ TEST(offer, offered_memory_cannot_be_locked_until_it_is_reclaimed)
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-OFFERED");
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
-	EXPECT(world_lock(&world, allocation) == bytes);
+	EXPECT(world_lock(world, allocation) == bytes);
 	EXPECT_EQ(bytes[7], 'k');
-	world_finish(&world);
 }
 
-TEST(offer, what_was_not_offered_is_reclaimed_without_a_change)
+WORLD_TEST(offer, what_was_not_offered_is_reclaimed_without_a_change)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
-	world_lock(&world, allocation);
+	world_lock(world, allocation);
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_OK);
-	world_finish(&world);
 }
 
-TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_priority)
+WORLD_TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_priority)
 {
 	static const struct {
 		uint32_t eviction;
@@ -562,10 +498,8 @@ TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_pr
 		{ 0x78000001, VIDMM_OFFER_HIGH }, { 0xA0000000, VIDMM_OFFER_HIGH },
 		{ 0xC8000000, VIDMM_OFFER_HIGH },
 	};
-	struct world world;
 
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		vidmm_set_priority(allocation, cases[i].eviction);
 		EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_AUTO, false), STATUS_SUCCESS);
@@ -573,31 +507,23 @@ TEST(offer, a_second_offer_changes_the_priority_and_auto_follows_the_eviction_pr
 	}
 	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer_priority, VIDMM_OFFER_LOW);
-	world_finish(&world);
 }
 
-TEST(offer, pinned_and_dying_memory_is_not_offered)
+WORLD_TEST(offer, pinned_and_dying_memory_is_not_offered)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_wishes wishes = world_wishes(&world, 64 * KIB);
+	struct vidmm_wishes wishes = world_wishes(world, 64 * KIB);
 	wishes.traits.is_pinned = true;
-	EXPECT_EQ(world_offer(world_add(&world, &wishes), VIDMM_OFFER_LOW, false),
+	EXPECT_EQ(world_offer(world_add(world, &wishes), VIDMM_OFFER_LOW, false),
 		  STATUS_INVALID_PARAMETER);
-	struct vidmm_allocation *dying = world_new(&world, PAGE);
+	struct vidmm_allocation *dying = world_new(world, PAGE);
 	vidmm_allocation_retire(dying);
 	EXPECT_EQ(world_offer(dying, VIDMM_OFFER_LOW, false), STATUS_INVALID_PARAMETER);
-	world_finish(&world);
 }
 
-TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
+WORLD_TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	struct vidmm_allocation *allocation = world_new(&world, 64 * KIB);
-	char *bytes = world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 64 * KIB);
+	char *bytes = world_lock(world, allocation);
 	memset(bytes, 'd', 64 * KIB);
 	EXPECT(!world_decommit(allocation));
 	EXPECT(world_unlock(allocation));
@@ -606,20 +532,19 @@ TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	EXPECT(!world_decommit(allocation));
 	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(world_decommit(allocation));
-	world_check(&world);
+	world_check(world);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
-	EXPECT_EQ(world.process.committed_bytes, 0);
+	EXPECT_EQ(world->process.committed_bytes, 0);
 	EXPECT(!probe_is_readable(bytes, 1));
 	EXPECT(!world_decommit(allocation));
 	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_HIGH, false), STATUS_SUCCESS);
 	EXPECT_EQ(allocation->offer, VIDMM_DECOMMITTED);
 
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
-	world_check(&world);
-	EXPECT_EQ(world.process.committed_bytes, 64 * KIB);
-	EXPECT(world_lock(&world, allocation) == bytes); /* other pages, the same place */
+	world_check(world);
+	EXPECT_EQ(world->process.committed_bytes, 64 * KIB);
+	EXPECT(world_lock(world, allocation) == bytes); /* other pages, the same place */
 	EXPECT(is_all(bytes, 64 * KIB, 0));
-	world_finish(&world);
 }
 
 TEST(decommit, what_cannot_be_committed_again_stays_offered)

@@ -6,11 +6,10 @@
 #include "turner.h"
 #include "vidmm/control.h"
 
-TEST(offers, are_always_discarded_when_the_work_before_is_over)
+THING_TEST(offers, are_always_discarded_when_the_work_before_is_over)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
 	gpu_work(&scene.client);
@@ -24,14 +23,12 @@ TEST(offers, are_always_discarded_when_the_work_before_is_over)
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
 	gpu_run(&scene.gpu, 9);
-	scene_finish();
 }
 
-TEST(offers, that_are_taken_back_before_that_are_whole)
+THING_TEST(offers, that_are_taken_back_before_that_are_whole)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 7);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
@@ -42,14 +39,12 @@ TEST(offers, that_are_taken_back_before_that_are_whole)
 	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&scene.thing, 7));
-	scene_finish();
 }
 
-TEST(offers, are_copied_out_when_they_are_never_discarded)
+THING_TEST(offers, are_copied_out_when_they_are_never_discarded)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 8);
 	thing_bring_in(&scene.thing);
 	vidmm_set_options(scene.gpu.manager, VIDMM_NEVER_DISCARD_OFFERS);
@@ -61,7 +56,6 @@ TEST(offers, are_copied_out_when_they_are_never_discarded)
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&scene.thing, 8));
-	scene_finish();
 }
 
 TEST(limits, count_for_one_and_take_nothing_from_the_others)
@@ -159,11 +153,10 @@ TEST(eviction, takes_what_fits_the_description)
 	scene_finish();
 }
 
-TEST(integrity, is_what_is_wrong_with_the_books)
+THING_TEST(integrity, is_what_is_wrong_with_the_books)
 {
 	char wrong[128] = "";
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	struct vidmm_segment *segment = &scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
 	EXPECT(vidmm_check_integrity(scene.gpu.manager, wrong, sizeof(wrong)));
@@ -177,7 +170,6 @@ TEST(integrity, is_what_is_wrong_with_the_books)
 			  "there");
 	segment->traffic.entered.count--;
 	EXPECT(vidmm_check_integrity(scene.gpu.manager, wrong, sizeof(wrong)));
-	scene_finish();
 }
 
 /* Its client's evict is under way on another thread. */
@@ -186,11 +178,10 @@ static void evict_run(void *argument)
 	EXPECT_EQ(thing_evict(argument, 0), STATUS_SUCCESS);
 }
 
-TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
+THING_TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
 {
 	struct thread *evicting;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_EVICT_SYNCHRONOUSLY);
 	gpu_work(&scene.client);
@@ -205,7 +196,6 @@ TEST(eviction, by_a_client_waits_for_its_end_when_it_is_to)
 	thread_join(evicting);
 	EXPECT(!thing_is_in(&scene.thing));
 	vidmm_process_set_options(&scene.gpu.process, 0);
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/control")

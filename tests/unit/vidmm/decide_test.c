@@ -86,11 +86,10 @@ TEST(plan, takes_free_room_without_a_victim)
 	scene_finish();
 }
 
-TEST(plan, print_cuts_what_does_not_fit)
+THING_TEST(plan, print_cuts_what_does_not_fit)
 {
 	char text[12];
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	ask_for(&scene.thing);
 	decide_locked(scene.gpu.manager);
 	plan_print(&scene.gpu.manager->plan, text, sizeof(text));
@@ -98,7 +97,6 @@ TEST(plan, print_cuts_what_does_not_fit)
 	EXPECT(strncmp(text, "enter ", 6) == 0);
 	go_on(&scene.thing);
 	gpu_run(&scene.gpu, 9);
-	scene_finish();
 }
 
 /* ---- without memory to decide with ---- */

@@ -71,9 +71,8 @@ TEST(list, that_is_offered_immediately_waits_for_no_work_of_an_offer_before)
 	scene_finish();
 }
 
-TEST(unoffer, of_what_another_has_reclaimed_changes_nothing)
+THING_TEST(unoffer, of_what_another_has_reclaimed_changes_nothing)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	for (unsigned i = 0; i < 2; i++) {
@@ -82,7 +81,6 @@ TEST(unoffer, of_what_another_has_reclaimed_changes_nothing)
 		EXPECT_EQ(binding_place(&scene.thing.binding)->offer, PLACE_NOT_OFFERED);
 	}
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* ---- what a tester wants ---- */

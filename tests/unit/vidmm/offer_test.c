@@ -38,25 +38,22 @@ static void press(void)
 	thing_finish(&wanted);
 }
 
-TEST(offer, without_pressure_the_content_survives)
+THING_TEST(offer, without_pressure_the_content_survives)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT(thing_holds(&scene.thing, 'o'));
-	scene_finish();
 }
 
-TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
+THING_TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'o');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -70,14 +67,12 @@ TEST(offer, under_pressure_the_content_is_dropped_and_no_byte_moved)
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 0));
-	scene_finish();
 }
 
-TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
+THING_TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
@@ -85,7 +80,6 @@ TEST(offer, off_the_list_a_reclaim_brings_nothing_in)
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 TEST(offer, counts_after_the_work_queued_before_it)
@@ -117,11 +111,10 @@ TEST(offer, counts_after_the_work_queued_before_it)
 	scene_finish();
 }
 
-TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
+THING_TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING); /* it is on its way out */
@@ -136,12 +129,10 @@ TEST(offer, before_the_way_in_work_queued_in_between_finds_it)
 	gpu_check(&scene.gpu);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
-	scene_finish();
 }
 
-TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
+THING_TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -149,12 +140,10 @@ TEST(offer, on_its_way_out_without_work_it_is_not_fetched)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
-TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
+THING_TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
@@ -166,26 +155,22 @@ TEST(offer, taken_away_by_others_it_comes_back_for_the_work_in_front)
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
-	scene_finish();
 }
 
-TEST(offer, immediately_does_not_wait_for_work)
+THING_TEST(offer, immediately_does_not_wait_for_work)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, false, true),
 		  STATUS_SUCCESS);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
-TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
+THING_TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -194,14 +179,12 @@ TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 	gpu_retire(&scene.client);
 	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(offer, offered_again_it_waits_for_the_work_in_between)
+THING_TEST(offer, offered_again_it_waits_for_the_work_in_between)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -212,15 +195,13 @@ TEST(offer, offered_again_it_waits_for_the_work_in_between)
 	EXPECT(!place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
-	scene_finish();
 }
 
 /* … and for nothing that came after: that may wait for the room it gives. */
-TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
+THING_TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
@@ -230,14 +211,12 @@ TEST(offer, offered_again_it_does_not_wait_for_the_work_behind_it)
 	gpu_retire(&scene.client);
 	EXPECT(place_offer_is_due(binding_place(&scene.thing.binding)));
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
-TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
+THING_TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'c');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -249,7 +228,6 @@ TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT(thing_holds(&scene.thing, 'c'));
 	EXPECT(thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 TEST(offer, reclaimed_it_can_be_locked_at_once)
@@ -338,18 +316,16 @@ TEST(offer, reclaimed_again_before_it_is_back_both_wait_for_it)
 	scene_finish();
 }
 
-TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
+THING_TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	int64_t blocks = mem_usage().blocks;
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT_EQ(mem_usage().blocks, blocks);
 	EXPECT(!binding_place(&scene.thing.binding));
-	scene_finish();
 }
 
 TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
@@ -436,13 +412,11 @@ TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 	scene_finish();
 }
 
-TEST(decommit, what_was_not_offered_for_it_is_kept)
+THING_TEST(decommit, what_was_not_offered_for_it_is_kept)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, 0), 0);
-	scene_finish();
 }
 
 TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)

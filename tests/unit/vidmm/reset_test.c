@@ -82,11 +82,10 @@ TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model)
 	scene_finish();
 }
 
-TEST(reset, offered_content_is_discarded)
+THING_TEST(reset, offered_content_is_discarded)
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_HIGH, false, true),
 		  STATUS_SUCCESS);
@@ -94,7 +93,6 @@ TEST(reset, offered_content_is_discarded)
 	lose_memory();
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish();
 }
 
 /* What it keeps in system memory is what it was before: good enough only if it is the same. */
@@ -120,11 +118,10 @@ TEST(reset, offered_content_is_discarded_though_there_is_an_old_copy)
 	EXPECT_EQ(reclaimed_with_a_copy(VIDMM_EVICT_NOT_WRITTEN_TO), VIDMM_RECLAIM_OK);
 }
 
-TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
+THING_TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 {
 	void *pointer;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -135,7 +132,6 @@ TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 	EXPECT_EQ(*thing_byte(&scene.thing, MIB - 1), 'w');
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* A device that was made meanwhile: work of it waits until everything is back. */
@@ -171,9 +167,8 @@ TEST(reset, who_is_not_lost_gets_everything_back)
 
 /* ---- on the way in ---- */
 
-TEST(entering, fails_and_keeps_what_it_came_from)
+THING_TEST(entering, fails_and_keeps_what_it_came_from)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	begin_reset();
@@ -186,13 +181,11 @@ TEST(entering, fails_and_keeps_what_it_came_from)
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* The hardware had done it before the reset, and that was for nothing. */
-TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
+THING_TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	begin_reset();
@@ -201,7 +194,6 @@ TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
-	scene_finish();
 }
 
 TEST(entering, comes_again_for_who_is_not_lost)
@@ -233,9 +225,8 @@ TEST(entering, comes_again_for_who_is_not_lost)
 
 /* ---- on the way out ---- */
 
-TEST(leaving, that_failed_is_over_and_the_content_lost)
+THING_TEST(leaving, that_failed_is_over_and_the_content_lost)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	begin_reset();
@@ -245,12 +236,10 @@ TEST(leaving, that_failed_is_over_and_the_content_lost)
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
+THING_TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'r');
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -259,13 +248,11 @@ TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 	lose_memory();
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 	EXPECT(thing_holds(&scene.thing, 'r'));
-	scene_finish();
 }
 
 /* Between the beginning of the reset and the moment when memory is seen to be lost. */
-TEST(leaving, that_begins_too_late_copies_nothing)
+THING_TEST(leaving, that_begins_too_late_copies_nothing)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	begin_reset();
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -275,13 +262,11 @@ TEST(leaving, that_begins_too_late_copies_nothing)
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* Evicted, and asked for again before it was out. */
-TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
+THING_TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	scene.thing.done = 0;
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -292,7 +277,6 @@ TEST(leaving, lets_a_call_go_that_waits_for_it_to_come_back)
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_DEVICE_REMOVED);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* ---- lists of submissions ---- */

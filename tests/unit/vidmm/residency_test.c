@@ -29,9 +29,8 @@ TEST(make_resident, first_use_is_pending_and_zero)
 	scene_finish();
 }
 
-TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
+THING_TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(scene.thing.memory->backing.run_count, 1);
 	thing_bring_in(&scene.thing);
@@ -39,7 +38,6 @@ TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
 	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
 	EXPECT_EQ(atomic_load(&scene.gpu.world.process.committed_bytes), 0);
 	EXPECT_STR(scene.gpu.log, "i");
-	scene_finish();
 }
 
 TEST(make_resident, what_keeps_its_system_memory_keeps_it)
@@ -49,9 +47,8 @@ TEST(make_resident, what_keeps_its_system_memory_keeps_it)
 	scene_finish();
 }
 
-TEST(make_resident, of_something_resident_only_counts)
+THING_TEST(make_resident, of_something_resident_only_counts)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	uint32_t jobs = scene.gpu.jobs;
 	uint64_t blocks = (uint64_t)mem_usage().blocks;
@@ -60,7 +57,6 @@ TEST(make_resident, of_something_resident_only_counts)
 	EXPECT_EQ(scene.gpu.jobs, jobs);
 	EXPECT_EQ(mem_usage().blocks, blocks);
 	EXPECT_EQ(scene.thing.done, 1);
-	scene_finish();
 }
 
 TEST(make_resident, of_something_on_its_way_is_pending_until_it_is_there)
@@ -80,11 +76,10 @@ TEST(make_resident, of_something_on_its_way_is_pending_until_it_is_there)
 	scene_finish();
 }
 
-TEST(make_resident, the_same_one_twice_in_a_list_counts_twice)
+THING_TEST(make_resident, the_same_one_twice_in_a_list_counts_twice)
 {
 	uint64_t bytes;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	struct vidmm_binding *list[] = { &scene.thing.binding, &scene.thing.binding };
 	EXPECT_EQ(
 		vidmm_make_resident(&scene.client.device, list, 2, 0, &scene.thing.request, &bytes),
@@ -96,16 +91,13 @@ TEST(make_resident, the_same_one_twice_in_a_list_counts_twice)
 	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(local_info().usage_bytes, 0);
-	scene_finish();
 }
 
-TEST(make_resident, usage_rises_at_the_call)
+THING_TEST(make_resident, usage_rises_at_the_call)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	EXPECT_EQ(local_info().usage_bytes, 0);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(local_info().usage_bytes, MIB);
-	scene_finish();
 }
 
 TEST(make_resident, over_budget_changes_nothing_and_says_by_how_much)
@@ -145,13 +137,11 @@ TEST(make_resident, what_can_never_fit_is_refused)
 	scene_finish();
 }
 
-TEST(make_resident, of_a_lost_device_is_refused)
+THING_TEST(make_resident, of_a_lost_device_is_refused)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	vidmm_device_lose(&scene.client.device);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_DEVICE_REMOVED);
 	EXPECT_RULE("API-DEVICE-GONE");
-	scene_finish();
 }
 
 TEST(make_resident, losing_the_device_answers_who_waits)
@@ -178,9 +168,8 @@ TEST(make_resident, losing_the_device_answers_who_waits)
 	scene_finish();
 }
 
-TEST(evict, counts_down_and_leaves_at_zero)
+THING_TEST(evict, counts_down_and_leaves_at_zero)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
@@ -192,12 +181,10 @@ TEST(evict, counts_down_and_leaves_at_zero)
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, MIB);
 	EXPECT(thing_holds(&scene.thing, 'g'));
-	scene_finish();
 }
 
-TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
+THING_TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_where(scene.thing.binding.device->process->manager, scene.thing.memory),
@@ -205,26 +192,22 @@ TEST(evict, is_over_when_the_gpu_cannot_reach_it_any_more_and_not_before)
 	EXPECT(gpu_run(&scene.gpu, 9) > 0);
 	EXPECT_EQ(vidmm_where(scene.thing.binding.device->process->manager, scene.thing.memory),
 		  VIDMM_NOT_RESIDENT);
-	scene_finish();
 }
 
-TEST(evict, never_goes_below_zero)
+THING_TEST(evict, never_goes_below_zero)
 {
 	uint64_t bytes;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-EVICT-COUNT");
 	thing_bring_in(&scene.thing);
 	struct vidmm_binding *list[] = { &scene.thing.binding, &scene.thing.binding };
 	EXPECT_EQ(vidmm_evict(&scene.client.device, list, 2, 0, &bytes), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
-	scene_finish();
 }
 
-TEST(evict, only_if_necessary_stays_and_is_revived_without_paging)
+THING_TEST(evict, only_if_necessary_stays_and_is_revived_without_paging)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	uint32_t jobs = scene.gpu.jobs;
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
@@ -233,12 +216,10 @@ TEST(evict, only_if_necessary_stays_and_is_revived_without_paging)
 	EXPECT_EQ(local_info().usage_bytes, 0);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(scene.gpu.jobs, jobs);
-	scene_finish();
 }
 
-TEST(evict, waits_for_work_queued_before_it)
+THING_TEST(evict, waits_for_work_queued_before_it)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	gpu_work(&scene.client);
@@ -252,7 +233,6 @@ TEST(evict, waits_for_work_queued_before_it)
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
 	EXPECT(!thing_is_in(&scene.thing));
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
 TEST(evict, of_a_lost_device_waits_for_what_the_hardware_has)
@@ -272,9 +252,8 @@ TEST(evict, of_a_lost_device_waits_for_what_the_hardware_has)
 	scene_finish();
 }
 
-TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
+THING_TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -282,19 +261,16 @@ TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	EXPECT(thing_is_in(&scene.thing));
-	scene_finish();
 }
 
-TEST(evict, before_the_way_in_is_over_the_request_is_still_answered)
+THING_TEST(evict, before_the_way_in_is_over_the_request_is_still_answered)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 /* It was asked for while it was on its way out, work was queued for it, and it was evicted again. */
@@ -462,15 +438,13 @@ TEST(evict, not_written_to_is_not_said_for_the_cpu)
 	scene_finish();
 }
 
-TEST(evict, not_written_to_never_loses_what_has_no_copy)
+THING_TEST(evict, not_written_to_never_loses_what_has_no_copy)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'k');
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(thing_holds(&scene.thing, 'k'));
-	scene_finish();
 }
 
 TEST(evict, without_system_memory_to_go_to_it_stays)
@@ -538,9 +512,8 @@ TEST(job, addresses_go_before_the_content_and_come_after_it)
 	scene_finish();
 }
 
-TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
+THING_TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'b');
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
@@ -551,12 +524,10 @@ TEST(job, one_that_fails_on_the_way_in_leaves_the_content_where_it_was)
 	EXPECT_EQ(scene.gpu.starved, 1);
 	EXPECT(thing_holds(&scene.thing, 'b'));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
+THING_TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'b');
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -565,7 +536,6 @@ TEST(job, one_that_fails_on_the_way_out_leaves_the_content_where_it_was)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'b'));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 static bool has_departed;

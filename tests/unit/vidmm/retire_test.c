@@ -12,9 +12,8 @@ static uint64_t usage(void)
 		.usage_bytes;
 }
 
-TEST(retire, takes_it_off_the_list_whatever_its_count)
+THING_TEST(retire, takes_it_off_the_list_whatever_its_count)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(usage(), MIB);
@@ -22,28 +21,23 @@ TEST(retire, takes_it_off_the_list_whatever_its_count)
 	EXPECT_EQ(usage(), 0);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(retire, of_what_was_never_resident_does_nothing)
+THING_TEST(retire, of_what_was_never_resident_does_nothing)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("API-HANDLE");
-	scene_finish();
 }
 
-TEST(retire, refuses_calls_that_have_it_in_hand)
+THING_TEST(retire, refuses_calls_that_have_it_in_hand)
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	vidmm_binding_retire(&scene.thing.binding, NOT_IN_USE, LAST);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("API-HANDLE");
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(usage(), 0);
-	scene_finish();
 }
 
 TEST(retire, makes_room_before_any_offer_and_moves_no_byte)

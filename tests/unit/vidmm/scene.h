@@ -113,4 +113,8 @@ static inline NTSTATUS thing_offer(struct thing *thing)
 	return vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL, false, false);
 }
 
+/* Of tests that begin and end like that, with an allocation, and have none of their own. */
+#define THING_TEST(suite, claim)                                                                   \
+	TEST_BETWEEN(scene_init_with(NULL, MIB, SET_LOCAL), scene_finish(), suite, claim)
+
 #endif

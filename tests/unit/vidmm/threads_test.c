@@ -89,15 +89,11 @@ static void churn(void *argument)
 	}
 }
 
-TEST(threads, never_share_what_is_their_own)
+WORLD_TEST(threads, never_share_what_is_their_own)
 {
-	struct world world;
-
-	world_init(&world, 64);
-	run_threads(churn, &world);
-	world_check(&world);
-	EXPECT_EQ(world.process.committed_bytes, 0);
-	world_finish(&world);
+	run_threads(churn, world);
+	world_check(world);
+	EXPECT_EQ(world->process.committed_bytes, 0);
 }
 
 /* One offers and reclaims, decommits when it may; the others lock when they can. */

@@ -171,4 +171,8 @@ static inline bool is_all(const char *bytes, uint64_t size_bytes, char value)
 	return bytes[0] == value && memcmp(bytes, bytes + 1, size_bytes - 1) == 0;
 }
 
+/* On a machine of 64 MiB. */
+#define WORLD_TEST(suite, claim)                                                                   \
+	TEST_ON(world, world_init(&world, 64), world_finish(&world), suite, claim)
+
 #endif

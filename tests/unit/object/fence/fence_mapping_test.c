@@ -50,9 +50,8 @@ static uint32_t slots_taken(void)
 
 /* ---- names ---- */
 
-TEST(names, are_those_of_the_object_that_the_handle_finds)
+PLAIN_TEST(names, are_those_of_the_object_that_the_handle_finds)
 {
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *sync = find(names.handle);
 	EXPECT(sync);
@@ -62,7 +61,6 @@ TEST(names, are_those_of_the_object_that_the_handle_finds)
 	EXPECT(names.gpu_address != 0);
 	EXPECT_EQ(names.gpu_address, sync->gpu_address);
 	EXPECT(sync_object_destroy_and_put(sync));
-	finish_plain();
 }
 
 /* ---- places ---- */
@@ -196,9 +194,8 @@ TEST(place, that_cannot_be_had_makes_no_fence)
 
 /* ---- ends that meet somebody ---- */
 
-TEST(end, of_an_opening_that_another_call_has_leaves_it_to_that_call)
+PLAIN_TEST(end, of_an_opening_that_another_call_has_leaves_it_to_that_call)
 {
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *other = find(names.handle);
 	end(names.handle);
@@ -206,12 +203,10 @@ TEST(end, of_an_opening_that_another_call_has_leaves_it_to_that_call)
 	EXPECT(*names.view == 7 && make(&usual).view != names.view);
 	object_put(&other->object);
 	EXPECT_EQ(app.device->sync_object_count, 1);
-	finish_plain();
 }
 
-TEST(end, that_comes_second_is_told_so_and_keeps_its_reference)
+PLAIN_TEST(end, that_comes_second_is_told_so_and_keeps_its_reference)
 {
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *late = find(names.handle);
 	end(names.handle);
@@ -219,13 +214,11 @@ TEST(end, that_comes_second_is_told_so_and_keeps_its_reference)
 	EXPECT_EQ(late->object.handle, names.handle);
 	object_put(&late->object);
 	EXPECT_EQ(app.device->sync_object_count, 0);
-	finish_plain();
 }
 
 /* As a queue does that has a signal in it. */
-TEST(end, of_a_fence_that_is_still_to_be_signalled_keeps_the_value_where_it_is)
+PLAIN_TEST(end, of_a_fence_that_is_still_to_be_signalled_keeps_the_value_where_it_is)
 {
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *sync = find(names.handle);
 	struct sync_body *body = sync->body;
@@ -235,7 +228,6 @@ TEST(end, of_a_fence_that_is_still_to_be_signalled_keeps_the_value_where_it_is)
 	EXPECT(sync_body_signal(body, 8, false));
 	EXPECT_EQ(*names.view, 8);
 	share_put(&body->share);
-	finish_plain();
 }
 
 static void told(struct sync_watch *watch)
@@ -260,9 +252,8 @@ TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 }
 
 /* Their references are one, which the last gives back. */
-TEST(end, of_the_last_sync_object_lets_go_of_its_device)
+PLAIN_TEST(end, of_the_last_sync_object_lets_go_of_its_device)
 {
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *last = find(names.handle);
 	uint32_t handle = app.device->object.handle;
@@ -274,7 +265,6 @@ TEST(end, of_the_last_sync_object_lets_go_of_its_device)
 	EXPECT_EQ(device_create(app.process, adapter, &(struct device_options){ 0 }, &app.device),
 		  STATUS_SUCCESS);
 	EXPECT(app.device->object.handle != handle);
-	finish_plain();
 }
 
 /* ---- several threads ---- */
@@ -321,12 +311,11 @@ static void racer_run(void *argument)
 	}
 }
 
-TEST(end, of_the_same_fences_by_several_threads_happens_once)
+PLAIN_TEST(end, of_the_same_fences_by_several_threads_happens_once)
 {
 	unsigned seeds[THREADS] = { 1, 2, 3 };
 	struct thread *threads[THREADS];
 
-	begin_plain();
 	for (unsigned i = 0; i < THREADS; i++)
 		EXPECT_EQ(thread_create("racer", racer_run, &seeds[i], &threads[i]),
 			  STATUS_SUCCESS);
@@ -339,7 +328,6 @@ TEST(end, of_the_same_fences_by_several_threads_happens_once)
 	}
 	EXPECT_EQ(app.device->sync_object_count, 0);
 	EXPECT(slots_taken() <= KEPT_FENCES);
-	finish_plain();
 }
 
 TEST_MAIN("object/fence_mapping")

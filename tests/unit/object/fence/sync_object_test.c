@@ -73,21 +73,18 @@ TEST(mutex, is_taken_by_one_until_it_is_given_back)
 	finish_plain();
 }
 
-TEST(mutex, may_be_taken_from_the_beginning)
+PLAIN_TEST(mutex, may_be_taken_from_the_beginning)
 {
-	begin_plain();
 	struct dxg_sync_object *sync = make(&(struct sync_options){
 		.kind = SYNC_MUTEX, .is_taken = true, .access = full_access });
 	EXPECT(!sync_body_try_wait(sync->body, 0));
 	EXPECT(sync_body_signal(sync->body, 0, false));
 	EXPECT(sync_body_try_wait(sync->body, 0));
 	end(sync);
-	finish_plain();
 }
 
-TEST(semaphore, lets_as_many_through_as_it_counts)
+PLAIN_TEST(semaphore, lets_as_many_through_as_it_counts)
 {
-	begin_plain();
 	struct dxg_sync_object *sync = make(&(struct sync_options){ .kind = SYNC_SEMAPHORE,
 								    .initial_count = 2,
 								    .max_count = 3,
@@ -101,7 +98,6 @@ TEST(semaphore, lets_as_many_through_as_it_counts)
 		EXPECT(sync_body_try_wait(sync->body, 0));
 	EXPECT(!sync_body_try_wait(sync->body, 0));
 	end(sync);
-	finish_plain();
 }
 
 TEST(watch, that_is_cancelled_is_not_told)
@@ -424,12 +420,11 @@ static struct gpuva_view look_at(uint64_t address)
 	return view;
 }
 
-TEST(gpu_address, of_a_fence_that_others_can_open_is_its_own_and_goes_with_it)
+PLAIN_TEST(gpu_address, of_a_fence_that_others_can_open_is_its_own_and_goes_with_it)
 {
 	struct sync_access no_gpu = full_access;
 
 	no_gpu.has_gpu_access = false;
-	begin_plain();
 	struct dxg_sync_object *seen = make(&(struct sync_options){
 		.kind = SYNC_MONITORED_FENCE, .access = full_access, .scheme = SHARE_NT });
 	struct dxg_sync_object *unseen =
@@ -447,16 +442,14 @@ TEST(gpu_address, of_a_fence_that_others_can_open_is_its_own_and_goes_with_it)
 	EXPECT_EQ(look_at(address).state.kind, GPUVA_KIND_FREE);
 	end(unseen);
 	end(packet);
-	finish_plain();
 }
 
 /* Which costs no paging: there is nothing to be written. */
-TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
+PLAIN_TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
 {
 	static const struct sync_options options = { .kind = SYNC_MONITORED_FENCE,
 						     .access = { true, true, true, true } };
 
-	begin_plain();
 	struct dxg_sync_object *first = make(&options);
 	struct dxg_sync_object *second = make(&options);
 	uint64_t address = first->gpu_address;
@@ -469,16 +462,14 @@ TEST(gpu_address, of_a_processs_own_fences_stays_for_the_next_one)
 	first = make(&options);
 	EXPECT_EQ(app.device->process_adapter->addresses->tables.space.change_count, changes);
 	end(first);
-	finish_plain();
 }
 
 /* Chunks of 1024: the ones in between go, one is kept. */
-TEST(gpu_address, of_many_fences_goes_with_their_pages)
+PLAIN_TEST(gpu_address, of_many_fences_goes_with_their_pages)
 {
 	enum { COUNT = 3 * 1024 };
 	static struct dxg_sync_object *all[COUNT];
 
-	begin_plain();
 	for (unsigned i = 0; i < COUNT; i++)
 		all[i] = make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE,
 						      .access = full_access });
@@ -489,26 +480,22 @@ TEST(gpu_address, of_many_fences_goes_with_their_pages)
 	EXPECT_EQ(look_at(first).state.kind, GPUVA_KIND_FREE);
 	EXPECT_EQ(look_at(last).state.kind, GPUVA_KIND_MAPPED);
 	EXPECT(fence_pages_usage(app.process->fence_pages).chunks <= 2);
-	finish_plain();
 }
 
-TEST(gpu_address, of_who_may_not_signal_is_for_reading)
+PLAIN_TEST(gpu_address, of_who_may_not_signal_is_for_reading)
 {
 	struct sync_access waits_only = full_access;
 
 	waits_only.may_signal = false;
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = waits_only });
 	EXPECT_EQ(look_at(sync->gpu_address).state.kind, GPUVA_KIND_MAPPED);
 	EXPECT_EQ(look_at(sync->gpu_address).state.protection, 0);
 	end(sync);
-	finish_plain();
 }
 
-TEST(gpu_address, is_no_clients_to_free_or_map_over)
+PLAIN_TEST(gpu_address, is_no_clients_to_free_or_map_over)
 {
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	uint64_t page = sync->gpu_address & ~UINT64_C(4095);
@@ -520,16 +507,13 @@ TEST(gpu_address, is_no_clients_to_free_or_map_over)
 	EXPECT_STR(refusal.rule, "VA-DRIVER");
 	EXPECT_EQ(look_at(page).state.kind, GPUVA_KIND_MAPPED);
 	end(sync);
-	finish_plain();
 }
 
-TEST(gpu_address, goes_with_the_device)
+PLAIN_TEST(gpu_address, goes_with_the_device)
 {
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	object_put(&sync->object);
-	finish_plain();
 }
 
 TEST(gpu_address, that_cannot_be_had_makes_no_fence)
