@@ -62,6 +62,8 @@ struct channel_worker {
 	bool lacks_memory;           /* for what came along */
 	const char *lie;             /* it is no request: why; the session ends */
 	bool has_left;               /* the session's list, before the session: it ends alone */
+	bool is_answered;            /* the request, with what may still be done about it */
+	struct travel_image *image;  /* of the call that is being made */
 };
 
 /* ---- what travels beside the bytes ---- */
@@ -249,6 +251,28 @@ static void serve_more(struct channel_worker *worker)
 		rest_forget(worker);
 }
 
+/* ---- telling the client ---- */
+
+/* Who is sent away learns that, and not what became of calls because of it. */
+static void answer(struct channel_worker *worker)
+{
+	enum channel_advice advice = CHANNEL_LOOK;
+
+	if (worker->is_answered || atomic_load(&worker->session->is_over))
+		return;
+	worker->is_answered = true;
+	if (UNLIKELY(!worker->is_apart))
+		gang_end(&worker->gang);
+	else if (UNLIKELY(!worker->gang.runs))
+		gang_resume(&worker->gang);
+	if (UNLIKELY(!worker->gang.runs))
+		advice = CHANNEL_SLEEP;
+	else if (UNLIKELY(worker->gang.is_back))
+		advice = CHANNEL_LOOK_AGAIN;
+	worker->gang.is_back = false;
+	channel_answer(&worker->channel, advice);
+}
+
 /* ---- whose it is ---- */
 
 /* True with the gate passed and *process_out, which is NULL when the process has just ended. */
@@ -334,10 +358,26 @@ static NTSTATUS refuse_opening(uint32_t id)
 	return status;
 }
 
+static void reply_call(struct channel_worker *worker, NTSTATUS status)
+{
+	struct reply reply = { .head.status = status,
+			       .call = &worker->call,
+			       .image = worker->image };
+
+	reply.image_bytes = travel_reply_bytes(worker->image, status);
+	reply_send(worker, &reply);
+	forget_things(worker);
+	answer(worker);
+}
+
+static void call_settle(struct client_call *call)
+{
+	reply_call(container_of(call, struct channel_worker, call), STATUS_SUCCESS);
+}
+
 static void serve_call(struct channel_worker *worker, uint32_t id, void *block, uint64_t size_bytes)
 {
 	struct travel_image image;
-	struct reply reply = { .call = &worker->call };
 	const char *why;
 
 	channel_way_prepare(&worker->channel.memory->reply);
@@ -351,16 +391,17 @@ static void serve_call(struct channel_worker *worker, uint32_t id, void *block, 
 		reply_status(worker, refuse_opening(id));
 		travel_image_close(&image);
 	} else {
+		worker->image = &image;
+		worker->call.settle = call_settle;
 		client_call_begin(&worker->call);
-		reply.head.status = call_kernel(worker, id, image.arguments);
+		NTSTATUS status = call_kernel(worker, id, image.arguments);
 		client_call_end();
-		reply.image = &image;
-		reply.image_bytes = travel_reply_bytes(&image, reply.head.status);
-		reply_send(worker, &reply);
+		if (!worker->is_answered)
+			reply_call(worker, status);
 		travel_image_close(&image);
 	}
-	client_call_finish(&worker->call);
 	forget_things(worker);
+	client_call_finish(&worker->call);
 	session_forget_files(worker->session);
 }
 
@@ -562,22 +603,6 @@ static bool next_request(struct channel_worker *worker)
 	return !atomic_load(is_over);
 }
 
-static void answer(struct channel_worker *worker)
-{
-	enum channel_advice advice = CHANNEL_LOOK;
-
-	if (UNLIKELY(!worker->is_apart))
-		gang_end(&worker->gang);
-	else if (UNLIKELY(!worker->gang.runs))
-		gang_resume(&worker->gang);
-	if (UNLIKELY(!worker->gang.runs))
-		advice = CHANNEL_SLEEP;
-	else if (UNLIKELY(worker->gang.is_back))
-		advice = CHANNEL_LOOK_AGAIN;
-	worker->gang.is_back = false;
-	channel_answer(&worker->channel, advice);
-}
-
 static void run(void *context)
 {
 	struct channel_worker *worker = context;
@@ -585,10 +610,9 @@ static void run(void *context)
 
 	client_port_current = &session->port;
 	while (!worker->lie && !worker->has_left && next_request(worker)) {
+		worker->is_answered = false;
 		serve_request(worker);
-		/* Who is sent away learns that, and not what became of calls because of it. */
-		if (!atomic_load(&session->is_over))
-			answer(worker);
+		answer(worker);
 	}
 	gang_end(&worker->gang);
 	if (worker->lie)

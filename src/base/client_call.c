@@ -171,6 +171,25 @@ NTSTATUS client_call_add_file(struct client_file *file)
 		       : status;
 }
 
+bool client_call_can_settle(void)
+{
+	return current && current->settle;
+}
+
+void client_call_settle(void)
+{
+	void (*settle)(struct client_call * call) = current->settle;
+
+	current->settle = NULL;
+	settle(current);
+}
+
+void client_call_settle_late(void)
+{
+	if (current)
+		current->settle = NULL;
+}
+
 uint64_t client_call_stamp(void)
 {
 	static _Atomic uint64_t last;

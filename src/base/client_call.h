@@ -62,6 +62,9 @@ struct client_call {
 	uint64_t
 		word; /* in a view: what the client asks for most about what the call made; 0: none */
 
+	/* Tells the client that it has succeeded; NULL: that is done when the call is over. */
+	void (*settle)(struct client_call *call);
+
 	/* Its own. */
 	struct client_brought *brought;
 	struct client_file **files; /* of the runs; held until the end */
@@ -103,6 +106,14 @@ MUST_CHECK NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp,
 
 /* The client maps this file before the call returns, without being shown any of it yet. */
 MUST_CHECK NTSTATUS client_call_add_file(struct client_file *file);
+
+/*
+ * The call succeeds, has no results, and what is left of it nobody waits for: its client goes on now. Once in a call,
+ * with no lock held, and where client_call_can_settle(). Not before the call is over, after client_call_settle_late().
+ */
+bool client_call_can_settle(void);
+void client_call_settle(void);
+void client_call_settle_late(void);
 
 /* A stamp that no view has. */
 uint64_t client_call_stamp(void);

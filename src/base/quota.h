@@ -137,7 +137,7 @@ MUST_CHECK static inline NTSTATUS quota_check(struct quota_ledger *ledger, enum 
 
 static inline void quota_give(struct quota_ledger *ledger, enum quota_kind kind, uint64_t amount)
 {
-	if (UNLIKELY(ledger))
+	if (UNLIKELY(ledger) && amount != 0)
 		quota_give_to(ledger, kind, amount);
 }
 

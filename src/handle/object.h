@@ -57,6 +57,9 @@ struct object {
 
 /* Gives the number back without calling destroy(): for objects that were never finished. */
 void object_abandon(struct object *object);
+/* The same in two steps: of a quota its handle counts no more; and the rest, some time later. */
+void object_uncount(struct object *object);
+void object_abandon_uncounted(struct object *object);
 
 static inline void object_get(struct object *object)
 {

@@ -250,14 +250,17 @@ NTSTATUS object_init_slowly(struct object *object, const struct object_class *cl
 /* ---- giving back ---- */
 
 /* Of a table with a quota, always: no seat but the first has a chunk. */
-static void slot_free_elsewhere(struct handle_table *table, struct handle_chunk *chunk)
+static void slot_free_elsewhere(struct handle_table *table, struct handle_chunk *chunk,
+				bool is_counted)
 {
 	atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
-	quota_give(table->ledger, QUOTA_HANDLES, 1);
+	if (is_counted)
+		quota_give(table->ledger, QUOTA_HANDLES, 1);
 }
 
 /* The object is gone; its ordinal rests until the sequence comes round. */
-SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot)
+SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot,
+			   bool is_counted)
 {
 	uint32_t index = ((handle - HANDLE_FIRST) / HANDLE_GAP) / HANDLE_CHUNK;
 	uint32_t own_seat = thread_own_seat;
@@ -272,14 +275,25 @@ SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct h
 			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
 			memory_order_release);
 	else
-		slot_free_elsewhere(table, chunk);
+		slot_free_elsewhere(table, chunk, is_counted);
 	handle_count(table, own_seat, -1);
 }
 
 void object_abandon(struct object *object)
 {
 	assert(atomic_load(&object->slot->state) == 1);
-	slot_free(object->table, object->handle, object->slot);
+	slot_free(object->table, object->handle, object->slot, true);
+}
+
+void object_uncount(struct object *object)
+{
+	quota_give(object->table->ledger, QUOTA_HANDLES, 1);
+}
+
+void object_abandon_uncounted(struct object *object)
+{
+	assert(atomic_load(&object->slot->state) == 1);
+	slot_free(object->table, object->handle, object->slot, false);
 }
 
 void object_end(struct object *object)
@@ -291,7 +305,7 @@ void object_end(struct object *object)
 	/* Retired before the last reference went. */
 	assert(SLOT_HANDLE(atomic_load(&slot->state)) == 0);
 	object->class->destroy(object);
-	slot_free(table, handle, slot);
+	slot_free(table, handle, slot, true);
 }
 
 bool object_retire(struct object *object)

@@ -4,12 +4,23 @@
  * for it. The profile sets the limits. At a limit one more is refused by name, for a process and for all of a
  * user; what was given back can be had again at once.
  */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "api/residency.h"
 #include "server/house.h"
 
 enum { HERE = 1, GO, DONE };
 /* As limits.json has it. */
-enum { BANK_MIB = 8, BANK_OF_USER_MIB = 12, MAPPINGS = 8, MAPPINGS_OF_USER = 12, MOST_TRIED = 32 };
+enum {
+	BANK_MIB = 8,
+	BANK_OF_USER_MIB = 12,
+	MAPPINGS = 8,
+	MAPPINGS_OF_USER = 12,
+	ALLOCATIONS = 48,
+	MOST_TRIED = 32
+};
 
 static bool is_over(NTSTATUS status, NTSTATUS wanted, const char *name)
 {
@@ -249,6 +260,70 @@ TEST(mappings, are_no_more_than_the_quotas_of_a_process_and_of_its_user)
 	EXPECT_EQ(hoard(&third, false), has);
 	lodger_say(&third, GO, 0);
 	lodger_end(&third);
+	expect_valid();
+	house_close(&house);
+}
+
+/* ---- threads of one process ---- */
+
+enum { HANDED_OVER = 2000 };
+
+struct pair {
+	struct client client;
+	_Atomic(D3DKMT_HANDLE) last; /* 0: it was destroyed; UINT32_MAX: the end */
+};
+
+/* Destroys what the other thread has made, as soon as it is there. */
+static void *destroy_each(void *context)
+{
+	struct pair *pair = context;
+
+	for (unsigned i = 0; i < HANDED_OVER; i++) {
+		D3DKMT_HANDLE block;
+
+		while ((block = atomic_load(&pair->last)) == 0)
+			sched_yield();
+		if (block == UINT32_MAX ||
+		    destroy_one(pair->client.device, block) != STATUS_SUCCESS)
+			break;
+		atomic_store(&pair->last, 0);
+	}
+	return NULL;
+}
+
+CHILD(relay)
+{
+	static struct pair pair;
+	D3DKMT_HANDLE block = 0;
+	pthread_t thread;
+
+	client_open(&pair.client, child_open_adapter());
+	for (unsigned i = 0; i < ALLOCATIONS; i++)
+		block = block_new(&pair.client, MIB);
+	D3DKMT_HANDLE more;
+	CHILD_EXPECT(is_over(try_create_sized(&pair.client, MIB, SOFTGPU_CPU_VISIBLE, &more),
+			     STATUS_INSUFFICIENT_RESOURCES, "limits.process.allocations"));
+	atomic_store(&pair.last, block);
+	CHILD_EXPECT(pthread_create(&thread, NULL, destroy_each, &pair) == 0);
+	for (unsigned i = 0; i < HANDED_OVER; i++) {
+		while (atomic_load(&pair.last) != 0)
+			sched_yield();
+		NTSTATUS status = try_create_sized(&pair.client, MIB, SOFTGPU_CPU_VISIBLE, &block);
+		atomic_store(&pair.last, status == STATUS_SUCCESS ? block : UINT32_MAX);
+		CHILD_EXPECT(status == STATUS_SUCCESS);
+	}
+	pthread_join(thread, NULL);
+	CHILD_EXPECT(atomic_load(&pair.last) == block);
+	return 0;
+}
+
+TEST(allocations, that_one_thread_has_destroyed_another_can_have_at_once)
+{
+	struct house house;
+
+	limited_house(&house);
+	struct lodger relay = lodger_start("relay");
+	lodger_end(&relay);
 	expect_valid();
 	house_close(&house);
 }

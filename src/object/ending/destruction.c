@@ -13,11 +13,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/client_call.h"
 #include "base/mem.h"
 #include "base/refusal.h"
 #include "miniport/allocations.h"
 #include "object/ending/destruction.h"
 #include "object/ending/endings.h"
+#include "object/memory/allocation_extra.h"
 #include "object/memory/gpu_addresses.h"
 
 enum { FEW = 8 };
@@ -393,14 +395,19 @@ static bool take_unreachable(struct dxg_device *device, struct dxg_allocation *a
 	return is_ours;
 }
 
-/* Most that come and go so were never put to use. */
+/* Most that come and go so were never put to use: then a client in another process need not wait for the driver. */
 static void end_unreachable_use(struct dxg_allocation *allocation)
 {
 	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
 		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
 
-	if (UNLIKELY(has_use || !vidmm_allocation_retire_untouched(&allocation->body->memory)))
+	if (UNLIKELY(has_use || !vidmm_allocation_retire_untouched(&allocation->body->memory))) {
 		end_use(allocation);
+	} else if (UNLIKELY(client_call_can_settle())) {
+		/* Another thread of the client may have waited for just this one to go. */
+		allocation_uncount(allocation);
+		client_call_settle();
+	}
 }
 
 /* In one visit. Of no resource, so that this was the only binding. */
@@ -470,11 +477,14 @@ RARE static NTSTATUS destroy_in_turn(struct dxg_device *device, struct dxg_alloc
 	return status;
 }
 
-static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *subject)
+static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *subject,
+				   const struct destruction_options *options)
 {
 	adapter_enter_to_release(device->adapter);
 	if (UNLIKELY(!take_unreachable(device, subject)))
 		return destroy_in_turn(device, subject);
+	if (UNLIKELY(options->is_synchronous))
+		client_call_settle_late();
 	ENDING_OF_UNREACHABLE_ALLOCATION(ENDING_CALL)
 	return STATUS_SUCCESS;
 }
@@ -494,7 +504,7 @@ NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation 
 			       const struct destruction_options *options)
 {
 	if (LIKELY(!has_to_wait(device) && !is_paged(allocation)))
-		return destroy_single_now(device, allocation);
+		return destroy_single_now(device, allocation, options);
 	NTSTATUS status = defer_list(device, 1, &allocation, options);
 	object_put(&device->object);
 	return status;

@@ -29,7 +29,7 @@
 
 /* The same for one alone that no other thread can reach (destruction.c). Thread: the caller's, inside the gate. */
 #define ENDING_OF_UNREACHABLE_ALLOCATION(STAGE) \
-	STAGE(NOTHING, end_unreachable_use,           "CPU view, GPU addresses, TLB, residency and the place in a segment") \
+	STAGE(NOTHING, end_unreachable_use,           "CPU view, GPU addresses, TLB, residency and the place in a segment; of one never used, a client elsewhere goes on") \
 	STAGE(NOTHING, close_and_destroy_unreachable, "DxgkDdiCloseAllocation, DxgkDdiDestroyAllocation, on one visit") \
 	STAGE(NOTHING, give_unreachable_back,         "backing store, budget, private data; references")
 

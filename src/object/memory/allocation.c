@@ -98,7 +98,7 @@ void allocation_end_alone(struct dxg_allocation *allocation)
 	assert(allocation == &body->maker && !allocation->resource);
 	if (UNLIKELY(binding && binding != &ended_binding))
 		mem_free(binding);
-	object_abandon(&allocation->object);
+	allocation_abandon_handle(allocation);
 	if (LIKELY(refcount_put_both(&body->lookers)))
 		body_end(body);
 }

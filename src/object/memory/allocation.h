@@ -100,6 +100,7 @@ struct allocation_body {
 		struct section *section;     /* the memory, when the client brought one, or NULL */
 		struct quota_ledger *ledger; /* whose quotas it counts for, or NULL */
 		uint64_t shared_bytes;       /* of system memory, that it may come to need */
+		bool is_uncounted;           /* that was given back already, and for the handle */
 	} extra;
 
 	/* As its maker has it: most are never opened by anybody else, and are one block so. */

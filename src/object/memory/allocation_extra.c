@@ -2,16 +2,32 @@
 #include "base/section.h"
 #include "object/memory/allocation_extra.h"
 
-void allocation_extra_end(struct allocation_body *body)
+static void quotas_give(const struct allocation_body *body)
 {
 	struct quota_ledger *ledger = body->extra.ledger;
 
+	quota_give(ledger, QUOTA_SYSTEM_BYTES, body->extra.shared_bytes);
+	allocation_quota_give(ledger, body->private_bytes);
+}
+
+void allocation_extra_end(struct allocation_body *body)
+{
 	if (body->extra.section)
 		section_unmap(body->extra.section);
-	quota_give(ledger, QUOTA_SYSTEM_BYTES, body->extra.shared_bytes);
-	quota_give(ledger, QUOTA_PRIVATE_BYTES, body->private_bytes);
-	quota_give(ledger, QUOTA_ALLOCATIONS, ledger ? 1 : 0);
-	quota_put(ledger);
+	if (!body->extra.is_uncounted)
+		quotas_give(body);
+	quota_put(body->extra.ledger);
+}
+
+void allocation_uncount(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+
+	if (!body->has_extra)
+		return;
+	object_uncount(&allocation->object);
+	quotas_give(body);
+	body->extra.is_uncounted = true;
 }
 
 void allocation_extra_begin(struct allocation_body *body, struct quota_ledger *ledger)
@@ -20,6 +36,7 @@ void allocation_extra_begin(struct allocation_body *body, struct quota_ledger *l
 	body->extra.section = NULL;
 	body->extra.ledger = quota_get(ledger);
 	body->extra.shared_bytes = 0;
+	body->extra.is_uncounted = false;
 }
 
 NTSTATUS allocation_extra_take_shared(struct allocation_body *body, uint64_t size_bytes)

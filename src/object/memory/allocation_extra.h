@@ -15,6 +15,17 @@ RARE void allocation_quota_give(struct quota_ledger *ledger, uint32_t private_by
 /* The body has `extra` from now on, and gives back what was taken for it. `ledger` may be NULL. */
 RARE void allocation_extra_begin(struct allocation_body *body, struct quota_ledger *ledger);
 RARE void allocation_extra_end(struct allocation_body *body);
+/* Of one that has come to no use, and has no handle any more: it counts for no quota from now on. */
+RARE void allocation_uncount(struct dxg_allocation *allocation);
+
+/* Of one that nobody else has: its number, which may have been uncounted before. */
+static inline void allocation_abandon_handle(struct dxg_allocation *allocation)
+{
+	if (UNLIKELY(allocation->body->has_extra && allocation->body->extra.is_uncounted))
+		object_abandon_uncounted(&allocation->object);
+	else
+		object_abandon(&allocation->object);
+}
 
 /* What is shared is charged to the adapter, whose it may become; the quota is its maker's. */
 MUST_CHECK NTSTATUS allocation_extra_take_shared(struct allocation_body *body, uint64_t size_bytes);

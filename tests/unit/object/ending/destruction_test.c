@@ -7,6 +7,7 @@
  */
 #include "unit/object/scene.h"
 
+#include "base/client_call.h"
 #include "base/probe.h"
 #include "object/ending/destruction.h"
 #include "object/ending/ending.h"
@@ -74,7 +75,7 @@ struct world {
 	struct dxg_device *device;
 };
 
-static void world_init(struct world *world)
+static void world_open(struct world *world, uint64_t most_allocations)
 {
 	*world = (struct world){ 0 };
 	world->fake.source.is_idle = fake_is_idle;
@@ -83,8 +84,20 @@ static void world_init(struct world *world)
 	world->fake.source.after_paging = fake_after_paging;
 	scene_begin_with(NULL, 0);
 	adapter->work_source = &world->fake.source;
+	kernel.quotas.process.most[QUOTA_ALLOCATIONS] = most_allocations;
 	client_begin(&app, 1);
 	world->device = app.device;
+}
+
+static void world_init(struct world *world)
+{
+	world_open(world, 0);
+}
+
+/* Its client has quotas. */
+static void world_init_limited(struct world *world)
+{
+	world_open(world, 1000);
 }
 
 /* Nothing is left that was deferred, and no memory either. */
@@ -140,10 +153,16 @@ static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocati
 }
 
 /* The same for whose door is one allocation; with the reference that make() left. */
-static NTSTATUS destroy_single(struct world *world, struct dxg_allocation *allocation)
+static NTSTATUS destroy_single_as(struct world *world, struct dxg_allocation *allocation,
+				  const struct destruction_options *options)
 {
 	object_get(&world->device->object); /* as the call that found it */
-	return destruction_of_single(world->device, allocation, &defaults);
+	return destruction_of_single(world->device, allocation, options);
+}
+
+static NTSTATUS destroy_single(struct world *world, struct dxg_allocation *allocation)
+{
+	return destroy_single_as(world, allocation, &defaults);
 }
 
 static uint64_t references_to(const struct object *object)
@@ -360,6 +379,67 @@ TEST(single, that_the_cpu_sees_is_hidden_from_it)
 	EXPECT(probe_is_readable(pointer, 1));
 	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
 	EXPECT(!probe_is_readable(pointer, 1));
+	world_finish(&world);
+}
+
+/* A client in another process, and what it finds when it goes on. */
+struct elsewhere {
+	struct client_call call;
+	unsigned settled;
+	unsigned destroyed;
+	uint64_t handles;
+	uint64_t allocations;
+};
+
+static void go_on(struct client_call *call)
+{
+	struct elsewhere *elsewhere = container_of(call, struct elsewhere, call);
+
+	elsewhere->settled++;
+	elsewhere->destroyed = (unsigned)notes_of("DestroyAllocation");
+	elsewhere->handles = quota_used(app.process->ledger, QUOTA_HANDLES);
+	elsewhere->allocations = quota_used(app.process->ledger, QUOTA_ALLOCATIONS);
+}
+
+static struct elsewhere destroy_from_elsewhere(struct world *world,
+					       struct dxg_allocation *allocation,
+					       const struct destruction_options *options)
+{
+	struct elsewhere elsewhere = { .call.settle = go_on };
+
+	client_call_begin(&elsewhere.call);
+	EXPECT_EQ(destroy_single_as(world, allocation, options), STATUS_SUCCESS);
+	client_call_end();
+	client_call_finish(&elsewhere.call);
+	return elsewhere;
+}
+
+TEST(single, that_was_never_used_lets_a_client_elsewhere_go_on_when_it_counts_no_more)
+{
+	static const struct destruction_options synchronous = { .is_synchronous = true };
+	struct world world;
+	struct dxg_allocation *allocation;
+	struct elsewhere elsewhere;
+	void *pointer;
+
+	world_init_limited(&world);
+	world.fake.is_idle = true;
+	uint64_t handles = quota_used(app.process->ledger, QUOTA_HANDLES);
+	make(&world, 1, false, &allocation, NULL);
+	elsewhere = destroy_from_elsewhere(&world, allocation, &defaults);
+	EXPECT_EQ(elsewhere.settled, 1);
+	EXPECT_EQ(elsewhere.destroyed, 0);
+	EXPECT_EQ(elsewhere.handles, handles);
+	EXPECT_EQ(elsewhere.allocations, 0);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	/* Asked to wait for the end of it, it does; and for memory that was there. */
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_from_elsewhere(&world, allocation, &synchronous).settled, 0);
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(allocation_lock(allocation, 0, &pointer), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_from_elsewhere(&world, allocation, &defaults).settled, 0);
+	EXPECT_EQ(quota_used(app.process->ledger, QUOTA_HANDLES), handles);
+	EXPECT_EQ(quota_used(app.process->ledger, QUOTA_ALLOCATIONS), 0);
 	world_finish(&world);
 }
 
