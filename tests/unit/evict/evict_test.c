@@ -193,6 +193,53 @@ TEST(evict, the_one_returned_may_leave_before_the_next_is_asked_for)
 	}
 }
 
+/* Offered ones hang in the set, needed ones with the policy. */
+TEST(evict, who_hangs_where_it_does_not_belong_is_found)
+{
+	begin(&evict_adaptive);
+	use(0);
+	use(1);
+	evict_set_class(&set, &entries[1], EVICT_OFFERED_HIGH);
+	for (int i = 0; i < 2; i++) {
+		entries[i].is_resident = false;
+		EXPECT_CONTAINS(evict_set_validate(&set), "wrong list");
+		entries[i].is_resident = true;
+	}
+	entries[0].list++;
+	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list");
+	entries[0].list--;
+	entries[1].class = EVICT_OFFERED_LOW;
+	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list");
+	entries[1].class = EVICT_OFFERED_HIGH;
+	end();
+}
+
+static struct evict_belief belief_of(int i)
+{
+	return evict_adaptive.believe(entries[i].band->state, &entries[i], now);
+}
+
+/* What comes in is no use of it; what cost more than LRU would have is not believed for a while. */
+TEST(belief, of_what_was_never_used_and_of_what_was_paid_for_is_its_age)
+{
+	struct evict_walk walk;
+
+	begin(&evict_adaptive);
+	for (int i = 0; i < 10; i++)
+		use(i);
+	evict_insert(&set, &entries[10]);
+	EXPECT_STR(belief_of(10).kind, "new");
+	EXPECT(belief_of(10).wait == (double)now);
+	EXPECT_STR(belief_of(9).kind, "once");
+	evict_walk_begin(&walk, now); /* somebody needs room: it is full */
+	EXPECT(evict_walk_next(&set, &walk, NULL, NULL) != NULL);
+	evict_remove(&set, &entries[9]);
+	use(9); /* LRU would have kept it */
+	EXPECT_STR(belief_of(9).kind, "by age");
+	EXPECT(belief_of(0).wait == (double)(now - 1));
+	end();
+}
+
 TEST(evict, bytes_of_each_class_are_counted)
 {
 	begin(&evict_adaptive);

@@ -153,4 +153,22 @@ TEST(guard, who_ends_is_forgotten_wherever_it_stands)
 	}
 }
 
+TEST(guard, is_recounted)
+{
+	begin(3 * SIZE);
+	for (int i = 0; i < 5; i++)
+		use(i);
+	guard.lru_bytes++;
+	EXPECT_CONTAINS(guard_validate(&guard), "miscounted");
+	guard.lru_bytes--;
+	for (int i = 0; i < 5; i++) {
+		struct guard_memory *memory = (struct guard_memory *)entries[i].memory;
+
+		memory->is_in_lru = !memory->is_in_lru;
+		EXPECT_CONTAINS(guard_validate(&guard), "used last");
+		memory->is_in_lru = !memory->is_in_lru;
+	}
+	EXPECT(!guard_validate(&guard));
+}
+
 TEST_MAIN("evict/guard")

@@ -11,6 +11,7 @@
 #include "base/probe.h"
 #include "object/ending/destruction.h"
 #include "object/ending/ending.h"
+#include "object/memory/gpu_addresses.h"
 
 /* ---- the fake ---- */
 
@@ -440,6 +441,25 @@ TEST(single, that_was_never_used_lets_a_client_elsewhere_go_on_when_it_counts_no
 	EXPECT_EQ(destroy_from_elsewhere(&world, allocation, &defaults).settled, 0);
 	EXPECT_EQ(quota_used(app.process->ledger, QUOTA_HANDLES), handles);
 	EXPECT_EQ(quota_used(app.process->ledger, QUOTA_ALLOCATIONS), 0);
+	world_finish(&world);
+}
+
+/* Its last look at it was before: another thread has mapped it since. */
+TEST(single, that_has_addresses_by_now_loses_them_before_the_driver_forgets_it)
+{
+	struct world world;
+	struct dxg_allocation *allocation;
+	struct space_memory *memory;
+
+	world_init(&world);
+	world.fake.is_idle = true;
+	make(&world, 1, false, &allocation, NULL);
+	EXPECT_EQ(allocation_addresses(allocation, &memory), STATUS_SUCCESS);
+	EXPECT(!memory->is_gone);
+	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT(memory->is_gone);
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
+	space_memory_put(memory);
 	world_finish(&world);
 }
 

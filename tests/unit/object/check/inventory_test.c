@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inventory_test.c - a trace that begins late says of what there is what one that was there from the beginning said when
+ * it was made.
+ */
+#include "unit/object/scene.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "object/check/inventory.h"
+#include "object/fence/keyed_mutex.h"
+#include "object/fence/sync_object.h"
+#include "object/memory/allocation.h"
+#include "object/memory/paging_queue.h"
+#include "object/memory/resource_open.h"
+#include "object/owner/hw_context.h"
+#include "trace/reader.h"
+#include "trace/trace.h"
+
+/* ---- what a trace says ---- */
+
+enum { LINES_MAX = 256, COUNT = 2 };
+
+struct said {
+	char lines[LINES_MAX][128];
+	unsigned count;
+};
+
+static struct said early;
+static struct said late;
+
+static char path[64];
+
+static void record(void)
+{
+	strcpy(path, "/tmp/object-inventory-XXXXXX");
+	close(mkstemp(path));
+	EXPECT(trace_start(path));
+}
+
+static bool is_in(const struct trace_entry *entry, enum trace_category category)
+{
+	return strcmp(entry->info->category, trace_category_titles[category]) == 0;
+}
+
+/* What lives, and whose it is; not what is under way. */
+static bool is_of_a_life(const struct trace_entry *entry)
+{
+	return (entry->info->kind == TRACE_KIND_ASYNC_BEGIN &&
+		(is_in(entry, TRACE_CATEGORY_OBJECT) || is_in(entry, TRACE_CATEGORY_ALLOCATION))) ||
+	       entry->event == TRACE_allocation_owner || entry->event == TRACE_process_is;
+}
+
+static void write_down(struct said *said, const struct trace_entry *entry)
+{
+	EXPECT(said->count < LINES_MAX);
+	char *line = said->lines[said->count++];
+	int used = snprintf(line, sizeof(said->lines[0]), "%s", entry->info->name);
+
+	for (uint32_t i = 0; i < entry->info->field_count; i++)
+		used += snprintf(line + used, sizeof(said->lines[0]) - (size_t)used, " %llx%s",
+				 (unsigned long long)entry->fields[i].number,
+				 entry->fields[i].text ? entry->fields[i].text : "");
+}
+
+static int by_line(const void *one, const void *other)
+{
+	return strcmp(one, other);
+}
+
+static void read_back(struct said *said)
+{
+	static char bytes[1 << 20];
+	char problem[128];
+	struct trace_entry entry;
+
+	trace_finish();
+	int file = open(path, O_RDONLY);
+	ssize_t size = read(file, bytes, sizeof(bytes));
+	close(file);
+	unlink(path);
+	EXPECT(size > 0);
+	said->count = 0;
+	struct trace_reader *reader =
+		trace_reader_open(bytes, (size_t)size, problem, sizeof(problem));
+	EXPECT(reader != NULL);
+	while (trace_reader_next(reader, &entry)) {
+		if (is_of_a_life(&entry))
+			write_down(said, &entry);
+	}
+	trace_reader_close(reader);
+	qsort(said->lines, said->count, sizeof(said->lines[0]), by_line);
+}
+
+static unsigned said_of(const struct said *said, const char *name)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < said->count; i++)
+		count += strncmp(said->lines[i], name, strlen(name)) == 0;
+	return count;
+}
+
+static void begin_late(bool is_still)
+{
+	record();
+	kernel_trace_inventory(&kernel, is_still);
+	read_back(&late);
+}
+
+/* ---- what there is ---- */
+
+static struct client other;
+static struct dxg_resource *resource;
+
+static void make_contexts(void)
+{
+	struct dxg_context *context;
+	struct dxg_hw_context *hw_context;
+	struct dxg_hw_queue *queue;
+
+	for (int has_hw_queues = 0; has_hw_queues < 2; has_hw_queues++) {
+		EXPECT_EQ(
+			context_create(app.device,
+				       &(struct context_options){ .is_virtual = true,
+								  .has_hw_queues = has_hw_queues },
+				       &context),
+			STATUS_SUCCESS);
+		object_put(&context->object);
+	}
+	EXPECT_EQ(hw_queue_create(&context->hw_queues, &(struct hw_queue_options){ 0 }, &queue),
+		  STATUS_SUCCESS);
+	object_put(&queue->object);
+	EXPECT_EQ(hw_context_create(app.device, &(struct hw_context_options){ .node = 1 },
+				    &hw_context),
+		  STATUS_SUCCESS);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(hw_queue_create(&hw_context->hw_queues, &(struct hw_queue_options){ 0 },
+					  &queue),
+			  STATUS_SUCCESS);
+		object_put(&queue->object);
+	}
+	object_put(&hw_context->object);
+}
+
+static void make_fences(void)
+{
+	struct dxg_sync_object *sync;
+	struct dxg_keyed_mutex *mutex;
+	struct dxg_paging_queue *queue;
+
+	EXPECT_EQ(sync_object_create(
+			  app.device,
+			  &(struct sync_options){ .kind = SYNC_FENCE, .event = EVENT_NONE }, &sync),
+		  STATUS_SUCCESS);
+	object_put(&sync->object);
+	EXPECT_EQ(keyed_mutex_create(app.process, 7, &(struct keyed_mutex_data){ 0 }, SHARE_GLOBAL,
+				     &mutex),
+		  STATUS_SUCCESS);
+	object_put(&mutex->object);
+	EXPECT_EQ(paging_queue_create(app.device, 0, &queue), STATUS_SUCCESS);
+	object_put(&queue->object);
+}
+
+/* A resource that the other one opens, and memory of none. */
+static void make_memory(void)
+{
+	struct allocation_item items[COUNT] = { 0 };
+	struct resource_open_item opened[COUNT];
+	struct allocation_request alone = { .device = app.device, .count = 1, .items = items };
+	struct allocation_request shared = { .device = app.device,
+					     .is_new_resource = true,
+					     .is_shared = true,
+					     .count = COUNT,
+					     .items = items };
+	const struct object_class *class;
+	struct object *object = NULL;
+
+	EXPECT_EQ(allocation_create(&alone), STATUS_SUCCESS);
+	EXPECT_EQ(allocation_create(&shared), STATUS_SUCCESS);
+	EXPECT(handle_find(&app.process->handles, shared.resource_handle, &resource_class, &object,
+			   &class) == HANDLE_FOUND);
+	resource = container_of(object, struct dxg_resource, object);
+	struct resource_open_request request = {
+		.device = other.device, .body = resource->body, .count = COUNT, .items = opened
+	};
+	EXPECT_EQ(resource_open(&request), STATUS_SUCCESS);
+	object_put(&resource->object);
+}
+
+static void begin(void)
+{
+	record();
+	scene_begin({ "HwQueues", NULL, 1 }, { "NbAsymetricProcessingNodes", NULL, 2 });
+	client_begin(&app, 1);
+	client_begin(&other, 2);
+	make_contexts();
+	make_fences();
+	make_memory();
+	read_back(&early);
+}
+
+static void finish(void)
+{
+	client_end(&other);
+	finish_plain();
+}
+
+#define LATE_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+LATE_TEST(inventory, says_what_was_said_when_it_was_made)
+{
+	begin_late(true);
+	for (unsigned i = 0; i < early.count || i < late.count; i++)
+		EXPECT_STR(late.lines[i], early.lines[i]);
+	EXPECT_EQ(late.count, early.count);
+	EXPECT_EQ(said_of(&late, "context_create "), 2);
+	EXPECT_EQ(said_of(&late, "hw_context_create "), 1);
+	EXPECT_EQ(said_of(&late, "hw_queue_create "), 3);
+	EXPECT_EQ(said_of(&late, "keyed_mutex_create "), 1);
+	EXPECT_EQ(said_of(&late, "allocation_owner "), 1 + COUNT);
+}
+
+/* Clients are in their calls: what they have changes under who would look. */
+LATE_TEST(inventory, of_what_does_not_stand_still_says_who_there_is)
+{
+	begin_late(false);
+	EXPECT_EQ(said_of(&late, "process_is "), 2);
+	EXPECT_EQ(said_of(&late, "device_create "), 0);
+	EXPECT_EQ(said_of(&late, "allocation_"), 0);
+}
+
+TEST_MAIN("object/inventory")
