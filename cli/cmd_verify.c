@@ -263,6 +263,17 @@ static void set_defaults(struct verify_settings *settings)
 		settings->jobs = JOBS_MOST;
 }
 
+int verify_next_option(int argc, char **argv, const struct option *names)
+{
+	static char program[] = "dxgk verify";
+	char *verb = argv[0]; /* whoever starts over with these arguments needs it */
+
+	argv[0] = program;
+	int option = getopt_long(argc, argv, "", names, NULL);
+	argv[0] = verb;
+	return option;
+}
+
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct verify_settings *settings)
 {
@@ -272,7 +283,7 @@ static int parse(int argc, char **argv, struct verify_settings *settings)
 	set_defaults(settings);
 	settings->command = command_line(argc, argv);
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", option_names, NULL)) != -1) {
+	while ((option = verify_next_option(argc, argv, option_names)) != -1) {
 		if (option == 'h' || option == 'R') {
 			if (option == 'h')
 				print_usage(stdout);

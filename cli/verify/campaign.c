@@ -25,6 +25,7 @@
 #include "cli/verify/sanitize.h"
 #include "cli/verify/subject.h"
 #include "cli/verify/traces.h"
+#include "cli/verify/trial.h"
 #include "cli/verify/unit.h"
 
 enum {
@@ -606,6 +607,7 @@ int verify_campaign(const struct verify_settings *settings)
 
 	watch_signals();
 	if ((!settings->baseline || baseline_read(&campaign.baseline, settings->baseline)) &&
+	    (!settings->exerciser || trial_of_exerciser(settings->exerciser)) &&
 	    subject_init(&campaign.subject, settings->driver, settings->exerciser,
 			 settings->profile) &&
 	    open_results(&campaign))

@@ -44,6 +44,7 @@ static struct {
 	struct first_hooks hooks;
 	volatile sig_atomic_t is_late;
 	bool is_client_killed;
+	bool is_over; /* all that was to be done is */
 
 	/* Reports by where they come from, and how often again. Changed by whichever thread reports. */
 	struct repeat {
@@ -329,9 +330,12 @@ static bool set_environment(const struct run_request *request)
 	       (!request->trace || setenv("DXGK_TRACE", request->trace, 1) == 0);
 }
 
-/* Called by exit() after the kernel has ended. */
+/* Called by exit() after the kernel has ended; by a driver that calls it, before the run is over: then nothing is said. */
 static void tell_end(void)
 {
+	if (!child.is_over)
+		return;
+
 	uint32_t count = child.repeat_count < REPEATS_MOST ? child.repeat_count : REPEATS_MOST;
 	struct message message;
 	const char *before = "";
@@ -431,6 +435,7 @@ NORETURN void child_run(const struct run_request *request, int tell)
 		tell_text("over", "");
 	else
 		tell_text("skipped", "the adapter did not start");
+	child.is_over = true;
 	exit(EXIT_SUCCESS);
 }
 

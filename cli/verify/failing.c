@@ -12,9 +12,11 @@
 
 #include "base/json.h"
 #include "base/refusal.h"
+#include "cli/run/script.h"
 #include "cli/verify/escape.h"
 #include "cli/verify/failing.h"
 #include "cli/verify/job.h"
+#include "cli/verify/plans.h"
 #include "cli/verify/report.h"
 #include "cli/verify/sanitize.h"
 #include "cli/verify/traces.h"
@@ -167,6 +169,48 @@ static bool read_finding(struct failing *failing, const char *folder)
 	return is_good;
 }
 
+static bool check_script(const char *script, const char *folder)
+{
+	struct script_problem problem = { 0 };
+	struct script read;
+	bool is_understood = NT_SUCCESS(script_read(script, strlen(script), &read, &problem));
+
+	script_finish(&read);
+	/* Without a statement it is the start of the driver alone, which is no line's fault. */
+	if (!is_understood && problem.line == 0)
+		return true;
+	if (!is_understood)
+		fprintf(stderr, "dxgk verify: %s/script.dxgk:%u: %s\n", folder, problem.line,
+			problem.text);
+	return is_understood;
+}
+
+static bool check_plan(const char *text, const char *folder)
+{
+	struct plan plan = { 0 };
+	char problem[256] = "";
+	bool is_understood = plan_read(text, &plan, problem, sizeof(problem)) && !plan.is_series;
+
+	if (!is_understood)
+		fprintf(stderr, "dxgk verify: %s/plan: %s\n", folder,
+			*problem ? problem : "a fault has no number");
+	return is_understood;
+}
+
+static bool check_profile(const char *folder)
+{
+	char *path = needed_text("%s/profile.json", folder);
+	struct json_document document;
+	bool is_understood = NT_SUCCESS(json_read(path, &document));
+
+	if (!is_understood)
+		fprintf(stderr, "dxgk verify: %s\n", document.problem);
+	json_finish(&document);
+	free(path);
+	return is_understood;
+}
+
+/* Whatever is damaged is said; what was run without it would prove nothing. */
 bool failing_load(struct failing *failing, const char *folder)
 {
 	char *seed, *end = NULL;
@@ -186,7 +230,8 @@ bool failing_load(struct failing *failing, const char *folder)
 		fprintf(stderr, "dxgk verify: %s/seed: expected a number\n", folder);
 		return false;
 	}
-	return read_finding(failing, folder);
+	return check_script(failing->script, folder) && check_plan(failing->plan, folder) &&
+	       check_profile(folder) && read_finding(failing, folder);
 }
 
 void failing_finish(struct failing *failing)

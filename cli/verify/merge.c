@@ -53,7 +53,7 @@ static int parse(int argc, char **argv, struct merge *merge)
 
 	*merge = (struct merge){ 0 };
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+	while ((option = verify_next_option(argc, argv, names)) != -1) {
 		switch (option) {
 		case 'r':
 			merge->report = optarg;

@@ -43,7 +43,7 @@ static int parse(int argc, char **argv, struct replay *replay)
 
 	*replay = (struct replay){ 0 };
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+	while ((option = verify_next_option(argc, argv, names)) != -1) {
 		if (option == 'h')
 			return -1;
 		if (option != 't')

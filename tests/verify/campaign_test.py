@@ -283,6 +283,7 @@ def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
             ('fails', ENTRY + '	return STATUS_NOT_SUPPORTED;\n}\n', 3, 'DriverEntry returned STATUS_NOT_SUPPORTED'),
             ('crashes', ENTRY + '	return *(volatile NTSTATUS *)8;\n}\n', 4,
              'SIGSEGV in DriverEntry: it read 0x8'),
+            ('exits', 'void exit(int);\n' + ENTRY + '	exit(0);\n}\n', 4, 'exited with status 0 before the run was over'),
             # The end of a run that is stuck is no crash of the driver.
             ('waits', ENTRY + WAITS, 5, 'DDI-HANG: error: Every thread waits')):
         driver = pathlib.Path(root, f'{name}.so')
@@ -294,10 +295,11 @@ def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
         done = verify(driver, '--seeds', '0..1', '--report', os.path.join(root, name))
         assert done.returncode == status and said in done.stdout, (name, done)
         assert status != 5 or 'DDI-CRASH' not in done.stdout, done.stdout
-        assert status != 4 or 'crashes.c:6)' in done.stdout, done.stdout
+        assert name != 'crashes' or 'crashes.c:6)' in done.stdout, done.stdout
 
 
 EXERCISER_SOURCE = '''#include <opendxgk/exerciser.h>
+#include <stdlib.h>
 static uint32_t allocation_data(uint64_t size_bytes, uint32_t cpu_visible, void *data, uint32_t room)
 {
 	return WRITES;
@@ -313,13 +315,14 @@ const struct dxgk_exerciser *dxgk_exerciser(void)
 def test_a_driver_is_not_blamed_for_its_exerciser(root):
     source = pathlib.Path(root, 'exerciser.c')
     source.write_text(EXERCISER_SOURCE)
-    for version, writes, status, said in ((99, '0', 3, 'version 99 and '), (1, 'room + 1', 3, 'says that it wrote 4097 bytes'),
-                                          (1, '0', 0, 'nothing found')):
+    for version, writes, status, said in ((99, '0', 2, 'version 99 and '), (1, 'room + 1', 2, 'says that it wrote 4097 bytes'),
+                                          (1, '(_Exit(7), 0)', 2, 'ended the process with status 7'), (1, '0', 0, 'nothing found')):
         library = pathlib.Path(root, 'exerciser.so')
         subprocess.run(['cc', '-shared', '-fPIC', f'-DVERSION={version}', f'-DWRITES={writes}', f'-I{PROJECT}/include', source, '-o',
                         library], check=True, timeout=60)
         done = verify(EXAMPLE, '--exerciser', library, '--seeds', '0..3', '--report', os.path.join(root, f'{version}{writes[:1]}'))
-        assert done.returncode == status and said in done.stdout and 'DDI-' not in done.stdout, (writes, done)
+        assert done.returncode == status and said in (done.stderr if status else done.stdout), (writes, done)
+        assert 'DDI-' not in done.stdout and 'did not start' not in done.stdout, (writes, done)
 
 
 def test_a_disk_that_is_full_is_no_finding(root):
@@ -453,6 +456,22 @@ def test_every_plan_of_several_has_seeds(root):
     report = os.path.join(root, 'r')
     campaign(EXAMPLE, report, '--plan', 'small-tables', '--plan', 'none', '--plan', 'preempt-always', seeds=first(30))
     assert {run['plan'] for run in results(report)[1]} == {'small-tables', '', 'preempt-always'}
+
+
+def test_a_damaged_folder_is_said_and_not_run(root):
+    report = os.path.join(root, 'r')
+    campaign(built('leak'), report, '--plan', 'none', '--workload', 'W20', seeds='1', status=1)
+    folder = next(pathlib.Path(report, 'failing').iterdir())
+    for name, bytes_there, said in (('plan', 'sunshine\n', 'plan: "sunshine" is no fault'), ('plan', 'memory-nth\n', 'plan: '),
+                                    ('profile.json', '{ "adapters": [', 'profile.json:1:'), ('seed', 'x', 'expected a number'),
+                                    ('script.dxgk', 'client c0\nfill\n', 'script.dxgk:2: '), ('finding.json', '{}', 'expected driver')):
+        good = (folder / name).read_bytes()
+        (folder / name).write_text(bytes_there)
+        for verb in ('replay', 'shrink'):
+            done = verify(verb, folder)
+            assert done.returncode == 2 and said in done.stderr, (name, done)
+        (folder / name).write_bytes(good)
+    assert verify('replay', folder).returncode == 1
 
 
 # ---- known findings ----
