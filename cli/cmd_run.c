@@ -142,17 +142,17 @@ static int parse(int argc, char **argv, struct options *options)
 /* All of it, or NULL with errno. */
 static char *read_all(FILE *file, size_t *size_out)
 {
-	size_t room = 65536;
+	size_t capacity = 65536;
 	size_t size = 0;
-	char *bytes = mem_alloc(room);
+	char *bytes = mem_alloc(capacity);
 
 	while (bytes) {
-		size += fread(bytes + size, 1, room - size, file);
-		if (size < room)
+		size += fread(bytes + size, 1, capacity - size, file);
+		if (size < capacity)
 			break;
-		if (room > SCRIPT_BYTES_MAX)
+		if (capacity > SCRIPT_BYTES_MAX)
 			break; /* more than a script may have; script_read() says so */
-		char *grown = mem_realloc(bytes, room *= 2);
+		char *grown = mem_realloc(bytes, capacity *= 2);
 		if (!grown)
 			mem_free(bytes);
 		bytes = grown;

@@ -192,9 +192,9 @@ static void draw(struct top *top)
 		return;
 	}
 
-	unsigned room = (unsigned)height - 1 < LINES_MAX ? (unsigned)height - 1 : LINES_MAX;
+	unsigned capacity = (unsigned)height - 1 < LINES_MAX ? (unsigned)height - 1 : LINES_MAX;
 	uint32_t count =
-		top_lines(&top->now, &top->before, &top->view, (unsigned)width, room, lines);
+		top_lines(&top->now, &top->before, &top->view, (unsigned)width, capacity, lines);
 
 	for (uint32_t i = 0; i < count; i++) {
 		attrset(looks[lines[i].style]);

@@ -32,7 +32,7 @@ struct guest {
 	struct lock views_lock;   /* LOCK_RANK_CLIENT_ARENA */
 	struct shown_view *views; /* what is mapped in its arena; guarded by it */
 	uint32_t view_count;
-	uint32_t view_room;
+	uint32_t view_capacity;
 	struct whole_file *files; /* that it was let write to, mapped before they may be sealed */
 };
 
@@ -126,14 +126,14 @@ static bool view_note_locked(struct guest *guest, const struct client_view *view
 			guest->views[kept++] = guest->views[i];
 	}
 	guest->view_count = kept;
-	if (kept == guest->view_room) {
-		uint32_t room = kept * 2 + 16;
-		struct shown_view *views = realloc(guest->views, room * sizeof(*views));
+	if (kept == guest->view_capacity) {
+		uint32_t capacity = kept * 2 + 16;
+		struct shown_view *views = realloc(guest->views, capacity * sizeof(*views));
 
 		if (!views)
 			abort();
 		guest->views = views;
-		guest->view_room = room;
+		guest->view_capacity = capacity;
 	}
 	guest->views[guest->view_count++] =
 		(struct shown_view){ view->address, view->page_count, view->stamp };
@@ -163,7 +163,7 @@ static void map_whole_locked(struct guest *guest, uint32_t number)
 	file->size_bytes = (uint64_t)facts.st_size;
 	file->source = mmap(NULL, file->size_bytes, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-	/* Sealed meanwhile, or there is no room for it: then its pages are mapped one by one. */
+	/* Sealed meanwhile, or there is no slot for it: then its pages are mapped one by one. */
 	if (file->source == MAP_FAILED) {
 		free(file);
 		return;

@@ -22,34 +22,35 @@ static void *test_listener_context;
 
 /* Too much for the stack of a driver's thread. */
 struct texts {
-	struct dxgk_test_place frames[NT_STACK_FRAMES];
+	struct dxgk_test_source_line frames[NT_STACK_FRAMES];
 	char calls[VERIFY_HISTORY_CALLS][VERIFY_HISTORY_TEXT];
 	const char *lines[VERIFY_HISTORY_CALLS];
 };
 
-static void place_write(const void *address, struct dxgk_test_place *place)
+static void source_line_write(const void *address, struct dxgk_test_source_line *line)
 {
-	struct nt_place known;
+	struct nt_source_line known;
 
-	_Static_assert(sizeof(place->function) == sizeof(known.function) &&
-			       sizeof(place->file) == sizeof(known.file) &&
-			       sizeof(place->image) == sizeof(known.image),
+	_Static_assert(sizeof(line->function) == sizeof(known.function) &&
+			       sizeof(line->file) == sizeof(known.file) &&
+			       sizeof(line->image) == sizeof(known.image),
 		       "copied as they are");
-	nt_report_place(address, &known);
-	memcpy(place->function, known.function, sizeof(known.function));
-	memcpy(place->file, known.file, sizeof(known.file));
-	memcpy(place->image, known.image, sizeof(known.image));
-	place->line = known.line;
+	nt_report_source_line(address, &known);
+	memcpy(line->function, known.function, sizeof(known.function));
+	memcpy(line->file, known.file, sizeof(known.file));
+	memcpy(line->image, known.image, sizeof(known.image));
+	line->line = known.line;
 }
 
-static unsigned frames_write(const struct nt_report_news *news, struct dxgk_test_place *frames)
+static unsigned frames_write(const struct nt_report_news *news,
+			     struct dxgk_test_source_line *frames)
 {
 	unsigned count = 0;
 
 	if (news->routine)
-		place_write(news->routine, &frames[count++]);
+		source_line_write(news->routine, &frames[count++]);
 	for (uint32_t i = 0; i < news->stack->count && count < NT_STACK_FRAMES; i++)
-		place_write(news->stack->frames[i], &frames[count++]);
+		source_line_write(news->stack->frames[i], &frames[count++]);
 	return count;
 }
 
@@ -60,7 +61,7 @@ static void tell(void *context, const struct nt_report_news *news)
 	struct dxgk_test_report report = {
 		.rule = rule_id(news->rule),
 		.sentence = news->sentence,
-		.entry = nt_fault_place(),
+		.entry = nt_fault_where(),
 		.site = news->site,
 		.is_repeated = news->is_repeated,
 		.is_crash = news->is_crash,

@@ -39,12 +39,12 @@ struct channel_worker {
 	struct gang gang;
 	bool is_apart;        /* from its client: they have a processor each */
 	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
-	unsigned char *block; /* CHANNEL_ROOM_BYTES of our own */
+	unsigned char *block; /* CHANNEL_BUFFER_BYTES of our own */
 
 	/* What was put, for the next call. */
 	unsigned char *put;
 	uint64_t put_bytes;
-	uint64_t put_room_bytes;
+	uint64_t put_capacity_bytes;
 
 	/* The rest of a reply that did not fit. */
 	unsigned char *rest;
@@ -186,7 +186,7 @@ static void reply_poorly(struct channel_worker *worker)
 
 static void reply_send(struct channel_worker *worker, struct reply *reply)
 {
-	unsigned char *room = worker->channel.memory->reply.buffer;
+	unsigned char *buffer = worker->channel.memory->reply.buffer;
 	uint64_t size_bytes;
 	bool is_short;
 
@@ -205,20 +205,20 @@ static void reply_send(struct channel_worker *worker, struct reply *reply)
 		     reply->head.run_count * sizeof(struct wire_run) + reply->image_bytes;
 	reply->head.size_bytes = (uint32_t)size_bytes;
 	reply->head.event_count = atomic_load(&worker->session->events_said);
-	is_short = size_bytes <= WIRE_REPLY_ROOM_BYTES;
+	is_short = size_bytes <= WIRE_REPLY_BUFFER_BYTES;
 	if (!is_short && size_bytes <= UINT32_MAX)
 		worker->rest = mem_alloc(size_bytes);
 	if (!send_files(worker, reply) || (!is_short && !worker->rest)) {
 		reply_poorly(worker);
 		return;
 	}
-	reply_compose(worker, reply, is_short ? room + sizeof(reply->head) : worker->rest);
-	memcpy(room, &reply->head, sizeof(reply->head));
+	reply_compose(worker, reply, is_short ? buffer + sizeof(reply->head) : worker->rest);
+	memcpy(buffer, &reply->head, sizeof(reply->head));
 	if (is_short)
 		return;
-	memcpy(room + sizeof(reply->head), worker->rest, WIRE_REPLY_ROOM_BYTES);
+	memcpy(buffer + sizeof(reply->head), worker->rest, WIRE_REPLY_BUFFER_BYTES);
 	worker->rest_bytes = reply->head.size_bytes;
-	worker->rest_at = WIRE_REPLY_ROOM_BYTES;
+	worker->rest_at = WIRE_REPLY_BUFFER_BYTES;
 }
 
 static void reply_status(struct channel_worker *worker, NTSTATUS status)
@@ -239,7 +239,7 @@ static void rest_forget(struct channel_worker *worker)
 static void serve_more(struct channel_worker *worker)
 {
 	uint64_t left = worker->rest_bytes - worker->rest_at;
-	uint64_t part = left < CHANNEL_ROOM_BYTES ? left : CHANNEL_ROOM_BYTES;
+	uint64_t part = left < CHANNEL_BUFFER_BYTES ? left : CHANNEL_BUFFER_BYTES;
 
 	if (part == 0) {
 		worker->lie = "it wants more of a reply than there was";
@@ -412,27 +412,28 @@ static void put_forget(struct channel_worker *worker)
 	mem_free(worker->put);
 	worker->put = NULL;
 	worker->put_bytes = 0;
-	worker->put_room_bytes = 0;
+	worker->put_capacity_bytes = 0;
 }
 
-static bool put_make_room(struct channel_worker *worker, uint64_t size_bytes)
+static bool put_grow(struct channel_worker *worker, uint64_t size_bytes)
 {
 	uint64_t wanted = worker->put_bytes + size_bytes;
-	uint64_t room = worker->put_room_bytes ? worker->put_room_bytes : CHANNEL_ROOM_BYTES;
+	uint64_t capacity =
+		worker->put_capacity_bytes ? worker->put_capacity_bytes : CHANNEL_BUFFER_BYTES;
 	unsigned char *more;
 
-	while (room < wanted)
-		room *= 2;
-	if (room == worker->put_room_bytes)
+	while (capacity < wanted)
+		capacity *= 2;
+	if (capacity == worker->put_capacity_bytes)
 		return true;
-	more = mem_alloc(room);
+	more = mem_alloc(capacity);
 	if (!more)
 		return false;
 	if (worker->put)
 		memcpy(more, worker->put, worker->put_bytes);
 	mem_free(worker->put);
 	worker->put = more;
-	worker->put_room_bytes = room;
+	worker->put_capacity_bytes = capacity;
 	return true;
 }
 
@@ -444,7 +445,7 @@ static void serve_put(struct channel_worker *worker, const unsigned char *part, 
 		worker->lie = "its request is longer than any can be";
 		return;
 	}
-	if (put_make_room(worker, size_bytes)) {
+	if (put_grow(worker, size_bytes)) {
 		memcpy(worker->put + worker->put_bytes, part, size_bytes);
 		worker->put_bytes += size_bytes;
 	} else {
@@ -531,13 +532,13 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 /* Of the room, once: what the client writes there later is too late. */
 static void serve_request(struct channel_worker *worker)
 {
-	const unsigned char *room = worker->channel.memory->request.buffer;
+	const unsigned char *buffer = worker->channel.memory->request.buffer;
 	struct wire_request request;
 	bool was_put;
 
-	memcpy(&request, room, sizeof(request));
+	memcpy(&request, buffer, sizeof(request));
 	was_put = (request.flags & WIRE_WAS_PUT) != 0;
-	if (request.size_bytes > WIRE_REQUEST_ROOM_BYTES && !was_put) {
+	if (request.size_bytes > WIRE_REQUEST_BUFFER_BYTES && !was_put) {
 		worker->lie = "its request is longer than the channel";
 		return;
 	}
@@ -554,7 +555,7 @@ static void serve_request(struct channel_worker *worker)
 		put_forget(worker);
 		return;
 	}
-	memcpy(worker->block, room + sizeof(request), request.size_bytes);
+	memcpy(worker->block, buffer + sizeof(request), request.size_bytes);
 	serve(worker, &request, worker->block, request.size_bytes);
 }
 
@@ -642,7 +643,7 @@ static struct channel_worker *worker_make(struct session *session, int file)
 	worker->hooks.arrive = hook_arrive;
 	worker->hooks.send_back = hook_send_back;
 	list_init(&worker->link);
-	worker->block = mem_alloc(CHANNEL_ROOM_BYTES);
+	worker->block = mem_alloc(CHANNEL_BUFFER_BYTES);
 	if (worker->block && channel_open(&worker->channel, file))
 		return worker;
 	worker_free(worker);

@@ -22,25 +22,25 @@ enum {
 };
 
 _Atomic uint32_t gangs_waiting;
-static _Atomic uint32_t places_free;
-static uint32_t place_count;
-static struct notice place_given;
+static _Atomic uint32_t slots_free;
+static uint32_t slot_count;
+static struct notice slot_given;
 static _Atomic uint64_t credit_all_ns; /* as gang.credit_ns, of all clients */
 
 static _Thread_local struct gang *own;
 
 void gangs_start(uint32_t processors)
 {
-	place_count = processors / THREADS_OF_A_GANG;
-	atomic_store(&places_free, place_count);
+	slot_count = processors / THREADS_OF_A_GANG;
+	atomic_store(&slots_free, slot_count);
 }
 
-static bool place_take(void)
+static bool slot_take(void)
 {
-	uint32_t free = atomic_load(&places_free);
+	uint32_t free = atomic_load(&slots_free);
 
 	while (free > 0) {
-		if (atomic_compare_exchange_weak(&places_free, &free, free - 1))
+		if (atomic_compare_exchange_weak(&slots_free, &free, free - 1))
 			return true;
 	}
 	return false;
@@ -52,15 +52,15 @@ static bool place_take(void)
  */
 static uint32_t call_next(void)
 {
-	uint32_t given = atomic_fetch_add(&place_given.count, 1) + 1;
+	uint32_t given = atomic_fetch_add(&slot_given.count, 1) + 1;
 
-	thread_wake_one(&place_given.count);
+	thread_wake_one(&slot_given.count);
 	return given;
 }
 
-static void place_give(void)
+static void slot_give(void)
 {
-	atomic_fetch_add(&places_free, 1);
+	atomic_fetch_add(&slots_free, 1);
 	if (atomic_load(&gangs_waiting) > 0)
 		(void)call_next();
 }
@@ -88,7 +88,7 @@ void gang_end(struct gang *gang)
 	gang->runs = false;
 	own = NULL;
 	gang->credit_ns = clock_now_ns(); /* it had all it could have */
-	place_give();
+	slot_give();
 }
 
 /* Until a notice after `seen` is for us; who is over leaves without a place. */
@@ -98,9 +98,9 @@ static void wait_for_turn(struct gang *gang, uint32_t seen, const _Atomic bool *
 	enum thread_wait_result result = THREAD_WOKEN;
 
 	while (result == THREAD_WOKEN && !gang->runs && !atomic_load(is_over)) {
-		result = notice_wait(&place_given, seen, deadline_ns);
-		seen = notice_read(&place_given);
-		if (place_take())
+		result = notice_wait(&slot_given, seen, deadline_ns);
+		seen = notice_read(&slot_given);
+		if (slot_take())
 			run(gang);
 	}
 }
@@ -108,23 +108,23 @@ static void wait_for_turn(struct gang *gang, uint32_t seen, const _Atomic bool *
 /* Behind those who wait already: a place that is free is theirs, though we come across it first. */
 void gang_wait(struct gang *gang, const _Atomic bool *is_over)
 {
-	uint32_t seen = notice_read(&place_given);
+	uint32_t seen = notice_read(&slot_given);
 	bool is_first = atomic_fetch_add(&gangs_waiting, 1) == 0;
 
 	atomic_store(&gang->waits, true);
 	if (gang->runs) {
 		gang->runs = false;
-		atomic_fetch_add(&places_free, 1);
+		atomic_fetch_add(&slots_free, 1);
 		seen = call_next();
 	}
-	if (is_first && place_take())
+	if (is_first && slot_take())
 		run(gang);
 	else
 		wait_for_turn(gang, seen, is_over);
 	atomic_store(&gang->waits, false);
 	atomic_fetch_sub(&gangs_waiting, 1);
 	/* What woke us may have been for the next one. */
-	if (atomic_load(&places_free) > 0 && atomic_load(&gangs_waiting) > 0)
+	if (atomic_load(&slots_free) > 0 && atomic_load(&gangs_waiting) > 0)
 		(void)call_next();
 	gang->is_back = gang->runs;
 	gang->credit_ns = clock_now_ns();
@@ -141,7 +141,7 @@ static uint64_t credit_from(uint64_t credit_ns, uint64_t now_ns, uint64_t per_ca
 /* Calls without a place take processors from those who have one: so of all clients together, too. */
 static bool take_credit(struct gang *gang)
 {
-	uint64_t per_call_ns = CREDIT_ALL_NS / place_count;
+	uint64_t per_call_ns = CREDIT_ALL_NS / slot_count;
 	uint64_t now_ns = clock_now_ns();
 	uint64_t all_ns = atomic_load(&credit_all_ns);
 	uint64_t from_ns;
@@ -160,9 +160,9 @@ static bool take_credit(struct gang *gang)
 
 void gang_begin(struct gang *gang, const _Atomic bool *is_over)
 {
-	if (place_count == 0)
+	if (slot_count == 0)
 		return;
-	if (atomic_load(&gangs_waiting) == 0 && place_take())
+	if (atomic_load(&gangs_waiting) == 0 && slot_take())
 		run(gang);
 	else if (!take_credit(gang))
 		gang_wait(gang, is_over);
@@ -170,7 +170,7 @@ void gang_begin(struct gang *gang, const _Atomic bool *is_over)
 
 void gang_resume(struct gang *gang)
 {
-	if (place_count != 0 && !gang->runs && atomic_load(&gangs_waiting) == 0 && place_take())
+	if (slot_count != 0 && !gang->runs && atomic_load(&gangs_waiting) == 0 && slot_take())
 		run(gang);
 }
 
@@ -183,5 +183,5 @@ RARE bool gang_is_due(struct gang *gang)
 void gang_wake(struct gang *gang)
 {
 	if (atomic_load(&gang->waits))
-		notice_give(&place_given);
+		notice_give(&slot_given);
 }

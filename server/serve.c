@@ -47,10 +47,10 @@ static void accept_clients(void)
 	int socket;
 
 	while ((socket = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		bool is_room = getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-			       (rlim_t)socket + SPARE_DESCRIPTORS < limit.rlim_cur;
+		bool fits = getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+			    (rlim_t)socket + SPARE_DESCRIPTORS < limit.rlim_cur;
 
-		if (is_room) {
+		if (fits) {
 			session_begin(&server, socket);
 			continue;
 		}

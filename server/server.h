@@ -128,7 +128,7 @@ struct session {
 	_Atomic uint32_t events_said; /* messages about them; read without the lock */
 	uint32_t *files;              /* that the client has, in order */
 	uint32_t file_count;
-	uint32_t file_room;
+	uint32_t file_capacity;
 	_Atomic uint64_t files_ended_seen; /* of client_file_ended_count() */
 	uint32_t last_token;               /* of descriptors on their way to the client */
 };

@@ -31,16 +31,16 @@ static struct arrived *arrived_take(struct session *session)
 	if (!NT_SUCCESS(quota_take(session->ledger, QUOTA_DESCRIPTORS, 1)))
 		return NULL;
 	lock_acquire(&session->lock);
-	bool has_room = session->arrived_count < SESSION_ARRIVED_MOST;
-	struct list *link = has_room ? list_pop_front(&session->spare_free) : NULL;
-	session->arrived_count += has_room;
+	bool fits = session->arrived_count < SESSION_ARRIVED_MOST;
+	struct list *link = fits ? list_pop_front(&session->spare_free) : NULL;
+	session->arrived_count += fits;
 	lock_release(&session->lock);
 	if (link)
 		return container_of(link, struct arrived, link);
-	struct arrived *arrived = has_room ? mem_zalloc(sizeof(*arrived)) : NULL;
+	struct arrived *arrived = fits ? mem_zalloc(sizeof(*arrived)) : NULL;
 	if (!arrived) {
 		lock_acquire(&session->lock);
-		session->arrived_count -= has_room;
+		session->arrived_count -= fits;
 		lock_release(&session->lock);
 		quota_give(session->ledger, QUOTA_DESCRIPTORS, 1);
 	}
@@ -116,7 +116,7 @@ void session_close_descriptors(struct session *session)
 	}
 }
 
-/* Only this client's own thread waits, until there is room or the session is over. */
+/* Only this client's own thread waits, until there is a slot or the session is over. */
 static bool send_waiting(struct session *session, const struct wire_message *message,
 			 int descriptor)
 {
@@ -137,7 +137,7 @@ uint32_t session_send_descriptor(struct session *session, int descriptor)
 /* ---- files of views ---- */
 
 /* Where it is in the row, or would be. */
-static uint32_t place_locked(const struct session *session, uint32_t file)
+static uint32_t index_locked(const struct session *session, uint32_t file)
 {
 	uint32_t first = 0;
 	uint32_t end = session->file_count;
@@ -156,10 +156,10 @@ static uint32_t place_locked(const struct session *session, uint32_t file)
 
 static bool has_file_locked(const struct session *session, uint32_t file)
 {
-	uint32_t place = place_locked(session, file);
+	uint32_t index = index_locked(session, file);
 
 	lock_assert_held(&session->send_lock);
-	return place < session->file_count && session->files[place] == file;
+	return index < session->file_count && session->files[index] == file;
 }
 
 static bool has_file(struct session *session, uint32_t file)
@@ -170,22 +170,22 @@ static bool has_file(struct session *session, uint32_t file)
 	return has;
 }
 
-static bool make_room_locked(struct session *session)
+static bool files_grow_locked(struct session *session)
 {
-	uint32_t room = session->file_room * 2 + 16;
+	uint32_t capacity = session->file_capacity * 2 + 16;
 	uint32_t *more;
 
 	lock_assert_held(&session->send_lock);
-	if (session->file_count < session->file_room)
+	if (session->file_count < session->file_capacity)
 		return true;
-	more = mem_zalloc_array(room, sizeof(*more));
+	more = mem_zalloc_array(capacity, sizeof(*more));
 	if (!more)
 		return false;
 	if (session->files)
 		memcpy(more, session->files, session->file_count * sizeof(*more));
 	mem_free(session->files);
 	session->files = more;
-	session->file_room = room;
+	session->file_capacity = capacity;
 	return true;
 }
 
@@ -194,12 +194,12 @@ static bool note_file_locked(struct session *session, uint32_t file)
 	lock_assert_held(&session->send_lock);
 	if (has_file_locked(session, file))
 		return true;
-	if (!make_room_locked(session))
+	if (!files_grow_locked(session))
 		return false;
-	uint32_t place = place_locked(session, file);
-	memmove(&session->files[place + 1], &session->files[place],
-		(session->file_count - place) * sizeof(session->files[0]));
-	session->files[place] = file;
+	uint32_t index = index_locked(session, file);
+	memmove(&session->files[index + 1], &session->files[index],
+		(session->file_count - index) * sizeof(session->files[0]));
+	session->files[index] = file;
 	session->file_count++;
 	return true;
 }
@@ -224,7 +224,7 @@ bool session_send_file(struct session *session, uint32_t file)
 	return is_noted;
 }
 
-/* False: the socket has no room now. */
+/* False: the socket takes no more now. */
 static bool say_gone_locked(struct session *session, uint32_t file)
 {
 	const struct wire_message message = { .kind = WIRE_FILE_GONE, .number = file };

@@ -20,17 +20,27 @@ LEFTOVERS = re.compile(r'\b(todo|fixme|xxx|hack|stub|for now|simplif(?:y|ied) ve
 # Spelled in pieces, so that this file does not contain what it looks for.
 MACHINE_PATHS = re.compile(r'(?<![\w.~-])/(?:' + '|'.join(('work', 'farm', 'root')) + r')/')
 # Names that strangers stumbled over: docs/glossary.md has what each is called now.
-OLD_NAMES = re.compile(r'\b(?:(?:fence|client)_places?\w*|shown_(?:file|run|version)\w*|\w*(?<!sim_)epoch\w*'
-                       r'|EVICT_LISTED|(?:->|\.)listed|farewell\w*|undertaker\w*|burial\w*|mourning\w*|herald\w*'
-                       r'|hope\w*|seeker\w*)\b')
-NAMED = ('src/', 'embed/', 'server/')
+OLD_NAMES = re.compile(r'\b(?:(?:fence|client|symbol|nt|script|gpuva|fault)_places?\w*|shown_(?:file|run|version)\w*'
+                       r'|\w*(?<!sim_)epoch\w*|EVICT_LISTED|(?:->|\.)listed|farewell\w*|undertaker\w*|burial\w*'
+                       r'|mourning\w*|herald\w*|hope\w*|seeker\w*|(?:pci|share)_space\w*|queue_(?:un)?place\w*'
+                       r'|\w*placed_anew\w*|joined_\w*|\w*_joined)\b')
+# Free memory of a segment is room; an array has a capacity, a message a buffer, a queue slots.
+MEMORY_NAMES = re.compile(r'(?<!patches\.)\b(?:room|is_room|has_room\w*|make_room\w*|\w+_await_room\w*|[a-z]+_room'
+                          r'|\w*_?ROOM_BYTES)\b')
+MEMORY = ('src/vidmm/', 'src/evict/', 'src/ranges/', 'src/replay/', 'cli/run/exerciser.', 'cli/run/soft_exerciser.')
+NAMED = ('src/', 'embed/', 'server/', 'cli/')
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 LICENSED = SOURCES + ('.build', '.yml', '.pc.in')
 # Headers have Microsoft's shape, and ABI tables one row for each field.
 LONG_ALLOWED = ('include/', 'tests/abi/')
 
 
-def each_match(root, path, pattern):
-    for number, line in enumerate(tree.read(root, path).splitlines(), 1):
+def code_only(text):
+    return COMMENT_OR_TEXT.sub(lambda match: re.sub(r'[^\n]', ' ', match.group(0)), text)
+
+
+def each_match(root, path, pattern, seen=str):
+    for number, line in enumerate(seen(tree.read(root, path)).splitlines(), 1):
         match = pattern.search(line)
         if match:
             yield f'{path}:{number}', match.group(0)
@@ -56,6 +66,10 @@ def check(root):
         ('no names that were given up',
          [f'{where}: "{word}" has another name now: docs/glossary.md'
           for p in paths if p.startswith(NAMED) and p.endswith(CODE) for where, word in each_match(root, p, OLD_NAMES)]),
+        ('"room" is free memory, and nothing else',
+         [f'{where}: "{word}" is not about memory of a segment: capacity, buffer or slot'
+          for p in paths if p.startswith(NAMED) and not p.startswith(MEMORY) and p.endswith(CODE)
+          for where, word in each_match(root, p, MEMORY_NAMES, code_only)]),
         ('no paths of one machine',
          [f'{where}: {word} exists on one machine only'
           for p in paths for where, word in each_match(root, p, MACHINE_PATHS)]),

@@ -209,7 +209,7 @@ NTSTATUS allocation_open(struct world *world, const struct script_statement *sta
 	struct opening opening = { 0 };
 	D3DKMT_HANDLE resource;
 	HANDLE handle;
-	NTSTATUS status = share_find(world, statement->place.name, &handle);
+	NTSTATUS status = share_find(world, statement->address.name, &handle);
 
 	if (!NT_SUCCESS(status))
 		return status;

@@ -136,9 +136,9 @@ static NTSTATUS create_with_lists(struct world *world, const struct script_state
 		.commands = args.pCommandBuffer,
 		.command_bytes = args.CommandBufferSize,
 		.allocations = args.pAllocationList,
-		.allocation_room = args.AllocationListSize,
+		.allocation_capacity = args.AllocationListSize,
 		.patches = args.pPatchLocationList,
-		.patch_room = args.PatchLocationListSize,
+		.patch_capacity = args.PatchLocationListSize,
 	};
 	return status;
 }

@@ -173,11 +173,11 @@ void fuzz_do_escape(struct world *world, const struct script_statement *statemen
 
 /* ---- commands ---- */
 
-/* As long as they can be; who calls has room for as many. */
-static void change_commands(void *context, unsigned char *bytes, uint32_t room, uint32_t *used)
+/* As long as they can be; who calls has storage for as many. */
+static void change_commands(void *context, unsigned char *bytes, uint32_t capacity, uint32_t *used)
 {
 	struct fuzz *fuzz = context;
-	uint32_t most = room < sizeof(fuzz->bytes) ? room : (uint32_t)sizeof(fuzz->bytes);
+	uint32_t most = capacity < sizeof(fuzz->bytes) ? capacity : (uint32_t)sizeof(fuzz->bytes);
 
 	fuzz->size_bytes = *used < most ? *used : most;
 	memcpy(fuzz->bytes, bytes, fuzz->size_bytes);

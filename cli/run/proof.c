@@ -44,7 +44,7 @@ static void store(unsigned char *bytes, uint32_t value)
 
 /* 0: the driver has no such commands, or they do not fit. */
 static uint32_t write_commands(const struct exerciser *exerciser, uint64_t place, uint32_t value,
-			       unsigned char *bytes, uint32_t room, uint32_t used)
+			       unsigned char *bytes, uint32_t capacity, uint32_t used)
 {
 	const uint64_t first = place + FIRST_AT;
 	const uint64_t second = place + SECOND_AT;
@@ -60,7 +60,7 @@ static uint32_t write_commands(const struct exerciser *exerciser, uint64_t place
 
 		step.size_bytes = PAGE_BYTES;
 		uint32_t written = exerciser_command(exerciser, &step, bytes + used + total,
-						     room - used - total, used + total, NULL);
+						     capacity - used - total, used + total, NULL);
 		if (written == 0)
 			return 0;
 		total += written;
@@ -69,7 +69,7 @@ static uint32_t write_commands(const struct exerciser *exerciser, uint64_t place
 }
 
 uint32_t proof_add(struct world *world, const struct thing *context, uint64_t commands,
-		   unsigned char *bytes, uint32_t room, uint32_t used)
+		   unsigned char *bytes, uint32_t capacity, uint32_t used)
 {
 	const struct ring *ring = &context->ring;
 	uint32_t value = (uint32_t)(ring->submitted + 1) * 0x9e3779b1u;
@@ -78,7 +78,7 @@ uint32_t proof_add(struct world *world, const struct thing *context, uint64_t co
 	if (!ring->proofs)
 		return 0;
 	uint32_t written = write_commands(&world->exerciser, ring->proof_address + offset, value,
-					  bytes, room, used);
+					  bytes, capacity, used);
 	if (written == 0)
 		return 0;
 	unsigned char *place = ring->proofs + offset;

@@ -247,7 +247,7 @@ static void show_page_fault(struct world *world, const struct script_statement *
 	outcome_note(outcome, "%s: page fault, %s 0x%" PRIx64 "%s",
 		     world->script->names[statement->name].text,
 		     access == OPTION_WRITE ? "writing to" : "reading from", address, where);
-	if (statement->number != 0 && address != submit_address_of(world, &statement->place))
+	if (statement->number != 0 && address != submit_address_of(world, &statement->address))
 		outcome->is_wrong = true;
 	if (statement->options != 0 && statement->options != access)
 		outcome->is_wrong = true;

@@ -113,9 +113,9 @@ static bool read_open(struct reader *reader, struct script_statement *statement)
 	if (!declare_for_client(reader, SCRIPT_FENCE, statement))
 		return false;
 	struct word word = words_peek(&reader->words);
-	if (!reader_name(reader, SCRIPT_FENCE | SCRIPT_ALLOCATION, &statement->place.name))
+	if (!reader_name(reader, SCRIPT_FENCE | SCRIPT_ALLOCATION, &statement->address.name))
 		return false;
-	const struct script_name *shared = &reader->script->names[statement->place.name];
+	const struct script_name *shared = &reader->script->names[statement->address.name];
 	reader->script->names[statement->name].kind = shared->kind;
 	reader->script->names[statement->name].size_bytes = shared->size_bytes;
 	return shared->is_shared ||
@@ -159,7 +159,7 @@ static bool read_allocation(struct reader *reader, struct script_statement *stat
 static bool read_list(struct reader *reader, struct script_statement *statement, uint32_t allowed)
 {
 	const struct script *script = reader->script;
-	uint32_t room = 0;
+	uint32_t capacity = 0;
 
 	do {
 		struct word word = words_peek(&reader->words);
@@ -170,8 +170,8 @@ static bool read_list(struct reader *reader, struct script_statement *statement,
 		    script->names[name].client != script->names[statement->list[0]].client)
 			return words_refuse(&reader->words, &word,
 					    "expected allocations of one client");
-		uint32_t *list = reader_grow(reader, statement->list, statement->list_count, &room,
-					     sizeof(*list));
+		uint32_t *list = reader_grow(reader, statement->list, statement->list_count,
+					     &capacity, sizeof(*list));
 		if (!list)
 			return false;
 		statement->list = list;
@@ -368,7 +368,7 @@ static bool read_state(struct reader *reader, struct script_statement *statement
 	    words_peek(&reader->words).length == 0)
 		return true;
 	statement->number = 1; /* the place counts */
-	return reader_place(reader, &statement->place) &&
+	return reader_address(reader, &statement->address) &&
 	       reader_options(reader, OPTION_READ | OPTION_WRITE, &statement->options);
 }
 
@@ -574,7 +574,7 @@ static bool read_statement(struct reader *reader)
 				    SCRIPT_STATEMENTS_MAX);
 	struct script_statement *statements =
 		reader_grow(reader, script->statements, script->statement_count,
-			    &script->statement_room, sizeof(*statements));
+			    &script->statement_capacity, sizeof(*statements));
 	if (!statements)
 		return false;
 	script->statements = statements;
@@ -582,7 +582,7 @@ static bool read_statement(struct reader *reader)
 	*statement = (struct script_statement){ .line = reader->words.line_number,
 						.name = SCRIPT_NO_NAME,
 						.by = SCRIPT_NO_NAME,
-						.place.name = SCRIPT_NO_NAME };
+						.address.name = SCRIPT_NO_NAME };
 	statement->text = copy_text(reader, words_rest(&whole));
 	if (!statement->text)
 		return false;

@@ -42,7 +42,7 @@ bool reader_are_together(const struct reader *reader, uint32_t one, uint32_t oth
 void reader_forget_branches(struct reader *reader);
 
 /* NAME, NAME+OFFSET or an address. */
-MUST_CHECK bool reader_place(struct reader *reader, struct script_place *place_out);
+MUST_CHECK bool reader_address(struct reader *reader, struct script_address *address_out);
 
 /* ---- options (reader_names.c) ---- */
 
@@ -70,8 +70,8 @@ reader_statement reader_fuzz;
 
 /* ---- memory ---- */
 
-/* The array with room for one more behind `count`; NULL, and it stays, when there is no memory. */
-MUST_CHECK void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *room,
+/* The array with capacity for one more behind `count`; NULL, and it stays, when there is no memory. */
+MUST_CHECK void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *capacity,
 			     size_t element_bytes);
 
 #endif

@@ -52,16 +52,16 @@ static const char *const other_words[] = {
 	"and", "at", "by", "end", "node", "random", "size", "to"
 };
 
-void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *room,
+void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *capacity,
 		  size_t element_bytes)
 {
-	uint32_t wanted = *room ? *room * 2 : 8;
+	uint32_t wanted = *capacity ? *capacity * 2 : 8;
 
-	if (count < *room)
+	if (count < *capacity)
 		return array;
 	void *grown = mem_realloc(array, wanted * element_bytes);
 	if (grown)
-		*room = wanted;
+		*capacity = wanted;
 	else
 		reader->is_out_of_memory = true;
 	return grown;
@@ -223,7 +223,7 @@ bool reader_declare(struct reader *reader, enum script_kind kind, uint32_t *name
 		return words_refuse(&reader->words, &word, "expected no more than %d names",
 				    SCRIPT_NAMES_MAX);
 	struct script_name *names = reader_grow(reader, script->names, script->name_count,
-						&script->name_room, sizeof(*names));
+						&script->name_capacity, sizeof(*names));
 	if (!names)
 		return false;
 	script->names = names;
@@ -337,24 +337,24 @@ bool reader_ending(struct reader *reader, uint32_t *name_out)
 	return true;
 }
 
-bool reader_place(struct reader *reader, struct script_place *place_out)
+bool reader_address(struct reader *reader, struct script_address *address_out)
 {
 	struct word word = words_next(&reader->words);
 	const char *plus = word.length ? memchr(word.text, '+', word.length) : NULL;
 	struct word name = word;
 
-	*place_out = (struct script_place){ .name = SCRIPT_NO_NAME };
+	*address_out = (struct script_address){ .name = SCRIPT_NO_NAME };
 	if (word.length > 0 && word.text[0] >= '0' && word.text[0] <= '9') {
-		if (!word_number(word.text, word.length, &place_out->offset))
+		if (!word_number(word.text, word.length, &address_out->offset))
 			return words_refuse(&reader->words, &word,
 					    "expected a GPU address, as 0x100000000");
 		return true;
 	}
 	if (plus) {
 		name.length = (size_t)(plus - word.text);
-		if (!word_number(plus + 1, word.length - name.length - 1, &place_out->offset))
+		if (!word_number(plus + 1, word.length - name.length - 1, &address_out->offset))
 			return words_refuse(&reader->words, &word,
 					    "expected an allocation and an offset, as picture+4K");
 	}
-	return reader_named(reader, &name, SCRIPT_ALLOCATION, &place_out->name);
+	return reader_named(reader, &name, SCRIPT_ALLOCATION, &address_out->name);
 }

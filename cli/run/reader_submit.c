@@ -143,27 +143,28 @@ bool reader_adapter(struct reader *reader)
 /* ---- commands ---- */
 
 /* Without `size`: to the end of the allocation. */
-static bool read_size(struct reader *reader, const struct script_place *place, uint64_t *size_out)
+static bool read_size(struct reader *reader, const struct script_address *address,
+		      uint64_t *size_out)
 {
 	struct word word = words_peek(&reader->words);
 
 	if (words_take(&reader->words, "size"))
 		return words_number(&reader->words, "a size", 1, UINT64_MAX, size_out);
-	if (place->name == SCRIPT_NO_NAME)
+	if (address->name == SCRIPT_NO_NAME)
 		return words_refuse(&reader->words, &word,
 				    "expected size and a number, because an address has no end");
-	uint64_t whole = reader->script->names[place->name].size_bytes;
-	if (place->offset >= whole)
+	uint64_t whole = reader->script->names[address->name].size_bytes;
+	if (address->offset >= whole)
 		return words_refuse(
 			&reader->words, &word,
 			"expected size and a number, because the allocation ends before");
-	*size_out = whole - place->offset;
+	*size_out = whole - address->offset;
 	return true;
 }
 
 static bool read_fill(struct reader *reader, struct script_command *command)
 {
-	return reader_place(reader, &command->to) &&
+	return reader_address(reader, &command->to) &&
 	       words_number(&reader->words, "a pattern", 0, UINT32_MAX, &command->value) &&
 	       read_size(reader, &command->to, &command->size_bytes);
 }
@@ -172,18 +173,18 @@ static bool read_copy(struct reader *reader, struct script_command *command)
 {
 	struct word word;
 
-	if (!reader_place(reader, &command->from))
+	if (!reader_address(reader, &command->from))
 		return false;
 	word = words_peek(&reader->words);
 	if (!words_take(&reader->words, "to"))
 		return words_refuse(&reader->words, &word, "expected to");
-	return reader_place(reader, &command->to) &&
+	return reader_address(reader, &command->to) &&
 	       read_size(reader, &command->to, &command->size_bytes);
 }
 
 static bool read_write64(struct reader *reader, struct script_command *command)
 {
-	return reader_place(reader, &command->to) &&
+	return reader_address(reader, &command->to) &&
 	       words_number(&reader->words, "a number", 0, UINT64_MAX, &command->value);
 }
 
@@ -194,7 +195,7 @@ static bool read_busy(struct reader *reader, struct script_command *command)
 
 static bool read_fault(struct reader *reader, struct script_command *command)
 {
-	if (!reader_place(reader, &command->to))
+	if (!reader_address(reader, &command->to))
 		return false;
 	command->is_write = words_take(&reader->words, "write");
 	if (!command->is_write)
@@ -238,7 +239,7 @@ static bool read_command(struct reader *reader, struct script_command *command)
 
 bool reader_commands(struct reader *reader, struct script_statement *statement)
 {
-	uint32_t room = 0;
+	uint32_t capacity = 0;
 
 	do {
 		struct word word = words_peek(&reader->words);
@@ -247,8 +248,8 @@ bool reader_commands(struct reader *reader, struct script_statement *statement)
 					    "expected at most %d commands in a submission",
 					    SCRIPT_COMMANDS_MAX);
 		struct script_command *commands =
-			reader_grow(reader, statement->commands, statement->command_count, &room,
-				    sizeof(*commands));
+			reader_grow(reader, statement->commands, statement->command_count,
+				    &capacity, sizeof(*commands));
 		if (!commands)
 			return false;
 		statement->commands = commands;

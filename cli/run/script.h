@@ -160,15 +160,15 @@ enum script_opcode {
 };
 
 /* A GPU address: so far behind where an allocation is mapped, or as it stands. */
-struct script_place {
+struct script_address {
 	uint32_t name; /* SCRIPT_NO_NAME: `offset` is the address */
 	uint64_t offset;
 };
 
 struct script_command {
 	enum script_opcode opcode;
-	struct script_place to;
-	struct script_place from;
+	struct script_address to;
+	struct script_address from;
 	uint64_t size_bytes;
 	uint64_t value; /* a pattern, a number, microseconds */
 	bool is_write;  /* of a fault */
@@ -200,7 +200,7 @@ struct script_statement {
 	uint64_t at;
 	uint64_t size_bytes;
 	struct script_pattern pattern;
-	struct script_place place;
+	struct script_address address;
 	uint32_t state; /* D3DKMT_DEVICEEXECUTION_STATE; 0: only shown */
 
 	uint32_t *list; /* allocations */
@@ -231,10 +231,10 @@ struct script {
 
 	struct script_name *names;
 	uint32_t name_count;
-	uint32_t name_room;
+	uint32_t name_capacity;
 	struct script_statement *statements;
 	uint32_t statement_count;
-	uint32_t statement_room;
+	uint32_t statement_capacity;
 };
 
 struct script_problem {

@@ -96,7 +96,7 @@ static bool needs_left_out(struct world *world, const struct script_statement *s
 	/* What is made here may be made again. */
 	if ((!statement_makes(statement) && is_left_out(world, statement->name, outcome)) ||
 	    is_left_out(world, statement->by, outcome) ||
-	    is_left_out(world, statement->place.name, outcome))
+	    is_left_out(world, statement->address.name, outcome))
 		return true;
 	for (uint32_t i = 0; i < statement->list_count; i++) {
 		if (is_left_out(world, statement->list[i], outcome))

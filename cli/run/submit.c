@@ -10,12 +10,12 @@
 
 #include "cli/run/world.h"
 
-uint64_t submit_address_of(struct world *world, const struct script_place *place)
+uint64_t submit_address_of(struct world *world, const struct script_address *address)
 {
 	uint64_t base =
-		place->name == SCRIPT_NO_NAME ? 0 : world_thing(world, place->name)->address;
+		address->name == SCRIPT_NO_NAME ? 0 : world_thing(world, address->name)->address;
 
-	return base + place->offset;
+	return base + address->offset;
 }
 
 /* ---- commands ---- */
@@ -23,7 +23,7 @@ uint64_t submit_address_of(struct world *world, const struct script_place *place
 /* Of one submission. */
 struct buffer {
 	unsigned char *bytes;
-	uint32_t room;
+	uint32_t capacity;
 	uint32_t used;
 
 	/* With lists. */
@@ -42,7 +42,7 @@ static bool list_allocation(struct world *world, struct buffer *buffer, uint32_t
 
 	while (i < buffer->allocation_count && entries[i].hAllocation != handle)
 		i++;
-	if (i == buffer->lists->allocation_room)
+	if (i == buffer->lists->allocation_capacity)
 		return false;
 	if (i == buffer->allocation_count) {
 		entries[i] = (D3DDDI_ALLOCATIONLIST){ .hAllocation = handle };
@@ -84,16 +84,16 @@ static uint32_t write_with_lists(struct world *world, const struct script_comman
 				 struct buffer *buffer, struct exercise *exercise)
 {
 	enum { MOST_PATCHES = 16 };
-	struct dxgk_exerciser_patch room[MOST_PATCHES];
-	struct dxgk_exerciser_patches patches = { room, MOST_PATCHES, 0 };
+	struct dxgk_exerciser_patch storage[MOST_PATCHES];
+	struct dxgk_exerciser_patches patches = { storage, MOST_PATCHES, 0 };
 
-	if (buffer->lists->patch_room - buffer->patch_count < MOST_PATCHES)
-		patches.room = buffer->lists->patch_room - buffer->patch_count;
+	if (buffer->lists->patch_capacity - buffer->patch_count < MOST_PATCHES)
+		patches.room = buffer->lists->patch_capacity - buffer->patch_count;
 	if (!list_both(world, command, buffer, exercise))
 		return 0;
 	uint32_t written =
 		exerciser_command(&world->exerciser, exercise, buffer->bytes + buffer->used,
-				  buffer->room - buffer->used, buffer->used, &patches);
+				  buffer->capacity - buffer->used, buffer->used, &patches);
 	if (written > 0 && patches.count <= patches.room)
 		keep_patches(buffer, &patches);
 	return written;
@@ -111,11 +111,11 @@ static bool encode_one(struct world *world, const struct script_command *command
 		.value = command->value,
 		.is_write = command->is_write,
 	};
-	uint32_t written =
-		buffer->lists ? write_with_lists(world, command, buffer, &exercise)
-			      : exerciser_command(&world->exerciser, &exercise,
-						  buffer->bytes + buffer->used,
-						  buffer->room - buffer->used, buffer->used, NULL);
+	uint32_t written = buffer->lists ? write_with_lists(world, command, buffer, &exercise)
+					 : exerciser_command(&world->exerciser, &exercise,
+							     buffer->bytes + buffer->used,
+							     buffer->capacity - buffer->used,
+							     buffer->used, NULL);
 
 	buffer->used += written;
 	return written > 0 || exercise_is_idle(command->opcode);
@@ -130,7 +130,7 @@ MUST_CHECK static bool encode(struct world *world, const struct script_statement
 		outcome_leave_out(outcome,
 				  "the exerciser has nothing for command %u, or it does not fit "
 				  "into %u bytes",
-				  i + 1, buffer->room);
+				  i + 1, buffer->capacity);
 		return false;
 	}
 	if (buffer->used == 0)
@@ -186,9 +186,9 @@ static NTSTATUS render(struct world *world, struct thing *context, const struct 
 		.commands = args.pNewCommandBuffer,
 		.command_bytes = args.NewCommandBufferSize,
 		.allocations = args.pNewAllocationList,
-		.allocation_room = args.NewAllocationListSize,
+		.allocation_capacity = args.NewAllocationListSize,
 		.patches = args.pNewPatchLocationList,
-		.patch_room = args.NewPatchLocationListSize,
+		.patch_capacity = args.NewPatchLocationListSize,
 	};
 	return status;
 }
@@ -243,10 +243,10 @@ static uint64_t find_buffer(struct thing *context, bool has_lists, struct buffer
 	struct ring *ring = &context->ring;
 	uint64_t slot = ring->submitted % RING_SLOTS * ring->slot_bytes;
 
-	*buffer = (struct buffer){ .bytes = ring->bytes + slot, .room = ring->slot_bytes };
+	*buffer = (struct buffer){ .bytes = ring->bytes + slot, .capacity = ring->slot_bytes };
 	if (has_lists)
 		*buffer = (struct buffer){ .bytes = context->lists.commands,
-					   .room = context->lists.command_bytes,
+					   .capacity = context->lists.command_bytes,
 					   .lists = &context->lists };
 	return ring->address + slot;
 }
@@ -272,10 +272,10 @@ static bool write_commands(struct world *world, const struct script_statement *s
 	}
 	if (encode(world, statement, buffer, outcome) && !change && !buffer->lists)
 		buffer->used += proof_add(world, world_thing(world, statement->name), address,
-					  buffer->bytes, buffer->room, buffer->used);
+					  buffer->bytes, buffer->capacity, buffer->used);
 	if (change) {
 		outcome->is_left_out = false;
-		change->change(change->context, buffer->bytes, buffer->room, &buffer->used);
+		change->change(change->context, buffer->bytes, buffer->capacity, &buffer->used);
 	}
 	client_touch_end(client);
 	return !outcome->is_left_out;

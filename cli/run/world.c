@@ -63,7 +63,7 @@ static NTSTATUS open_fence(struct world *world, const struct script_statement *s
 {
 	D3DKMT_HANDLE handle;
 	NTSTATUS status = queue_open_fence(world, world_thing(world, statement->by),
-					   statement->place.name, &handle);
+					   statement->address.name, &handle);
 
 	return keep_fence(world_thing(world, statement->name), status, handle);
 }

@@ -41,9 +41,9 @@ struct lists {
 	void *commands;
 	uint32_t command_bytes;
 	D3DDDI_ALLOCATIONLIST *allocations;
-	uint32_t allocation_room;
+	uint32_t allocation_capacity;
 	D3DDDI_PATCHLOCATIONLIST *patches;
-	uint32_t patch_room;
+	uint32_t patch_capacity;
 };
 
 struct thing {
@@ -255,16 +255,16 @@ statement_action queue_do_state;
 /* ---- submissions (submit.c) ---- */
 
 /* Where an allocation is mapped; what is not is at its offset from 0, where nothing ever is. */
-uint64_t submit_address_of(struct world *world, const struct script_place *place);
+uint64_t submit_address_of(struct world *world, const struct script_address *address);
 
 /* What a submission writes is not known from now on, and not how its client fares. */
 void submit_leave_gap(struct world *world, const struct script_statement *statement);
 
 statement_action submit_do;
 
-/* The same, and what was written for it is changed before it is handed over; where nothing was, there is room. */
+/* The same, and what was written for it is changed before it is handed over; where nothing was, there is an empty buffer. */
 struct submit_change {
-	void (*change)(void *context, unsigned char *bytes, uint32_t room, uint32_t *used);
+	void (*change)(void *context, unsigned char *bytes, uint32_t capacity, uint32_t *used);
 	void *context;
 };
 void submit_changed(struct world *world, const struct script_statement *statement,
@@ -279,7 +279,7 @@ uint64_t proof_bytes(const struct world *world);
  * Inside of client_touch().
  */
 uint32_t proof_add(struct world *world, const struct thing *context, uint64_t commands,
-		   unsigned char *bytes, uint32_t room, uint32_t used);
+		   unsigned char *bytes, uint32_t capacity, uint32_t used);
 /* It was not submitted. */
 void proof_take_back(struct world *world, const struct ring *ring);
 /* Before the memory goes. */

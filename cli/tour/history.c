@@ -13,7 +13,7 @@
 struct life {
 	uint64_t id;
 	uint64_t size_bytes;
-	uint64_t lent_bytes; /* of its room, to others */
+	uint64_t lent_bytes; /* of its memory, to others */
 	uint32_t segment;
 	bool is_entering;
 };
@@ -22,7 +22,7 @@ struct reader {
 	struct history *history;
 	struct life *alive;
 	uint32_t alive_count;
-	uint32_t alive_room;
+	uint32_t alive_capacity;
 };
 
 /* ---- lives ---- */
@@ -38,14 +38,14 @@ static struct life *life_of(struct reader *reader, uint64_t id)
 
 static bool begin_life(struct reader *reader, const struct trace_entry *entry)
 {
-	if (reader->alive_count == reader->alive_room) {
-		uint32_t room = reader->alive_room ? 2 * reader->alive_room : 64;
-		struct life *grown = mem_realloc(reader->alive, room * sizeof(*grown));
+	if (reader->alive_count == reader->alive_capacity) {
+		uint32_t capacity = reader->alive_capacity ? 2 * reader->alive_capacity : 64;
+		struct life *grown = mem_realloc(reader->alive, capacity * sizeof(*grown));
 
 		if (!grown)
 			return false;
 		reader->alive = grown;
-		reader->alive_room = room;
+		reader->alive_capacity = capacity;
 	}
 	reader->alive[reader->alive_count++] =
 		(struct life){ .id = entry->fields[0].number,

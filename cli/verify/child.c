@@ -145,7 +145,7 @@ static void take_frames(const struct dxgk_test_report *report, struct finding *f
 	finding->frames = needed(calloc(report->frame_count + 1, sizeof(*finding->frames)));
 	finding->calls = needed(calloc(report->call_count + 1, sizeof(*finding->calls)));
 	for (unsigned i = 0; i < report->frame_count; i++) {
-		const struct dxgk_test_place *place = &report->frames[i];
+		const struct dxgk_test_source_line *place = &report->frames[i];
 
 		/* Who stopped a run that was late is in the way. */
 		if (child.is_late && finding->frame_count == 0 &&
@@ -444,14 +444,14 @@ NORETURN void child_run(const struct run_request *request, int tell)
 static char *read_descriptor(int descriptor)
 {
 	size_t length = 0;
-	size_t room = 65536;
-	char *text = needed(malloc(room));
+	size_t capacity = 65536;
+	char *text = needed(malloc(capacity));
 	ssize_t got;
 
-	while ((got = pread(descriptor, text + length, room - length - 1, (off_t)length)) > 0) {
+	while ((got = pread(descriptor, text + length, capacity - length - 1, (off_t)length)) > 0) {
 		length += (size_t)got;
-		if (length + 1 == room)
-			text = needed(realloc(text, room *= 2));
+		if (length + 1 == capacity)
+			text = needed(realloc(text, capacity *= 2));
 	}
 	text[length] = '\0';
 	return text;

@@ -11,7 +11,7 @@
 #include "cli/run/exerciser.h"
 #include "cli/verify/facts.h"
 
-enum { PROBE_ROOM = 65536, PROBE_PATCHES = 16, PROBE_BYTES = 4096 };
+enum { PROBE_COMMAND_BYTES = 65536, PROBE_PATCHES = 16, PROBE_BYTES = 4096 };
 
 static bool is_software_gpu(D3DKMT_HANDLE adapter)
 {
@@ -62,9 +62,9 @@ static void take_segments(const struct adapter_facts *known, struct verify_facts
 static bool has_command(const struct exerciser *exerciser, const struct verify_facts *facts,
 			enum script_opcode opcode)
 {
-	static unsigned char commands[PROBE_ROOM];
-	struct dxgk_exerciser_patch room[PROBE_PATCHES];
-	struct dxgk_exerciser_patches patches = { room, PROBE_PATCHES, 0 };
+	static unsigned char commands[PROBE_COMMAND_BYTES];
+	struct dxgk_exerciser_patch storage[PROBE_PATCHES];
+	struct dxgk_exerciser_patches patches = { storage, PROBE_PATCHES, 0 };
 	const struct exercise exercise = {
 		.opcode = opcode, .to = PROBE_BYTES, .size_bytes = PROBE_BYTES, .value = 1
 	};

@@ -106,7 +106,7 @@ static bool is_of_the_kit(const struct finding_frame *frame)
 	return strstr(frame->file, "/ddk/") || strncmp(frame->file, "ddk/", 4) == 0;
 }
 
-const struct finding_frame *finding_place(const struct finding *finding, const char *driver)
+const struct finding_frame *finding_driver_frame(const struct finding *finding, const char *driver)
 {
 	const struct finding_frame *found = NULL;
 
@@ -139,7 +139,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 void finding_set_fingerprint(struct finding *finding, const char *driver, const char *detail)
 {
-	const struct finding_frame *place = finding_place(finding, driver);
+	const struct finding_frame *place = finding_driver_frame(finding, driver);
 	uint64_t hash = hash_text(UINT64_C(14695981039346656037), finding->rule);
 
 	hash = hash_text(hash, place ? place->function : "");
@@ -200,10 +200,10 @@ struct finding *findings_find(const struct findings *findings, const char *rule,
 
 static void insert(struct findings *findings, uint32_t at, struct finding *finding)
 {
-	if (findings->count == findings->room) {
-		findings->room = findings->room ? findings->room * 2 : 16;
-		findings->items =
-			needed(realloc(findings->items, findings->room * sizeof(*findings->items)));
+	if (findings->count == findings->capacity) {
+		findings->capacity = findings->capacity ? findings->capacity * 2 : 16;
+		findings->items = needed(
+			realloc(findings->items, findings->capacity * sizeof(*findings->items)));
 	}
 	memmove(&findings->items[at + 1], &findings->items[at],
 		(findings->count - at) * sizeof(*findings->items));

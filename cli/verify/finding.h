@@ -68,7 +68,7 @@ struct finding {
 struct findings {
 	struct finding **items;
 	uint32_t count;
-	uint32_t room;
+	uint32_t capacity;
 };
 
 struct finding *finding_create(const char *rule, enum finding_kind kind);
@@ -84,7 +84,7 @@ void finding_set_example(struct finding *finding, const char *workload, uint64_t
 			 const char *plan, const char *script);
 
 /* The innermost frame of the driver; NULL: there is none. */
-const struct finding_frame *finding_place(const struct finding *finding, const char *driver);
+const struct finding_frame *finding_driver_frame(const struct finding *finding, const char *driver);
 
 enum verify_level finding_level(const struct finding *finding);
 

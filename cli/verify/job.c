@@ -340,7 +340,7 @@ static bool is_of_exerciser(const struct job *job)
 }
 
 /* Where it was and what was called before. */
-static void take_place(struct finding *to, struct finding *from)
+static void take_where(struct finding *to, struct finding *from)
 {
 	struct finding kept = *to;
 
@@ -372,7 +372,7 @@ static void explain_stuck(struct job *job)
 		told->count--;
 		memmove(&told->items[i], &told->items[i + 1],
 			(told->count - i) * sizeof(*told->items));
-		take_place(hang, crash);
+		take_where(hang, crash);
 		finding_set_fingerprint(hang, job->driver, "");
 		finding_destroy(crash);
 		break;

@@ -58,10 +58,10 @@ void record_finish(struct record *record)
 
 void record_add_run(struct record *record, struct run_line *line)
 {
-	if (record->run_count == record->run_room) {
-		record->run_room = record->run_room ? record->run_room * 2 : 256;
+	if (record->run_count == record->run_capacity) {
+		record->run_capacity = record->run_capacity ? record->run_capacity * 2 : 256;
 		record->runs =
-			needed(realloc(record->runs, record->run_room * sizeof(*record->runs)));
+			needed(realloc(record->runs, record->run_capacity * sizeof(*record->runs)));
 	}
 	record->runs[record->run_count++] = *line;
 	*line = (struct run_line){ 0 };
@@ -117,10 +117,10 @@ static bool has_found(const struct run_line *line, const struct run_finding *fou
 
 static void run_join(struct run_line *line, const struct run_line *again)
 {
-	size_t room = (size_t)line->finding_count + again->finding_count + 1;
+	size_t capacity = (size_t)line->finding_count + again->finding_count + 1;
 
 	line->is_last |= again->is_last;
-	line->findings = needed(realloc(line->findings, room * sizeof(*line->findings)));
+	line->findings = needed(realloc(line->findings, capacity * sizeof(*line->findings)));
 	for (uint32_t i = 0; i < again->finding_count; i++) {
 		if (!has_found(line, &again->findings[i]))
 			line->findings[line->finding_count++] = again->findings[i];
@@ -400,7 +400,7 @@ bool record_load(struct record *record, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	ssize_t length;
 	unsigned number = 0;
 	bool is_good = true;
@@ -409,7 +409,7 @@ bool record_load(struct record *record, const char *path)
 		fprintf(stderr, "dxgk verify: %s: %s\n", path, strerror(errno));
 		return false;
 	}
-	while (is_good && (length = getline(&text, &room, file)) > 0) {
+	while (is_good && (length = getline(&text, &capacity, file)) > 0) {
 		struct json_document document;
 
 		number++;

@@ -60,7 +60,7 @@ struct record {
 	struct findings findings;
 	struct run_line *runs;
 	size_t run_count;
-	size_t run_room;
+	size_t run_capacity;
 };
 
 void campaign_id_finish(struct campaign_id *id);

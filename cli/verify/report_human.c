@@ -12,7 +12,7 @@ enum { CALLS_SHOWN = 20, FRAMES_SHOWN = 8 };
 
 static void print_frames(FILE *out, const struct report *report, const struct finding *finding)
 {
-	const struct finding_frame *place = finding_place(finding, report->driver);
+	const struct finding_frame *place = finding_driver_frame(finding, report->driver);
 	uint32_t first = place ? (uint32_t)(place - finding->frames) : 0;
 
 	for (uint32_t i = first; i < finding->frame_count && i < first + FRAMES_SHOWN; i++) {

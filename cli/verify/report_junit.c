@@ -96,7 +96,7 @@ static void write_property(FILE *out, const char *name, const char *value)
 
 static void write_details(FILE *out, const struct report *report, const struct finding *finding)
 {
-	const struct finding_frame *place = finding_place(finding, report->driver);
+	const struct finding_frame *place = finding_driver_frame(finding, report->driver);
 	char *folder = report_folder_of(finding);
 
 	xml_put(out, finding->sentence);

@@ -105,9 +105,9 @@ static void put_physical(FILE *out, const char *path, uint32_t line)
 }
 
 /* Where no line is known it is about the driver as a whole. */
-static void put_place(FILE *out, const struct report *report, const struct finding *finding)
+static void put_where(FILE *out, const struct report *report, const struct finding *finding)
 {
-	const struct finding_frame *place = finding_place(finding, report->driver);
+	const struct finding_frame *place = finding_driver_frame(finding, report->driver);
 
 	if (place && place->line != 0 && place->file[0] != '\0')
 		put_physical(out, place->file, place->line);
@@ -136,7 +136,7 @@ static void put_flow(FILE *out, const struct report *report, const struct findin
 		fputs("}},\n", out);
 	}
 	fputs("{\"location\":{", out);
-	put_place(out, report, finding);
+	put_where(out, report, finding);
 	fputs(",", out);
 	put_message(out, "message", finding->sentence);
 	fputs("}}]}]}]", out);
@@ -204,7 +204,7 @@ static void put_result(FILE *out, const struct report *report, const struct find
 	fputs(",", out);
 	put_message(out, "message", finding->sentence);
 	fputs(",\"locations\":[{", out);
-	put_place(out, report, finding);
+	put_where(out, report, finding);
 	fputs("}],\"partialFingerprints\":{", out);
 	put_text(out, "dxgkRuleFrame/v1", finding->fingerprint);
 	fprintf(out, "},\"occurrenceCount\":%" PRIu64, finding->count > 0 ? finding->count : 1);

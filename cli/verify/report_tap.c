@@ -35,7 +35,7 @@ static void put_field(FILE *out, const char *name, const char *text)
 static void put_block(FILE *out, const struct report *report, const struct finding *finding,
 		      const struct run_line *line)
 {
-	const struct finding_frame *place = finding_place(finding, report->driver);
+	const struct finding_frame *place = finding_driver_frame(finding, report->driver);
 	const struct verify_rule *rule = verify_rule_find(finding->rule);
 
 	fputs("  ---\n", out);

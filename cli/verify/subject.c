@@ -19,18 +19,18 @@
 char *file_read(const char *path, size_t *length_out)
 {
 	FILE *file = fopen(path, "re");
-	size_t room = 65536;
+	size_t capacity = 65536;
 	size_t length = 0;
-	char *bytes = needed(malloc(room));
+	char *bytes = needed(malloc(capacity));
 
 	if (!file) {
 		free(bytes);
 		return NULL;
 	}
-	for (size_t got; (got = fread(bytes + length, 1, room - length - 1, file)) > 0;) {
+	for (size_t got; (got = fread(bytes + length, 1, capacity - length - 1, file)) > 0;) {
 		length += got;
-		if (length + 1 == room)
-			bytes = needed(realloc(bytes, room *= 2));
+		if (length + 1 == capacity)
+			bytes = needed(realloc(bytes, capacity *= 2));
 	}
 	bytes[length] = '\0';
 	*length_out = length;

@@ -75,17 +75,18 @@ void builder_on_process_is(struct builder *builder)
 
 static bool has_doing(struct builder *builder, uint32_t thread)
 {
-	if (thread < builder->doing_room)
+	if (thread < builder->doing_capacity)
 		return true;
 
-	uint32_t room = thread + 16;
-	struct doing *larger = mem_realloc(builder->doing, room * sizeof(*larger));
+	uint32_t capacity = thread + 16;
+	struct doing *larger = mem_realloc(builder->doing, capacity * sizeof(*larger));
 
 	if (!larger)
 		return false;
-	memset(larger + builder->doing_room, 0, (room - builder->doing_room) * sizeof(*larger));
+	memset(larger + builder->doing_capacity, 0,
+	       (capacity - builder->doing_capacity) * sizeof(*larger));
 	builder->doing = larger;
-	builder->doing_room = room;
+	builder->doing_capacity = capacity;
 	return true;
 }
 

@@ -26,7 +26,7 @@ struct doing {
 	uint32_t syncs
 		[SYNCS_MAX]; /* rows: what the packet that it queues next waits for or signals */
 	uint32_t sync_count;
-	uint32_t listed; /* row + 1: the last entry of its allocation list */
+	uint32_t last_entry; /* row + 1: the last entry of its allocation list */
 };
 
 /* Why an allocation is about to leave; told just before it does. */
@@ -58,7 +58,7 @@ struct builder {
 	struct view_map series;       /* kind, process, group and adapter */
 
 	struct doing *doing; /* by row of the thread */
-	uint32_t doing_room;
+	uint32_t doing_capacity;
 	struct leave leave;
 	uint32_t leaving; /* the allocation's row + 1 of `leave` */
 	bool has_no_memory;

@@ -2,7 +2,7 @@
 #include "cli/view/map.h"
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_CAPACITY = 64 };
 
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
@@ -21,7 +21,7 @@ static struct view_map_entry *look(const struct view_map *map, struct view_key k
 	uint32_t at = (uint32_t)mix(mix(mix(0, key.a), key.b), key.c);
 
 	for (;; at++) {
-		struct view_map_entry *entry = &map->entries[at & (map->room - 1)];
+		struct view_map_entry *entry = &map->entries[at & (map->capacity - 1)];
 
 		if (!entry->is_used || is_same(&entry->key, &key))
 			return entry;
@@ -30,7 +30,7 @@ static struct view_map_entry *look(const struct view_map *map, struct view_key k
 
 uint32_t *view_map_find(const struct view_map *map, struct view_key key)
 {
-	if (map->room == 0)
+	if (map->capacity == 0)
 		return NULL;
 
 	struct view_map_entry *entry = look(map, key);
@@ -40,12 +40,12 @@ uint32_t *view_map_find(const struct view_map *map, struct view_key key)
 
 static bool grow(struct view_map *map)
 {
-	struct view_map larger = { .room = map->room ? 2 * map->room : FIRST_ROOM };
+	struct view_map larger = { .capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY };
 
-	larger.entries = mem_zalloc_array(larger.room, sizeof(*larger.entries));
+	larger.entries = mem_zalloc_array(larger.capacity, sizeof(*larger.entries));
 	if (!larger.entries)
 		return false;
-	for (uint32_t i = 0; i < map->room; i++) {
+	for (uint32_t i = 0; i < map->capacity; i++) {
 		if (map->entries[i].is_used)
 			*look(&larger, map->entries[i].key) = map->entries[i];
 	}
@@ -57,7 +57,7 @@ static bool grow(struct view_map *map)
 
 bool view_map_put(struct view_map *map, struct view_key key, uint32_t value)
 {
-	if (4 * (uint64_t)map->count >= 3 * (uint64_t)map->room && !grow(map))
+	if (4 * (uint64_t)map->count >= 3 * (uint64_t)map->capacity && !grow(map))
 		return false;
 
 	struct view_map_entry *entry = look(map, key);

@@ -24,7 +24,7 @@ struct view_map_entry {
 struct view_map {
 	struct view_map_entry *entries;
 	uint32_t count;
-	uint32_t room; /* a power of two, or 0 */
+	uint32_t capacity; /* a power of two, or 0 */
 };
 
 /* Where the value is; NULL when there is none. Good until the next one is put. */

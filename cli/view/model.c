@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "cli/view/model.h"
 
-enum { FIRST_ROOM = 256 };
+enum { FIRST_CAPACITY = 256 };
 
 const char *const view_table_names[VIEW_TABLE_COUNT] = {
 #define TABLE(name) [VIEW_##name] = #name,
@@ -24,21 +24,21 @@ const struct view_column_info view_columns[VIEW_COLUMN_COUNT] = {
 
 static bool grow_table(struct view_model *model, enum view_table table)
 {
-	uint32_t room = model->room[table] ? 2 * model->room[table] : FIRST_ROOM;
+	uint32_t capacity = model->capacity[table] ? 2 * model->capacity[table] : FIRST_CAPACITY;
 
-	if (room < model->room[table])
+	if (capacity < model->capacity[table])
 		return false;
 	for (unsigned i = 0; i < VIEW_COLUMN_COUNT; i++) {
 		if (view_columns[i].table != table)
 			continue;
 
-		int64_t *larger = mem_realloc(model->columns[i], room * sizeof(*larger));
+		int64_t *larger = mem_realloc(model->columns[i], capacity * sizeof(*larger));
 
 		if (!larger)
 			return false;
 		model->columns[i] = larger;
 	}
-	model->room[table] = room;
+	model->capacity[table] = capacity;
 	return true;
 }
 
@@ -46,7 +46,7 @@ uint32_t view_add_row(struct view_model *model, enum view_table table)
 {
 	uint32_t row = model->rows[table];
 
-	if (row == model->room[table] && !grow_table(model, table))
+	if (row == model->capacity[table] && !grow_table(model, table))
 		return UINT32_MAX;
 	for (unsigned i = 0; i < VIEW_COLUMN_COUNT; i++) {
 		if (view_columns[i].table == table)
@@ -65,25 +65,25 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-static bool has_room_for_text(struct view_model *model)
+static bool has_slot_for_text(struct view_model *model)
 {
-	if (model->text_count < model->text_room)
+	if (model->text_count < model->text_capacity)
 		return true;
 
-	uint32_t room = model->text_room ? 2 * model->text_room : FIRST_ROOM;
-	char **larger = mem_realloc(model->texts, room * sizeof(*larger));
+	uint32_t capacity = model->text_capacity ? 2 * model->text_capacity : FIRST_CAPACITY;
+	char **larger = mem_realloc(model->texts, capacity * sizeof(*larger));
 
 	if (!larger)
 		return false;
 	model->texts = larger;
-	model->text_room = room;
+	model->text_capacity = capacity;
 	return true;
 }
 
 /* Takes the text over; NULL is none. */
 static int64_t keep_text(struct view_model *model, char *text, struct view_key key)
 {
-	if (!text || !has_room_for_text(model) ||
+	if (!text || !has_slot_for_text(model) ||
 	    !view_map_put(&model->text_rows, key, model->text_count)) {
 		mem_free(text);
 		return -1;

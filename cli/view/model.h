@@ -44,12 +44,12 @@ enum view_series { VIEW_BUDGET, VIEW_USAGE };
 
 struct view_model {
 	uint32_t rows[VIEW_TABLE_COUNT];
-	uint32_t room[VIEW_TABLE_COUNT];
+	uint32_t capacity[VIEW_TABLE_COUNT];
 	int64_t *columns[VIEW_COLUMN_COUNT];
 
 	char **texts; /* 0 is "" */
 	uint32_t text_count;
-	uint32_t text_room;
+	uint32_t text_capacity;
 	struct view_map text_rows; /* by hash; the next of the same hash is behind it */
 
 	char *program;

@@ -24,22 +24,22 @@ enum { PAGE_VERSION = 1, HEAD_BYTES = 16, GZIP_WINDOW = 15 + 16 };
 struct bytes {
 	uint8_t *at;
 	size_t size;
-	size_t room;
+	size_t capacity;
 	bool has_no_memory;
 };
 
 static uint8_t *more(struct bytes *bytes, size_t count)
 {
-	if (bytes->size + count > bytes->room) {
-		size_t room = 2 * (bytes->size + count);
-		uint8_t *larger = mem_realloc(bytes->at, room);
+	if (bytes->size + count > bytes->capacity) {
+		size_t capacity = 2 * (bytes->size + count);
+		uint8_t *larger = mem_realloc(bytes->at, capacity);
 
 		if (!larger) {
 			bytes->has_no_memory = true;
 			return NULL;
 		}
 		bytes->at = larger;
-		bytes->room = room;
+		bytes->capacity = capacity;
 	}
 	bytes->size += count;
 	return bytes->at + bytes->size - count;

@@ -19,16 +19,16 @@ enum { DEFAULT_THRASH_MS = 10, PATH_STEPS_MAX = 64, LOOK_BACK_MAX = 64 };
 
 static void add(struct view_answer *answer, const char *text)
 {
-	if (answer->cell_count == answer->cell_room) {
-		size_t room = answer->cell_room ? 2 * answer->cell_room : 256;
-		char **larger = mem_realloc(answer->cells, room * sizeof(*larger));
+	if (answer->cell_count == answer->cell_capacity) {
+		size_t capacity = answer->cell_capacity ? 2 * answer->cell_capacity : 256;
+		char **larger = mem_realloc(answer->cells, capacity * sizeof(*larger));
 
 		if (!larger) {
 			answer->has_no_memory = true;
 			return;
 		}
 		answer->cells = larger;
-		answer->cell_room = room;
+		answer->cell_capacity = capacity;
 	}
 
 	char *cell = mem_strdup(text);
@@ -109,21 +109,21 @@ struct ranked {
 
 struct ranking {
 	struct ranked *entries;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void rank(struct view_answer *answer, struct ranking *ranking, struct ranked entry)
 {
-	if (ranking->count == ranking->room) {
-		size_t room = ranking->room ? 2 * ranking->room : 256;
-		struct ranked *larger = mem_realloc(ranking->entries, room * sizeof(*larger));
+	if (ranking->count == ranking->capacity) {
+		size_t capacity = ranking->capacity ? 2 * ranking->capacity : 256;
+		struct ranked *larger = mem_realloc(ranking->entries, capacity * sizeof(*larger));
 
 		if (!larger) {
 			answer->has_no_memory = true;
 			return;
 		}
 		ranking->entries = larger;
-		ranking->room = room;
+		ranking->capacity = capacity;
 	}
 	ranking->entries[ranking->count++] = entry;
 }

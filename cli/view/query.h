@@ -24,7 +24,7 @@ struct view_answer {
 	unsigned column_count;
 	char **cells;
 	size_t cell_count;
-	size_t cell_room;
+	size_t cell_capacity;
 	bool has_no_memory;
 };
 

@@ -69,8 +69,8 @@ void builder_on_packet_lists(struct builder *builder)
 		return;
 	SET(builder, lists, allocation, row, allocation);
 	SET(builder, lists, is_written, row, builder_number(builder, 3));
-	SET(builder, lists, before, row, builder->doing[thread].listed);
-	builder->doing[thread].listed = row + 1;
+	SET(builder, lists, before, row, builder->doing[thread].last_entry);
+	builder->doing[thread].last_entry = row + 1;
 }
 
 void builder_on_allocation_name(struct builder *builder)

@@ -72,10 +72,10 @@ static void take_syncs(struct builder *builder, uint32_t packet, struct doing *d
 		SET(builder, packets, value, packet, VIEW_AT(builder->model, syncs, value, row));
 	}
 	doing->sync_count = 0;
-	for (int64_t row = doing->listed; row != 0;
+	for (int64_t row = doing->last_entry; row != 0;
 	     row = VIEW_AT(builder->model, lists, before, row - 1))
 		SET(builder, lists, packet, row - 1, (int64_t)packet + 1);
-	doing->listed = 0;
+	doing->last_entry = 0;
 }
 
 /* ---- paging queues ---- */

@@ -204,9 +204,9 @@ NTSTATUS APIENTRY gpu_collect_dbg_info(IN_CONST_HANDLE hAdapter,
 				  "CollectDbgInfo of adapter %p with arguments %p: one is missing",
 				  hAdapter, pCollectDbgInfo);
 	struct engine_record *records = pCollectDbgInfo->pBuffer;
-	SIZE_T room = pCollectDbgInfo->BufferSize / sizeof(*records);
+	SIZE_T capacity = pCollectDbgInfo->BufferSize / sizeof(*records);
 
-	for (ULONG node = 0; node < adapter->node_count && node < room; node++) {
+	for (ULONG node = 0; node < adapter->node_count && node < capacity; node++) {
 		struct gpu_engine *engine = &adapter->engines[node];
 
 		if (can_lock)

@@ -31,7 +31,7 @@ unsigned long long dxgk_test_report_count(const char *rule);
  * routine whose answer broke the rule; a report that was made before at the same place (`is_repeated`) has none. `calls`
  * are the last ones across the driver line, oldest first; they need DXGK_VERIFY=rules. NULL: nobody listens.
  */
-struct dxgk_test_place {
+struct dxgk_test_source_line {
 	char function[128];
 	char file[192];
 	char image[64];
@@ -44,7 +44,7 @@ struct dxgk_test_report {
 	unsigned long long site;
 	int is_repeated;
 	int is_crash;
-	const struct dxgk_test_place *frames;
+	const struct dxgk_test_source_line *frames;
 	unsigned frame_count;
 	const char *const *calls;
 	unsigned call_count;

@@ -174,7 +174,7 @@ void space_update_cancel(struct space_update *update)
 
 /* ---- being made ---- */
 
-static void wait_for_room(struct address_space *space, uint32_t count)
+static void wait_for_slots(struct address_space *space, uint32_t count)
 {
 	for (;;) {
 		uint32_t seen = notice_read(&space->changed);
@@ -333,7 +333,7 @@ NTSTATUS address_space_update(struct address_space *space, const struct gpuva_op
 	if (listener)
 		update->listener = *listener;
 	update->count = count;
-	wait_for_room(space, count);
+	wait_for_slots(space, count);
 	space_count(space);
 	NTSTATUS status = prepare(update);
 	if (NT_SUCCESS(status)) {

@@ -37,7 +37,7 @@ void client_call_finish(struct client_call *call)
 }
 
 /* Room for one more behind `count`, which is doubled where it has to be. NULL: there is none. */
-static void *room_for_one(void *items, uint32_t count, size_t item_bytes)
+static void *grow_by_one(void *items, uint32_t count, size_t item_bytes)
 {
 	if (count > 0 && !is_power_of_two(count))
 		return items;
@@ -52,7 +52,7 @@ NTSTATUS client_call_bring(struct client_call *call, uint64_t address, uint64_t 
 			   int descriptor, uint64_t offset)
 {
 	struct client_brought *brought =
-		room_for_one(call->brought, call->brought_count, sizeof(*brought));
+		grow_by_one(call->brought, call->brought_count, sizeof(*brought));
 
 	if (!brought)
 		return STATUS_NO_MEMORY;
@@ -91,7 +91,7 @@ static bool file_hold(struct client_call *call, struct client_file *file)
 			return true;
 	}
 	struct client_file **files =
-		room_for_one(call->files, call->file_count, sizeof(struct client_file *));
+		grow_by_one(call->files, call->file_count, sizeof(struct client_file *));
 	if (!files)
 		return false;
 	client_file_get(file);
@@ -113,7 +113,7 @@ static bool run_add(struct client_call *call, struct client_view_run run)
 			return true;
 		}
 	}
-	runs = room_for_one(call->runs, call->run_count, sizeof(*runs));
+	runs = grow_by_one(call->runs, call->run_count, sizeof(*runs));
 	if (!runs)
 		return false;
 	call->runs = runs;
@@ -147,7 +147,7 @@ NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, enum client_view
 		.kind = kind,
 		.first_run = first_open_run(call),
 	};
-	struct client_view *views = room_for_one(call->views, call->view_count, sizeof(*views));
+	struct client_view *views = grow_by_one(call->views, call->view_count, sizeof(*views));
 
 	assert(call->run_count > view.first_run);
 	if (!views) {

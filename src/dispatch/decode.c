@@ -96,7 +96,7 @@ NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field)
 {
 	uint32_t elements = call_read_u32(call, field->count_offset);
 	struct call_buffer *buffer = &call->buffers[call->buffer_count];
-	bool is_room = field->kind == FIELD_ARRAY_OUT;
+	bool is_output = field->kind == FIELD_ARRAY_OUT;
 	void *client;
 
 	assert(call->buffer_count < CALL_MAX_BUFFERS);
@@ -104,24 +104,24 @@ NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field)
 	if (UNLIKELY(!client)) {
 		/* Room that is not there is a question for the size; bytes that are not there are
 		 * not. */
-		if (!is_room && elements != 0)
+		if (!is_output && elements != 0)
 			return refuse_buffer(field, client, elements);
 		*buffer = (struct call_buffer){ 0 };
 		call->buffer_count++;
 		return STATUS_SUCCESS;
 	}
 	if (UNLIKELY(elements > field->limit)) {
-		if (!is_room)
+		if (!is_output)
 			return refuse_buffer(field, client, elements);
 		elements = field->limit;
 	}
 	uint64_t size_bytes = (uint64_t)elements * field->element_bytes;
-	void *copy = is_room ? call_take(call, size_bytes) : call_take_buffer(call, size_bytes);
+	void *copy = is_output ? call_take(call, size_bytes) : call_take_buffer(call, size_bytes);
 	if (UNLIKELY(!copy))
 		return STATUS_NO_MEMORY;
 	*buffer = (struct call_buffer){ .client = client, .copy = copy, .elements = elements };
 	call->buffer_count++;
-	if (!is_room)
+	if (!is_output)
 		bytes_copy(copy, client, size_bytes);
 	memcpy(call->args.bytes + field->offset, &copy, sizeof(copy));
 	return STATUS_SUCCESS;

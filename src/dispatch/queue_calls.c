@@ -44,7 +44,7 @@ static void list_finish(struct queue_list *list)
 
 /* ---- queues ---- */
 
-static NTSTATUS make_room(struct queue_list *list, const char *count_name, uint32_t count)
+static NTSTATUS list_reserve(struct queue_list *list, const char *count_name, uint32_t count)
 {
 	if (count > D3DDDI_MAX_BROADCAST_CONTEXT) {
 		invalid(RULE_API_COUNT, count_name, "is %u, and %u are possible", count,
@@ -122,7 +122,7 @@ static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
 			     const D3DKMT_HANDLE *handles, uint32_t count)
 {
 	const char *name = first ? "BroadcastContext" : "BroadcastContextArray";
-	NTSTATUS status = make_room(list, "BroadcastContextCount", count);
+	NTSTATUS status = list_reserve(list, "BroadcastContextCount", count);
 
 	if (NT_SUCCESS(status) && first) {
 		object_get(&first->object);
@@ -136,7 +136,7 @@ static NTSTATUS add_contexts(struct queue_list *list, struct dxg_context *first,
 static NTSTATUS add_hw_queues(struct queue_list *list, const D3DKMT_HANDLE *handles, uint32_t count)
 {
 	static const char name[] = "BroadcastHwQueueArray";
-	NTSTATUS status = make_room(list, "BroadcastHwQueueCount", count);
+	NTSTATUS status = list_reserve(list, "BroadcastHwQueueCount", count);
 
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
 		struct object *found = NULL;
@@ -472,7 +472,7 @@ NTSTATUS dispatch_submit_wait_for_sync_objects_to_hw_queue(
 {
 	struct queue_list list = { .call = call };
 	struct dxg_hw_queue *queue = object_as(hw_queue, call->objects[0]);
-	NTSTATUS status = make_room(&list, "ObjectCount", 1);
+	NTSTATUS status = list_reserve(&list, "ObjectCount", 1);
 
 	if (NT_SUCCESS(status)) {
 		object_get(&queue->object);

@@ -211,7 +211,7 @@ NTSTATUS dispatch_open_sync_object_nt_handle_from_name(struct call *call,
 NTSTATUS dispatch_get_shared_resource_adapter_luid(struct call *call,
 						   D3DKMT_GETSHAREDRESOURCEADAPTERLUID *args)
 {
-	struct share_space *shares = call->process->shares;
+	struct share_table *shares = call->process->shares;
 	struct share_set set = { .count = 1 };
 	NTSTATUS status;
 

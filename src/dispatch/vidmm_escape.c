@@ -137,7 +137,7 @@ static NTSTATUS evict_resource(const struct escape *escape, struct resource_body
 static NTSTATUS evict_by_nt_handle(const struct escape *escape, D3DKMT_VIDMM_ESCAPE *args)
 {
 	struct share_set set;
-	struct share_space *shares = escape->call->process->shares;
+	struct share_table *shares = escape->call->process->shares;
 
 	share_sweep(shares);
 	NTSTATUS status = share_find_nt(shares, (uintptr_t)args->EvictByNtHandle.NtHandle,

@@ -7,7 +7,7 @@
 enum { CHUNK_RANGES = 62 };
 
 struct range_chunk {
-	struct list link; /* in chunks_with_room, while it has room */
+	struct list link; /* in chunks_with_free, while it has a free range */
 	struct gpuva_range *unused;
 	uint32_t unused_count;
 	struct gpuva_range ranges[CHUNK_RANGES];
@@ -29,7 +29,7 @@ static void push_unused(struct range_chunk *chunk, struct gpuva_range *range)
 void range_pool_init(struct range_pool *pool)
 {
 	*pool = (struct range_pool){ 0 };
-	list_init(&pool->chunks_with_room);
+	list_init(&pool->chunks_with_free);
 }
 
 void range_pool_belong(struct range_pool *pool, struct quota_ledger *ledger)
@@ -43,7 +43,7 @@ void range_pool_finish(struct range_pool *pool)
 {
 	assert(pool->taken_count == 0);
 	quota_give(pool->ledger, QUOTA_GPU_RANGES, pool->chunk_count * CHUNK_RANGES);
-	list_drain (struct range_chunk, each, &pool->chunks_with_room, link)
+	list_drain (struct range_chunk, each, &pool->chunks_with_free, link)
 		mem_free(each);
 	pool->chunk_count = 0;
 }
@@ -60,7 +60,7 @@ static struct range_chunk *chunk_create(struct range_pool *pool)
 		chunk->ranges[i].chunk = chunk;
 		push_unused(chunk, &chunk->ranges[i]);
 	}
-	list_push_front(&pool->chunks_with_room, &chunk->link);
+	list_push_front(&pool->chunks_with_free, &chunk->link);
 	pool->chunk_count++;
 	quota_force(pool->ledger, QUOTA_GPU_RANGES, CHUNK_RANGES);
 	return chunk;
@@ -70,8 +70,8 @@ struct gpuva_range *range_pool_take(struct range_pool *pool)
 {
 	struct range_chunk *chunk;
 
-	if (LIKELY(!list_is_empty(&pool->chunks_with_room)))
-		chunk = container_of(pool->chunks_with_room.next, struct range_chunk, link);
+	if (LIKELY(!list_is_empty(&pool->chunks_with_free)))
+		chunk = container_of(pool->chunks_with_free.next, struct range_chunk, link);
 	else if (!(chunk = chunk_create(pool)))
 		return NULL;
 	struct gpuva_range *range = chunk->unused;
@@ -90,10 +90,10 @@ void range_pool_give(struct range_pool *pool, struct gpuva_range *range)
 	push_unused(chunk, range);
 	pool->taken_count--;
 	if (chunk->unused_count == 1)
-		list_push_front(&pool->chunks_with_room, &chunk->link);
+		list_push_front(&pool->chunks_with_free, &chunk->link);
 	/* Not the last one with room: the next one who takes would need it again. */
 	if (UNLIKELY(chunk->unused_count == CHUNK_RANGES) &&
-	    pool->chunks_with_room.next != pool->chunks_with_room.prev) {
+	    pool->chunks_with_free.next != pool->chunks_with_free.prev) {
 		list_remove(&chunk->link);
 		mem_free(chunk);
 		pool->chunk_count--;

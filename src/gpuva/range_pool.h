@@ -18,7 +18,7 @@
 #include "gpuva/ranges.h"
 
 struct range_pool {
-	struct list chunks_with_room; /* range_chunk.link */
+	struct list chunks_with_free; /* range_chunk.link */
 	uint64_t chunk_count;
 	uint64_t taken_count;
 	struct quota_ledger *ledger; /* whose ranges they are, whole chunks; NULL: nobody's */

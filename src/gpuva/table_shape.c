@@ -99,12 +99,12 @@ uint64_t gpuva_shape_entry_count(const struct gpuva_shape *shape, uint32_t level
 	return gpuva_shape_table_pages(shape, level) >> shape->entry_shift[level];
 }
 
-struct gpuva_place gpuva_shape_place(const struct gpuva_shape *shape, uint32_t level, uint64_t page)
+struct gpuva_entry gpuva_shape_entry(const struct gpuva_shape *shape, uint32_t level, uint64_t page)
 {
 	uint64_t in_table = page & (gpuva_shape_table_pages(shape, level) - 1);
 
 	assert(page < shape->page_count);
-	return (struct gpuva_place){
+	return (struct gpuva_entry){
 		.table = page >> shape->entry_shift[level + 1],
 		.entry = in_table >> shape->entry_shift[level],
 	};
@@ -114,7 +114,7 @@ uint64_t gpuva_shape_root_entries(const struct gpuva_shape *shape, uint64_t end_
 {
 	if (end_page == 0)
 		return 0;
-	return gpuva_shape_place(shape, gpuva_shape_root(shape), end_page - 1).entry + 1;
+	return gpuva_shape_entry(shape, gpuva_shape_root(shape), end_page - 1).entry + 1;
 }
 
 bool gpuva_shape_fits_64k(const struct gpuva_shape *shape, const struct gpuva_run *run)

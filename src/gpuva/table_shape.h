@@ -61,12 +61,12 @@ uint64_t gpuva_shape_table_pages(const struct gpuva_shape *shape, uint32_t level
 uint64_t gpuva_shape_entry_count(const struct gpuva_shape *shape, uint32_t level);
 
 /* Where a page is found: the how-manieth table of the level, and which of its entries. */
-struct gpuva_place {
+struct gpuva_entry {
 	uint64_t table;
 	uint64_t entry;
 };
 
-struct gpuva_place gpuva_shape_place(const struct gpuva_shape *shape, uint32_t level,
+struct gpuva_entry gpuva_shape_entry(const struct gpuva_shape *shape, uint32_t level,
 				     uint64_t page);
 
 /* How many entries a growing root needs, so that it covers the pages below `end_page`. */

@@ -146,8 +146,8 @@ NTSTATUS device_open(struct device *device, const struct miniport_config *config
 	if (config->resource_count > 0)
 		status = take_resources(device, config);
 	if (NT_SUCCESS(status) && config->pci) {
-		device->space = pci_space_create(config->pci, device->resources, device->addresses,
-						 device->resource_count);
+		device->space = pci_config_create(config->pci, device->resources, device->addresses,
+						  device->resource_count);
 		if (!device->space)
 			status = no_memory("configuration space");
 	}
@@ -159,7 +159,7 @@ NTSTATUS device_open(struct device *device, const struct miniport_config *config
 
 void device_close(struct device *device)
 {
-	pci_space_destroy(device->space);
+	pci_config_destroy(device->space);
 	mem_free(device->list);
 	for (size_t i = 0; i < device->resource_count; i++) {
 		if (device->addresses[i] != MACHINE_NOWHERE)

@@ -9,10 +9,10 @@
 #include <ddk/ntddk.h>
 
 #include "miniport/miniport.h"
-#include "miniport/pci_space.h"
+#include "miniport/pci_config.h"
 
 struct device {
-	struct pci_space *space;                   /* NULL: not on PCI */
+	struct pci_config *space;                  /* NULL: not on PCI */
 	CM_RESOURCE_LIST *list;                    /* NULL: no resources */
 	uint64_t *addresses;                       /* of memory, as in the configuration */
 	const struct miniport_resource *resources; /* the configuration's; while it is opened */

@@ -108,8 +108,8 @@ static bool is_a_space(ULONG data_type)
  * The space of the device, when it is that one which is meant. *status_out says what to answer
  * when it is NULL: there are other spaces on a PC, and none of them here.
  */
-static struct pci_space *space_begin(HANDLE handle, const struct space_access *access,
-				     NTSTATUS *status_out)
+static struct pci_config *space_begin(HANDLE handle, const struct space_access *access,
+				      NTSTATUS *status_out)
 {
 	struct miniport *miniport = callback_begin(handle, access->name, PASSIVE_LEVEL);
 	const char *mistake = NULL;
@@ -146,11 +146,11 @@ static NTSTATUS APIENTRY read_device_space(HANDLE handle, ULONG data_type, PVOID
 	const struct space_access access = { "DxgkCbReadDeviceSpace", "a NULL BytesRead", data_type,
 					     buffer, bytes_read };
 	NTSTATUS status;
-	struct pci_space *space = space_begin(handle, &access, &status);
+	struct pci_config *space = space_begin(handle, &access, &status);
 
 	if (!space)
 		return callback_end(status);
-	return space_end(length, pci_space_read(space, offset, buffer, length), bytes_read);
+	return space_end(length, pci_config_read(space, offset, buffer, length), bytes_read);
 }
 
 static NTSTATUS APIENTRY write_device_space(HANDLE handle, ULONG data_type, PVOID buffer,
@@ -159,11 +159,11 @@ static NTSTATUS APIENTRY write_device_space(HANDLE handle, ULONG data_type, PVOI
 	const struct space_access access = { "DxgkCbWriteDeviceSpace", "a NULL BytesWritten",
 					     data_type, buffer, bytes_written };
 	NTSTATUS status;
-	struct pci_space *space = space_begin(handle, &access, &status);
+	struct pci_config *space = space_begin(handle, &access, &status);
 
 	if (!space)
 		return callback_end(status);
-	return space_end(length, pci_space_write(space, offset, buffer, length), bytes_written);
+	return space_end(length, pci_config_write(space, offset, buffer, length), bytes_written);
 }
 
 void callbacks_fill_device(DXGKRNL_INTERFACE *interface)

@@ -38,7 +38,7 @@ struct miniport_pci_part {
 
 enum {
 	PCI_HEADER_BYTES = 64,
-	PCI_SPACE_BYTES = 256,
+	PCI_CONFIG_BYTES = 256,
 	PCI_EXTENDED_SPACE_BYTES = 4096,
 	PCI_BARS = 6,
 };

@@ -37,7 +37,7 @@ struct list_copy {
 	bool is_taken;
 };
 
-_Static_assert(sizeof(DXGK_ALLOCATIONLIST) == MINIPORT_LIST_ROOM_BYTES,
+_Static_assert(sizeof(DXGK_ALLOCATIONLIST) == MINIPORT_LIST_ENTRY_BYTES,
 	       "callers know how much room a list takes");
 
 /* `room` is the caller's, or NULL. */
@@ -147,7 +147,7 @@ static NTSTATUS render_accept(struct miniport_render *render, const DXGKARG_REND
 		return driver_mistake(RULE_DDI_DMA_BUFFER, render_entry,
 				      "moved pDmaBufferPrivateData out of its room or backwards");
 	if (!pointer_moved(render->patches_out, args->pPatchLocationListOut,
-			   (uint64_t)render->patch_out_room * sizeof(*render->patches_out),
+			   (uint64_t)render->patch_out_capacity * sizeof(*render->patches_out),
 			   &patch_bytes) ||
 	    patch_bytes % sizeof(*render->patches_out) != 0)
 		return driver_mistake(RULE_DDI_DMA_BUFFER, render_entry,
@@ -191,7 +191,7 @@ NTSTATUS miniport_render(struct miniport *miniport, struct miniport_client *clie
 		.pPatchLocationListIn = (D3DDDI_PATCHLOCATIONLIST *)render->patches_in,
 		.PatchLocationListInSize = render->patch_in_count,
 		.pPatchLocationListOut = (D3DDDI_PATCHLOCATIONLIST *)render->patches_out,
-		.PatchLocationListOutSize = render->patch_out_room,
+		.PatchLocationListOutSize = render->patch_out_capacity,
 		.MultipassOffset = render->multipass,
 		.DmaBufferSegmentId = render->buffer_segment,
 		.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)segment_address(
@@ -220,7 +220,7 @@ NTSTATUS miniport_patch(struct miniport *miniport, const struct miniport_patch *
 	if (!miniport->is_patching || !miniport->ddi.DxgkDdiPatch)
 		return STATUS_SUCCESS;
 	NTSTATUS status = list_copy_init(&list, miniport, patch->allocations,
-					 patch->allocation_count, patch->list_room);
+					 patch->allocation_count, patch->list_storage);
 	if (!NT_SUCCESS(status))
 		return status;
 	DXGKARG_PATCH args = {
@@ -268,7 +268,7 @@ void miniport_cancel(struct miniport *miniport, const struct miniport_submission
 		patch = &no_lists;
 	/* Without memory for the list the driver is told without it: it has nothing to do there. */
 	bool has_list = NT_SUCCESS(list_copy_init(&list, miniport, patch->allocations,
-						  patch->allocation_count, patch->list_room));
+						  patch->allocation_count, patch->list_storage));
 	DXGKARG_CANCELCOMMAND args = {
 		.hContext = submission_handle(miniport, submission),
 		.pDmaBuffer = submission->memory,

@@ -153,7 +153,7 @@ struct miniport_render {
 	void *private_data;
 	uint32_t private_bytes;
 	struct miniport_patch_entry *patches_out;
-	uint32_t patch_out_room;
+	uint32_t patch_out_capacity;
 
 	/* Out. */
 	uint32_t multipass; /* in/out */
@@ -178,10 +178,10 @@ struct miniport_patch {
 	uint32_t patch_count;
 	uint32_t first_patch; /* of those, the part that belongs to this submission */
 	uint32_t submitted_patches;
-	void *list_room; /* MINIPORT_LIST_ROOM_BYTES for each allocation; NULL: taken as needed */
+	void *list_storage; /* MINIPORT_LIST_ENTRY_BYTES for each allocation; NULL: taken as needed */
 };
 
-enum { MINIPORT_LIST_ROOM_BYTES = 24 };
+enum { MINIPORT_LIST_ENTRY_BYTES = 24 };
 
 /*
  * DxgkDdiPatch where the driver patches; nothing where it does not. STATUS_NO_MEMORY when the list

@@ -156,11 +156,11 @@ NTSTATUS KdEnableDebugger(VOID)
 
 static void breakpoint(const void *where, const char *what)
 {
-	char place[256];
+	char line[256];
 	const char *wish = getenv("DXGK_BREAK");
 
-	nt_report_where(where, place, sizeof(place));
-	log_warn("driver: %s at %s", what, place);
+	nt_report_where(where, line, sizeof(line));
+	log_warn("driver: %s at %s", what, line);
 	if (wish && strcmp(wish, "1") == 0)
 		raise(SIGTRAP);
 }

@@ -61,7 +61,7 @@ void nt_faults_expect_end(void)
 	is_end_expected = true;
 }
 
-const char *nt_fault_place(void)
+const char *nt_fault_where(void)
 {
 	const struct nt_entry_source *source =
 		atomic_load_explicit(&entry_source, memory_order_acquire);
@@ -222,7 +222,7 @@ static bool child_wait(pid_t child)
 	return waitpid(child, &status, 0) != child || (WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
-static void crash_report(const char *place, int number, const siginfo_t *info,
+static void crash_report(const char *where, int number, const siginfo_t *info,
 			 const ucontext_t *context)
 {
 	char what[128];
@@ -231,7 +231,7 @@ static void crash_report(const char *place, int number, const siginfo_t *info,
 		return;
 	describe(number, info, context, what, sizeof(what));
 	nt_report_explain_values(what, sizeof(what));
-	snprintf(child_sentence, sizeof(child_sentence), "%s in %s: %s", signal_name(number), place,
+	snprintf(child_sentence, sizeof(child_sentence), "%s in %s: %s", signal_name(number), where,
 		 what);
 	log_warn("driver: %s (%s)", child_sentence, rule_id(RULE_DDI_CRASH));
 	/* A sanitizer was there before us, and tells the rest. */
@@ -315,9 +315,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
 			return;
 		if (number != SIGABRT)
 			nt_seh_take_fault(number, info, context);
-		const char *place = is_end_expected ? NULL : nt_fault_place();
-		if (place)
-			crash_report(place, number, info, context);
+		const char *where = is_end_expected ? NULL : nt_fault_where();
+		if (where)
+			crash_report(where, number, info, context);
 	}
 	while (fault_signals[index] != number)
 		index++;

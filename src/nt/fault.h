@@ -32,6 +32,6 @@ void nt_faults_ask(const struct nt_entry_source *source);
 void nt_faults_expect_end(void);
 
 /* What of a driver the calling thread is in, for people; NULL: nothing. */
-const char *nt_fault_place(void);
+const char *nt_fault_where(void);
 
 #endif

@@ -204,7 +204,7 @@ void nt_irql_watched_move(uint8_t from, uint8_t to)
 RARE static void report_touched(const struct pool_apart *block, const void *address,
 				const struct nt_fault *fault)
 {
-	const char *place = nt_fault_place();
+	const char *where = nt_fault_where();
 	struct nt_stack stack;
 	char text[5];
 
@@ -212,7 +212,7 @@ RARE static void report_touched(const struct pool_apart *block, const void *addr
 	nt_report_from(RULE_NT_IRQL_PAGED, 0, &stack,
 		       "%s touched paged pool at %s: address %p, %td bytes into a block of %zu, "
 		       "tag '%s'",
-		       place ? place : "A thread", nt_irql_name(nt_irql_current()), address,
+		       where ? where : "A thread", nt_irql_name(nt_irql_current()), address,
 		       (const char *)address - block->payload, block->size_bytes,
 		       pool_tag_text(block->block.tag, text));
 }

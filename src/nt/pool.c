@@ -196,7 +196,7 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	if (!block)
 		return NULL;
 	char *payload = payload_of(block);
-	set_place(block, request->site, 0);
+	set_origin(block, request->site, 0);
 	block->tag = request->tag;
 	memset(payload, request->is_zeroed ? 0 : pool_fresh_byte, request->size_bytes);
 	canary_put(payload + request->size_bytes);
@@ -212,7 +212,7 @@ SPECIALIZED void *small_begin(struct pool_block *block, const struct pool_reques
 {
 	char *payload = (char *)(block + 1);
 	uint32_t before = atomic_load_explicit(&block->state, memory_order_relaxed);
-	set_place(block, request->site, request->size_bytes);
+	set_origin(block, request->site, request->size_bytes);
 	block->stack = stack;
 	block->tag = request->tag;
 	block->canary = CANARY;
@@ -411,7 +411,7 @@ SPECIALIZED void small_end(struct pool_block *block, const void *site)
 	size_t size_bytes = small_size(block);
 
 	fill((char *)(block + 1), POOL_FREED_BYTE, size_bytes);
-	set_place(block, site, size_bytes);
+	set_origin(block, site, size_bytes);
 	if (UNLIKELY(!mem_keep(block, MEM_SHELF_KNOWN + mem_size_index(small_bytes(size_bytes)))))
 		mem_give_known(block, small_bytes(size_bytes));
 }

@@ -16,7 +16,7 @@
 
 enum { POOL_ALIGNMENT = 16 };
 
-#define PLACE_SHIFT 48 /* code lies below that */
+#define ORIGIN_SHIFT 48 /* code lies below that */
 
 /* What `state` says; a block that was never used is 0. */
 enum {
@@ -35,9 +35,9 @@ struct pool_block {
 	_Atomic uint32_t state;
 	uint32_t tag;
 
-	/* Site of the allocation, or of the free; above PLACE_SHIFT the size. Who finds the state
+	/* Site of the allocation, or of the free; above ORIGIN_SHIFT the size. Who finds the state
 	   unchanged after it has read this has read that use's. */
-	_Atomic uint64_t place;
+	_Atomic uint64_t origin;
 
 	uint64_t canary;
 };
@@ -63,14 +63,14 @@ static inline char *payload_of(struct pool_block *block)
 	return is_apart(block) ? ((struct pool_apart *)block)->payload : (char *)(block + 1);
 }
 
-static inline uint64_t place_of(const struct pool_block *block)
+static inline uint64_t origin_of(const struct pool_block *block)
 {
-	return atomic_load_explicit(&block->place, memory_order_relaxed);
+	return atomic_load_explicit(&block->origin, memory_order_relaxed);
 }
 
 static inline size_t small_size(const struct pool_block *block)
 {
-	return place_of(block) >> PLACE_SHIFT;
+	return origin_of(block) >> ORIGIN_SHIFT;
 }
 
 static inline size_t size_of(const struct pool_block *block)
@@ -80,13 +80,13 @@ static inline size_t size_of(const struct pool_block *block)
 
 static inline const void *site_of(const struct pool_block *block)
 {
-	return (const void *)(uintptr_t)(place_of(block) & ((UINT64_C(1) << PLACE_SHIFT) - 1));
+	return (const void *)(uintptr_t)(origin_of(block) & ((UINT64_C(1) << ORIGIN_SHIFT) - 1));
 }
 
-static inline void set_place(struct pool_block *block, const void *site, size_t small_bytes)
+static inline void set_origin(struct pool_block *block, const void *site, size_t small_bytes)
 {
-	atomic_store_explicit(&block->place,
-			      (uint64_t)(uintptr_t)site | (uint64_t)small_bytes << PLACE_SHIFT,
+	atomic_store_explicit(&block->origin,
+			      (uint64_t)(uintptr_t)site | (uint64_t)small_bytes << ORIGIN_SHIFT,
 			      memory_order_relaxed);
 }
 

@@ -95,12 +95,12 @@ static void block_insert_locked(struct pool_block *block)
 	apart_usage.bytes += size_of(block);
 }
 
-static void block_remove_locked(struct pool_block **place)
+static void block_remove_locked(struct pool_block **link)
 {
-	struct pool_block *block = *place;
+	struct pool_block *block = *link;
 
 	lock_assert_held(&pool_lock);
-	*place = block->next;
+	*link = block->next;
 	apart_usage.blocks--;
 	apart_usage.bytes -= size_of(block);
 }
@@ -118,12 +118,12 @@ static void buckets_shrink_locked(void)
 struct pool_block *pool_table_take(const void *payload, const void *site)
 {
 	lock_acquire(&pool_lock);
-	struct pool_block **place = bucket_of(payload);
-	while (*place && payload_of(*place) != payload)
-		place = &(*place)->next;
-	struct pool_block *block = *place;
+	struct pool_block **link = bucket_of(payload);
+	while (*link && payload_of(*link) != payload)
+		link = &(*link)->next;
+	struct pool_block *block = *link;
 	if (block) {
-		block_remove_locked(place);
+		block_remove_locked(link);
 		buckets_shrink_locked();
 		freed[freed_next] = (struct freed_block){ payload, site, block->tag };
 		freed_next = (freed_next + 1) % FREED_REMEMBERED;
@@ -174,15 +174,15 @@ void pool_table_take_all(uintptr_t begin, uintptr_t end, struct pool_block **fir
 {
 	lock_acquire(&pool_lock);
 	for (size_t i = 0; i < bucket_count; i++) {
-		struct pool_block **place_of_it = &buckets[i];
-		while (*place_of_it) {
-			struct pool_block *block = *place_of_it;
+		struct pool_block **link = &buckets[i];
+		while (*link) {
+			struct pool_block *block = *link;
 			uintptr_t site = (uintptr_t)site_of(block);
 			if (site < begin || site >= end) {
-				place_of_it = &block->next;
+				link = &block->next;
 				continue;
 			}
-			block_remove_locked(place_of_it);
+			block_remove_locked(link);
 			block->next = *first;
 			*first = block;
 		}

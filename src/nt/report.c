@@ -6,7 +6,7 @@
  *   out:  lines in the log, counts per rule
  *
  * The stack is walked by the unwinder of libgcc (backtrace(3)) and made readable by symbols.c,
- * which is not safe for threads, so `report_lock` guards it together with the list of places.
+ * which is not safe for threads, so `report_lock` guards it together with the list of known.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -23,12 +23,12 @@
 
 enum {
 	FRAMES_MAX = 48, /* walked */
-	PLACES_MAX = 64,
+	KNOWN_MAX = 64,
 	SENTENCE_MAX = 400,
 };
 
-/* Where a rule was broken. */
-struct place {
+/* A report that was made: the same rule, broken at the same site, is only counted. */
+struct known_report {
 	enum rule rule;
 	uint64_t site;
 	uint64_t repeats;
@@ -46,8 +46,8 @@ _Thread_local uint64_t nt_reports_here;
 
 /* Guarded by report_lock. */
 static struct lock report_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt report");
-static struct place places[PLACES_MAX];
-static unsigned place_count;
+static struct known_report known[KNOWN_MAX];
+static unsigned known_count;
 static struct symbols symbols;
 
 void nt_report_where(const void *address, char *text, size_t size_bytes)
@@ -59,19 +59,19 @@ void nt_report_where(const void *address, char *text, size_t size_bytes)
 	lock_release(&report_lock);
 }
 
-void nt_report_place(const void *address, struct nt_place *place_out)
+void nt_report_source_line(const void *address, struct nt_source_line *line_out)
 {
-	struct symbol_place place;
+	struct source_line line;
 
 	symbols_load();
 	lock_acquire(&report_lock);
 	symbols_refresh(&symbols);
-	symbols_place(&symbols, address, &place);
+	symbols_source_line(&symbols, address, &line);
 	lock_release(&report_lock);
-	*place_out = (struct nt_place){ .line = place.line };
-	snprintf(place_out->function, sizeof(place_out->function), "%.127s", place.function);
-	snprintf(place_out->file, sizeof(place_out->file), "%s", place.file ? place.file : "");
-	snprintf(place_out->image, sizeof(place_out->image), "%s", place.image ? place.image : "");
+	*line_out = (struct nt_source_line){ .line = line.line };
+	snprintf(line_out->function, sizeof(line_out->function), "%.127s", line.function);
+	snprintf(line_out->file, sizeof(line_out->file), "%s", line.file ? line.file : "");
+	snprintf(line_out->image, sizeof(line_out->image), "%s", line.image ? line.image : "");
 }
 
 /* ---- the stack ---- */
@@ -243,21 +243,21 @@ void nt_report_explain_values(char *sentence, size_t size_bytes)
 /* ---- reports ---- */
 
 /* NULL when there is no room to remember it. */
-static struct place *place_find_locked(enum rule rule, uint64_t site, bool *is_new_out)
+static struct known_report *known_find_locked(enum rule rule, uint64_t site, bool *is_new_out)
 {
 	lock_assert_held(&report_lock);
 
-	for (unsigned i = 0; i < place_count; i++) {
-		if (places[i].rule == rule && places[i].site == site) {
+	for (unsigned i = 0; i < known_count; i++) {
+		if (known[i].rule == rule && known[i].site == site) {
 			*is_new_out = false;
-			return &places[i];
+			return &known[i];
 		}
 	}
 	*is_new_out = true;
-	if (place_count == PLACES_MAX)
+	if (known_count == KNOWN_MAX)
 		return NULL;
-	places[place_count] = (struct place){ .rule = rule, .site = site };
-	return &places[place_count++];
+	known[known_count] = (struct known_report){ .rule = rule, .site = site };
+	return &known[known_count++];
 }
 
 /* `stack` is where it happened; NULL: here. */
@@ -288,17 +288,17 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 
 	uint64_t site = site_of(&walk, &stack) + subject;
 	lock_acquire(&report_lock);
-	struct place *place = place_find_locked(rule, site, &is_new);
+	struct known_report *report = known_find_locked(rule, site, &is_new);
 	if (is_new) {
-		if (place)
-			snprintf(place->sentence, sizeof(place->sentence), "%s", sentence);
+		if (report)
+			snprintf(report->sentence, sizeof(report->sentence), "%s", sentence);
 		log_warn("driver: %s (%s)", sentence, rule_id(rule));
 		symbols_refresh(&symbols);
 		if (!stack.has_driver)
 			print_routine(&symbols, nt_routine_left);
 		nt_stack_print(&symbols, &stack);
 	} else {
-		place->repeats++;
+		report->repeats++;
 	}
 	lock_release(&report_lock);
 	if (report_listener)
@@ -382,20 +382,20 @@ void nt_report_listen(void (*listener)(void *context, const struct nt_report_new
 void nt_report_summarize(void)
 {
 	lock_acquire(&report_lock);
-	for (unsigned i = 0; i < place_count; i++) {
-		if (places[i].repeats != 0)
+	for (unsigned i = 0; i < known_count; i++) {
+		if (known[i].repeats != 0)
 			log_warn("driver: %llu more times: %s (%s)",
-				 (unsigned long long)places[i].repeats, places[i].sentence,
-				 rule_id(places[i].rule));
+				 (unsigned long long)known[i].repeats, known[i].sentence,
+				 rule_id(known[i].rule));
 	}
-	place_count = 0;
+	known_count = 0;
 	lock_release(&report_lock);
 }
 
 void nt_report_reset(void)
 {
 	lock_acquire(&report_lock);
-	place_count = 0;
+	known_count = 0;
 	symbols_close(&symbols);
 	lock_release(&report_lock);
 	for (unsigned rule = 0; rule < RULE_COUNT; rule++)

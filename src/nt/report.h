@@ -94,13 +94,13 @@ void nt_report_expect(enum rule rule);
 void nt_report_tell_crash(const char *sentence, const struct nt_stack *stack);
 
 /* What stands at an address of code, in parts; empty, and 0, as far as it is not known. */
-struct nt_place {
+struct nt_source_line {
 	char function[128];
 	char file[192];
 	char image[64];
 	uint32_t line;
 };
-void nt_report_place(const void *address, struct nt_place *place_out);
+void nt_report_source_line(const void *address, struct nt_source_line *line_out);
 
 /* "function (file.c:12) in driver.so", as much of it as is known. */
 void nt_report_where(const void *address, char *text, size_t size_bytes);

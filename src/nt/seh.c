@@ -263,10 +263,10 @@ UNCHECKED static void run_finally_block(POPENDXGK_SEH_FRAME frame)
 	jump_behind_body(frame, REASON_EARLY);
 }
 
-/* Runs below the frames it puts back: `room` is what moved the stack pointer there. */
-UNCHECKED NORETURN static void put_back(POPENDXGK_SEH_FRAME frame, volatile char *room)
+/* Runs below the frames it puts back: `scratch` is what moved the stack pointer there. */
+UNCHECKED NORETURN static void put_back(POPENDXGK_SEH_FRAME frame, volatile char *scratch)
 {
-	room[0] = 0;
+	scratch[0] = 0;
 	copy_stack(frame->stack_low, frame->put_aside,
 		   (size_t)(frame->stack_top - frame->stack_low));
 	__builtin_longjmp(frame->resume, 1);

@@ -184,8 +184,8 @@ static void where_by_loader(const void *address, char *text, size_t size_bytes)
 }
 
 /* False when the table does not know the address. */
-static bool place_by_table(const struct symbols *symbols, const void *address,
-			   struct symbol_place *place_out)
+static bool source_line_by_table(const struct symbols *symbols, const void *address,
+				 struct source_line *line_out)
 {
 	uint64_t wanted = (uint64_t)(uintptr_t)address;
 	struct Dwfl_Module *module =
@@ -195,40 +195,40 @@ static bool place_by_table(const struct symbols *symbols, const void *address,
 
 	if (!name)
 		return false;
-	symbols_demangle(name, place_out->function, sizeof(place_out->function));
-	place_out->image =
+	symbols_demangle(name, line_out->function, sizeof(line_out->function));
+	line_out->image =
 		base_name(libdw.dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-	place_out->file = source_of(module, wanted, &line);
-	place_out->line = place_out->file ? (uint32_t)line : 0;
+	line_out->file = source_of(module, wanted, &line);
+	line_out->line = line_out->file ? (uint32_t)line : 0;
 	return true;
 }
 
-void symbols_place(const struct symbols *symbols, const void *address,
-		   struct symbol_place *place_out)
+void symbols_source_line(const struct symbols *symbols, const void *address,
+			 struct source_line *line_out)
 {
 	Dl_info info;
 
-	*place_out = (struct symbol_place){ .function = "" };
-	if (place_by_table(symbols, address, place_out) || !dladdr(address, &info))
+	*line_out = (struct source_line){ .function = "" };
+	if (source_line_by_table(symbols, address, line_out) || !dladdr(address, &info))
 		return;
 	if (info.dli_fname)
-		place_out->image = base_name(info.dli_fname);
+		line_out->image = base_name(info.dli_fname);
 	if (info.dli_sname)
-		symbols_demangle(info.dli_sname, place_out->function, sizeof(place_out->function));
+		symbols_demangle(info.dli_sname, line_out->function, sizeof(line_out->function));
 }
 
 void symbols_where(const struct symbols *symbols, const void *address, char *text,
 		   size_t size_bytes)
 {
-	struct symbol_place place = { .function = "" };
+	struct source_line known = { .function = "" };
 
-	if (!place_by_table(symbols, address, &place))
+	if (!source_line_by_table(symbols, address, &known))
 		where_by_loader(address, text, size_bytes);
-	else if (place.file)
-		snprintf(text, size_bytes, "%s (%s:%u) in %s", place.function, place.file,
-			 place.line, place.image);
+	else if (known.file)
+		snprintf(text, size_bytes, "%s (%s:%u) in %s", known.function, known.file,
+			 known.line, known.image);
 	else
-		snprintf(text, size_bytes, "%s in %s", place.function, place.image);
+		snprintf(text, size_bytes, "%s in %s", known.function, known.image);
 }
 
 /* ---- C++ ---- */

@@ -33,14 +33,14 @@ void symbols_where(const struct symbols *symbols, const void *address, char *tex
 		   size_t size_bytes);
 
 /* The same in parts. What is not known is empty, NULL and 0; names belong to the table. */
-struct symbol_place {
+struct source_line {
 	char function[256];
 	const char *file;
 	const char *image;
 	uint32_t line;
 };
-void symbols_place(const struct symbols *symbols, const void *address,
-		   struct symbol_place *place_out);
+void symbols_source_line(const struct symbols *symbols, const void *address,
+			 struct source_line *line_out);
 
 /* Readable C++: "Adapter::Start(int)" for "_ZN7Adapter5StartEi". Other names as they are. */
 void symbols_demangle(const char *name, char *text, size_t size_bytes);

@@ -81,11 +81,11 @@ void nt_trap_close(struct nt_trap *trap)
 void nt_trap_disarm(struct nt_trap *trap)
 {
 	traps_acquire();
-	struct nt_trap **place = &traps.first;
-	while (*place && *place != trap)
-		place = &(*place)->next;
-	assert(*place);
-	*place = trap->next;
+	struct nt_trap **link = &traps.first;
+	while (*link && *link != trap)
+		link = &(*link)->next;
+	assert(*link);
+	*link = trap->next;
 	protect(trap, true);
 	traps.gone[traps.gone_next].begin = trap->begin;
 	traps.gone[traps.gone_next].size_bytes = trap->size_bytes;

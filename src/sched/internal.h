@@ -196,8 +196,8 @@ static inline struct sched_node *sched_node_of(const struct sched_queue *queue)
 /* ---- queue.c ---- */
 
 /* Finds out what is next, and puts the queue where its node looks for that. */
-void queue_place_locked(struct sched_queue *queue);
-void queue_unplace_locked(struct sched_queue *queue);
+void queue_update_ready_locked(struct sched_queue *queue);
+void queue_unready_locked(struct sched_queue *queue);
 bool queue_is_cancelled_locked(const struct sched_queue *queue);
 /* Everything the hardware has not. */
 void queue_cancel_locked(struct sched_queue *queue);

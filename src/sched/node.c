@@ -227,11 +227,11 @@ void node_give_back_locked(struct sched_node *node, struct sched_queue *ran)
 	/* Oldest first: so they line up as they were. */
 	list_drain (struct sched_packet, packet, &given, node_link) {
 		if (packet->queue != ran)
-			queue_place_locked(packet->queue);
+			queue_update_ready_locked(packet->queue);
 	}
 	if (ran) {
-		queue_unplace_locked(ran); /* it may stand there with what was not submitted yet */
-		queue_place_locked(ran);
+		queue_unready_locked(ran); /* it may stand there with what was not submitted yet */
+		queue_update_ready_locked(ran);
 	}
 	node_unload_locked(node);
 	node_moved_on_locked(node);
@@ -278,7 +278,7 @@ static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 					  packet->ticket.number,
 					  sched_packet_kind_name(packet->kind));
 	}
-	queue_place_locked(queue);
+	queue_update_ready_locked(queue);
 }
 
 /* The packet itself is to blame, and takes its owner along. */
@@ -326,7 +326,7 @@ static bool prepare_relock(struct sched_node *node, struct sched_packet *packet)
 	lock_assert_held(&node->sched->lock);
 	packet->is_in_hand = true;
 	packet->queue->was_kicked = false;
-	queue_unplace_locked(packet->queue);
+	queue_unready_locked(packet->queue);
 	owner_submits_locked(packet->queue->owner, packet);
 	if (packet->ops->prepare) {
 		sched_unlock(sched);
@@ -347,7 +347,7 @@ static bool prepare_relock(struct sched_node *node, struct sched_packet *packet)
 	if (packet->state != PACKET_OVER)
 		put_aside_locked(packet, status == STATUS_PENDING);
 	else
-		queue_place_locked(packet->queue);
+		queue_update_ready_locked(packet->queue);
 	return false;
 }
 
@@ -423,7 +423,7 @@ static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 		packet_over_locked(packet, SCHED_ABORTED);
 	}
 	settle_refused_locked(node);
-	queue_place_locked(packet->queue);
+	queue_update_ready_locked(packet->queue);
 }
 
 /* Drops and retakes sched->lock: a wait is tried, an early signal acts. */
@@ -436,7 +436,7 @@ static void step_relock(struct sched_node *node, struct sched_queue *queue)
 	lock_assert_held(&node->sched->lock);
 	packet->is_in_hand = true;
 	queue->was_kicked = false;
-	queue_unplace_locked(queue);
+	queue_unready_locked(queue);
 	sched_unlock(sched);
 	if (packet->kind == SCHED_WAIT)
 		is_over = packet->ops->try_wait(packet);
@@ -446,7 +446,7 @@ static void step_relock(struct sched_node *node, struct sched_queue *queue)
 	packet->is_in_hand = false;
 	if (is_over) {
 		packet_over_locked(packet, SCHED_DONE);
-		queue_place_locked(queue);
+		queue_update_ready_locked(queue);
 	} else {
 		put_aside_locked(packet, true);
 		if (queue->ends_at_waits && queue->is_blocked)

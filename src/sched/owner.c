@@ -141,11 +141,11 @@ void sched_owner_drain(struct sched_owner *owner)
 
 /* ---- suspension ---- */
 
-static void owner_placed_anew_locked(struct sched_owner *owner)
+static void owner_turn_changed_locked(struct sched_owner *owner)
 {
 	lock_assert_held(&owner->sched->lock);
 	list_each (struct sched_queue, each, &owner->queues, owner_link)
-		queue_place_locked(each);
+		queue_update_ready_locked(each);
 }
 
 /* What runs may have to stop for it. */
@@ -162,7 +162,7 @@ void sched_owner_suspend(struct sched_owner *owner)
 {
 	sched_lock(owner->sched);
 	owner->suspensions++;
-	owner_placed_anew_locked(owner);
+	owner_turn_changed_locked(owner);
 	nodes_invite_locked(owner->sched);
 	sched_unlock(owner->sched);
 }
@@ -172,7 +172,7 @@ void sched_owner_resume(struct sched_owner *owner)
 	sched_lock(owner->sched);
 	assert(owner->suspensions > 0);
 	owner->suspensions--;
-	owner_placed_anew_locked(owner);
+	owner_turn_changed_locked(owner);
 	sched_wake_thread_locked(owner->sched);
 	sched_unlock(owner->sched);
 }
@@ -295,12 +295,12 @@ void sched_after_submitted(struct sched_owner *owner, struct sched_wait *wait)
 
 /* ---- holding everybody ---- */
 
-static void clients_placed_anew_locked(struct sched *sched)
+static void clients_turn_changed_locked(struct sched *sched)
 {
 	lock_assert_held(&sched->lock);
 	list_each (struct sched_owner, owner, &sched->owners, link) {
 		if (!owner->is_system)
-			owner_placed_anew_locked(owner);
+			owner_turn_changed_locked(owner);
 	}
 }
 
@@ -308,7 +308,7 @@ void sched_hold_clients(struct sched *sched, struct sched_wait *wait)
 {
 	sched_lock(sched);
 	sched->client_holds++;
-	clients_placed_anew_locked(sched);
+	clients_turn_changed_locked(sched);
 	nodes_invite_locked(sched);
 	bool is_over = !has_clients_work_locked(sched);
 	if (!is_over)
@@ -323,7 +323,7 @@ void sched_release_clients(struct sched *sched)
 	sched_lock(sched);
 	assert(sched->client_holds > 0);
 	sched->client_holds--;
-	clients_placed_anew_locked(sched);
+	clients_turn_changed_locked(sched);
 	sched_wake_thread_locked(sched);
 	sched_unlock(sched);
 }

@@ -66,7 +66,7 @@ static void queue_advance_locked(struct sched_queue *queue)
 	}
 }
 
-void queue_unplace_locked(struct sched_queue *queue)
+void queue_unready_locked(struct sched_queue *queue)
 {
 	struct sched_node *node = sched_node_of(queue);
 
@@ -79,7 +79,7 @@ void queue_unplace_locked(struct sched_queue *queue)
 		list_remove(&queue->ready_link);
 }
 
-void queue_place_locked(struct sched_queue *queue)
+void queue_update_ready_locked(struct sched_queue *queue)
 {
 	struct sched_node *node = sched_node_of(queue);
 
@@ -87,7 +87,7 @@ void queue_place_locked(struct sched_queue *queue)
 	queue_advance_locked(queue);
 	if (queue->next == &queue->packets || queue->is_blocked || queue->suspensions > 0 ||
 	    owner_is_suspended_locked(queue->owner)) {
-		queue_unplace_locked(queue);
+		queue_unready_locked(queue);
 		return;
 	}
 
@@ -100,7 +100,7 @@ void queue_place_locked(struct sched_queue *queue)
 	/* Who stands right already keeps the turn. */
 	if (!packet->is_in_hand && is_linked && queue->ready_level == level)
 		return;
-	queue_unplace_locked(queue);
+	queue_unready_locked(queue);
 	if (packet->is_in_hand)
 		return;
 	if (level < PRIORITY_LEVELS) {
@@ -159,7 +159,7 @@ static void cancel_from_locked(struct sched_queue *queue, struct list *first)
 		packet_cancel_locked(packet);
 	}
 	queue->is_blocked = false;
-	queue_place_locked(queue);
+	queue_update_ready_locked(queue);
 	sched_changed_locked(queue->sched);
 }
 
@@ -403,7 +403,7 @@ void sched_queue_finish(struct sched_queue *queue, enum sched_ending ending)
 	queue_end_relock(queue, ending);
 	while (!list_is_empty(&queue->packets) || queue->is_retiring)
 		sched_wait_relock(sched, CLOCK_FOREVER);
-	queue_unplace_locked(queue);
+	queue_unready_locked(queue);
 	list_remove(&queue->retire_link);
 	list_remove(&queue->owner_link);
 	list_remove(&queue->hw_link);
@@ -473,7 +473,7 @@ static NTSTATUS queue_add_locked(struct sched_queue *queue, struct sched_packet 
 	lock_assert_held(&queue->sched->lock);
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
-		queue_place_locked(queue);
+		queue_update_ready_locked(queue);
 	}
 	return status;
 }
@@ -496,7 +496,7 @@ NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet
 	return status;
 }
 
-static NTSTATUS queue_await_room_relock(struct sched_queue *queue)
+static NTSTATUS queue_await_slot_relock(struct sched_queue *queue)
 {
 	NTSTATUS status = queue_is_open_locked(queue);
 
@@ -508,10 +508,10 @@ static NTSTATUS queue_await_room_relock(struct sched_queue *queue)
 	return status;
 }
 
-NTSTATUS sched_queue_await_room(struct sched_queue *queue)
+NTSTATUS sched_queue_await_slot(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
-	NTSTATUS status = queue_await_room_relock(queue);
+	NTSTATUS status = queue_await_slot_relock(queue);
 	sched_unlock(queue->sched);
 	return status;
 }
@@ -529,12 +529,12 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	struct sched *sched = queue->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = may_block ? queue_await_room_relock(queue) : STATUS_SUCCESS;
+	NTSTATUS status = may_block ? queue_await_slot_relock(queue) : STATUS_SUCCESS;
 	if (NT_SUCCESS(status))
 		status = queue_accepts_locked(queue, packet);
 	if (NT_SUCCESS(status)) {
 		queue_push_locked(queue, packet);
-		queue_place_locked(queue);
+		queue_update_ready_locked(queue);
 		node_run_relock(sched_node_of(queue), NODE_STEPS);
 		sched_retire_relock(sched);
 	}
@@ -543,21 +543,21 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 }
 
 /* Whoever waits for one looks at all of them again. */
-static NTSTATUS queues_await_room_relock(struct sched_queue *const queues[], uint32_t count)
+static NTSTATUS queues_await_slots_relock(struct sched_queue *const queues[], uint32_t count)
 {
-	uint32_t with_room = 0;
+	uint32_t with_slot = 0;
 
 	lock_assert_held(&queues[0]->sched->lock);
-	while (with_room < count) {
-		NTSTATUS status = queue_is_open_locked(queues[with_room]);
+	while (with_slot < count) {
+		NTSTATUS status = queue_is_open_locked(queues[with_slot]);
 
 		if (!NT_SUCCESS(status))
 			return status;
-		if (queues[with_room]->length < SCHED_QUEUE_FULL) {
-			with_room++;
+		if (queues[with_slot]->length < SCHED_QUEUE_FULL) {
+			with_slot++;
 		} else {
-			sched_wait_relock(queues[with_room]->sched, CLOCK_FOREVER);
-			with_room = 0;
+			sched_wait_relock(queues[with_slot]->sched, CLOCK_FOREVER);
+			with_slot = 0;
 		}
 	}
 	return STATUS_SUCCESS;
@@ -569,13 +569,13 @@ NTSTATUS sched_queues_submit(struct sched_queue *const queues[],
 	struct sched *sched = queues[0]->sched;
 
 	sched_lock(sched);
-	NTSTATUS status = queues_await_room_relock(queues, count);
+	NTSTATUS status = queues_await_slots_relock(queues, count);
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++)
 		status = queue_accepts_locked(queues[i], packets[i]);
 	if (NT_SUCCESS(status)) {
 		for (uint32_t i = 0; i < count; i++) {
 			queue_push_locked(queues[i], packets[i]);
-			queue_place_locked(queues[i]);
+			queue_update_ready_locked(queues[i]);
 		}
 		for (uint32_t i = 0; i < count; i++)
 			node_run_relock(sched_node_of(queues[i]), NODE_STEPS);
@@ -592,7 +592,7 @@ void sched_queue_kick(struct sched_queue *queue)
 	if (queue->is_blocked) {
 		queue->is_blocked = false;
 		trace_queue_goes_on(queue->sched->config.adapter_id, queue->id);
-		queue_place_locked(queue);
+		queue_update_ready_locked(queue);
 		if (!sched_node_of(queue)->is_busy)
 			sched_wake_thread_locked(queue->sched);
 	}
@@ -600,18 +600,18 @@ void sched_queue_kick(struct sched_queue *queue)
 }
 
 /* After what decides about its turn has changed, or about what should stop for others. */
-static void queue_place_anew_locked(struct sched_queue *queue)
+static void queue_turn_changed_locked(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
-	queue_place_locked(queue);
+	queue_update_ready_locked(queue);
 	node_invite_locked(sched_node_of(queue));
 	turns_watch_locked(sched_node_of(queue));
 }
 
-static void queue_placed_anew_unlock(struct sched_queue *queue)
+static void queue_turn_changed_unlock(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
-	queue_place_anew_locked(queue);
+	queue_turn_changed_locked(queue);
 	sched_unlock(queue->sched);
 }
 
@@ -622,7 +622,7 @@ void sched_owner_set_class(struct sched_owner *owner, int32_t process_class)
 	if (owner->process_class != process_class) {
 		owner->process_class = process_class;
 		list_each (struct sched_queue, queue, &owner->queues, owner_link)
-			queue_place_anew_locked(queue);
+			queue_turn_changed_locked(queue);
 	}
 	sched_unlock(owner->sched);
 }
@@ -632,7 +632,7 @@ void sched_queue_set_priority(struct sched_queue *queue, int32_t priority)
 	assert(priority >= PRIORITY_LOWEST && priority <= PRIORITY_HIGHEST);
 	sched_lock(queue->sched);
 	queue->priority = priority;
-	queue_placed_anew_unlock(queue);
+	queue_turn_changed_unlock(queue);
 }
 
 int32_t sched_queue_priority(struct sched_queue *queue)
@@ -662,7 +662,7 @@ void sched_queue_suspend(struct sched_queue *queue)
 {
 	sched_lock(queue->sched);
 	queue->suspensions++;
-	queue_placed_anew_unlock(queue);
+	queue_turn_changed_unlock(queue);
 }
 
 void sched_queue_resume(struct sched_queue *queue)
@@ -670,7 +670,7 @@ void sched_queue_resume(struct sched_queue *queue)
 	sched_lock(queue->sched);
 	assert(queue->suspensions > 0);
 	queue->suspensions--;
-	queue_placed_anew_unlock(queue);
+	queue_turn_changed_unlock(queue);
 }
 
 uint32_t sched_queue_length(struct sched_queue *queue)

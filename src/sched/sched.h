@@ -513,7 +513,7 @@ MUST_CHECK NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_pac
  * The parts of sched_queue_submit(), for those who queue several under a lock of their own: waits
  * for room, queues and enters nobody, has this thread submit what can go.
  */
-MUST_CHECK NTSTATUS sched_queue_await_room(struct sched_queue *queue);
+MUST_CHECK NTSTATUS sched_queue_await_slot(struct sched_queue *queue);
 MUST_CHECK NTSTATUS sched_queue_add(struct sched_queue *queue, struct sched_packet *packet);
 void sched_queue_run(struct sched_queue *queue);
 

@@ -201,8 +201,8 @@ static bool put(struct remote_channel *channel, const unsigned char *block, uint
 
 	for (uint64_t done = 0, part; done < size_bytes; done += part) {
 		part = size_bytes - done;
-		if (part > WIRE_REQUEST_ROOM_BYTES)
-			part = WIRE_REQUEST_ROOM_BYTES;
+		if (part > WIRE_REQUEST_BUFFER_BYTES)
+			part = WIRE_REQUEST_BUFFER_BYTES;
 		memcpy(request_buffer(channel), block + done, part);
 		if (!exchange(channel, WIRE_PUT, 0, part))
 			return false;
@@ -225,7 +225,7 @@ struct answer {
 static bool fetch_rest(struct remote_channel *channel, struct answer *answer)
 {
 	const unsigned char *buffer = channel->channel.memory->reply.buffer;
-	uint64_t done = WIRE_REPLY_ROOM_BYTES;
+	uint64_t done = WIRE_REPLY_BUFFER_BYTES;
 
 	answer->taken = malloc(answer->head.size_bytes);
 	if (!answer->taken)
@@ -235,8 +235,8 @@ static bool fetch_rest(struct remote_channel *channel, struct answer *answer)
 	while (done < answer->head.size_bytes) {
 		uint64_t part = answer->head.size_bytes - done;
 
-		if (part > CHANNEL_ROOM_BYTES)
-			part = CHANNEL_ROOM_BYTES;
+		if (part > CHANNEL_BUFFER_BYTES)
+			part = CHANNEL_BUFFER_BYTES;
 		if (!exchange(channel, WIRE_MORE, 0, 0))
 			return false;
 		memcpy(answer->taken + done, buffer, part);
@@ -252,7 +252,7 @@ static bool answer_read(struct remote_channel *channel, struct answer *answer)
 	memcpy(&answer->head, buffer, sizeof(answer->head));
 	remote_await_events(answer->head.event_count);
 	answer->payload = buffer + sizeof(answer->head);
-	return answer->head.size_bytes <= WIRE_REPLY_ROOM_BYTES || fetch_rest(channel, answer);
+	return answer->head.size_bytes <= WIRE_REPLY_BUFFER_BYTES || fetch_rest(channel, answer);
 }
 
 /* The refusal becomes this thread's last one. Returns what stands behind it. */
@@ -309,7 +309,7 @@ static void undo_lock(struct remote_channel *channel, uint32_t id, const void *a
 		return;
 	memcpy(&unlock, arguments, sizeof(unlock)); /* device and allocation are the first of all */
 	uint64_t size_bytes = travel_request_put(CALL_unlock2, &unlock, request_buffer(channel),
-						 WIRE_REQUEST_ROOM_BYTES, &channel->hooks);
+						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
 	(void)!exchange(channel, CALL_unlock2, 0, size_bytes);
 }
 _Static_assert(offsetof(D3DKMT_LOCK, hAllocation) == offsetof(D3DKMT_UNLOCK2, hAllocation) &&
@@ -394,7 +394,7 @@ static NTSTATUS call_server(struct remote_channel *channel, uint32_t id, void *a
 	channel->sent_count = 0;
 	channel->sent_again = 0;
 	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
-						 WIRE_REQUEST_ROOM_BYTES, &channel->hooks);
+						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
 	if (UNLIKELY(size_bytes == 0))
 		return call_in_parts(channel, id, arguments);
 	if (UNLIKELY(!exchange(channel, id, 0, size_bytes)))

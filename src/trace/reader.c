@@ -29,10 +29,10 @@ struct block {
 struct file_event {
 	struct trace_event_info info;
 	enum trace_event event;
-	uint8_t places[TRACE_FIELDS_MAX]; /* of each of its fields in the entry */
+	uint8_t positions[TRACE_FIELDS_MAX]; /* of each of its fields in the entry */
 };
 
-enum { NO_PLACE = TRACE_FIELDS_MAX };
+enum { NO_POSITION = TRACE_FIELDS_MAX };
 
 /* Blocks of one thread, and where in them we are. */
 struct row {
@@ -41,7 +41,7 @@ struct row {
 	const uint8_t *at;
 	const char **strings; /* of the block */
 	uint32_t string_count;
-	uint32_t string_room;
+	uint32_t string_capacity;
 	uint64_t next_sequence;
 	struct trace_entry entry; /* the next one */
 };
@@ -52,7 +52,7 @@ struct trace_reader {
 	uint64_t event_count;
 	struct block *blocks;
 	size_t block_count;
-	size_t block_room;
+	size_t block_capacity;
 	struct row *rows;     /* a heap; behind it those that are over */
 	size_t row_count;     /* in the heap */
 	size_t all_row_count; /* with those */
@@ -96,8 +96,8 @@ static bool take_text(const uint8_t **at, const uint8_t *end, const char **text_
 
 /* ---- the table of events ---- */
 
-static uint8_t place_of(const struct trace_event_info *known, const struct trace_event_info *info,
-			uint32_t field)
+static uint8_t position_of(const struct trace_event_info *known,
+			   const struct trace_event_info *info, uint32_t field)
 {
 	for (uint32_t i = 0; i < known->field_count; i++) {
 		if (strcmp(known->fields[i].name, info->fields[field].name) == 0 &&
@@ -105,7 +105,7 @@ static uint8_t place_of(const struct trace_event_info *known, const struct trace
 			    trace_field_is_string(info->fields[field].type))
 			return (uint8_t)i;
 	}
-	return NO_PLACE;
+	return NO_POSITION;
 }
 
 static void recognize(struct file_event *event)
@@ -115,10 +115,10 @@ static void recognize(struct file_event *event)
 			event->event = (enum trace_event)known;
 	}
 	for (uint32_t i = 0; i < event->info.field_count; i++)
-		event->places[i] =
+		event->positions[i] =
 			event->event == TRACE_NOTHING
 				? (uint8_t)i
-				: place_of(&trace_event_infos[event->event], &event->info, i);
+				: position_of(&trace_event_infos[event->event], &event->info, i);
 }
 
 static bool take_event_info(const uint8_t **at, const uint8_t *end, struct trace_event_info *info)
@@ -177,15 +177,15 @@ static bool take_schema(struct trace_reader *reader, const struct block *block)
 
 static bool add_block(struct trace_reader *reader, const struct block *block)
 {
-	if (reader->block_count == reader->block_room) {
-		size_t room = reader->block_room ? 2 * reader->block_room : 64;
-		struct block *grown = mem_realloc(reader->blocks, room * sizeof(*grown));
+	if (reader->block_count == reader->block_capacity) {
+		size_t capacity = reader->block_capacity ? 2 * reader->block_capacity : 64;
+		struct block *grown = mem_realloc(reader->blocks, capacity * sizeof(*grown));
 		if (!grown) {
 			reader->is_out_of_memory = true;
 			return false;
 		}
 		reader->blocks = grown;
-		reader->block_room = room;
+		reader->block_capacity = capacity;
 	}
 	reader->blocks[reader->block_count++] = *block;
 	return true;
@@ -276,15 +276,15 @@ static void row_begin_block(struct row *row)
 
 static bool row_add_string(struct trace_reader *reader, struct row *row, const char *text)
 {
-	if (row->string_count == row->string_room) {
-		uint32_t room = row->string_room ? 2 * row->string_room : 64;
-		const char **grown = mem_realloc(row->strings, room * sizeof(*grown));
+	if (row->string_count == row->string_capacity) {
+		uint32_t capacity = row->string_capacity ? 2 * row->string_capacity : 64;
+		const char **grown = mem_realloc(row->strings, capacity * sizeof(*grown));
 		if (!grown) {
 			reader->is_out_of_memory = true;
 			return false;
 		}
 		row->strings = grown;
-		row->string_room = room;
+		row->string_capacity = capacity;
 	}
 	row->strings[row->string_count++] = text;
 	return true;
@@ -332,10 +332,10 @@ static bool take_fields(struct trace_reader *reader, struct row *row,
 		const char *text = NULL;
 		if (!take_field(reader, row, event->info.fields[i].type, &number, &text))
 			return false;
-		if (event->places[i] == NO_PLACE)
+		if (event->positions[i] == NO_POSITION)
 			continue;
-		entry->fields[event->places[i]].number = number;
-		entry->fields[event->places[i]].text = text;
+		entry->fields[event->positions[i]].number = number;
+		entry->fields[event->positions[i]].text = text;
 	}
 	return true;
 }

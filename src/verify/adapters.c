@@ -13,18 +13,18 @@ static struct lock list_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "verified adapte
 
 bool verify_adapter_list(struct verify_adapter *adapter)
 {
-	bool has_room = false;
+	bool has_slot = false;
 
 	lock_acquire(&list_lock);
-	for (size_t i = 0; i < ARRAY_SIZE(listed) && !has_room; i++) {
-		has_room = !atomic_load(&listed[i].handle);
-		if (has_room) {
+	for (size_t i = 0; i < ARRAY_SIZE(listed) && !has_slot; i++) {
+		has_slot = !atomic_load(&listed[i].handle);
+		if (has_slot) {
 			listed[i].adapter = adapter;
 			atomic_store(&listed[i].handle, adapter->miniport);
 		}
 	}
 	lock_release(&list_lock);
-	return has_room;
+	return has_slot;
 }
 
 void verify_adapter_unlist(struct verify_adapter *adapter)

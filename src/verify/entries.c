@@ -226,40 +226,41 @@ static VOID APIENTRY entry_SetRootPageTable(IN_CONST_HANDLE adapter,
 	verify_call_end(&call, STATUS_SUCCESS, 0);
 }
 
-/* What is behind the room that it was given is there, and is not its. */
-static void judge_room(const struct verify_call *call, const void *begin, const void *end,
-		       UINT room_bytes)
+/* What is behind the capacity that it was given is there, and is not its. */
+static void judge_used(const struct verify_call *call, const void *begin, const void *end,
+		       UINT capacity_bytes)
 {
 	uintptr_t used_bytes = (uintptr_t)end - (uintptr_t)begin;
 
-	if (used_bytes > room_bytes)
+	if (used_bytes > capacity_bytes)
 		nt_report(RULE_DDI_DMA_OVERRUN,
 			  "%s was given %u bytes of a DMA buffer and wrote %llu of them",
-			  ddi_infos[call->ddi].name, room_bytes, (unsigned long long)used_bytes);
+			  ddi_infos[call->ddi].name, capacity_bytes,
+			  (unsigned long long)used_bytes);
 }
 
 /*
- * Those that write a DMA buffer. With small-tables they have less room at first, as behind commands of another call; what does
+ * Those that write a DMA buffer. With small-tables their buffer is smaller at first, as behind commands of another call; what does
  * not even begin there has all of it then.
  */
 #define DEFINE_BUILDING(ID, member, arguments)                                                     \
 	static NTSTATUS building_##member(struct verify_call *call, HANDLE handle,                 \
 					  arguments *args)                                         \
 	{                                                                                          \
-		UINT room = args->DmaSize;                                                         \
+		UINT capacity = args->DmaSize;                                                     \
 		arguments small = *args;                                                           \
                                                                                                    \
-		UINT given = small.DmaSize = fault_small_room(room);                               \
-		if (small.DmaSize == room)                                                         \
+		UINT given = small.DmaSize = fault_small_buffer(capacity);                         \
+		if (small.DmaSize == capacity)                                                     \
 			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
 		NTSTATUS status = DRIVER(*call)->DxgkDdi##member(handle, &small);                  \
 		if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER &&                           \
 		    small.pDmaBuffer == args->pDmaBuffer &&                                        \
 		    small.MultipassOffset == args->MultipassOffset)                                \
 			return DRIVER(*call)->DxgkDdi##member(handle, args);                       \
-		judge_room(call, args->pDmaBuffer, small.pDmaBuffer, given);                       \
+		judge_used(call, args->pDmaBuffer, small.pDmaBuffer, given);                       \
 		*args = small;                                                                     \
-		args->DmaSize = room;                                                              \
+		args->DmaSize = capacity;                                                          \
 		return status;                                                                     \
 	}                                                                                          \
                                                                                                    \

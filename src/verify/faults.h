@@ -24,8 +24,8 @@ bool fault_wants_restart(void);
 /* It has happened, at least once. */
 void fault_note(void);
 
-/* How much of a DMA buffer's room a driver is given at the first try; less is what it would have behind other commands. */
-UINT fault_small_room(UINT room);
+/* How much of a DMA buffer's capacity a driver is given at the first try; less is what it would have behind other commands. */
+UINT fault_small_buffer(UINT capacity);
 
 /* ---- late_interrupts.c ---- */
 
@@ -34,7 +34,7 @@ struct late_interrupts;
 MUST_CHECK NTSTATUS late_interrupts_create(struct miniport *miniport, uint64_t delay_ns,
 					   bool is_reordered, struct late_interrupts **late_out);
 void late_interrupts_destroy(struct late_interrupts *late);
-/* Keeps it for later. False: there is no room, and it is heard now. */
+/* Keeps it for later. False: the list is full, and it is heard now. */
 MUST_CHECK bool late_interrupts_keep(struct late_interrupts *late,
 				     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 /* All that is kept is heard now. */

@@ -163,13 +163,13 @@ static void put_locked(struct late_interrupts *late, const DXGKARGCB_NOTIFY_INTE
 bool late_interrupts_keep(struct late_interrupts *late, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
 	lock_acquire(&late->lock);
-	bool has_room = late->count < KEPT_MAX && !late->is_ending;
-	if (has_room)
+	bool fits = late->count < KEPT_MAX && !late->is_ending;
+	if (fits)
 		put_locked(late, data);
 	lock_release(&late->lock);
-	if (has_room)
+	if (fits)
 		notice_give(&late->changed);
-	return has_room;
+	return fits;
 }
 
 void late_interrupts_flush(struct late_interrupts *late)

@@ -8,11 +8,11 @@
 
 #include "verify/map.h"
 
-enum { ROOM_FIRST = 64 };
+enum { FIRST_CAPACITY = 64 };
 
 static size_t home_of(const struct map *map, uint64_t key)
 {
-	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->room - 1);
+	return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->capacity - 1);
 }
 
 /* The slot of the key, or the free one where it would go. There is always a free one. */
@@ -21,18 +21,19 @@ static struct map_slot *slot_of(const struct map *map, uint64_t key)
 	size_t at = home_of(map, key);
 
 	while (map->slots[at].key != 0 && map->slots[at].key != key)
-		at = (at + 1) & (map->room - 1);
+		at = (at + 1) & (map->capacity - 1);
 	return &map->slots[at];
 }
 
 static void grow(struct map *map)
 {
-	struct map larger = { .room = map->room ? 2 * map->room : ROOM_FIRST, .used = map->used };
+	struct map larger = { .capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY,
+			      .used = map->used };
 
-	larger.slots = calloc(larger.room, sizeof(*larger.slots));
+	larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
 	if (!larger.slots)
 		return;
-	for (size_t i = 0; i < map->room; i++) {
+	for (size_t i = 0; i < map->capacity; i++) {
 		if (map->slots[i].key != 0)
 			*slot_of(&larger, map->slots[i].key) = map->slots[i];
 	}
@@ -42,9 +43,9 @@ static void grow(struct map *map)
 
 void map_set(struct map *map, uint64_t key, uint64_t value)
 {
-	if (2 * map->used >= map->room)
+	if (2 * map->used >= map->capacity)
 		grow(map);
-	if (map->used + 1 >= map->room)
+	if (map->used + 1 >= map->capacity)
 		return;
 	struct map_slot *slot = slot_of(map, key);
 	map->used += slot->key == 0;
@@ -53,7 +54,7 @@ void map_set(struct map *map, uint64_t key, uint64_t value)
 
 uint64_t map_get(const struct map *map, uint64_t key)
 {
-	return map->room == 0 || key == 0 ? 0 : slot_of(map, key)->value;
+	return map->capacity == 0 || key == 0 ? 0 : slot_of(map, key)->value;
 }
 
 /* Those behind it that would no longer be found come forward. */
@@ -62,11 +63,11 @@ static void close_up(struct map *map, size_t hole)
 	size_t at = hole;
 
 	for (;;) {
-		at = (at + 1) & (map->room - 1);
+		at = (at + 1) & (map->capacity - 1);
 		if (map->slots[at].key == 0)
 			break;
-		size_t from_home = (at - home_of(map, map->slots[at].key)) & (map->room - 1);
-		if (from_home < ((at - hole) & (map->room - 1)))
+		size_t from_home = (at - home_of(map, map->slots[at].key)) & (map->capacity - 1);
+		if (from_home < ((at - hole) & (map->capacity - 1)))
 			continue;
 		map->slots[hole] = map->slots[at];
 		hole = at;
@@ -76,7 +77,7 @@ static void close_up(struct map *map, size_t hole)
 
 uint64_t map_take(struct map *map, uint64_t key)
 {
-	if (map->room == 0 || key == 0)
+	if (map->capacity == 0 || key == 0)
 		return 0;
 	struct map_slot *slot = slot_of(map, key);
 	uint64_t value = slot->value;
@@ -96,7 +97,7 @@ void map_clear(struct map *map)
 void map_each(const struct map *map, void (*visit)(void *context, uint64_t key, uint64_t value),
 	      void *context)
 {
-	for (size_t i = 0; i < map->room; i++) {
+	for (size_t i = 0; i < map->capacity; i++) {
 		if (map->slots[i].key != 0)
 			visit(context, map->slots[i].key, map->slots[i].value);
 	}

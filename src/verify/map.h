@@ -19,7 +19,7 @@ struct map_slot {
 /* All zero: empty. Locks: the user's. */
 struct map {
 	struct map_slot *slots;
-	size_t room; /* a power of two, or 0 */
+	size_t capacity; /* a power of two, or 0 */
 	size_t used;
 };
 

@@ -6,10 +6,10 @@
 #include "verify/plan.h"
 
 const struct fault_info fault_infos[FAULT_COUNT] = {
-#define FAULT(NAME, fault_word, fault_operand, fault_place, fault_meaning)                         \
+#define FAULT(NAME, fault_word, fault_operand, fault_by, fault_meaning)                            \
 	[FAULT_##NAME] = { .word = fault_word,                                                     \
 			   .operand = FAULT_OPERAND_##fault_operand,                               \
-			   .place = FAULT_PLACE_##fault_place,                                     \
+			   .agent = FAULT_BY_##fault_by,                                           \
 			   .meaning = fault_meaning },
 #include "verify/plan.def"
 #undef FAULT
@@ -25,7 +25,7 @@ uint32_t fault_settings(const struct fault *fault, struct fault_setting settings
 		[FAULT_HARDWARE_WRONG_BYTES] = "wrong-bytes",
 	};
 
-	if (fault_infos[fault->kind].place != FAULT_PLACE_SETTING)
+	if (fault_infos[fault->kind].agent != FAULT_BY_SETTING)
 		return 0;
 	if (defects[fault->kind]) {
 		settings[0] =

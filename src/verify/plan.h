@@ -17,7 +17,7 @@
 #include "base/attributes.h"
 
 enum fault_kind {
-#define FAULT(NAME, word, operand, place, meaning) FAULT_##NAME,
+#define FAULT(NAME, word, operand, agent, meaning) FAULT_##NAME,
 #include "verify/plan.def"
 #undef FAULT
 	FAULT_COUNT
@@ -32,16 +32,16 @@ enum fault_operand {
 };
 
 /* Who carries it out. */
-enum fault_place {
-	FAULT_PLACE_KERNEL,  /* DXGK_FAULT: between kernel and driver (watch_faults.c) */
-	FAULT_PLACE_SETTING, /* a value in the registry of the adapter */
-	FAULT_PLACE_CLIENTS, /* what the clients of the workload do */
+enum fault_agent {
+	FAULT_BY_KERNEL,  /* DXGK_FAULT: between kernel and driver (watch_faults.c) */
+	FAULT_BY_SETTING, /* a value in the registry of the adapter */
+	FAULT_BY_CLIENTS, /* what the clients of the workload do */
 };
 
 struct fault_info {
 	const char *word;
 	enum fault_operand operand;
-	enum fault_place place;
+	enum fault_agent agent;
 	const char *meaning; /* one sentence, for people */
 };
 extern const struct fault_info fault_infos[FAULT_COUNT];

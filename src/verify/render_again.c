@@ -94,11 +94,11 @@ static void output_free(struct output *output)
 
 static bool output_init(struct output *output, const DXGKARG_RENDER *args)
 {
-	size_t room = ((size_t)args->DmaSize + SLACK_BYTES + BUFFER_ALIGNMENT) / BUFFER_ALIGNMENT *
-		      BUFFER_ALIGNMENT;
+	size_t capacity = ((size_t)args->DmaSize + SLACK_BYTES + BUFFER_ALIGNMENT) /
+			  BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
 
 	*output = (struct output){
-		.dma = aligned_alloc(BUFFER_ALIGNMENT, room),
+		.dma = aligned_alloc(BUFFER_ALIGNMENT, capacity),
 		.patches = calloc(1, (size_t)args->PatchLocationListOutSize *
 						     sizeof(*output->patches) +
 					     SLACK_BYTES),
@@ -108,7 +108,7 @@ static bool output_init(struct output *output, const DXGKARG_RENDER *args)
 		output_free(output);
 		return false;
 	}
-	memset(output->dma, 0, room);
+	memset(output->dma, 0, capacity);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * render_patches.c - what DxgkDdiPatch leaves at a place depends on the address that goes there and on nothing that was
+ * render_patches.c - what DxgkDdiPatch leaves at a location depends on the address that goes there and on nothing that was
  * there before: patched again with the same address it is the same, and with another one it is another (render.h).
  *
- * How an address is written is the driver's secret; four bytes at each place are kept. Places that the driver was not seen to
+ * How an address is written is the driver's secret; four bytes at each location are kept. Locations that the driver was not seen to
  * change say nothing: it may have written the address when it rendered.
  */
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "base/attributes.h"
 #include "verify/render.h"
 
-enum { PLACES_MAX = 64, BUFFERS_MAX = 512, SEEN_BYTES = 4 };
+enum { LOCATIONS_MAX = 64, BUFFERS_MAX = 512, SEEN_BYTES = 4 };
 
-struct patched_place {
+struct patch_location {
 	uint32_t patch_offset;
 	uint32_t allocation_offset;
 	const void *allocation;
@@ -28,7 +28,7 @@ struct patched {
 	uint32_t start; /* of the submission */
 	uint32_t end;
 	uint32_t count;
-	struct patched_place places[PLACES_MAX];
+	struct patch_location locations[LOCATIONS_MAX];
 };
 
 void render_patches_init(struct render_patches *patches)
@@ -56,7 +56,7 @@ void render_patches_forget(struct render_patches *patches, const void *dma_buffe
 	lock_release(&patches->lock);
 }
 
-/* The entries of this submission whose place and address are known. */
+/* The entries of this submission whose location and address are known. */
 static void collect(const DXGKARG_PATCH *args, const unsigned char *before, struct patched *out)
 {
 	const unsigned char *buffer = args->pDmaBuffer;
@@ -66,7 +66,7 @@ static void collect(const DXGKARG_PATCH *args, const unsigned char *before, stru
 	out->start = args->DmaBufferSubmissionStartOffset;
 	out->end = args->DmaBufferSubmissionEndOffset;
 	for (uint64_t i = args->PatchLocationListSubmissionStart;
-	     i < end && i < args->PatchLocationListSize && out->count < PLACES_MAX; i++) {
+	     i < end && i < args->PatchLocationListSize && out->count < LOCATIONS_MAX; i++) {
 		const D3DDDI_PATCHLOCATIONLIST *entry = &args->pPatchLocationList[i];
 
 		if (entry->AllocationIndex >= args->AllocationListSize ||
@@ -75,8 +75,8 @@ static void collect(const DXGKARG_PATCH *args, const unsigned char *before, stru
 		const DXGK_ALLOCATIONLIST *listed = &args->pAllocationList[entry->AllocationIndex];
 		if (!listed->hDeviceSpecificAllocation || listed->SegmentId == 0)
 			continue;
-		struct patched_place *place = &out->places[out->count++];
-		*place = (struct patched_place){
+		struct patch_location *location = &out->locations[out->count++];
+		*location = (struct patch_location){
 			.patch_offset = entry->PatchOffset,
 			.allocation_offset = entry->AllocationOffset,
 			.allocation = listed->hDeviceSpecificAllocation,
@@ -85,43 +85,43 @@ static void collect(const DXGKARG_PATCH *args, const unsigned char *before, stru
 			.was_changed = memcmp(before + entry->PatchOffset,
 					      buffer + entry->PatchOffset, SEEN_BYTES) != 0,
 		};
-		memcpy(place->bytes, buffer + entry->PatchOffset, SEEN_BYTES);
+		memcpy(location->bytes, buffer + entry->PatchOffset, SEEN_BYTES);
 	}
 }
 
-static const struct patched_place *same_place(const struct patched *patched,
-					      const struct patched_place *place)
+static const struct patch_location *same_location(const struct patched *patched,
+						  const struct patch_location *location)
 {
 	for (uint32_t i = 0; i < patched->count; i++) {
-		const struct patched_place *at = &patched->places[i];
+		const struct patch_location *at = &patched->locations[i];
 
-		if (at->patch_offset == place->patch_offset &&
-		    at->allocation_offset == place->allocation_offset &&
-		    at->allocation == place->allocation)
+		if (at->patch_offset == location->patch_offset &&
+		    at->allocation_offset == location->allocation_offset &&
+		    at->allocation == location->allocation)
 			return at;
 	}
 	return NULL;
 }
 
-static bool is_at_same_address(const struct patched_place *a, const struct patched_place *b)
+static bool is_at_same_address(const struct patch_location *a, const struct patch_location *b)
 {
 	return a->segment == b->segment && a->address == b->address;
 }
 
-/* Of an allocation that has moved, none of the places shows it, and one was seen to be written before. */
+/* Of an allocation that has moved, none of the locations shows it, and one was seen to be written before. */
 static bool stays_behind(const struct patched *before, const struct patched *now,
 			 const void *allocation)
 {
 	bool was_written = false;
 
 	for (uint32_t i = 0; i < now->count; i++) {
-		const struct patched_place *place = &now->places[i];
-		const struct patched_place *old = same_place(before, place);
+		const struct patch_location *location = &now->locations[i];
+		const struct patch_location *old = same_location(before, location);
 
-		if (place->allocation != allocation)
+		if (location->allocation != allocation)
 			continue;
-		if (!old || is_at_same_address(old, place) ||
-		    memcmp(old->bytes, place->bytes, SEEN_BYTES) != 0)
+		if (!old || is_at_same_address(old, location) ||
+		    memcmp(old->bytes, location->bytes, SEEN_BYTES) != 0)
 			return false;
 		was_written |= old->was_changed;
 	}
@@ -131,26 +131,26 @@ static bool stays_behind(const struct patched *before, const struct patched *now
 static void compare(const struct patched *before, const struct patched *now)
 {
 	for (uint32_t i = 0; i < now->count; i++) {
-		const struct patched_place *place = &now->places[i];
-		const struct patched_place *old = same_place(before, place);
+		const struct patch_location *location = &now->locations[i];
+		const struct patch_location *old = same_location(before, location);
 
 		if (!old)
 			continue;
-		if (is_at_same_address(old, place) &&
-		    memcmp(old->bytes, place->bytes, SEEN_BYTES) != 0) {
+		if (is_at_same_address(old, location) &&
+		    memcmp(old->bytes, location->bytes, SEEN_BYTES) != 0) {
 			nt_report(RULE_DDI_PATCH_IDEMPOTENT,
 				  "DxgkDdiPatch was given the same address for byte %u of a DMA "
 				  "buffer "
 				  "as before, and left something else there",
-				  place->patch_offset);
+				  location->patch_offset);
 			return;
 		}
-		if (stays_behind(before, now, place->allocation)) {
+		if (stays_behind(before, now, location->allocation)) {
 			nt_report(RULE_DDI_PATCH_IDEMPOTENT,
 				  "DxgkDdiPatch was given another address for byte %u of a DMA "
 				  "buffer "
 				  "than before, and left the old one there",
-				  place->patch_offset);
+				  location->patch_offset);
 			return;
 		}
 	}

@@ -84,8 +84,8 @@ static void add_run(struct shadow_range *range, shadow_page first, uint64_t coun
 	}
 	/* Room for 1, 2, 4, … */
 	if ((range->run_count & (range->run_count - 1)) == 0) {
-		size_t room = range->run_count > 0 ? 2 * (size_t)range->run_count : 1;
-		struct shadow_run *runs = realloc(range->runs, room * sizeof(*runs));
+		size_t capacity = range->run_count > 0 ? 2 * (size_t)range->run_count : 1;
+		struct shadow_run *runs = realloc(range->runs, capacity * sizeof(*runs));
 
 		if (!runs) {
 			range->is_known = false;

@@ -47,20 +47,21 @@ static bool pages_take(struct user_memory *memory, size_t size_bytes)
 struct user_memory *user_memory_lend(DXGKARG_RENDER *render, bool vanishes)
 {
 	struct user_memory *memory = mem_zalloc(sizeof(*memory));
-	size_t room = ROUND_TO_PAGES(render->CommandLength);
+	size_t capacity = ROUND_TO_PAGES(render->CommandLength);
 
-	if (!memory || render->CommandLength == 0 || !pages_take(memory, 2 * room)) {
+	if (!memory || render->CommandLength == 0 || !pages_take(memory, 2 * capacity)) {
 		mem_free(memory);
 		return NULL;
 	}
 	/* Out of reach begins at the middle of the pages. */
-	unsigned char *copy =
-		vanishes ? memory->pages + room - (render->CommandLength / 2 & ~7u) : memory->pages;
+	unsigned char *copy = vanishes
+				      ? memory->pages + capacity - (render->CommandLength / 2 & ~7u)
+				      : memory->pages;
 	memcpy(copy, render->pCommand, render->CommandLength);
 	memory->clients = render->pCommand;
 	render->pCommand = copy;
 	if (vanishes) {
-		(void)mprotect(memory->pages + room, room, PROT_NONE);
+		(void)mprotect(memory->pages + capacity, capacity, PROT_NONE);
 		fault_note();
 		return memory;
 	}

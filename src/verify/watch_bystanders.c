@@ -122,11 +122,12 @@ static void take_pages_locked(struct shadow *shadow, struct bystanders *bystande
 			      struct shadow_bystanders *chosen)
 {
 	lock_assert_held(&shadow->lock);
-	for (uint32_t tried = 0;
-	     tried < SLOTS_TRIED && tried < shadow->owners.room && chosen->count < PAGES_LOOKED_AT;
+	for (uint32_t tried = 0; tried < SLOTS_TRIED && tried < shadow->owners.capacity &&
+				 chosen->count < PAGES_LOOKED_AT;
 	     tried++) {
 		const struct map_slot *slot =
-			&shadow->owners.slots[bystanders->next_slot++ & (shadow->owners.room - 1)];
+			&shadow->owners
+				 .slots[bystanders->next_slot++ & (shadow->owners.capacity - 1)];
 		const void *handle = (const void *)(uintptr_t)slot->value;
 		const struct shadow_allocation *allocation =
 			slot->key == 0 ? NULL : map_get_pointer(&shadow->allocations, handle);

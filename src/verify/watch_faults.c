@@ -87,15 +87,15 @@ static bool is_nth(_Atomic uint64_t *count, const struct fault *fault)
 	return atomic_fetch_add_explicit(count, 1, memory_order_relaxed) + 1 == fault->number;
 }
 
-UINT fault_small_room(UINT room)
+UINT fault_small_buffer(UINT capacity)
 {
 	enum { TINY_BYTES = 64 };
 
-	if (!fault_planned(FAULT_SMALL_TABLES) || room < 2)
-		return room;
+	if (!fault_planned(FAULT_SMALL_TABLES) || capacity < 2)
+		return capacity;
 	fault_note();
 	/* Half of the time not even one command fits. */
-	UINT most = fault_chance(50) && room > TINY_BYTES ? TINY_BYTES : room;
+	UINT most = fault_chance(50) && capacity > TINY_BYTES ? TINY_BYTES : capacity;
 	return 1 + (UINT)fault_random(most - 1);
 }
 

@@ -46,20 +46,20 @@ static bool are_there_any(void)
 
 bool verify_expect(const struct verify_expected *expected)
 {
-	bool has_room = false;
+	bool has_slot = false;
 
 	lock_acquire(&markers_lock);
-	for (size_t i = 0; i < EXPECTATIONS && !has_room; i++) {
-		has_room = expectations[i].state == FREE;
-		if (has_room)
+	for (size_t i = 0; i < EXPECTATIONS && !has_slot; i++) {
+		has_slot = expectations[i].state == FREE;
+		if (has_slot)
 			expectations[i] = (struct expectation){ .state = WAITING,
 								.expected = *expected,
 								.serial = ++serials };
 	}
-	if (has_room)
+	if (has_slot)
 		atomic_fetch_add(&expectation_count, 1);
 	lock_release(&markers_lock);
-	return has_room;
+	return has_slot;
 }
 
 static void drop_locked(struct expectation *expectation)

@@ -311,49 +311,49 @@ static bool keep(struct queries *queries, const struct question *question, struc
 /* ---- asking ---- */
 
 /* What an answer is written into: as the kernel gives it, in memory of our own. */
-struct room {
+struct reply {
 	uint8_t *memory; /* the answer's bytes, then the guard */
 	uint8_t *list;
 	uint32_t bytes;
 };
 
-static void room_reset(const struct question *question, const struct segment_list *list,
-		       const struct room *room)
+static void reply_reset(const struct question *question, const struct segment_list *list,
+			const struct reply *reply)
 {
-	memset(room->memory, 0, room->bytes);
-	memset(room->memory + room->bytes, GUARD_BYTE, GUARD_BYTES);
-	if (!room->list)
+	memset(reply->memory, 0, reply->bytes);
+	memset(reply->memory + reply->bytes, GUARD_BYTE, GUARD_BYTES);
+	if (!reply->list)
 		return;
-	memset(room->list, 0, list->count * list->stride);
-	memset(room->list + list->count * list->stride, GUARD_BYTE, GUARD_BYTES);
+	memset(reply->list, 0, list->count * list->stride);
+	memset(reply->list + list->count * list->stride, GUARD_BYTE, GUARD_BYTES);
 	if (question->type == DXGKQAITYPE_QUERYSEGMENT4) {
-		DXGK_QUERYSEGMENTOUT4 *out = (DXGK_QUERYSEGMENTOUT4 *)room->memory;
+		DXGK_QUERYSEGMENTOUT4 *out = (DXGK_QUERYSEGMENTOUT4 *)reply->memory;
 
 		out->NbSegment = list->count;
-		out->pSegmentDescriptor = room->list;
+		out->pSegmentDescriptor = reply->list;
 		out->SegmentDescriptorStride = list->stride;
 	} else {
-		DXGK_QUERYSEGMENTOUT *out = (DXGK_QUERYSEGMENTOUT *)room->memory;
+		DXGK_QUERYSEGMENTOUT *out = (DXGK_QUERYSEGMENTOUT *)reply->memory;
 
 		out->NbSegment = list->count;
-		out->pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR *)room->list;
+		out->pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR *)reply->list;
 	}
 }
 
-static NTSTATUS ask(const struct verify_call *call, const struct room *room, uint32_t bytes)
+static NTSTATUS ask(const struct verify_call *call, const struct reply *reply, uint32_t bytes)
 {
 	DXGKARG_QUERYADAPTERINFO args = *(const DXGKARG_QUERYADAPTERINFO *)call->arguments;
 
-	args.pOutputData = room->memory;
+	args.pOutputData = reply->memory;
 	args.OutputDataSize = bytes;
 	return call->adapter->miniport->driver.DxgkDdiQueryAdapterInfo((HANDLE)call->handle, &args);
 }
 
 static void ask_again(struct queries *queries, const struct verify_call *call,
-		      const struct question *question, const struct room *room)
+		      const struct question *question, const struct reply *reply)
 {
 	const DXGKARG_QUERYADAPTERINFO *args = call->arguments;
-	NTSTATUS status = ask(call, room, room->bytes);
+	NTSTATUS status = ask(call, reply, reply->bytes);
 
 	if (!NT_SUCCESS(status)) {
 		if (!verify_is_lack_of_memory(status))
@@ -364,16 +364,16 @@ static void ask_again(struct queries *queries, const struct verify_call *call,
 		return;
 	}
 	struct answer *answer = answer_take(question, args->pInputData, args->InputDataSize,
-					    room->memory, room->bytes);
+					    reply->memory, reply->bytes);
 	if (answer)
 		keep(queries, question, answer);
 }
 
 /* Behind the descriptions that were asked for nothing is written. */
 static void judge_list(const struct question *question, const struct segment_list *list,
-		       const struct room *room)
+		       const struct reply *reply)
 {
-	const uint8_t *behind = room->list ? room->list + list->count * list->stride : NULL;
+	const uint8_t *behind = reply->list ? reply->list + list->count * list->stride : NULL;
 	uint32_t same = 0;
 
 	while (behind && same < GUARD_BYTES && behind[same] == GUARD_BYTE)
@@ -387,37 +387,37 @@ static void judge_list(const struct question *question, const struct segment_lis
 
 /* Behind `bytes` everything has to be as it was. */
 static bool is_untouched(const struct question *question, const struct segment_list *list,
-			 const struct room *room, uint32_t bytes)
+			 const struct reply *reply, uint32_t bytes)
 {
-	uint32_t all = room->bytes + GUARD_BYTES;
+	uint32_t all = reply->bytes + GUARD_BYTES;
 	uint8_t *written = mem_zalloc_aside(all);
 	bool is_same = true;
 
 	if (!written)
 		return true;
-	memcpy(written, room->memory, all);
-	room_reset(question, list, room);
-	is_same = memcmp(written + bytes, room->memory + bytes, all - bytes) == 0;
+	memcpy(written, reply->memory, all);
+	reply_reset(question, list, reply);
+	is_same = memcmp(written + bytes, reply->memory + bytes, all - bytes) == 0;
 	mem_free_aside(written);
 	return is_same;
 }
 
 /* A driver may know a shorter answer than ours, so only a buffer for nothing has to be refused. */
 static void ask_for_less(const struct verify_call *call, const struct question *question,
-			 const struct segment_list *list, const struct room *room)
+			 const struct segment_list *list, const struct reply *reply)
 {
-	const uint32_t sizes[] = { 1, room->bytes / 2, room->bytes - 1 };
+	const uint32_t sizes[] = { 1, reply->bytes / 2, reply->bytes - 1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		room_reset(question, list, room);
-		NTSTATUS status = ask(call, room, sizes[i]);
+		reply_reset(question, list, reply);
+		NTSTATUS status = ask(call, reply, sizes[i]);
 
 		if (sizes[i] == 1 && NT_SUCCESS(status))
 			nt_report_about(RULE_DDI_QAI_SIZE, (uint64_t)question->type,
 					"DxgkDdiQueryAdapterInfo(%s) returned STATUS_SUCCESS for a "
 					"buffer of 1 byte",
 					question->name);
-		if (!is_untouched(question, list, room, sizes[i]))
+		if (!is_untouched(question, list, reply, sizes[i]))
 			nt_report_about(
 				RULE_DDI_QAI_SIZE, (uint64_t)question->type,
 				"DxgkDdiQueryAdapterInfo(%s) was given a buffer of %u bytes "
@@ -430,22 +430,22 @@ static void ask_ourselves(struct queries *queries, const struct verify_call *cal
 			  const struct question *question)
 {
 	const DXGKARG_QUERYADAPTERINFO *args = call->arguments;
-	struct room room = { .bytes = args->OutputDataSize };
+	struct reply reply = { .bytes = args->OutputDataSize };
 	struct segment_list list = { 0 };
 
 	if (question->element_bytes != 0)
 		list = list_of(question, args->pOutputData);
-	room.memory = mem_zalloc_aside(room.bytes + GUARD_BYTES);
+	reply.memory = mem_zalloc_aside(reply.bytes + GUARD_BYTES);
 	if (is_usable(question, &list))
-		room.list = mem_zalloc_aside(list.count * list.stride + GUARD_BYTES);
-	if (room.memory && (room.list || !is_usable(question, &list))) {
-		room_reset(question, &list, &room);
-		ask_again(queries, call, question, &room);
-		judge_list(question, &list, &room);
-		ask_for_less(call, question, &list, &room);
+		reply.list = mem_zalloc_aside(list.count * list.stride + GUARD_BYTES);
+	if (reply.memory && (reply.list || !is_usable(question, &list))) {
+		reply_reset(question, &list, &reply);
+		ask_again(queries, call, question, &reply);
+		judge_list(question, &list, &reply);
+		ask_for_less(call, question, &list, &reply);
 	}
-	mem_free_aside(room.list);
-	mem_free_aside(room.memory);
+	mem_free_aside(reply.list);
+	mem_free_aside(reply.memory);
 }
 
 /* ---- every call ---- */

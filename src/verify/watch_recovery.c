@@ -70,7 +70,7 @@ static void touched(struct nt_trap *trap, const void *address, bool is_write,
 		    const struct nt_fault *fault)
 {
 	const struct verify_call *call = verify_call_innermost();
-	const char *place = nt_fault_place();
+	const char *place = nt_fault_where();
 	struct nt_stack stack;
 
 	bool is_in_entry = call && call->adapter == trap->context;

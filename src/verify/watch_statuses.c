@@ -87,14 +87,14 @@ static void judge_promise(const struct verify_call *call)
 static void keep_failure(struct statuses *statuses, enum ddi ddi, struct block_list *blocks)
 {
 	lock_acquire(&statuses->lock);
-	bool has_room = statuses->failure_count < FAILURES_MAX;
-	if (has_room) {
+	bool fits = statuses->failure_count < FAILURES_MAX;
+	if (fits) {
 		statuses->failures[statuses->failure_count].ddi = ddi;
 		statuses->failures[statuses->failure_count].blocks = blocks;
 		statuses->failure_count++;
 	}
 	lock_release(&statuses->lock);
-	if (!has_room)
+	if (!fits)
 		blocks_forget(blocks);
 }
 

@@ -32,7 +32,7 @@ enum {
 	CHANNEL_LINE_BYTES = 64, /* of the cache */
 	CHANNEL_USUAL_LINES = 4,
 	CHANNEL_WAY_BYTES = CHANNEL_BYTES / 2,
-	CHANNEL_ROOM_BYTES = CHANNEL_WAY_BYTES - 8 - CHANNEL_LINE_BYTES,
+	CHANNEL_BUFFER_BYTES = CHANNEL_WAY_BYTES - 8 - CHANNEL_LINE_BYTES,
 };
 
 /* What a client is told to do until its next answer comes. */
@@ -46,7 +46,7 @@ enum channel_advice {
 struct channel_way {
 	_Atomic uint32_t number;
 	_Atomic uint32_t hint; /* of a request: the client's processor; of a reply: the advice */
-	unsigned char buffer[CHANNEL_ROOM_BYTES];
+	unsigned char buffer[CHANNEL_BUFFER_BYTES];
 
 	/* In a line of its own: the reader writes it, when it sleeps. */
 	_Alignas(CHANNEL_LINE_BYTES) _Atomic uint32_t reader_sleeps;

@@ -50,8 +50,8 @@ struct wire_reply {
 };
 
 enum {
-	WIRE_REQUEST_ROOM_BYTES = CHANNEL_ROOM_BYTES - (int)sizeof(struct wire_request),
-	WIRE_REPLY_ROOM_BYTES = CHANNEL_ROOM_BYTES - (int)sizeof(struct wire_reply),
+	WIRE_REQUEST_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_request),
+	WIRE_REPLY_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_reply),
 };
 
 /* What a client has to show its program at its addresses, before the call returns. */

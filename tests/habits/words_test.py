@@ -35,6 +35,20 @@ def test_leftovers_are_about_code_only(root):
     assert problems(root, 'docs/a.md', 'a st' + 'ub is not accepted\n') == []
 
 
+def test_names_that_were_given_up_are_reported(root):
+    for name in ('pci' + '_space_read', 'queue' + '_place_locked', 'under' + 'taker', 'symbol' + '_place'):
+        found = problems(root, 'src/nt/a.c', f'int {name};\n')
+        assert len(found) == 1 and name in found[0], (name, found)
+
+
+def test_room_is_free_memory_and_nothing_else(root):
+    for name in ('room', 'has_room', 'list_room', 'REPLY_ROOM_BYTES'):
+        assert len(problems(root, 'cli/a.c', f'int {name};\n')) == 1, name
+    assert problems(root, 'cli/a.c', 'int a; /* there is room */\nconst char *b = "room";\n') == []
+    os.remove(f'{root}/cli/a.c')
+    assert problems(root, 'src/vidmm/a.c', 'int room;\n') == []
+
+
 def test_machine_paths_are_reported_in_every_file(root):
     for path in ('README.md', 'tools/a.py', 'src/base/a.c', 'tests/data.json'):
         found = problems(root, path, f'see "{MACHINE}x"\n')

@@ -313,7 +313,7 @@ static void *scribble(void *context)
 		default:
 			/* Mostly lengths and counts, which stand in front. */
 			memory->request.buffer[below(
-				&chance, below(&chance, 2) ? 256 : CHANNEL_ROOM_BYTES)] =
+				&chance, below(&chance, 2) ? 256 : CHANNEL_BUFFER_BYTES)] =
 				(unsigned char)random_of(&chance);
 		}
 	}

@@ -576,7 +576,7 @@ static bool validate(struct dxg_kernel *kernel, struct survey survey)
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)
 		survey_adapter(&survey, kernel->adapters[i]);
 	check_processes(&survey, kernel);
-	const char *why = share_space_validate(&kernel->shares);
+	const char *why = share_table_validate(&kernel->shares);
 	if (why)
 		survey_wrong(&survey, "what is shared: %s", why);
 	why = quota_book_validate(&kernel->quotas);

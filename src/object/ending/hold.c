@@ -134,11 +134,11 @@ void *hold_take(struct hold_count *holds)
 	void *name = NULL;
 
 	lock_acquire(&table.lock);
-	bool has_room = table.first_free != 0 || grow_locked();
-	if (has_room && count_up(holds))
+	bool has_slot = table.first_free != 0 || grow_locked();
+	if (has_slot && count_up(holds))
 		name = enter_locked(holds);
 	lock_release(&table.lock);
-	if (!has_room)
+	if (!has_slot)
 		refuse_no_memory("no memory to remember what the driver holds");
 	return name;
 }

@@ -156,7 +156,7 @@ bool allocation_end_binding(struct dxg_allocation *allocation)
 
 /* ---- the objects ---- */
 
-static NTSTATUS group_make_room(struct group *group)
+static NTSTATUS group_take_memory(struct group *group)
 {
 	uint32_t count = group->request->count;
 
@@ -175,7 +175,7 @@ static NTSTATUS group_make_room(struct group *group)
 										    : no_memory();
 }
 
-static void group_free_room(struct group *group)
+static void group_free_memory(struct group *group)
 {
 	if (group->bodies == group->few_bodies)
 		return;
@@ -204,7 +204,7 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
 	if (UNLIKELY(!body)) {
 		status = STATUS_NO_MEMORY;
-		goto no_room;
+		goto give_quota;
 	}
 	struct dxg_allocation *allocation = &body->maker;
 	/* By pieces: to wipe it all takes the processor longer. The object is object_init()'s, and
@@ -235,7 +235,7 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 
 give_body:
 	mem_give(body, body_bytes(item->private_bytes));
-no_room:
+give_quota:
 	if (ledger)
 		allocation_quota_give(ledger, item->private_bytes);
 	return refused(refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for an allocation"));
@@ -686,10 +686,10 @@ NTSTATUS allocation_create(struct allocation_request *request)
 		status = describe_existing_heap(&group, &standard);
 	if (!NT_SUCCESS(status))
 		return status;
-	status = group_make_room(&group);
+	status = group_take_memory(&group);
 	if (NT_SUCCESS(status))
 		status = group_make(&group);
-	group_free_room(&group);
+	group_free_memory(&group);
 	mem_free(standard.allocation_data);
 	mem_free(standard.resource_data);
 	return status;

@@ -24,7 +24,7 @@ struct opening {
 	struct miniport_opening driver_opening;
 };
 
-static NTSTATUS no_room(NTSTATUS status)
+static NTSTATUS no_memory(NTSTATUS status)
 {
 	return refuse(status, RULE_API_NO_MEMORY, NULL, "no memory to open a resource");
 }
@@ -58,7 +58,7 @@ static NTSTATUS build_allocation(struct opening *opening, struct allocation_body
 				     &device->process->handles);
 	if (!NT_SUCCESS(status)) {
 		mem_free(allocation);
-		return no_room(status);
+		return no_memory(status);
 	}
 	allocation->device = device;
 	allocation->resource = opening->resource;
@@ -236,7 +236,7 @@ NTSTATUS resource_open(struct resource_open_request *request)
 	opening.storage = mem_zalloc_array(request->count, sizeof(*opening.storage));
 	status = opening.allocations && opening.bindings && opening.storage
 			 ? open_objects(&opening)
-			 : no_room(STATUS_NO_MEMORY);
+			 : no_memory(STATUS_NO_MEMORY);
 	mem_free(opening.allocations);
 	mem_free(opening.bindings);
 	mem_free(opening.storage);

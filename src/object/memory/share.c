@@ -15,7 +15,7 @@
  * (base/own_fd.h). An epoll is known by what it watches, so it is made with the first descriptor and
  * closed with the last one.
  *
- * Locks: space->lock guards the lists. References are given back after letting go.
+ * Locks: table->lock guards the lists. References are given back after letting go.
  */
 #include <assert.h>
 #include <errno.h>
@@ -42,9 +42,9 @@ enum {
 	SWEEP_EVENTS = 16,
 };
 
-/* Guarded by share_space.lock. */
+/* Guarded by share_table.lock. */
 struct share_bundle {
-	struct list link; /* share_space.bundles; of a local list when it is ending */
+	struct list link; /* share_table.bundles; of a local list when it is ending */
 	uint32_t descriptors;
 	uint32_t count;
 	struct share *shares[SHARE_SET_MAX]; /* with references */
@@ -55,7 +55,7 @@ struct share_bundle {
 };
 
 struct share_descriptor {
-	struct list link; /* share_space.descriptors */
+	struct list link; /* share_table.descriptors */
 	uint64_t id;
 	struct share_bundle *bundle;
 	uint32_t rights;             /* to the first of the bundle */
@@ -83,12 +83,12 @@ static const struct object_class global_classes[SHARE_KIND_COUNT] = {
 	[SHARE_SYNC_OBJECT] = { .name = "a shared sync object", .destroy = global_destroy },
 };
 
-NTSTATUS share_init(struct share *share, struct share_space *space, uint32_t user,
+NTSTATUS share_init(struct share *share, struct share_table *table, uint32_t user,
 		    enum share_kind kind, enum share_scheme scheme, struct dxg_adapter *adapter,
 		    void (*destroy)(struct share *share))
 {
 	*share = (struct share){
-		.space = space,
+		.table = table,
 		.user = user,
 		.adapter = adapter,
 		.kind = kind,
@@ -98,7 +98,7 @@ NTSTATUS share_init(struct share *share, struct share_space *space, uint32_t use
 	refcount_init(&share->refs);
 	atomic_init(&share->openings, 1);
 	if (scheme == SHARE_GLOBAL &&
-	    !NT_SUCCESS(object_init(&share->global, &global_classes[kind], &space->globals)))
+	    !NT_SUCCESS(object_init(&share->global, &global_classes[kind], &table->globals)))
 		return refuse_no_memory("no memory for a global handle");
 	return STATUS_SUCCESS;
 }
@@ -161,7 +161,7 @@ void share_close(struct share *share)
 	share_put(share);
 }
 
-NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t handle,
+NTSTATUS share_find_global(struct share_table *table, uint32_t user, uint32_t handle,
 			   enum share_kind kind, const char *argument, struct share **share_out)
 {
 	const struct object_class *wanted = &global_classes[kind];
@@ -170,7 +170,7 @@ NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t ha
 	bool is_alive = false;
 
 	/* Of whatever kind: of another user's not even that is told. */
-	if (handle_find(&space->globals, handle, NULL, &object, &found) == HANDLE_FOUND) {
+	if (handle_find(&table->globals, handle, NULL, &object, &found) == HANDLE_FOUND) {
 		struct share *share = share_of_global(object);
 		bool is_ours = share->user == user;
 
@@ -186,27 +186,27 @@ NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t ha
 			       found->name, wanted->name);
 	return invalid(RULE_API_HANDLE, argument, "0x%08x is not the global handle of %s: %s",
 		       handle, wanted->name,
-		       handle_past_words(handle_past(&space->globals, handle)));
+		       handle_past_words(handle_past(&table->globals, handle)));
 }
 
 /* ---- descriptors and bundles ---- */
 
-NTSTATUS share_space_init(struct share_space *space)
+NTSTATUS share_table_init(struct share_table *table)
 {
-	*space = (struct share_space){ .watch_fd = -1 };
-	if (!NT_SUCCESS(handle_table_init(&space->globals, HANDLE_TAG_GLOBAL)))
+	*table = (struct share_table){ .watch_fd = -1 };
+	if (!NT_SUCCESS(handle_table_init(&table->globals, HANDLE_TAG_GLOBAL)))
 		return refuse_no_memory("no memory for the table of global handles");
-	lock_init(&space->lock, LOCK_RANK_SHARE, "shared objects");
-	list_init(&space->descriptors);
-	list_init(&space->bundles);
+	lock_init(&table->lock, LOCK_RANK_SHARE, "shared objects");
+	list_init(&table->descriptors);
+	list_init(&table->bundles);
 	return STATUS_SUCCESS;
 }
 
 /* One of whose pipe we still have our end; NULL: there is none. */
-static struct share_descriptor *find_watched_locked(struct share_space *space)
+static struct share_descriptor *find_watched_locked(struct share_table *table)
 {
-	lock_assert_held(&space->lock);
-	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
+	lock_assert_held(&table->lock);
+	list_each (struct share_descriptor, descriptor, &table->descriptors, link) {
 		if (own_fd_is_ours(&descriptor->write_end))
 			return descriptor;
 	}
@@ -214,33 +214,33 @@ static struct share_descriptor *find_watched_locked(struct share_space *space)
 }
 
 /* True when it was in our epoll, whose number is ours therefore. */
-static bool unwatch_locked(struct share_space *space, const struct share_descriptor *descriptor)
+static bool unwatch_locked(struct share_table *table, const struct share_descriptor *descriptor)
 {
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	return own_fd_is_ours(&descriptor->write_end) &&
-	       epoll_ctl(space->watch_fd, EPOLL_CTL_DEL, descriptor->write_end.number, NULL) == 0;
+	       epoll_ctl(table->watch_fd, EPOLL_CTL_DEL, descriptor->write_end.number, NULL) == 0;
 }
 
 /* A bundle that lost its last descriptor goes to `ending`, for end_bundles(). */
-static void descriptor_destroy_locked(struct share_space *space,
+static void descriptor_destroy_locked(struct share_table *table,
 				      struct share_descriptor *descriptor, struct list *ending)
 {
 	struct share_bundle *bundle = descriptor->bundle;
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	/* By hand: a forked child may have a copy that keeps it watched. */
-	bool was_watched = unwatch_locked(space, descriptor);
+	bool was_watched = unwatch_locked(table, descriptor);
 	own_fd_close(&descriptor->write_end);
 	list_remove(&descriptor->link);
-	if (was_watched && !find_watched_locked(space)) {
-		close(space->watch_fd);
-		space->watch_fd = -1;
+	if (was_watched && !find_watched_locked(table)) {
+		close(table->watch_fd);
+		table->watch_fd = -1;
 	}
 	trace_nt_handle_destroy(descriptor->id);
 	quota_give(descriptor->ledger, QUOTA_NT_HANDLES, 1);
 	quota_put(descriptor->ledger);
 	mem_free(descriptor);
-	atomic_fetch_sub_explicit(&space->descriptor_count, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&table->descriptor_count, 1, memory_order_relaxed);
 	if (--bundle->descriptors == 0) {
 		list_remove(&bundle->link);
 		list_push_back(ending, &bundle->link);
@@ -266,28 +266,28 @@ static void end_bundles(struct list *ending)
 	}
 }
 
-void share_space_finish(struct share_space *space)
+void share_table_finish(struct share_table *table)
 {
 	struct list ending;
 
-	if (!space->globals.directory)
+	if (!table->globals.directory)
 		return;
 	list_init(&ending);
-	lock_acquire(&space->lock);
-	while (!list_is_empty(&space->descriptors))
+	lock_acquire(&table->lock);
+	while (!list_is_empty(&table->descriptors))
 		descriptor_destroy_locked(
-			space, container_of(space->descriptors.next, struct share_descriptor, link),
+			table, container_of(table->descriptors.next, struct share_descriptor, link),
 			&ending);
-	lock_release(&space->lock);
+	lock_release(&table->lock);
 	end_bundles(&ending);
-	lock_finish(&space->lock);
-	handle_table_finish(&space->globals);
+	lock_finish(&table->lock);
+	handle_table_finish(&table->globals);
 }
 
-static struct share_descriptor *find_id_locked(struct share_space *space, uint64_t id)
+static struct share_descriptor *find_id_locked(struct share_table *table, uint64_t id)
 {
-	lock_assert_held(&space->lock);
-	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
+	lock_assert_held(&table->lock);
+	list_each (struct share_descriptor, descriptor, &table->descriptors, link) {
 		if (descriptor->id == id)
 			return descriptor;
 	}
@@ -302,83 +302,83 @@ static bool watch(int watch_fd, int operation, const struct share_descriptor *de
 }
 
 /* Only our epoll has our ends in it; saying again how one is watched changes nothing. */
-static bool is_watch_ours_locked(struct share_space *space)
+static bool is_watch_ours_locked(struct share_table *table)
 {
-	struct share_descriptor *watched = find_watched_locked(space);
+	struct share_descriptor *watched = find_watched_locked(table);
 
-	lock_assert_held(&space->lock);
-	if (watched && watch(space->watch_fd, EPOLL_CTL_MOD, watched))
+	lock_assert_held(&table->lock);
+	if (watched && watch(table->watch_fd, EPOLL_CTL_MOD, watched))
 		return true;
-	if (space->watch_fd >= 0)
+	if (table->watch_fd >= 0)
 		log_error("the program closed descriptor %d, which was not its own: it said which "
 			  "NT handles are closed",
-			  space->watch_fd);
-	space->watch_fd = -1;
+			  table->watch_fd);
+	table->watch_fd = -1;
 	return false;
 }
 
 /* False with errno. */
-static bool make_watch_locked(struct share_space *space)
+static bool make_watch_locked(struct share_table *table)
 {
 	int made = epoll_create1(EPOLL_CLOEXEC);
 	int fd = made < 0 ? -1 : own_fd_lift(made);
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	if (fd < 0)
 		return false;
-	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
+	list_each (struct share_descriptor, descriptor, &table->descriptors, link) {
 		if (own_fd_is_ours(&descriptor->write_end) && !watch(fd, EPOLL_CTL_ADD, descriptor))
 			log_warn("NT handle %llu is not watched and ends with the program",
 				 (unsigned long long)descriptor->id);
 	}
-	space->watch_fd = fd;
+	table->watch_fd = fd;
 	return true;
 }
 
 /* A look that takes nothing away, in case the number is a stranger's. */
-static bool has_news_locked(const struct share_space *space)
+static bool has_news_locked(const struct share_table *table)
 {
-	struct pollfd news = { .fd = space->watch_fd, .events = POLLIN };
+	struct pollfd news = { .fd = table->watch_fd, .events = POLLIN };
 
-	lock_assert_held(&space->lock);
-	return space->watch_fd >= 0 && poll(&news, 1, 0) > 0;
+	lock_assert_held(&table->lock);
+	return table->watch_fd >= 0 && poll(&news, 1, 0) > 0;
 }
 
-static void sweep_locked(struct share_space *space, struct list *ending)
+static void sweep_locked(struct share_table *table, struct list *ending)
 {
 	struct epoll_event events[SWEEP_EVENTS];
-	bool has_ended = has_news_locked(space);
+	bool has_ended = has_news_locked(table);
 
-	lock_assert_held(&space->lock);
-	if (has_ended && !is_watch_ours_locked(space))
-		has_ended = find_watched_locked(space) && make_watch_locked(space);
+	lock_assert_held(&table->lock);
+	if (has_ended && !is_watch_ours_locked(table))
+		has_ended = find_watched_locked(table) && make_watch_locked(table);
 	/* Events may be about nothing we know, when the client closed our end and a child of fork()
 	   keeps a copy; so a full round is followed by another only when it ended something. */
 	while (has_ended) {
-		int count = epoll_wait(space->watch_fd, events, SWEEP_EVENTS, 0);
+		int count = epoll_wait(table->watch_fd, events, SWEEP_EVENTS, 0);
 		has_ended = false;
 		for (int i = 0; i < count; i++) {
 			struct share_descriptor *descriptor =
-				find_id_locked(space, events[i].data.u64);
+				find_id_locked(table, events[i].data.u64);
 			if (!descriptor)
 				continue;
-			descriptor_destroy_locked(space, descriptor, ending);
-			has_ended = count == SWEEP_EVENTS && space->watch_fd >= 0;
+			descriptor_destroy_locked(table, descriptor, ending);
+			has_ended = count == SWEEP_EVENTS && table->watch_fd >= 0;
 		}
 	}
 }
 
-void share_sweep(struct share_space *space)
+void share_sweep(struct share_table *table)
 {
 	struct list ending;
 
-	if (LIKELY(atomic_load_explicit(&space->descriptor_count, memory_order_relaxed) == 0))
+	if (LIKELY(atomic_load_explicit(&table->descriptor_count, memory_order_relaxed) == 0))
 		return;
 	int before = cancel_hold_off();
 	list_init(&ending);
-	lock_acquire(&space->lock);
-	sweep_locked(space, &ending);
-	lock_release(&space->lock);
+	lock_acquire(&table->lock);
+	sweep_locked(table, &ending);
+	lock_release(&table->lock);
 	end_bundles(&ending);
 	cancel_give_back(before);
 }
@@ -422,24 +422,24 @@ static bool make_pipe(int *read_out, struct own_fd *write_out)
 }
 
 /* That it watches nothing means that it was made just now, and is ours. */
-static void drop_unused_watch_locked(struct share_space *space)
+static void drop_unused_watch_locked(struct share_table *table)
 {
-	lock_assert_held(&space->lock);
-	if (space->watch_fd < 0 || find_watched_locked(space))
+	lock_assert_held(&table->lock);
+	if (table->watch_fd < 0 || find_watched_locked(table))
 		return;
-	close(space->watch_fd);
-	space->watch_fd = -1;
+	close(table->watch_fd);
+	table->watch_fd = -1;
 }
 
 /* One more descriptor of `bundle`, which may be new. */
-static NTSTATUS descriptor_create_locked(struct share_space *space, struct share_bundle *bundle,
+static NTSTATUS descriptor_create_locked(struct share_table *table, struct share_bundle *bundle,
 					 const struct share_nt_options *options,
 					 int *descriptor_out)
 {
 	NTSTATUS status = quota_take(options->ledger, QUOTA_NT_HANDLES, 1);
 	int read_end;
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct share_descriptor *descriptor = mem_zalloc(sizeof(*descriptor));
@@ -451,23 +451,23 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 		status = refuse_descriptors();
 		goto free_descriptor;
 	}
-	descriptor->id = space->last_descriptor + 1;
+	descriptor->id = table->last_descriptor + 1;
 	descriptor->bundle = bundle;
 	descriptor->rights = options->rights;
 	descriptor->ledger = options->ledger;
 	if (options->is_maximum)
 		descriptor->rights |= ~bundle->withheld[0];
-	if ((!is_watch_ours_locked(space) && !make_watch_locked(space)) ||
-	    !watch(space->watch_fd, EPOLL_CTL_ADD, descriptor) ||
+	if ((!is_watch_ours_locked(table) && !make_watch_locked(table)) ||
+	    !watch(table->watch_fd, EPOLL_CTL_ADD, descriptor) ||
 	    (options->is_inherited && fcntl(read_end, F_SETFD, 0) != 0)) {
 		status = refuse_descriptors();
 		goto close_pipe;
 	}
 	(void)quota_get(options->ledger);
-	space->last_descriptor++;
+	table->last_descriptor++;
 	bundle->descriptors++;
-	list_push_back(&space->descriptors, &descriptor->link);
-	atomic_fetch_add_explicit(&space->descriptor_count, 1, memory_order_relaxed);
+	list_push_back(&table->descriptors, &descriptor->link);
+	atomic_fetch_add_explicit(&table->descriptor_count, 1, memory_order_relaxed);
 	trace_nt_handle_create(descriptor->id, bundle->count, options->access);
 	*descriptor_out = read_end;
 	return STATUS_SUCCESS;
@@ -475,7 +475,7 @@ static NTSTATUS descriptor_create_locked(struct share_space *space, struct share
 close_pipe:
 	close(read_end);
 	own_fd_close(&descriptor->write_end);
-	drop_unused_watch_locked(space);
+	drop_unused_watch_locked(table);
 free_descriptor:
 	mem_free(descriptor);
 give_back:
@@ -504,11 +504,11 @@ static char *name_fold(const char *name)
 	return folded;
 }
 
-static struct share_bundle *find_name_locked(struct share_space *space, uint32_t user,
+static struct share_bundle *find_name_locked(struct share_table *table, uint32_t user,
 					     const char *folded)
 {
-	lock_assert_held(&space->lock);
-	list_each (struct share_bundle, bundle, &space->bundles, link) {
+	lock_assert_held(&table->lock);
+	list_each (struct share_bundle, bundle, &table->bundles, link) {
 		if (bundle->name && bundle->user == user && strcmp(bundle->name, folded) == 0)
 			return bundle;
 	}
@@ -593,7 +593,7 @@ static NTSTATUS bundle_create(struct share *const *shares, const uint32_t *withh
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
+NTSTATUS share_create_nt(struct share_table *table, struct share *const *shares,
 			 const uint32_t *withheld, uint32_t count,
 			 const struct share_nt_options *options, int *descriptor_out)
 {
@@ -602,36 +602,36 @@ NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
 	struct list ending;
 
 	/* What nobody has any more counts for no quota. */
-	share_sweep(space);
+	share_sweep(table);
 	if (NT_SUCCESS(status))
 		status = bundle_create(shares, withheld, count, options, &bundle);
 	if (!NT_SUCCESS(status))
 		return status;
 
 	list_init(&ending);
-	lock_acquire(&space->lock);
-	sweep_locked(space, &ending);
+	lock_acquire(&table->lock);
+	sweep_locked(table, &ending);
 	status = check_rights(bundle, options, "DesiredAccess");
 	if (NT_SUCCESS(status) && bundle->name &&
-	    find_name_locked(space, options->user, bundle->name))
+	    find_name_locked(table, options->user, bundle->name))
 		status = refuse(STATUS_OBJECT_NAME_COLLISION, RULE_API_NAME_TAKEN,
 				"pObjectAttributes", "names \"%s\", which is shared already",
 				options->name);
 	if (NT_SUCCESS(status))
-		status = descriptor_create_locked(space, bundle, options, descriptor_out);
-	list_push_back(NT_SUCCESS(status) ? &space->bundles : &ending, &bundle->link);
-	lock_release(&space->lock);
+		status = descriptor_create_locked(table, bundle, options, descriptor_out);
+	list_push_back(NT_SUCCESS(status) ? &table->bundles : &ending, &bundle->link);
+	lock_release(&table->lock);
 	end_bundles(&ending);
 	return status;
 }
 
-static NTSTATUS open_name_locked(struct share_space *space, const char *folded,
+static NTSTATUS open_name_locked(struct share_table *table, const char *folded,
 				 enum share_kind kind, const struct share_nt_options *options,
 				 int *descriptor_out)
 {
-	struct share_bundle *bundle = find_name_locked(space, options->user, folded);
+	struct share_bundle *bundle = find_name_locked(table, options->user, folded);
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	if (!bundle)
 		return refuse(STATUS_OBJECT_NAME_NOT_FOUND, RULE_API_NAME, "pObjAttrib",
 			      "names \"%s\", and nothing of that name is shared", options->name);
@@ -646,34 +646,34 @@ static NTSTATUS open_name_locked(struct share_space *space, const char *folded,
 	NTSTATUS status = check_rights(bundle, options, "dwDesiredAccess");
 	if (!NT_SUCCESS(status))
 		return status;
-	return descriptor_create_locked(space, bundle, options, descriptor_out);
+	return descriptor_create_locked(table, bundle, options, descriptor_out);
 }
 
-NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,
+NTSTATUS share_open_name(struct share_table *table, enum share_kind kind,
 			 const struct share_nt_options *options, int *descriptor_out)
 {
 	char *folded = name_fold(options->name);
 
 	if (!folded)
 		return refuse_no_memory("no memory for a name");
-	share_sweep(space);
-	lock_acquire(&space->lock);
-	NTSTATUS status = open_name_locked(space, folded, kind, options, descriptor_out);
-	lock_release(&space->lock);
+	share_sweep(table);
+	lock_acquire(&table->lock);
+	NTSTATUS status = open_name_locked(table, folded, kind, options, descriptor_out);
+	lock_release(&table->lock);
 	mem_free(folded);
 	return status;
 }
 
 /* The descriptor whose read end, or a copy of it, has this number. */
-static struct share_descriptor *find_descriptor_locked(struct share_space *space,
+static struct share_descriptor *find_descriptor_locked(struct share_table *table,
 						       uintptr_t nt_handle)
 {
 	struct stat pipe;
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	if (nt_handle > INT_MAX || fstat((int)nt_handle, &pipe) != 0)
 		return NULL;
-	list_each (struct share_descriptor, descriptor, &space->descriptors, link) {
+	list_each (struct share_descriptor, descriptor, &table->descriptors, link) {
 		if (descriptor->write_end.inode == pipe.st_ino &&
 		    descriptor->write_end.device == pipe.st_dev &&
 		    descriptor->write_end.number != (int)nt_handle)
@@ -682,12 +682,12 @@ static struct share_descriptor *find_descriptor_locked(struct share_space *space
 	return NULL;
 }
 
-static NTSTATUS find_nt_locked(struct share_space *space, uintptr_t nt_handle, enum share_kind kind,
+static NTSTATUS find_nt_locked(struct share_table *table, uintptr_t nt_handle, enum share_kind kind,
 			       const char *argument, struct share_set *set_out)
 {
-	struct share_descriptor *descriptor = find_descriptor_locked(space, nt_handle);
+	struct share_descriptor *descriptor = find_descriptor_locked(table, nt_handle);
 
-	lock_assert_held(&space->lock);
+	lock_assert_held(&table->lock);
 	if (!descriptor)
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_NT_HANDLE, argument,
 			      "0x%zx is no descriptor of a shared object", nt_handle);
@@ -706,13 +706,13 @@ static NTSTATUS find_nt_locked(struct share_space *space, uintptr_t nt_handle, e
 	return STATUS_SUCCESS;
 }
 
-NTSTATUS share_find_nt(struct share_space *space, uintptr_t nt_handle, enum share_kind kind,
+NTSTATUS share_find_nt(struct share_table *table, uintptr_t nt_handle, enum share_kind kind,
 		       const char *argument, struct share_set *set_out)
 {
-	share_sweep(space);
-	lock_acquire(&space->lock);
-	NTSTATUS status = find_nt_locked(space, nt_handle, kind, argument, set_out);
-	lock_release(&space->lock);
+	share_sweep(table);
+	lock_acquire(&table->lock);
+	NTSTATUS status = find_nt_locked(table, nt_handle, kind, argument, set_out);
+	lock_release(&table->lock);
 	return status;
 }
 
@@ -722,28 +722,28 @@ void share_set_put(struct share_set *set)
 		share_put(set->shares[--set->count]);
 }
 
-void share_for_each_bundled(struct share_space *space,
+void share_for_each_bundled(struct share_table *table,
 			    void (*visit)(void *context, struct share *share), void *context)
 {
-	lock_acquire(&space->lock);
-	list_each (struct share_bundle, bundle, &space->bundles, link) {
+	lock_acquire(&table->lock);
+	list_each (struct share_bundle, bundle, &table->bundles, link) {
 		for (uint32_t i = 0; i < bundle->count; i++)
 			visit(context, bundle->shares[i]);
 	}
-	lock_release(&space->lock);
+	lock_release(&table->lock);
 }
 
-const char *share_space_validate(struct share_space *space)
+const char *share_table_validate(struct share_table *table)
 {
 	struct list *link;
 	uint32_t published;
 	uint32_t count = 0;
 
-	lock_acquire(&space->lock);
-	list_for_each (link, &space->descriptors)
+	lock_acquire(&table->lock);
+	list_for_each (link, &table->descriptors)
 		count++;
-	bool is_right = count == atomic_load(&space->descriptor_count);
-	lock_release(&space->lock);
-	return is_right ? handle_table_validate(&space->globals, &published)
+	bool is_right = count == atomic_load(&table->descriptor_count);
+	lock_release(&table->lock);
+	return is_right ? handle_table_validate(&table->globals, &published)
 			: "descriptors of NT handles are miscounted";
 }

@@ -48,7 +48,7 @@ enum { SHARE_SET_MAX = 3 };
 enum share_right { SHARE_RIGHT_WRITE = 1, SHARE_RIGHT_WAIT = 2, SHARE_RIGHT_SIGNAL = 4 };
 
 /* Everything that is shared, one per kernel. */
-struct share_space {
+struct share_table {
 	struct handle_table globals;
 
 	struct lock lock;         /* LOCK_RANK_SHARE */
@@ -61,20 +61,20 @@ struct share_space {
 	_Atomic uint32_t descriptor_count;
 };
 
-MUST_CHECK NTSTATUS share_space_init(struct share_space *space);
+MUST_CHECK NTSTATUS share_table_init(struct share_table *table);
 
 /* Ends every bundle, whoever still has a descriptor of it. Accepts a zeroed struct. */
-void share_space_finish(struct share_space *space);
+void share_table_finish(struct share_table *table);
 
 /* First thing of every call that shares, opens or destroys: ends bundles nobody can open any more.
  */
-void share_sweep(struct share_space *space);
+void share_sweep(struct share_table *table);
 
 /* ---- the base of a body ---- */
 
 struct share {
 	/* Set by share_init(). Read freely afterwards. */
-	struct share_space *space;
+	struct share_table *table;
 	uint32_t user;               /* whose processes find it by its global handle */
 	struct dxg_adapter *adapter; /* NULL: of no adapter */
 	enum share_kind kind;
@@ -90,7 +90,7 @@ struct share {
  * One reference and one opening: the creator's. destroy() is called when the last reference goes.
  * Nobody finds it by global handle before share_publish().
  */
-MUST_CHECK NTSTATUS share_init(struct share *share, struct share_space *space, uint32_t user,
+MUST_CHECK NTSTATUS share_init(struct share *share, struct share_table *table, uint32_t user,
 			       enum share_kind kind, enum share_scheme scheme,
 			       struct dxg_adapter *adapter, void (*destroy)(struct share *share));
 
@@ -126,7 +126,7 @@ static inline uint32_t share_global_handle(const struct share *share)
 }
 
 /* By a global handle of `user`, with a reference. `argument` names the handle in a refusal. */
-MUST_CHECK NTSTATUS share_find_global(struct share_space *space, uint32_t user, uint32_t handle,
+MUST_CHECK NTSTATUS share_find_global(struct share_table *table, uint32_t user, uint32_t handle,
 				      enum share_kind kind, const char *argument,
 				      struct share **share_out);
 
@@ -156,29 +156,29 @@ struct share_nt_options {
  * created for NT handles; anything else is refused. `withheld` are the rights that the openings
  * have not through which they are shared; NULL: they have all.
  */
-MUST_CHECK NTSTATUS share_create_nt(struct share_space *space, struct share *const *shares,
+MUST_CHECK NTSTATUS share_create_nt(struct share_table *table, struct share *const *shares,
 				    const uint32_t *withheld, uint32_t count,
 				    const struct share_nt_options *options, int *descriptor_out);
 
 /* One more NT handle of what was shared under options->name, the first of which is of `kind`. */
-MUST_CHECK NTSTATUS share_open_name(struct share_space *space, enum share_kind kind,
+MUST_CHECK NTSTATUS share_open_name(struct share_table *table, enum share_kind kind,
 				    const struct share_nt_options *options, int *descriptor_out);
 
 /*
  * What a client's NT handle (any pointer-sized number) stands for, when the first of it is of
  * `kind`. Put the set afterwards.
  */
-MUST_CHECK NTSTATUS share_find_nt(struct share_space *space, uintptr_t nt_handle,
+MUST_CHECK NTSTATUS share_find_nt(struct share_table *table, uintptr_t nt_handle,
 				  enum share_kind kind, const char *argument,
 				  struct share_set *set_out);
 void share_set_put(struct share_set *set);
 
 /* Recounts its handles and descriptors. NULL, or what does not add up. */
-const char *share_space_validate(struct share_space *space);
+const char *share_table_validate(struct share_table *table);
 
 /* What NT handles stand for, each once per bundle it is in. `visit` is called with the lock held.
  */
-void share_for_each_bundled(struct share_space *space,
+void share_for_each_bundled(struct share_table *table,
 			    void (*visit)(void *context, struct share *share), void *context);
 
 #endif

@@ -179,19 +179,19 @@ NTSTATUS control_reset_device(struct dxg_adapter *adapter)
 
 NTSTATUS control_collect_debug_info(struct dxg_adapter *adapter)
 {
-	enum { REASON_TIMEOUT = 0x117, ROOM_BYTES = 0x10000 };
+	enum { REASON_TIMEOUT = 0x117, BUFFER_BYTES = 0x10000 };
 	NTSTATUS status = adapter_enter(adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
-	void *room = mem_zalloc(ROOM_BYTES);
-	if (room)
-		(void)miniport_collect_debug_info(adapter->miniport, REASON_TIMEOUT, room,
-						  ROOM_BYTES);
+	void *buffer = mem_zalloc(BUFFER_BYTES);
+	if (buffer)
+		(void)miniport_collect_debug_info(adapter->miniport, REASON_TIMEOUT, buffer,
+						  BUFFER_BYTES);
 	else
 		status = refuse_no_memory("There is no memory for %d bytes of debug information",
-					  ROOM_BYTES);
-	mem_free(room);
+					  BUFFER_BYTES);
+	mem_free(buffer);
 	adapter_leave(adapter);
 	return status;
 }

@@ -23,7 +23,7 @@ struct control_text {
 	uint64_t ticket;
 	char *bytes;
 	size_t used;
-	size_t room;
+	size_t capacity;
 	bool is_cut; /* for want of memory */
 };
 
@@ -41,15 +41,15 @@ static void add(struct control_text *text, const char *format, ...)
 	if (length < 0 || text->is_cut)
 		return;
 	size_t bytes = (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
-	if (text->used + bytes > text->room) {
-		size_t room = text->room * 2 + LINE_BYTES;
-		char *larger = mem_realloc(text->bytes, room);
+	if (text->used + bytes > text->capacity) {
+		size_t capacity = text->capacity * 2 + LINE_BYTES;
+		char *larger = mem_realloc(text->bytes, capacity);
 
 		text->is_cut = !larger;
 		if (!larger)
 			return;
 		text->bytes = larger;
-		text->room = room;
+		text->capacity = capacity;
 	}
 	memcpy(text->bytes + text->used, line, bytes);
 	text->used += bytes;

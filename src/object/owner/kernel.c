@@ -46,12 +46,12 @@ NTSTATUS kernel_start(struct dxg_kernel *kernel, const struct miniport_config *c
 	lock_init(&kernel->lock, LOCK_RANK_PROCESSES, "processes of the kernel");
 	list_init(&kernel->processes);
 	quota_book_init(&kernel->quotas);
-	NTSTATUS status = share_space_init(&kernel->shares);
+	NTSTATUS status = share_table_init(&kernel->shares);
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_host_start();
 	if (!NT_SUCCESS(status)) {
-		share_space_finish(&kernel->shares);
+		share_table_finish(&kernel->shares);
 		return status;
 	}
 	miniport_serve_handles(&handle_data_services);
@@ -71,7 +71,7 @@ void kernel_limit(struct dxg_kernel *kernel, const struct quota_limits *process,
 void kernel_end(struct dxg_kernel *kernel)
 {
 	assert(list_is_empty(&kernel->processes));
-	share_space_finish(&kernel->shares);
+	share_table_finish(&kernel->shares);
 	while (kernel->adapter_count > 0)
 		adapter_destroy(kernel->adapters[--kernel->adapter_count]);
 	control_text_forget(kernel);

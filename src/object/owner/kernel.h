@@ -16,7 +16,7 @@ struct dxg_kernel {
 	/* Read freely between start and end: adapters do not come and go while the kernel runs. */
 	uint32_t adapter_count;
 	struct dxg_adapter *adapters[KERNEL_MAX_ADAPTERS];
-	struct share_space shares;
+	struct share_table shares;
 	struct quota_book quotas;
 
 	struct lock lock; /* LOCK_RANK_PROCESSES */

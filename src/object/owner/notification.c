@@ -295,13 +295,13 @@ static NTSTATUS registration_add_locked(struct dxg_device *device, struct notifi
 	if (device->is_dying)
 		return device_refuse_dying(device);
 	lock_acquire(&notifier->lock);
-	bool has_room = notifier->count < NOTIFICATION_MOST;
-	if (has_room) {
+	bool fits = notifier->count < NOTIFICATION_MOST;
+	if (fits) {
 		notifier->count++;
 		list_push_back(&notifier->registrations, &registration->link);
 	}
 	lock_release(&notifier->lock);
-	return has_room ? STATUS_SUCCESS : refuse_too_many();
+	return fits ? STATUS_SUCCESS : refuse_too_many();
 }
 
 NTSTATUS notification_register(struct dxg_device *device, const struct notification_target *target,
@@ -362,10 +362,10 @@ static bool registrations_add(struct notifier *notifier, struct list *registrati
 	struct list *link;
 
 	lock_acquire(&notifier->lock);
-	bool has_room = notifier->count + count <= NOTIFICATION_MOST;
-	if (has_room)
+	bool fits = notifier->count + count <= NOTIFICATION_MOST;
+	if (fits)
 		notifier->count += count;
-	while (has_room && (link = list_pop_front(registrations)) != NULL) {
+	while (fits && (link = list_pop_front(registrations)) != NULL) {
 		struct registration *registration = container_of(link, struct registration, link);
 
 		list_push_back(&notifier->registrations, &registration->link);
@@ -373,9 +373,9 @@ static bool registrations_add(struct notifier *notifier, struct list *registrati
 			make_due_locked(notifier, registration);
 	}
 	lock_release(&notifier->lock);
-	if (has_room)
+	if (fits)
 		notice_give(&notifier->changed);
-	return has_room;
+	return fits;
 }
 
 NTSTATUS notification_watch(struct dxg_process *process,

@@ -96,7 +96,7 @@ struct dxg_process {
 	struct dxg_kernel *kernel;
 	struct list kernel_link;    /* dxg_kernel.processes */
 	struct nt_process *nt;      /* what a driver sees as the current process */
-	struct share_space *shares; /* the kernel's */
+	struct share_table *shares; /* the kernel's */
 	struct quota_ledger
 		*ledger; /* what it has of its quotas (base/quota.h); NULL: none are set */
 	struct handle_table handles;

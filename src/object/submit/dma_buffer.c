@@ -156,7 +156,8 @@ static NTSTATUS no_memory(uint32_t size_bytes)
 	return refuse_no_memory("no memory for a DMA buffer of %u bytes", size_bytes);
 }
 
-static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, uint32_t patch_room)
+static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes,
+			       uint32_t patch_capacity)
 {
 	uint64_t whole_bytes = buffer_whole_bytes(size_bytes);
 	const struct dma_pool_options *options = &buffer->pool->options;
@@ -164,8 +165,8 @@ static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, u
 	uint64_t guard_bytes = options->segments == 0 ? options->guard_bytes : 0;
 	NTSTATUS status;
 
-	if (patch_room > 0) {
-		buffer->patches = mem_zalloc_array(patch_room, sizeof(*buffer->patches));
+	if (patch_capacity > 0) {
+		buffer->patches = mem_zalloc_array(patch_capacity, sizeof(*buffer->patches));
 		if (!buffer->patches)
 			return no_memory(size_bytes);
 	}
@@ -180,7 +181,7 @@ static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, u
 	}
 	buffer->memory = machine_to_pointer(buffer->physical_address);
 	buffer->size_bytes = size_bytes;
-	buffer->patch_room = patch_room;
+	buffer->patch_capacity = patch_capacity;
 	if (options->segments == 0)
 		return STATUS_SUCCESS;
 	/* The allocation counts it from here on. */
@@ -189,7 +190,7 @@ static NTSTATUS buffer_fill_in(struct dma_buffer *buffer, uint32_t size_bytes, u
 	return status;
 }
 
-static NTSTATUS buffer_make(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
+static NTSTATUS buffer_make(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_capacity,
 			    struct dma_buffer **buffer_out)
 {
 	struct dma_buffer *buffer = mem_zalloc(sizeof(*buffer) + pool->options.private_bytes);
@@ -199,7 +200,7 @@ static NTSTATUS buffer_make(struct dma_pool *pool, uint32_t size_bytes, uint32_t
 	buffer->pool = pool;
 	list_init(&buffer->link);
 	list_init(&buffer->all_link);
-	NTSTATUS status = buffer_fill_in(buffer, size_bytes, patch_room);
+	NTSTATUS status = buffer_fill_in(buffer, size_bytes, patch_capacity);
 	if (NT_SUCCESS(status))
 		*buffer_out = buffer;
 	else
@@ -207,7 +208,7 @@ static NTSTATUS buffer_make(struct dma_pool *pool, uint32_t size_bytes, uint32_t
 	return status;
 }
 
-NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
+NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_capacity,
 			 struct dma_buffer **buffer_out)
 {
 	struct dma_buffer *buffer;
@@ -217,12 +218,12 @@ NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t pa
 		buffer_free(buffer);
 	/* What was made for smaller command buffers has had its time. */
 	while ((buffer = pool_pop(pool, 0)) &&
-	       (buffer->size_bytes < size_bytes || buffer->patch_room < patch_room))
+	       (buffer->size_bytes < size_bytes || buffer->patch_capacity < patch_capacity))
 		buffer_free(buffer);
 	if (buffer)
 		memset(buffer->private_data, 0, pool->options.private_bytes);
 	else
-		status = buffer_make(pool, size_bytes, patch_room, &buffer);
+		status = buffer_make(pool, size_bytes, patch_capacity, &buffer);
 	if (!NT_SUCCESS(status))
 		return status;
 	refcount_init(&buffer->refs);

@@ -45,7 +45,7 @@ struct dma_buffer {
 	uint64_t physical_address; /* of the system memory */
 	void *memory;
 	uint32_t size_bytes;
-	uint32_t patch_room;
+	uint32_t patch_capacity;
 	struct miniport_patch_entry *patches; /* NULL: no room */
 
 	bool is_placed; /* in a segment, when it is used */
@@ -86,8 +86,8 @@ void dma_buffer_release(struct dma_buffer *buffer);
  * At least as large as that. Refused when there is no memory, or its process may have no more, or there is
  * no segment that could ever hold it. Private data is zero.
  */
-MUST_CHECK NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes, uint32_t patch_room,
-				    struct dma_buffer **buffer_out);
+MUST_CHECK NTSTATUS dma_buffer_take(struct dma_pool *pool, uint32_t size_bytes,
+				    uint32_t patch_capacity, struct dma_buffer **buffer_out);
 
 /* One user fewer. Any thread, DPC included: it goes to the pool, and the next call frees what is too many there. */
 void dma_buffer_put(struct dma_buffer *buffer);

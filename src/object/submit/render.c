@@ -455,7 +455,7 @@ static NTSTATUS translate_pass(struct rendering *rendering, struct miniport_rend
 	render->private_data = dma_buffer_private(buffer);
 	render->private_bytes = stream->pool.options.private_bytes;
 	render->patches_out = buffer->patches;
-	render->patch_out_room = buffer->patch_room;
+	render->patch_out_capacity = buffer->patch_capacity;
 	status =
 		miniport_render(device->adapter->miniport, device->process_adapter->client, render);
 	if (status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
@@ -646,7 +646,7 @@ NTSTATUS render_begin(struct dxg_context *context)
 	if (!context->render)
 		return refuse(STATUS_NOT_SUPPORTED, RULE_API_VALUE, "hContext",
 			      "has no command buffer: the adapter has GPU addresses");
-	status = sched_queue_await_room(&context->queue);
+	status = sched_queue_await_slot(&context->queue);
 	if (NT_SUCCESS(status))
 		status = adapter_enter(device->adapter);
 	if (NT_SUCCESS(status))

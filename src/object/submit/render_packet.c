@@ -230,7 +230,7 @@ static struct miniport_patch describe_lists(const struct render_packet *packet,
 		.patch_count = packet->buffer->patch_count,
 		.first_patch = packet->piece.first_patch,
 		.submitted_patches = packet->piece.patch_count,
-		.list_room = packet->list_room,
+		.list_storage = packet->list_storage,
 	};
 }
 
@@ -299,7 +299,7 @@ static NTSTATUS packet_alloc(const struct dxg_device *device, uint32_t entry_cou
 	uint64_t entries_bytes =
 		((uint64_t)entry_count + 1) * sizeof(struct vidmm_allocation_list_entry);
 	uint64_t copy_bytes = (uint64_t)list->count * sizeof(struct miniport_list_entry);
-	uint64_t table_block_bytes = (uint64_t)list->count * MINIPORT_LIST_ROOM_BYTES;
+	uint64_t table_block_bytes = (uint64_t)list->count * MINIPORT_LIST_ENTRY_BYTES;
 	uint64_t entry_of_bytes = (uint64_t)list->entry_count * sizeof(uint32_t);
 	uint64_t size_bytes = sizeof(struct render_packet) + entries_bytes + copy_bytes +
 			      table_block_bytes + entry_of_bytes;
@@ -316,7 +316,7 @@ static NTSTATUS packet_alloc(const struct dxg_device *device, uint32_t entry_cou
 	char *rest = (char *)(packet + 1);
 	packet->entries = (struct vidmm_allocation_list_entry *)(void *)rest;
 	packet->list_copy = (struct miniport_list_entry *)(void *)(rest + entries_bytes);
-	packet->list_room = rest + entries_bytes + copy_bytes;
+	packet->list_storage = rest + entries_bytes + copy_bytes;
 	packet->entry_of =
 		(uint32_t *)(void *)(rest + entries_bytes + copy_bytes + table_block_bytes);
 	*packet_out = packet;

@@ -59,7 +59,7 @@ struct render_packet {
 	struct vidmm_allocation_list presumed; /* … and what is in place already */
 	uint32_t *entry_of;                    /* list entry -> `entries` + 1; 0: none */
 	struct miniport_list_entry *list_copy; /* as the driver sees it */
-	void *list_room;
+	void *list_storage;
 
 	struct cancelled cancelled;
 	struct list call_link; /* the call's, before it is queued */

@@ -323,8 +323,8 @@ TEST(statements, states_have_names_and_page_faults_a_place)
 		read_one("state alice page-fault picture+4K write");
 
 	EXPECT_EQ(statement->state, D3DKMT_DEVICEEXECUTION_ERROR_DMAPAGEFAULT);
-	EXPECT_EQ(statement->place.name, named("picture"));
-	EXPECT_EQ(statement->place.offset, 4096);
+	EXPECT_EQ(statement->address.name, named("picture"));
+	EXPECT_EQ(statement->address.offset, 4096);
 	EXPECT_EQ(statement->options, OPTION_WRITE);
 	script_finish(&script);
 	refuse_one("state alice happy", 13, "expected active, reset");
@@ -336,7 +336,7 @@ TEST(statements, only_shared_fences_are_opened)
 	expect_refused(THINGS "open mine bob done\n", THINGS_LINES + 1, 15, "made with shared");
 	expect_read(THINGS "fence both alice 5 shared\nopen mine bob both\n");
 	EXPECT_EQ(script.statements[THINGS_LINES].number, 5);
-	EXPECT_EQ(script.statements[THINGS_LINES + 1].place.name, named("both"));
+	EXPECT_EQ(script.statements[THINGS_LINES + 1].address.name, named("both"));
 	script_finish(&script);
 }
 

@@ -386,7 +386,7 @@ TEST(sanitizers, reports_are_findings_with_the_frames_of_the_driver)
 	sanitize_read_reports(said, "d.so", &all);
 	EXPECT_EQ(all.count, 2);
 	for (uint32_t i = 0; i < all.count; i++) {
-		const struct finding_frame *place = finding_place(all.items[i], "d.so");
+		const struct finding_frame *place = finding_driver_frame(all.items[i], "d.so");
 		bool is_shift = strcmp(place->function, "Shift") == 0;
 
 		EXPECT_STR(all.items[i]->rule, "DDI-SANITIZER");

@@ -106,7 +106,7 @@ TEST(shape, a_page_is_the_sum_of_its_indices)
 			uint64_t sum = 0;
 
 			for (uint32_t level = 0; level < shapes[i].level_count; level++) {
-				struct gpuva_place place = gpuva_shape_place(&shape, level, page);
+				struct gpuva_entry place = gpuva_shape_entry(&shape, level, page);
 
 				EXPECT(place.entry < gpuva_shape_entry_count(&shape, level));
 				EXPECT_EQ(place.table,
@@ -114,7 +114,7 @@ TEST(shape, a_page_is_the_sum_of_its_indices)
 				sum += place.entry * gpuva_shape_entry_pages(&shape, level);
 				/* A table hangs in the entry of that number. */
 				if (level > 0)
-					EXPECT_EQ(gpuva_shape_place(&shape, level - 1, page).table,
+					EXPECT_EQ(gpuva_shape_entry(&shape, level - 1, page).table,
 						  place.table * gpuva_shape_entry_count(&shape,
 											level) +
 							  place.entry);
@@ -130,11 +130,11 @@ TEST(shape, four_levels_of_nine_bits_split_an_address_as_everybody_knows)
 	uint64_t page = ((UINT64_C(5) << 27) | (7 << 18) | (300 << 9) | 511);
 
 	EXPECT_EQ(gpuva_shape_init(&shape, &shapes[4]), STATUS_SUCCESS);
-	EXPECT_EQ(gpuva_shape_place(&shape, 3, page).entry, 5);
-	EXPECT_EQ(gpuva_shape_place(&shape, 2, page).entry, 7);
-	EXPECT_EQ(gpuva_shape_place(&shape, 1, page).entry, 300);
-	EXPECT_EQ(gpuva_shape_place(&shape, 0, page).entry, 511);
-	EXPECT_EQ(gpuva_shape_place(&shape, 3, page).table, 0);
+	EXPECT_EQ(gpuva_shape_entry(&shape, 3, page).entry, 5);
+	EXPECT_EQ(gpuva_shape_entry(&shape, 2, page).entry, 7);
+	EXPECT_EQ(gpuva_shape_entry(&shape, 1, page).entry, 300);
+	EXPECT_EQ(gpuva_shape_entry(&shape, 0, page).entry, 511);
+	EXPECT_EQ(gpuva_shape_entry(&shape, 3, page).table, 0);
 }
 
 TEST(shape, a_growing_root_has_entries_for_what_is_used)

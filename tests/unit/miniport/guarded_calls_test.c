@@ -119,7 +119,7 @@ TEST(overrun, of_what_rendering_writes_is_reported_and_pointers_are_moved_as_eve
 			.private_data = private_data,
 			.private_bytes = 32,
 			.patches_out = patches,
-			.patch_out_room = 4,
+			.patch_out_capacity = 4,
 		};
 		EXPECT_EQ(miniport_render(host.miniport, host.client, &render), STATUS_SUCCESS);
 		expect_overrun(i == 0 ? "DxgkDdiRender(pDmaBufferPrivateData)"

@@ -55,7 +55,7 @@ static void begin_settings(struct scene *scene, const struct miniport_setting *s
 		.private_data = scene->private_data,
 		.private_bytes = 32,
 		.patches_out = scene->patches_out,
-		.patch_out_room = PATCHES,
+		.patch_out_capacity = PATCHES,
 	};
 	host_forget_notes(&scene->host);
 	host_listen();

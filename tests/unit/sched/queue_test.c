@@ -32,7 +32,7 @@ WORLD_TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
 	struct fake_packet *first = world_packet('a', SCHED_WORK);
 	struct fake_packet *second = world_packet('b', SCHED_WORK);
 	sched_settle(world.sched); /* its thread looks round once, when it begins */
-	EXPECT_EQ(sched_queue_await_room(queue), STATUS_SUCCESS);
+	EXPECT_EQ(sched_queue_await_slot(queue), STATUS_SUCCESS);
 	EXPECT_EQ(sched_queue_add(queue, &first->packet), STATUS_SUCCESS);
 	EXPECT_EQ(sched_queue_add(queue, &second->packet), STATUS_SUCCESS);
 	EXPECT_EQ(first->submitted, 0);

@@ -165,8 +165,8 @@ static inline void played_reply(struct played_channel *channel, const struct wir
 	uint64_t first = head->size_bytes;
 
 	memcpy(room, head, sizeof(*head));
-	if (first > WIRE_REPLY_ROOM_BYTES) {
-		first = WIRE_REPLY_ROOM_BYTES;
+	if (first > WIRE_REPLY_BUFFER_BYTES) {
+		first = WIRE_REPLY_BUFFER_BYTES;
 		channel->rest = body;
 		channel->rest_bytes = head->size_bytes;
 		channel->rest_at = first;
@@ -223,8 +223,8 @@ static inline void played_serve_more(struct played_channel *channel)
 {
 	uint64_t part = channel->rest_bytes - channel->rest_at;
 
-	if (part > CHANNEL_ROOM_BYTES)
-		part = CHANNEL_ROOM_BYTES;
+	if (part > CHANNEL_BUFFER_BYTES)
+		part = CHANNEL_BUFFER_BYTES;
 	memcpy(channel->channel.memory->reply.buffer, channel->rest + channel->rest_at, part);
 	channel->rest_at += part;
 	if (channel->rest_at == channel->rest_bytes) {
@@ -248,7 +248,7 @@ static inline void played_serve_other(struct played_channel *channel, uint32_t s
 static inline bool played_serve(struct played_channel *channel)
 {
 	const unsigned char *room = channel->channel.memory->request.buffer;
-	static _Alignas(8) unsigned char copy[CHANNEL_ROOM_BYTES]; /* calls come one at a time */
+	static _Alignas(8) unsigned char copy[CHANNEL_BUFFER_BYTES]; /* calls come one at a time */
 	struct wire_request request;
 
 	memcpy(&request, room, sizeof(request));

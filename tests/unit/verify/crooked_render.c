@@ -134,7 +134,7 @@ void crooked_rendering_init(struct crooked *gpu, struct crooked_rendering *rende
 		.private_data = rendering->private_data,
 		.private_bytes = sizeof(rendering->private_data),
 		.patches_out = rendering->patches,
-		.patch_out_room = ARRAY_SIZE(rendering->patches),
+		.patch_out_capacity = ARRAY_SIZE(rendering->patches),
 	};
 }
 

@@ -14,7 +14,7 @@ TEST(name, finds_what_is_shared_whatever_its_case)
 	struct body body;
 	int opened;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor =
 		share_alone(&body, &(struct share_nt_options){ .name = spellings[0], .access = 1 });
@@ -27,7 +27,7 @@ TEST(name, finds_what_is_shared_whatever_its_case)
 	EXPECT_RULE(open_name("\\BaseNamedObjects\\Gr", SHARE_RESOURCE, 1, &opened),
 		    STATUS_OBJECT_NAME_NOT_FOUND, "API-NAME");
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(name, is_looked_up_before_access_is_asked)
@@ -35,7 +35,7 @@ TEST(name, is_looked_up_before_access_is_asked)
 	struct body body;
 	int opened = -1;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_SYNC_OBJECT, SHARE_NT);
 	int descriptor =
 		share_alone(&body, &(struct share_nt_options){ .name = "fence", .access = 1 });
@@ -47,7 +47,7 @@ TEST(name, is_looked_up_before_access_is_asked)
 		    "API-NT-HANDLE-KIND");
 	EXPECT_EQ(opened, -1);
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(name, gives_a_handle_of_its_own_with_its_own_access)
@@ -56,22 +56,22 @@ TEST(name, gives_a_handle_of_its_own_with_its_own_access)
 	struct body body;
 	int opened;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(
 		&body, &(struct share_nt_options){ .name = "name", .access = 1, .rights = 1 });
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 0x20000, &opened), STATUS_SUCCESS);
-	EXPECT_EQ(share_find_nt(&space, (uintptr_t)opened, SHARE_RESOURCE, "h", &set),
+	EXPECT_EQ(share_find_nt(&table, (uintptr_t)opened, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(set.rights, 0);
 	share_set_put(&set);
-	EXPECT_EQ(share_find_nt(&space, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
+	EXPECT_EQ(share_find_nt(&table, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(set.rights, 1);
 	share_set_put(&set);
 	close(descriptor);
 	close(opened);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(name, lives_as_long_as_any_of_its_handles)
@@ -82,9 +82,9 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 	int first;
 	int second;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 	EXPECT_EQ(open_name("NAME", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 	close(first);
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_SUCCESS);
@@ -94,12 +94,12 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 	EXPECT_RULE(open_name("name", SHARE_RESOURCE, 1, &first), STATUS_OBJECT_NAME_NOT_FOUND,
 		    "API-NAME");
 	EXPECT(!body.is_gone);
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 	close(first);
 	close(second);
 	share_close(share);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 }
 
@@ -110,23 +110,23 @@ TEST(name, stands_for_one_thing_at_a_time)
 	int first;
 	int second = -1;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1,
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1,
 				  &(struct share_nt_options){ .name = "name", .access = 1 },
 				  &first),
 		  STATUS_SUCCESS);
-	EXPECT_RULE(share_create_nt(&space, &share, NULL, 1,
+	EXPECT_RULE(share_create_nt(&table, &share, NULL, 1,
 				    &(struct share_nt_options){ .name = "Name", .access = 1 },
 				    &second),
 		    STATUS_OBJECT_NAME_COLLISION, "API-NAME-TAKEN");
 	EXPECT_EQ(second, -1);
 	/* Nameless things do not collide. */
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
 	close(first);
 	close(second);
 	share_close(share);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST_MAIN("object/share_name")

@@ -19,7 +19,7 @@ TEST(body, goes_with_its_last_reference)
 {
 	struct body body;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_PRIVATE);
 	EXPECT_EQ(share_global_handle(&body.share), 0);
 	share_get(&body.share);
@@ -27,20 +27,20 @@ TEST(body, goes_with_its_last_reference)
 	EXPECT(!body.is_gone);
 	share_put(&body.share);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(body, that_was_never_finished_gives_its_number_back)
 {
 	struct body body = { .is_gone = false };
 
-	space_begin();
-	EXPECT_EQ(share_init(&body.share, &space, 0, SHARE_RESOURCE, SHARE_GLOBAL, NULL,
+	table_begin();
+	EXPECT_EQ(share_init(&body.share, &table, 0, SHARE_RESOURCE, SHARE_GLOBAL, NULL,
 			     body_destroy),
 		  STATUS_SUCCESS);
 	share_abandon(&body.share);
 	EXPECT(!body.is_gone);
-	share_space_finish(&space); /* asserts that no number is taken */
+	share_table_finish(&table); /* asserts that no number is taken */
 }
 
 /* ---- global handles ---- */
@@ -50,23 +50,23 @@ TEST(global, handle_finds_the_body_and_only_as_its_kind)
 	struct body body;
 	struct share *found;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_SYNC_OBJECT, SHARE_GLOBAL);
 	uint32_t handle = share_global_handle(&body.share);
 	EXPECT((handle & 0xc0000000) != 0 && (handle & 0x3f) == 2);
-	EXPECT_EQ(share_find_global(&space, 0, handle, SHARE_SYNC_OBJECT, "h", &found),
+	EXPECT_EQ(share_find_global(&table, 0, handle, SHARE_SYNC_OBJECT, "h", &found),
 		  STATUS_SUCCESS);
 	EXPECT(found == &body.share);
 	share_put(found);
-	EXPECT_RULE(share_find_global(&space, 0, handle, SHARE_RESOURCE, "h", &found),
+	EXPECT_RULE(share_find_global(&table, 0, handle, SHARE_RESOURCE, "h", &found),
 		    STATUS_INVALID_PARAMETER, "API-HANDLE-KIND");
-	EXPECT_RULE(share_find_global(&space, 0, handle + 0x40, SHARE_SYNC_OBJECT, "h", &found),
+	EXPECT_RULE(share_find_global(&table, 0, handle + 0x40, SHARE_SYNC_OBJECT, "h", &found),
 		    STATUS_INVALID_PARAMETER, "API-HANDLE");
-	EXPECT_RULE(share_find_global(&space, 0, handle - 2, SHARE_SYNC_OBJECT, "h", &found),
+	EXPECT_RULE(share_find_global(&table, 0, handle - 2, SHARE_SYNC_OBJECT, "h", &found),
 		    STATUS_INVALID_PARAMETER, "API-HANDLE");
 	share_close(&body.share);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(global, handle_dies_with_the_last_opening_whoever_holds_references)
@@ -75,24 +75,24 @@ TEST(global, handle_dies_with_the_last_opening_whoever_holds_references)
 	struct share *found;
 	struct share *again;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_GLOBAL);
 	uint32_t handle = share_global_handle(&body.share);
-	EXPECT_EQ(share_find_global(&space, 0, handle, SHARE_RESOURCE, "h", &found),
+	EXPECT_EQ(share_find_global(&table, 0, handle, SHARE_RESOURCE, "h", &found),
 		  STATUS_SUCCESS);
 	EXPECT(share_open(found));
 	share_close(&body.share);
-	EXPECT_EQ(share_find_global(&space, 0, handle, SHARE_RESOURCE, "h", &again),
+	EXPECT_EQ(share_find_global(&table, 0, handle, SHARE_RESOURCE, "h", &again),
 		  STATUS_SUCCESS);
 	share_put(again);
 	share_close(found);
 	EXPECT(!body.is_gone);
-	EXPECT_RULE(share_find_global(&space, 0, handle, SHARE_RESOURCE, "h", &again),
+	EXPECT_RULE(share_find_global(&table, 0, handle, SHARE_RESOURCE, "h", &again),
 		    STATUS_INVALID_PARAMETER, "API-HANDLE");
 	EXPECT(!share_open(found));
 	share_put(found);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* ---- sets ---- */
@@ -116,12 +116,12 @@ static void check_combination(const enum share_kind *kinds, unsigned count)
 		shares[i] = &bodies[i].share;
 	}
 	if (is_legal(kinds, count)) {
-		EXPECT_EQ(share_create_nt(&space, shares, NULL, count, &plain, &descriptor),
+		EXPECT_EQ(share_create_nt(&table, shares, NULL, count, &plain, &descriptor),
 			  STATUS_SUCCESS);
 		close(descriptor);
-		share_sweep(&space);
+		share_sweep(&table);
 	} else {
-		EXPECT_RULE(share_create_nt(&space, shares, NULL, count, &plain, &descriptor),
+		EXPECT_RULE(share_create_nt(&table, shares, NULL, count, &plain, &descriptor),
 			    STATUS_INVALID_PARAMETER, "API-SHARE-SET");
 		EXPECT_EQ(descriptor, -1);
 	}
@@ -133,7 +133,7 @@ static void check_combination(const enum share_kind *kinds, unsigned count)
 
 TEST(set, is_a_resource_a_sync_object_or_three_in_order_and_nothing_else)
 {
-	space_begin();
+	table_begin();
 	check_combination(NULL, 0);
 	for (unsigned count = 1; count <= SHARE_SET_MAX; count++) {
 		for (unsigned code = 0; code < 27; code++) {
@@ -141,7 +141,7 @@ TEST(set, is_a_resource_a_sync_object_or_three_in_order_and_nothing_else)
 			check_combination(kinds, count);
 		}
 	}
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(set, holds_only_what_was_made_for_nt_handles)
@@ -150,7 +150,7 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 						 SHARE_SYNC_OBJECT };
 	int descriptor;
 
-	space_begin();
+	table_begin();
 	for (unsigned odd = 0; odd < SHARE_SET_MAX; odd++) {
 		struct body bodies[SHARE_SET_MAX];
 		struct share *shares[SHARE_SET_MAX];
@@ -159,7 +159,7 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 			shares[i] = &bodies[i].share;
 		}
 		EXPECT_RULE(
-			share_create_nt(&space, shares, NULL, SHARE_SET_MAX, &plain, &descriptor),
+			share_create_nt(&table, shares, NULL, SHARE_SET_MAX, &plain, &descriptor),
 			STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
 		EXPECT_EQ(last_refusal().index, odd);
 		for (unsigned i = 0; i < SHARE_SET_MAX; i++)
@@ -168,10 +168,10 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 	struct body private;
 	struct share *share = &private.share;
 	body_init(&private, SHARE_RESOURCE, SHARE_PRIVATE);
-	EXPECT_RULE(share_create_nt(&space, &share, NULL, 1, &plain, &descriptor),
+	EXPECT_RULE(share_create_nt(&table, &share, NULL, 1, &plain, &descriptor),
 		    STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
 	share_close(share);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
@@ -181,12 +181,12 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 	struct share_set set;
 	int descriptor;
 
-	space_begin();
+	table_begin();
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++) {
 		body_init(&bodies[i], (enum share_kind)i, SHARE_NT);
 		shares[i] = &bodies[i].share;
 	}
-	EXPECT_EQ(share_create_nt(&space, shares, NULL, SHARE_SET_MAX,
+	EXPECT_EQ(share_create_nt(&table, shares, NULL, SHARE_SET_MAX,
 				  &(struct share_nt_options){ .access = 0x20001, .rights = 1 },
 				  &descriptor),
 		  STATUS_SUCCESS);
@@ -196,12 +196,12 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 		    "API-NT-HANDLE-KIND");
 	EXPECT_RULE(find(descriptor, SHARE_SYNC_OBJECT), STATUS_OBJECT_TYPE_MISMATCH,
 		    "API-NT-HANDLE-KIND");
-	EXPECT_EQ(share_find_nt(&space, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
+	EXPECT_EQ(share_find_nt(&table, (uintptr_t)descriptor, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(set.count, SHARE_SET_MAX);
 	EXPECT_EQ(set.rights, 1);
 	close(descriptor);
-	share_sweep(&space);
+	share_sweep(&table);
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++) {
 		EXPECT(set.shares[i] == shares[i]);
 		EXPECT(!bodies[i].is_gone);
@@ -212,7 +212,7 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 	share_set_put(&set);
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++)
 		EXPECT(bodies[i].is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* ---- descriptors ---- */
@@ -222,7 +222,7 @@ TEST(descriptor, is_closed_on_exec_unless_it_is_to_be_inherited)
 	struct body body;
 	struct body inherited;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	body_init(&inherited, SHARE_RESOURCE, SHARE_NT);
 	int first = share_alone(&body, &plain);
@@ -233,14 +233,14 @@ TEST(descriptor, is_closed_on_exec_unless_it_is_to_be_inherited)
 	EXPECT_EQ((unsigned)first & 0xc0000000, 0);
 	close(first);
 	close(second);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, is_never_zero_nor_another_standard_stream)
 {
 	struct body body;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int input = dup(STDIN_FILENO);
 	close(STDIN_FILENO);
@@ -254,43 +254,43 @@ TEST(descriptor, is_never_zero_nor_another_standard_stream)
 	EXPECT(is_zero_free);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, holds_the_body_until_it_is_closed)
 {
 	struct body body;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
 	EXPECT(!body.is_gone);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, that_was_copied_holds_until_the_last_copy_is_closed)
 {
 	struct body body;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_SYNC_OBJECT, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	int copy = dup(descriptor);
 	close(descriptor);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
 	EXPECT_EQ(find(copy, SHARE_SYNC_OBJECT), STATUS_SUCCESS);
 	EXPECT_RULE(find(descriptor, SHARE_SYNC_OBJECT), STATUS_INVALID_HANDLE, "API-NT-HANDLE");
 	close(copy);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
@@ -299,7 +299,7 @@ TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
 	int go[2];
 	char byte;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	EXPECT_EQ(pipe(go), 0);
@@ -310,13 +310,13 @@ TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
 	}
 	close(go[0]);
 	close(descriptor);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
 	close(go[1]);
 	EXPECT_EQ(waitpid(child, NULL, 0), child);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 union one_descriptor {
@@ -363,22 +363,22 @@ TEST(descriptor, in_the_post_is_as_good_as_in_a_process)
 	struct body body;
 	int ends[2];
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	send_descriptor(ends[0], descriptor);
 	close(descriptor);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
 	int received = receive_descriptor(ends[1]);
 	EXPECT_EQ(find(received, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(received);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
 	close(ends[0]);
 	close(ends[1]);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, is_told_from_everything_else)
@@ -387,7 +387,7 @@ TEST(descriptor, is_told_from_everything_else)
 	struct body body;
 	int other[2];
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	int file = memfd_create("file", MFD_CLOEXEC);
@@ -396,7 +396,7 @@ TEST(descriptor, is_told_from_everything_else)
 	EXPECT_RULE(find(other[0], SHARE_RESOURCE), STATUS_INVALID_HANDLE, "API-NT-HANDLE");
 	EXPECT_RULE(find(-1, SHARE_RESOURCE), STATUS_INVALID_HANDLE, "API-NT-HANDLE");
 	/* A number that is ours when cut to 32 bits. */
-	EXPECT_RULE(share_find_nt(&space, (uintptr_t)descriptor + (UINT64_C(1) << 32),
+	EXPECT_RULE(share_find_nt(&table, (uintptr_t)descriptor + (UINT64_C(1) << 32),
 				  SHARE_RESOURCE, "h", &set),
 		    STATUS_INVALID_HANDLE, "API-NT-HANDLE");
 	/* Our own end, which a client can only guess. */
@@ -408,7 +408,7 @@ TEST(descriptor, is_told_from_everything_else)
 	close(other[0]);
 	close(other[1]);
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
@@ -418,19 +418,19 @@ TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
 	int first;
 	int second;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &first), STATUS_SUCCESS);
-	EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &plain, &first), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
 	share_close(share);
 	close(first);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
 	EXPECT_EQ(find(second, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(second);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(sweep, ends_any_number_at_once)
@@ -439,7 +439,7 @@ TEST(sweep, ends_any_number_at_once)
 	static struct body bodies[MANY];
 	int descriptors[MANY];
 
-	space_begin();
+	table_begin();
 	for (unsigned i = 0; i < MANY; i++) {
 		body_init(&bodies[i], SHARE_RESOURCE, SHARE_NT);
 		descriptors[i] = share_alone(&bodies[i], &plain);
@@ -448,10 +448,10 @@ TEST(sweep, ends_any_number_at_once)
 		if (i % 10 != 0)
 			close(descriptors[i]);
 	}
-	share_sweep(&space);
+	share_sweep(&table);
 	for (unsigned i = 0; i < MANY; i++)
 		EXPECT_EQ(bodies[i].is_gone, i % 10 != 0);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	for (unsigned i = 0; i < MANY; i += 10) {
 		EXPECT(bodies[i].is_gone);
 		close(descriptors[i]);
@@ -463,12 +463,12 @@ TEST(finish, ends_what_is_still_shared_and_leaves_no_descriptor_of_ours)
 	struct body body;
 	struct pollfd ended = { .events = POLLIN };
 
-	space_begin();
+	table_begin();
 	int lowest = dup(STDERR_FILENO);
 	close(lowest);
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	ended.fd = share_alone(&body, &plain);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 	/* Nobody has the other end any more. */
 	EXPECT_EQ(poll(&ended, 1, 0), 1);
@@ -485,7 +485,7 @@ TEST(finish, closes_no_number_that_the_client_took_back)
 	int files[LAST];
 	struct body body;
 
-	space_begin();
+	table_begin();
 	int first = dup(STDERR_FILENO);
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	(void)share_alone(&body, &plain);
@@ -494,8 +494,8 @@ TEST(finish, closes_no_number_that_the_client_took_back)
 		close(fd);
 	for (int i = 0; i < 8; i++)
 		files[i] = memfd_create("file", MFD_CLOEXEC);
-	share_sweep(&space);
-	share_space_finish(&space);
+	share_sweep(&table);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 	for (int i = 0; i < 8; i++) {
 		EXPECT(fcntl(files[i], F_GETFD) >= 0);
@@ -510,7 +510,7 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	struct rlimit limit;
 	int descriptor;
 
-	space_begin();
+	table_begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	int lowest = dup(STDERR_FILENO);
@@ -519,7 +519,7 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	for (int room = 0; room <= 3; room++) {
 		struct rlimit tight = { (rlim_t)(lowest + room), limit.rlim_max };
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
-		NTSTATUS status = share_create_nt(&space, &share, NULL, 1, &plain, &descriptor);
+		NTSTATUS status = share_create_nt(&table, &share, NULL, 1, &plain, &descriptor);
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 		if (room == 3)
 			EXPECT_EQ(status, STATUS_SUCCESS);
@@ -528,7 +528,7 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	}
 	close(descriptor);
 	share_close(share);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 }
 
@@ -547,14 +547,14 @@ TEST(memory, that_is_missing_anywhere_loses_nothing)
 		int first = -1;
 		int second = -1;
 		mem_fail_nth(++n);
-		NTSTATUS status = share_space_init(&space);
+		NTSTATUS status = share_table_init(&table);
 		if (NT_SUCCESS(status)) {
 			body.is_gone = false;
-			status = share_init(share, &space, 0, SHARE_RESOURCE, SHARE_NT, NULL,
+			status = share_init(share, &table, 0, SHARE_RESOURCE, SHARE_NT, NULL,
 					    body_destroy);
 		}
 		if (NT_SUCCESS(status)) {
-			status = share_create_nt(&space, &share, NULL, 1, &named, &first);
+			status = share_create_nt(&table, &share, NULL, 1, &named, &first);
 			if (NT_SUCCESS(status))
 				status = open_name("name", SHARE_RESOURCE, 1, &second);
 			share_close(share);
@@ -563,7 +563,7 @@ TEST(memory, that_is_missing_anywhere_loses_nothing)
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		close(first);
 		close(second);
-		share_space_finish(&space);
+		share_table_finish(&table);
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
 	} while (has_failed);
 	EXPECT(n > 5);
@@ -581,14 +581,14 @@ static void share_and_close(void *argument)
 		int first = -1;
 		int second = -1;
 		body_init(&body, SHARE_RESOURCE, SHARE_NT);
-		EXPECT_EQ(share_create_nt(&space, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
+		EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &named, &first), STATUS_SUCCESS);
 		EXPECT_EQ(open_name(name, SHARE_RESOURCE, 1, &second), STATUS_SUCCESS);
 		EXPECT_EQ(find(second, SHARE_RESOURCE), STATUS_SUCCESS);
 		close(first);
 		close(second);
 		share_close(share);
 		while (!body.is_gone) {
-			share_sweep(&space);
+			share_sweep(&table);
 			thread_point();
 		}
 	}
@@ -599,14 +599,14 @@ TEST(threads, share_at_the_same_time)
 	static char names[][8] = { "one", "two", "three" };
 	struct thread *threads[3];
 
-	space_begin();
+	table_begin();
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(thread_create("sharer", share_and_close, names[i], &threads[i]),
 			  STATUS_SUCCESS);
 	for (unsigned i = 0; i < 3; i++)
 		thread_join(threads[i]);
-	EXPECT_EQ(space.descriptor_count, 0);
-	share_space_finish(&space);
+	EXPECT_EQ(table.descriptor_count, 0);
+	share_table_finish(&table);
 }
 
 TEST(global, handles_that_there_is_no_memory_for_are_refused)
@@ -614,10 +614,10 @@ TEST(global, handles_that_there_is_no_memory_for_are_refused)
 	struct body body = { .is_gone = false };
 	bool has_fired = true;
 
-	space_begin();
+	table_begin();
 	for (unsigned nth = 1; has_fired; nth++) {
 		mem_fail_nth(nth);
-		NTSTATUS status = share_init(&body.share, &space, 0, SHARE_RESOURCE, SHARE_GLOBAL,
+		NTSTATUS status = share_init(&body.share, &table, 0, SHARE_RESOURCE, SHARE_GLOBAL,
 					     NULL, body_destroy);
 		has_fired = mem_fail_stop();
 		if (NT_SUCCESS(status)) {
@@ -628,7 +628,7 @@ TEST(global, handles_that_there_is_no_memory_for_are_refused)
 		}
 		EXPECT(has_fired || NT_SUCCESS(status));
 	}
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(!body.is_gone);
 }
 

@@ -100,7 +100,7 @@ bool share_own_fd_keep(int made, struct own_fd *fd_out)
 static void begin(void)
 {
 	allow_all();
-	space_begin();
+	table_begin();
 }
 
 static NTSTATUS share_one(struct body *body, bool is_inherited, int *descriptor_out)
@@ -108,7 +108,7 @@ static NTSTATUS share_one(struct body *body, bool is_inherited, int *descriptor_
 	struct share *share = &body->share;
 
 	return share_create_nt(
-		&space, &share, NULL, 1,
+		&table, &share, NULL, 1,
 		&(struct share_nt_options){ .access = 1, .is_inherited = is_inherited },
 		descriptor_out);
 }
@@ -209,8 +209,8 @@ TEST(refusal, of_the_system_leaves_nothing_behind)
 {
 	begin();
 	expect_refused(NULL);
-	EXPECT(space.watch_fd < 0);
-	share_space_finish(&space);
+	EXPECT(table.watch_fd < 0);
+	share_table_finish(&table);
 }
 
 TEST(refusal, of_the_system_leaves_what_is_shared_as_it_was)
@@ -221,12 +221,12 @@ TEST(refusal, of_the_system_leaves_what_is_shared_as_it_was)
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	expect_refused(&body);
-	EXPECT(space.watch_fd >= 0);
+	EXPECT(table.watch_fd >= 0);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* ---- a client that closes what is not its own ---- */
@@ -239,7 +239,7 @@ static void begin_with_closed_watch(struct body bodies[2], int descriptors[2])
 		body_init(&bodies[i], SHARE_RESOURCE, SHARE_NT);
 		descriptors[i] = share_alone(&bodies[i], &plain);
 	}
-	close(space.watch_fd);
+	close(table.watch_fd);
 	close(descriptors[0]);
 }
 
@@ -249,23 +249,23 @@ TEST(watch, that_the_client_closed_is_made_anew_by_who_looks)
 	int descriptors[2];
 
 	begin_with_closed_watch(bodies, descriptors);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(bodies[0].is_gone && !bodies[1].is_gone);
 	/* Who cannot have one now is told nothing, and the next handle makes it. */
 	struct body next;
-	close(space.watch_fd);
+	close(table.watch_fd);
 	allowed.watches = false;
-	share_sweep(&space);
+	share_sweep(&table);
 	allow_all();
-	EXPECT(space.watch_fd < 0);
+	EXPECT(table.watch_fd < 0);
 	body_init(&next, SHARE_RESOURCE, SHARE_NT);
 	close(share_alone(&next, &plain));
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(next.is_gone && !bodies[1].is_gone);
 	close(descriptors[1]);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(bodies[1].is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST(watch, that_cannot_be_made_anew_leaves_its_handles_to_the_end_of_the_program)
@@ -276,12 +276,12 @@ TEST(watch, that_cannot_be_made_anew_leaves_its_handles_to_the_end_of_the_progra
 	begin_with_closed_watch(bodies, descriptors);
 	close(descriptors[1]);
 	allowed.adds = 1;
-	share_sweep(&space);
+	share_sweep(&table);
 	allow_all();
 	EXPECT(bodies[0].is_gone && !bodies[1].is_gone);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(!bodies[1].is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(bodies[1].is_gone);
 }
 
@@ -292,8 +292,8 @@ TEST(watch, that_the_client_closed_is_no_reason_not_to_end)
 	begin();
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
-	close(space.watch_fd);
-	share_space_finish(&space);
+	close(table.watch_fd);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 	close(descriptor);
 }
@@ -307,18 +307,18 @@ TEST(watch, without_any_end_of_ours_is_not_made_anew)
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	close(other_end(descriptor));
-	close(space.watch_fd);
-	share_sweep(&space);
+	close(table.watch_fd);
+	share_sweep(&table);
 	EXPECT(!body.is_gone);
-	EXPECT(space.watch_fd < 0);
+	EXPECT(table.watch_fd < 0);
 	/* The next one makes its own, and what lost its end is not in it. */
 	struct body next;
 	body_init(&next, SHARE_RESOURCE, SHARE_NT);
 	int second = share_alone(&next, &plain);
 	close(second);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(next.is_gone && !body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 	EXPECT(body.is_gone);
 	close(descriptor);
 }
@@ -351,16 +351,16 @@ TEST(sweep, of_an_end_that_only_a_child_has_is_news_of_nobody)
 	close(descriptors[0]);
 	/* When the child has closed its copy of the client's end. */
 	while (!bodies[0].is_gone)
-		share_sweep(&space);
-	share_sweep(&space);
+		share_sweep(&table);
+	share_sweep(&table);
 	EXPECT(!bodies[1].is_gone);
 	EXPECT_EQ(find(descriptors[1], SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptors[1]);
-	share_sweep(&space);
+	share_sweep(&table);
 	EXPECT(bodies[1].is_gone);
 	close(hold[1]);
 	waitpid(child, NULL, 0);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* As many as one look is told of, and none after them. */
@@ -377,11 +377,11 @@ TEST(sweep, of_a_whole_round_ends_with_the_last_handle)
 	}
 	for (unsigned i = 0; i < ROUND; i++)
 		close(descriptors[i]);
-	share_sweep(&space);
+	share_sweep(&table);
 	for (unsigned i = 0; i < ROUND; i++)
 		EXPECT(bodies[i].is_gone);
-	EXPECT(space.watch_fd < 0);
-	share_space_finish(&space);
+	EXPECT(table.watch_fd < 0);
+	share_table_finish(&table);
 }
 
 /* ---- which descriptor it is ---- */
@@ -397,7 +397,7 @@ TEST(descriptor, of_ours_is_no_handle_of_the_clients)
 		    "API-NT-HANDLE");
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* Inodes are numbered by each device for itself. */
@@ -413,7 +413,7 @@ TEST(descriptor, of_another_device_is_another_file)
 	allow_all();
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 /* ---- global handles ---- */
@@ -430,12 +430,12 @@ TEST(global, handle_of_a_body_that_is_going_finds_nothing)
 	object_get(&body.share.global); /* the lookup's */
 	share_put(&body.share);
 	EXPECT(!body.is_gone);
-	EXPECT_RULE(share_find_global(&space, 0, handle, SHARE_RESOURCE, "hGlobalShare", &found),
+	EXPECT_RULE(share_find_global(&table, 0, handle, SHARE_RESOURCE, "hGlobalShare", &found),
 		    STATUS_INVALID_PARAMETER, "API-HANDLE");
 	EXPECT(object_retire(&body.share.global));
 	object_put(&body.share.global);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 enum { OPENERS = 3, OPENINGS = 200000 };
@@ -471,7 +471,7 @@ TEST(threads, that_open_the_same_share_are_all_counted)
 	EXPECT(!body.is_gone);
 	share_close(&body.share);
 	EXPECT(body.is_gone);
-	share_space_finish(&space);
+	share_table_finish(&table);
 }
 
 TEST_MAIN("object/share_trouble")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * share_world.h - a space with bodies that are nothing but a share and a flag that says whether
+ * share_world.h - a table with bodies that are nothing but a share and a flag that says whether
  * they are gone.
  */
 #ifndef TESTS_UNIT_OBJECT_SHARE_WORLD_H
@@ -26,18 +26,18 @@ static inline void body_destroy(struct share *share)
 	body->is_gone = true;
 }
 
-__attribute__((unused)) static struct share_space space;
+__attribute__((unused)) static struct share_table table;
 __attribute__((unused)) static const struct share_nt_options plain = { .access = 1 };
 
-static inline void space_begin(void)
+static inline void table_begin(void)
 {
-	EXPECT_EQ(share_space_init(&space), STATUS_SUCCESS);
+	EXPECT_EQ(share_table_init(&table), STATUS_SUCCESS);
 }
 
 static inline void body_init(struct body *body, enum share_kind kind, enum share_scheme scheme)
 {
 	body->is_gone = false;
-	EXPECT_EQ(share_init(&body->share, &space, 0, kind, scheme, NULL, body_destroy),
+	EXPECT_EQ(share_init(&body->share, &table, 0, kind, scheme, NULL, body_destroy),
 		  STATUS_SUCCESS);
 	share_publish(&body->share);
 }
@@ -48,7 +48,7 @@ static inline int share_alone(struct body *body, const struct share_nt_options *
 	struct share *shares[] = { &body->share };
 	int descriptor = -1;
 
-	EXPECT_EQ(share_create_nt(&space, shares, NULL, 1, options, &descriptor), STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&table, shares, NULL, 1, options, &descriptor), STATUS_SUCCESS);
 	share_close(&body->share);
 	EXPECT(!body->is_gone);
 	return descriptor;
@@ -57,7 +57,7 @@ static inline int share_alone(struct body *body, const struct share_nt_options *
 static inline NTSTATUS find(int descriptor, enum share_kind kind)
 {
 	struct share_set set = { 0 };
-	NTSTATUS status = share_find_nt(&space, (uintptr_t)descriptor, kind, "hNtHandle", &set);
+	NTSTATUS status = share_find_nt(&table, (uintptr_t)descriptor, kind, "hNtHandle", &set);
 
 	share_set_put(&set);
 	return status;
@@ -81,7 +81,7 @@ static inline NTSTATUS open_name(const char *name, enum share_kind kind, uint32_
 				 int *descriptor_out)
 {
 	return share_open_name(
-		&space, kind,
+		&table, kind,
 		&(struct share_nt_options){ .name = name, .access = access, .rights = access & 1 },
 		descriptor_out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pci_space.c - see pci_space.h.
+ * pci_config.c - see pci_config.h.
  *
  * A base address register keeps what is written to it, as far as the size of its memory leaves bits
  * for an address: a driver that writes ones and reads back learns the size. The memory itself stays
@@ -11,7 +11,7 @@
 #include <ddk/ntddk.h>
 
 #include "base/mem.h"
-#include "miniport/pci_space.h"
+#include "miniport/pci_config.h"
 
 static void put(uint8_t *at, uint64_t value, unsigned bytes)
 {
@@ -21,7 +21,7 @@ static void put(uint8_t *at, uint64_t value, unsigned bytes)
 
 #define HEADER(member) offsetof(PCI_COMMON_CONFIG, member)
 
-static void put_ids(struct pci_space *space, const struct miniport_pci_ids *ids)
+static void put_ids(struct pci_config *space, const struct miniport_pci_ids *ids)
 {
 	put(space->bytes + HEADER(VendorID), ids->vendor, 2);
 	put(space->bytes + HEADER(DeviceID), ids->device, 2);
@@ -31,7 +31,7 @@ static void put_ids(struct pci_space *space, const struct miniport_pci_ids *ids)
 	put(space->bytes + HEADER(u.type0.SubSystemID), ids->subsystem, 2);
 }
 
-static void put_memory(struct pci_space *space, const struct miniport_resource *memory,
+static void put_memory(struct pci_config *space, const struct miniport_resource *memory,
 		       uint64_t address)
 {
 	size_t at = HEADER(u.type0.BaseAddresses) + memory->bar * sizeof(uint32_t);
@@ -44,13 +44,13 @@ static void put_memory(struct pci_space *space, const struct miniport_resource *
 	space->bytes[HEADER(Command)] |= PCI_ENABLE_MEMORY_SPACE;
 }
 
-static void put_line(struct pci_space *space, const struct miniport_resource *line)
+static void put_line(struct pci_config *space, const struct miniport_resource *line)
 {
 	space->bytes[HEADER(u.type0.InterruptLine)] = (uint8_t)line->number;
 	space->bytes[HEADER(u.type0.InterruptPin)] = 1; /* INTA# */
 }
 
-static void put_parts(struct pci_space *space, const struct miniport_pci *pci)
+static void put_parts(struct pci_config *space, const struct miniport_pci *pci)
 {
 	for (size_t i = 0; i < pci->part_count; i++) {
 		const struct miniport_pci_part *part = &pci->parts[i];
@@ -58,7 +58,7 @@ static void put_parts(struct pci_space *space, const struct miniport_pci *pci)
 		memcpy(space->bytes + part->offset, part->bytes, part->count);
 		if (part->writable)
 			memcpy(space->writable + part->offset, part->writable, part->count);
-		if (part->offset + part->count > PCI_SPACE_BYTES)
+		if (part->offset + part->count > PCI_CONFIG_BYTES)
 			space->size_bytes = PCI_EXTENDED_SPACE_BYTES;
 	}
 	if (pci->first_capability != 0) {
@@ -68,7 +68,7 @@ static void put_parts(struct pci_space *space, const struct miniport_pci *pci)
 }
 
 /* What software may change in every device. Nothing is ever set in Status that could be cleared. */
-static void make_writable(struct pci_space *space)
+static void make_writable(struct pci_config *space)
 {
 	put(space->writable + HEADER(Command),
 	    PCI_ENABLE_IO_SPACE | PCI_ENABLE_MEMORY_SPACE | PCI_ENABLE_BUS_MASTER |
@@ -79,16 +79,16 @@ static void make_writable(struct pci_space *space)
 	space->writable[HEADER(u.type0.InterruptLine)] = 0xff;
 }
 
-struct pci_space *pci_space_create(const struct miniport_pci *pci,
-				   const struct miniport_resource *resources,
-				   const uint64_t *addresses, size_t resource_count)
+struct pci_config *pci_config_create(const struct miniport_pci *pci,
+				     const struct miniport_resource *resources,
+				     const uint64_t *addresses, size_t resource_count)
 {
-	struct pci_space *space = mem_zalloc(sizeof(*space));
+	struct pci_config *space = mem_zalloc(sizeof(*space));
 
 	if (!space)
 		return NULL;
 	lock_init(&space->lock, LOCK_RANK_LEAF, "configuration space");
-	space->size_bytes = PCI_SPACE_BYTES;
+	space->size_bytes = PCI_CONFIG_BYTES;
 	/* As the bus leaves a device that is about to be started. */
 	space->bytes[HEADER(Command)] = PCI_ENABLE_BUS_MASTER;
 	make_writable(space);
@@ -103,21 +103,21 @@ struct pci_space *pci_space_create(const struct miniport_pci *pci,
 	return space;
 }
 
-void pci_space_destroy(struct pci_space *space)
+void pci_config_destroy(struct pci_config *space)
 {
 	if (space)
 		lock_finish(&space->lock);
 	mem_free(space);
 }
 
-static uint32_t available(const struct pci_space *space, uint32_t offset, uint32_t length)
+static uint32_t available(const struct pci_config *space, uint32_t offset, uint32_t length)
 {
 	uint32_t rest = offset < space->size_bytes ? space->size_bytes - offset : 0;
 
 	return length < rest ? length : rest;
 }
 
-uint32_t pci_space_read(struct pci_space *space, uint32_t offset, void *buffer, uint32_t length)
+uint32_t pci_config_read(struct pci_config *space, uint32_t offset, void *buffer, uint32_t length)
 {
 	uint32_t count = available(space, offset, length);
 
@@ -129,8 +129,8 @@ uint32_t pci_space_read(struct pci_space *space, uint32_t offset, void *buffer, 
 	return count;
 }
 
-uint32_t pci_space_write(struct pci_space *space, uint32_t offset, const void *buffer,
-			 uint32_t length)
+uint32_t pci_config_write(struct pci_config *space, uint32_t offset, const void *buffer,
+			  uint32_t length)
 {
 	const uint8_t *bytes = buffer;
 	uint32_t count = available(space, offset, length);
