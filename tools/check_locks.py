@@ -10,8 +10,8 @@ usage: check_locks.py [root]
 
 Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a lock that is
 none of lock.h). A ..._locked function may take a second lock and release that one, never the one it asserts; an
-..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Where a header has a
-..._relock it says which lock is dropped and retaken. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
+..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Above a
+..._relock, in its header or in front of a static one, stands which lock is dropped and retaken, and what may have changed. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
 their order, each with files that have it.
 """
 
@@ -63,17 +63,21 @@ def released_again(body):
 
 
 def unsaid(root):
-    """Headers whose comment above a ..._relock does not say that a lock is dropped and retaken."""
+    """Where the comment above a ..._relock, in a header or in front of a static one, does not say that a lock is dropped
+    and retaken, and what may have changed."""
     for path in tree.project_files(root):
-        if not tree.under(path, FOLDERS) or not path.endswith('.h'):
+        if not tree.under(path, FOLDERS) or not path.endswith(tree.C_FILES):
             continue
         text = tree.read(root, path)
         for block in re.finditer(r'((?:^/\*(?:(?!\*/).)*\*/\n)?)((?:^[^\n/]+\n)+)', text, re.MULTILINE | re.DOTALL):
             name = re.search(r'\b(\w+_relock)\(', block.group(2).split('{')[0])
-            says = re.search(r'\bdrops?\s+(?:\*\s+)?and\s+(?:\*\s+)?retakes?\b', block.group(1), re.IGNORECASE)
-            if name and not says:
-                line = text.count('\n', 0, block.start(2)) + 1
+            if not name or path.endswith('.c') and not block.group(2).startswith('static'):
+                continue
+            line = text.count('\n', 0, block.start(2)) + 1
+            if not re.search(r'\bdrops?\s+(?:\*\s+)?and\s+(?:\*\s+)?retakes?\b', block.group(1), re.IGNORECASE):
                 yield f'{path}:{line}: {name.group(1)}(): nothing says which lock is dropped and retaken'
+            elif not re.search(r'\bmay\b|\bmeanwhile\b', block.group(1)):
+                yield f'{path}:{line}: {name.group(1)}(): nothing says what may have changed meanwhile'
 
 
 def wrong_names(root):
@@ -154,7 +158,7 @@ def check(root):
     return [
         ('names say what becomes of the lock', list(wrong_names(root))),
         ('what is called under a lock asserts it', list(unasserted(root))),
-        ('headers say what is dropped and retaken', list(unsaid(root))),
+        ('a _relock says what is dropped and retaken, and what may have changed', list(unsaid(root))),
         ('every rank is used', unused_ranks(root)),
         ('the page lists the ranks, in their order', list(wrong_pages(root))),
         ('the page leads to where the locks are', list(wrong_files(root))),

@@ -48,7 +48,7 @@ static inline void notice_wait_until_relock(struct notice *notice, struct lock *
 	lock_acquire(lock);
 }
 
-/* Drops and retakes the lock, likewise, however long that takes. */
+/* Drops and retakes the lock, likewise, however long that takes: all that it guards may have changed. */
 static inline void notice_wait_relock(struct notice *notice, struct lock *lock)
 {
 	lock_assert_held(lock);

@@ -220,7 +220,7 @@ static void sim_call(struct sim_thread *thread)
 	sim.called = &thread->turns;
 }
 
-/* Until it is called; false: it was not, by then. Drops and retakes sim.mutex. */
+/* Drops and retakes sim.mutex until it is called; false: it was not, by then. Others may have run. */
 static bool sim_sleep_relock(struct sim_thread *thread, const struct timespec *until)
 {
 	uint32_t turns = atomic_load(&thread->turns);

@@ -220,7 +220,7 @@ static void resource_check_caller(const char *routine)
 		nt_report(RULE_NT_REGION, "%s was called outside of a critical region", routine);
 }
 
-/* Sleeps until the resource changes hands. Called and returns with the dispatcher lock. */
+/* Drops and retakes the dispatcher lock until the resource changes hands; another may have it then. */
 static void resource_wait_relock(PERESOURCE resource, ULONG *waiters)
 {
 	uint32_t turn = atomic_load(resource_turn(resource));

@@ -156,6 +156,10 @@ static uint32_t find_locked(PCREATE_PROCESS_NOTIFY_ROUTINE routine)
 	return at;
 }
 
+/*
+ * Drops and retakes tellers.lock, until nobody is told any more: routines may have come and gone
+ * meanwhile.
+ */
 static void remove_relock(uint32_t at)
 {
 	lock_assert_held(&tellers.lock);

@@ -483,7 +483,10 @@ void pager_destroy(struct pager *pager)
 
 /* ---- recovery ---- */
 
-/* Drops and retakes pager->lock, until nobody sends what was built before. */
+/*
+ * Drops and retakes pager->lock, until nobody sends what was built before. Jobs may have been queued and
+ * have ended meanwhile.
+ */
 static void next_generation_relock(struct pager *pager)
 {
 	lock_assert_held(&pager->lock);

@@ -395,7 +395,7 @@ static bool is_futile_locked(struct sched_node *node)
 }
 
 /*
- * Drops and retakes sched->lock. Nothing of these queues runs on the node when this returns, until
+ * Drops and retakes sched->lock: packets may have completed meanwhile. Nothing of these queues runs on the node when this returns, until
  * it is resumed.
  */
 static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched_fault *fault)

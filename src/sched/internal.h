@@ -169,9 +169,15 @@ void sched_lock(struct sched *sched);
 void sched_unlock(struct sched *sched);
 void sched_wake_thread_locked(struct sched *sched);
 void sched_changed_locked(struct sched *sched);
-/* Drops and retakes sched->lock, when something changed or at the deadline; false at the deadline. */
+/*
+ * Drops and retakes sched->lock, when something changed or at the deadline: queues and owners may have
+ * gone, but those that the caller keeps. False at the deadline.
+ */
 bool sched_wait_relock(struct sched *sched, uint64_t deadline_ns);
-/* Drops and retakes sched->lock: tells the listener of owners that were lost. */
+/*
+ * Drops and retakes sched->lock: tells the listener of owners that were lost. Others may be lost
+ * meanwhile, and are told, too.
+ */
 void sched_tell_lost_relock(struct sched *sched);
 /* Every owner is lost but the kernel's. */
 void sched_lose_owners_locked(struct sched *sched, struct sched_owner *guilty,
@@ -208,7 +214,7 @@ void packet_over_locked(struct sched_packet *packet, enum sched_outcome outcome)
 void packet_cancel_locked(struct sched_packet *packet);
 /*
  * Drops and retakes sched->lock: retires what can be retired, and tells who waited. After
- * everything that ends packets.
+ * everything that ends packets. These, and queues that were waited for, may be gone then.
  */
 void sched_retire_relock(struct sched *sched);
 
@@ -218,7 +224,7 @@ enum { NODE_STEPS = 64 };
 
 /*
  * Drops and retakes sched->lock: takes the baton, if it is free, and does what can be done; at most
- * so many steps.
+ * so many steps. Work may have been submitted, and completed, on every node meanwhile.
  */
 void node_run_relock(struct sched_node *node, uint32_t steps);
 bool node_has_work_locked(const struct sched_node *node);
@@ -327,7 +333,10 @@ void tdr_running_locked(struct sched_node *node);
 /* Something came to the hardware that can be late. */
 void tdr_watch_locked(struct sched *sched);
 uint64_t tdr_deadline_locked(struct sched *sched);
-/* Drops and retakes sched->lock: faults, what is late, what was asked for. */
+/*
+ * Drops and retakes sched->lock: faults, what is late, what was asked for. Nodes may have been reset
+ * meanwhile, owners lost, and the adapter given up.
+ */
 void tdr_run_relock(struct sched *sched);
 
 uint32_t tdr_state_of(const struct sched_fault *fault); /* NULL: a hang */
@@ -347,7 +356,8 @@ struct reset_cause {
 
 /*
  * Drop and retake sched->lock: the node's batons, or all, are taken, the driver resets, and what the
- * hardware had is given back or lost. The last one gives the adapter up: every owner is lost.
+ * hardware had is given back or lost. The last one gives the adapter up: every owner is lost. Batons are
+ * free again then, and others may have them.
  */
 void reset_engine_relock(struct sched_node *node, const struct reset_cause *cause);
 void reset_adapter_relock(struct sched *sched, uint32_t node, const struct reset_cause *cause);

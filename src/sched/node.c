@@ -317,7 +317,10 @@ static bool may_still_go_locked(const struct sched_node *node, const struct sche
 	       !owner_is_suspended_locked(queue->owner);
 }
 
-/* Drops and retakes sched->lock. True when it is to be submitted. */
+/*
+ * Drops and retakes sched->lock: its queue may have been suspended or cancelled meanwhile, the
+ * packet stays. True when it is to be submitted.
+ */
 static bool prepare_relock(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched *sched = node->sched;
@@ -390,7 +393,10 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	return submission;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock: the packet may be completed when this returns, and then it is
+ * retired next.
+ */
 static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched *sched = node->sched;
@@ -426,7 +432,10 @@ static void submit_relock(struct sched_node *node, struct sched_packet *packet)
 	queue_update_ready_locked(packet->queue);
 }
 
-/* Drops and retakes sched->lock: a wait is tried, an early signal acts. */
+/*
+ * Drops and retakes sched->lock: a wait is tried, an early signal acts. The queue may have got more
+ * meanwhile, or been cancelled.
+ */
 static void step_relock(struct sched_node *node, struct sched_queue *queue)
 {
 	struct sched *sched = node->sched;
@@ -515,7 +524,10 @@ void node_invite_locked(struct sched_node *node)
 		sched_wake_thread_locked(node->sched);
 }
 
-/* Drops and retakes sched->lock. False when there is nothing to do. */
+/*
+ * Drops and retakes sched->lock: what is ready may be something else then. False when there is
+ * nothing to do.
+ */
 static bool node_step_relock(struct sched_node *node)
 {
 	struct sched_packet *packet;

@@ -187,7 +187,10 @@ static struct sched_packet *queue_first_to_retire_locked(struct sched_queue *que
 	return packet;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock: more may have been queued meanwhile. Nobody retires the packet: it
+ * is in hand.
+ */
 static void signal_relock(struct sched *sched, struct sched_packet *packet)
 {
 	lock_assert_held(&sched->lock);
@@ -208,7 +211,7 @@ static void ticket_replace(struct sched_ticket *ticket, struct sched_ticket *wit
 	list_remove(&ticket->link);
 }
 
-/* Drops and retakes sched->lock. */
+/* Drops and retakes sched->lock: the packet is its maker's again, and may be gone. */
 static void retire_first_relock(struct sched_queue *queue, struct sched_packet *packet)
 {
 	struct sched *sched = queue->sched;
@@ -236,7 +239,7 @@ static void retire_first_relock(struct sched_queue *queue, struct sched_packet *
 	sched_changed_locked(sched);
 }
 
-/* Drops and retakes sched->lock. */
+/* Drops and retakes sched->lock: it may have packets again then. */
 static void tell_emptied_relock(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
@@ -246,6 +249,10 @@ static void tell_emptied_relock(struct sched_queue *queue)
 	sched_changed_locked(queue->sched);
 }
 
+/*
+ * Drops and retakes sched->lock: its packets may be gone. The queue stays: who finishes it waits
+ * for is_retiring.
+ */
 static void queue_retire_relock(struct sched_queue *queue)
 {
 	struct sched_packet *packet;
@@ -371,7 +378,7 @@ static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 	       container_of(queue->next, struct sched_packet, link)->kind == SCHED_WAIT;
 }
 
-/* Drops and retakes sched->lock. */
+/* Drops and retakes sched->lock: its packets may be gone then, and others are not taken. */
 static void queue_end_relock(struct sched_queue *queue, enum sched_ending ending)
 {
 	lock_assert_held(&queue->sched->lock);
@@ -496,6 +503,7 @@ NTSTATUS sched_queue_post(struct sched_queue *queue, struct sched_packet *packet
 	return status;
 }
 
+/* Drops and retakes sched->lock: the queue may have ended meanwhile, which is refused. */
 static NTSTATUS queue_await_slot_relock(struct sched_queue *queue)
 {
 	NTSTATUS status = queue_is_open_locked(queue);
@@ -542,7 +550,10 @@ NTSTATUS sched_queue_submit(struct sched_queue *queue, struct sched_packet *pack
 	return status;
 }
 
-/* Whoever waits for one looks at all of them again. */
+/*
+ * Drops and retakes sched->lock: each of them may have filled up or ended meanwhile, so who waited
+ * for one looks at all of them again.
+ */
 static NTSTATUS queues_await_slots_relock(struct sched_queue *const queues[], uint32_t count)
 {
 	uint32_t with_slot = 0;

@@ -76,8 +76,9 @@ static void give_batons_locked(struct sched *sched, uint64_t nodes)
 }
 
 /*
- * Drops and retakes sched->lock: nobody submits on these nodes, and this thread alone enters the
- * driver for them.
+ * Drops and retakes sched->lock: work may have completed meanwhile. Then nobody submits on these
+ * nodes, and this thread alone enters the driver for them. False: somebody does not give a baton
+ * back in time.
  */
 static bool take_batons_relock(struct sched *sched, uint64_t nodes)
 {
@@ -111,7 +112,10 @@ static uint64_t all_nodes(const struct sched *sched)
 
 /* ---- an engine ---- */
 
-/* Drops and retakes sched->lock: dependent engines that have work are asked to stop. */
+/*
+ * Drops and retakes sched->lock: dependent engines that have work are asked to stop, and may have
+ * none then.
+ */
 static void preempt_dependents_relock(struct sched_node *node, uint64_t nodes)
 {
 	struct sched *sched = node->sched;
@@ -185,7 +189,10 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
 	return node->futile_resets < FUTILE_RESETS_MAX ? ENGINE_RECOVERED : ENGINE_NOT_ENOUGH;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock, with the baton: work may have completed before the driver resets,
+ * and then nothing does.
+ */
 static enum engine_result reset_packets_relock(struct sched_node *node,
 					       const struct sched_fault *fault)
 {
@@ -222,7 +229,9 @@ static enum engine_result reset_packets_relock(struct sched_node *node,
 	return result;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock, with the baton: work may have completed before the driver resets.
+ */
 static enum engine_result reset_one_relock(struct sched_node *node, enum reset_scope scope,
 					   const struct sched_fault *fault)
 {
@@ -241,7 +250,7 @@ static enum engine_result reset_one_relock(struct sched_node *node, enum reset_s
 	return result;
 }
 
-/* Drops and retakes sched->lock. */
+/* Drops and retakes sched->lock, with the batons: owners may have been lost. */
 static enum engine_result reset_group_relock(struct sched_node *node, uint64_t nodes,
 					     const struct reset_cause *cause)
 {
@@ -259,7 +268,10 @@ static enum engine_result reset_group_relock(struct sched_node *node, uint64_t n
 	return result;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock, without a baton: the whole adapter may have been reset, or given
+ * up.
+ */
 static void reset_follows_relock(struct sched_node *node, enum engine_result result,
 				 const struct reset_cause *cause)
 {
@@ -348,8 +360,8 @@ static void set_deaf_locked(struct sched *sched, bool is_deaf)
 }
 
 /*
- * Drops and retakes sched->lock; the batons are ours and everybody was told. NULL, or what went
- * wrong.
+ * Drops and retakes sched->lock; the batons are ours and everybody was told. What the hardware had
+ * may be gone. NULL, or what went wrong.
  */
 static const char *reset_and_restart_relock(struct sched *sched, uint32_t node)
 {

@@ -54,7 +54,10 @@ void sched_changed_locked(struct sched *sched)
 		sched->is_changed = true;
 }
 
-/* Drops and retakes sched->lock; false at the deadline. sched_unlock() also wakes who has to be. */
+/*
+ * Drops and retakes sched->lock; false at the deadline. Everything that nobody keeps for the caller
+ * may be gone. sched_unlock() also wakes who has to be.
+ */
 static bool wait_relock(struct sched *sched, struct notice *notice, uint64_t deadline_ns)
 {
 	uint32_t seen = notice_read(notice);
@@ -117,7 +120,10 @@ static struct sched_owner *next_written_locked(struct sched *sched)
 	return NULL;
 }
 
-/* Drops and retakes sched->lock. */
+/*
+ * Drops and retakes sched->lock: owners may have come and gone meanwhile, but not the one that is
+ * told.
+ */
 static void sched_tell_written_relock(struct sched *sched)
 {
 	struct sched_owner *owner;
@@ -135,6 +141,7 @@ static void sched_tell_written_relock(struct sched *sched)
 	}
 }
 
+/* Drops and retakes sched->lock: everything may have changed. */
 static void sched_sleep_relock(struct sched *sched)
 {
 	uint64_t late_ns = tdr_deadline_locked(sched);

@@ -102,8 +102,8 @@ static bool is_lost_locked(const struct sched_node *node, uint32_t fence)
 }
 
 /*
- * Drops and retakes sched->lock. What is being said at this moment is heard before it counts as
- * lost.
+ * Drops and retakes sched->lock: what is being said at this moment is heard before it counts as
+ * lost, so that work may have completed.
  */
 static void hear_out_relock(struct sched *sched)
 {
@@ -116,7 +116,7 @@ static void hear_out_relock(struct sched *sched)
 
 /*
  * Drops and retakes sched->lock. It is over, as the driver says when it is asked, and no interrupt
- * came.
+ * came; others may have completed meanwhile.
  */
 static void complete_lost_relock(struct sched_node *node, uint32_t fence)
 {
@@ -167,6 +167,9 @@ static enum reset_scope scope_locked(const struct sched_node *node)
 	return node->outstanding > 0 ? RESET_BOTH : RESET_HW_QUEUES;
 }
 
+/*
+ * Drops and retakes sched->lock: the node may have been reset, or the adapter, or it is given up.
+ */
 static void recover_relock(struct sched_node *node, const struct reset_cause *cause)
 {
 	struct sched *sched = node->sched;
@@ -181,6 +184,7 @@ static void recover_relock(struct sched_node *node, const struct reset_cause *ca
 		reset_adapter_relock(sched, node->number, cause);
 }
 
+/* Drops and retakes sched->lock: the adapter may be given up then. */
 static void node_is_late_relock(struct sched_node *node, enum reset_scope scope, const char *why)
 {
 	struct sched *sched = node->sched;
@@ -199,6 +203,7 @@ static void node_is_late_relock(struct sched_node *node, enum reset_scope scope,
 		recover_relock(node, &(struct reset_cause){ .why = why, .scope = scope });
 }
 
+/* Drops and retakes sched->lock when something is late: it may have completed meanwhile. */
 static void node_check_clock_relock(struct sched_node *node)
 {
 	struct sched_preemption *preemption = &node->preemption;
@@ -359,6 +364,7 @@ void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
 	sched_unlock(sched);
 }
 
+/* Drops and retakes sched->lock when there is news: the adapter may be given up then. */
 static void node_check_news_relock(struct sched_node *node)
 {
 	lock_assert_held(&node->sched->lock);
@@ -405,6 +411,7 @@ void sched_force_recovery(struct sched *sched, enum sched_forced what, uint32_t 
 	sched_unlock(sched);
 }
 
+/* Drops and retakes sched->lock: the adapter may be given up then. */
 static void run_forced_relock(struct sched *sched)
 {
 	lock_assert_held(&sched->lock);

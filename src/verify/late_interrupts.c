@@ -71,6 +71,7 @@ static void tell(struct miniport *miniport, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
 	nt_irql_leave(&irql, "a late interrupt");
 }
 
+/* Drops and retakes late->lock: more may have been kept meanwhile. */
 static void tell_first_relock(struct late_interrupts *late)
 {
 	struct kept first = late->kept[late->first];

@@ -305,7 +305,10 @@ static bool shows_memory_locked(const struct vidmm_place *place)
 	return true;
 }
 
-/* OPENING, in the driver. Drops and retakes the manager's lock; the window is OPEN then, or CLOSED. */
+/*
+ * OPENING, in the driver. Drops and retakes the manager's lock; the window is OPEN then, or CLOSED, and
+ * all that is not on this place may have changed.
+ */
 static bool open_relock(struct vidmm_place *place, bool is_call)
 {
 	struct vidmm *manager = place->manager;

@@ -152,7 +152,7 @@ void vidmm_destroy(struct vidmm *manager)
 
 /* ---- processes ---- */
 
-/* Returns when `*count` is 0; the lock is held before and after. */
+/* Drops and retakes the manager's lock until `*count` is 0; all else may have changed meanwhile. */
 static void wait_for_none_relock(struct vidmm *manager, const uint32_t *count)
 {
 	lock_assert_held(&manager->lock);
@@ -160,6 +160,9 @@ static void wait_for_none_relock(struct vidmm *manager, const uint32_t *count)
 		notice_wait_relock(&manager->changed, &manager->lock);
 }
 
+/*
+ * Drops and retakes the manager's lock until it is on no list; all else may have changed meanwhile.
+ */
 static void wait_until_unlinked_relock(struct vidmm *manager, const struct list *link)
 {
 	lock_assert_held(&manager->lock);

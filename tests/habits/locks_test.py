@@ -60,6 +60,13 @@ def test_a_header_says_what_is_dropped_and_retaken(root):
         more={'src/a/a.h': 'int a;\n\nvoid wait_relock(struct a *a);\n'})
     assert problems(root, more={'src/a/a.h': '/*\n * Drops and\n * retakes a->lock: it may be gone.\n */\nint a(void);\n'
                                              'void wait_relock(struct a *a);\n'}) == []
+    one(root, 'src/a/a.h:2: wait_relock(): nothing says what may have changed',
+        more={'src/a/a.h': '/* Drops and retakes a->lock. */\nvoid wait_relock(struct a *a);\n'})
+
+
+def test_a_static_relock_says_it_too(root):
+    one(root, 'do_relock(): nothing says which lock',
+        code=CODE + '\nstatic void do_relock(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n\twait_relock(a);\n}\n')
 
 
 def test_the_page_leads_to_the_lock(root):

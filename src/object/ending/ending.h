@@ -127,7 +127,8 @@ bool ending_is_due_locked(const struct dxg_device *device, const struct ending *
 
 /*
  * Goes through one of the group, if one is ready, on this thread, else waits until something changes in
- * the line. For who may be the reaper, and so cannot wait for it. Drops and retakes the device's lock.
+ * the line. For who may be the reaper, and so cannot wait for it. Drops and retakes the device's lock:
+ * the line may be another then.
  */
 void endings_help_relock(struct dxg_device *device, const void *group);
 

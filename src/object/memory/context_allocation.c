@@ -106,7 +106,7 @@ static void tree_insert(struct rb_tree *tree, struct rb_node *node, uint64_t val
 	rb_insert(tree, node, parent, is_left);
 }
 
-/* The lock is held before and after; somebody gave notice meanwhile. */
+/* Drops and retakes books->lock until somebody gives notice: what is in the books may have changed. */
 static void wait_relock(struct context_books *books)
 {
 	lock_assert_held(&books->lock);
@@ -347,7 +347,10 @@ static bool allocation_end(struct context_allocation *allocation, bool gives_up)
 	return ending_run(&allocation->ending, &allocation->owner->device->work, gives_up);
 }
 
-/* Drops and retakes books.lock, until calls that found it before are through with it. */
+/*
+ * Drops and retakes books.lock, until calls that found it before are through with it. Others of its
+ * owner may have come and gone meanwhile.
+ */
 static void await_uses_relock(struct context_allocation *allocation)
 {
 	lock_assert_held(&allocation->adapter->books.lock);
@@ -386,7 +389,10 @@ static void forget_locked(struct context_allocation *allocation)
 	rb_remove(&allocation->adapter->books.allocations, &allocation->known);
 }
 
-/* One that another thread has to do with already. True: it is this one's now. */
+/*
+ * One that another thread has to do with already. True: it is this one's now. Else drops and retakes
+ * books.lock, and it may be gone.
+ */
 static bool take_over_relock(struct context_memory *memory, struct context_allocation *allocation)
 {
 	lock_assert_held(&books_of(memory)->lock);
@@ -396,6 +402,10 @@ static bool take_over_relock(struct context_memory *memory, struct context_alloc
 	return false;
 }
 
+/*
+ * Drops and retakes books.lock: the owner may have others then. False: another thread had the first
+ * one in hand, and it may be gone.
+ */
 static bool end_first_relock(struct context_memory *memory)
 {
 	struct context_books *books = books_of(memory);

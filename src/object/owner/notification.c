@@ -110,6 +110,9 @@ static bool take_message_locked(const struct notifier *notifier, struct registra
 static const char *const kind_names[] = { "trim", "budget", "adapter budget", "adapter loss",
 					  "adapter" };
 
+/*
+ * Drops and retakes notifier->lock: registrations may have come and gone meanwhile, this one, too.
+ */
 static void call_client_relock(struct notifier *notifier, struct registration *registration)
 {
 	struct notification_message message;
@@ -445,7 +448,10 @@ static struct registration *take_selected_locked(struct notifier *notifier,
 	return NULL;
 }
 
-/* Its callback is over, or this is the callback; else the process ends, and it is refused. */
+/*
+ * Drops and retakes notifier->lock until its callback is over, or this is the callback; else the process
+ * ends, and it is refused. Others may have been registered meanwhile.
+ */
 static NTSTATUS wait_for_callback_relock(struct notifier *notifier,
 					 const struct registration *registration)
 {

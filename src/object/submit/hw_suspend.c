@@ -117,6 +117,7 @@ void hw_suspension_begin(struct hw_suspension *suspension, const struct hw_queue
 	lock_release(&adapter->suspensions.lock);
 }
 
+/* Drops and retakes all->lock until it is not queued: others may have been queued meanwhile. */
 static void await_over_relock(struct hw_suspensions *all, const struct hw_suspension *suspension)
 {
 	lock_assert_held(&all->lock);
