@@ -28,33 +28,28 @@ static inline NTSTATUS vidmm(const struct client *client, D3DKMT_VIDMM_ESCAPE *a
 	return escape_of(client, D3DKMT_ESCAPE_VIDMM, args, sizeof(*args));
 }
 
-static inline NTSTATUS adapter_option(const struct client *client, unsigned mode, UINT32 *flags)
-{
-	D3DKMT_ADAPTER_VERIFIER_OPTION args = { .Type = D3DKMT_ADAPTER_VERIFIER_OPTION_VIDMM_FLAGS,
-						.Mode = (D3DKMT_VERIFIER_OPTION_MODE)mode };
+/* What flags an adapter or a process has for its memory, to look at or to set. */
+#define MEMORY_OPTION(name, KIND)                                                                  \
+	static inline NTSTATUS name(const struct client *client, unsigned mode, UINT32 *flags)     \
+	{                                                                                          \
+		D3DKMT_##KIND##_VERIFIER_OPTION args = {                                           \
+			.Type = D3DKMT_##KIND##_VERIFIER_OPTION_VIDMM_FLAGS,                       \
+			.Mode = (D3DKMT_VERIFIER_OPTION_MODE)mode,                                 \
+			.Data.VidMmFlags.Value = *flags,                                           \
+		};                                                                                 \
+		NTSTATUS status = escape_of(client, D3DKMT_ESCAPE_##KIND##_VERIFIER_OPTION, &args, \
+					    sizeof(args));                                         \
+                                                                                                   \
+		*flags = args.Data.VidMmFlags.Value;                                               \
+		return status;                                                                     \
+	}
 
-	args.Data.VidMmFlags.Value = *flags;
-	NTSTATUS status =
-		escape_of(client, D3DKMT_ESCAPE_ADAPTER_VERIFIER_OPTION, &args, sizeof(args));
-	*flags = args.Data.VidMmFlags.Value;
-	return status;
-}
+MEMORY_OPTION(adapter_option, ADAPTER)
+MEMORY_OPTION(process_option, PROCESS)
 
 static inline NTSTATUS set_adapter(const struct client *client, UINT32 flags)
 {
 	return adapter_option(client, D3DKMT_VERIFIER_OPTION_SET, &flags);
-}
-
-static inline NTSTATUS process_option(const struct client *client, unsigned mode, UINT32 *flags)
-{
-	D3DKMT_PROCESS_VERIFIER_OPTION args = { .Type = D3DKMT_PROCESS_VERIFIER_OPTION_VIDMM_FLAGS,
-						.Mode = (D3DKMT_VERIFIER_OPTION_MODE)mode };
-
-	args.Data.VidMmFlags.Value = *flags;
-	NTSTATUS status =
-		escape_of(client, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args));
-	*flags = args.Data.VidMmFlags.Value;
-	return status;
 }
 
 static inline NTSTATUS set_process(const struct client *client, UINT32 flags)

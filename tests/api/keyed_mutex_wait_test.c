@@ -174,23 +174,14 @@ TEST(wait, ends_when_the_process_is_closed)
 	EXPECT_EQ(waiter.fence, GARBAGE);
 }
 
-/* A client's own thread, which nobody joins. */
-static void *client_thread(void *argument)
-{
-	waiter_run(argument);
-	return NULL;
-}
-
 CHILD(exit_while_a_thread_waits)
 {
 	static struct waiter waiter;
 	D3DKMT_HANDLE shared;
-	pthread_t thread;
 
 	CHILD_EXPECT(try_create(0, &shared, &waiter.mutex) == STATUS_SUCCESS);
 	waiter.key = 1;
-	CHILD_EXPECT(pthread_create(&thread, NULL, client_thread, &waiter) == 0);
-	pthread_detach(thread);
+	child_leave_thread(waiter_run, &waiter);
 	let_others_wait();
 	return 0;
 }

@@ -113,18 +113,26 @@ TEST(packet_fence, that_was_made_not_to_jump_stays_where_it_is)
 	EXPECT_EQ(pending(2), 0);
 }
 
+/* Of a device that stays; the one that is lost opens it. */
+static D3DKMT_HANDLE open_on_lost(D3DKMT_HANDLE *opened_out)
+{
+	D3DKMT_HANDLE lost = device;
+
+	device = create_device(adapter);
+	D3DKMT_HANDLE global = create_packet_fence(SHARED).Info.SharedHandle;
+	device = lost;
+	EXPECT_OK(open_global_sync(global, opened_out));
+	return global;
+}
+
 /* Opened by its global handle it belongs to no device. That one could signal it, it has said. */
 TEST(packet_fence, that_a_lost_device_was_to_signal_lets_the_queues_of_others_go_on)
 {
 	for (enum way way = MARKED; way <= ENGINE_RESET; way++) {
 		begin_with_work();
-		D3DKMT_HANDLE lost = device;
 		D3DKMT_HANDLE opened;
-		device = create_device(adapter);
-		D3DKMT_HANDLE global = create_packet_fence(SHARED).Info.SharedHandle;
+		D3DKMT_HANDLE global = open_on_lost(&opened);
 
-		device = lost;
-		EXPECT_OK(open_global_sync(global, &opened));
 		EXPECT_OK(packet_signal(create_stuck(), opened, 9));
 		create_waiting(global, 9);
 		lose(way);
@@ -136,14 +144,9 @@ TEST(packet_fence, that_a_lost_device_was_to_signal_lets_the_queues_of_others_go
 TEST(packet_fence, that_a_lost_device_had_nothing_to_do_with_stays_where_it_is)
 {
 	begin_with_work();
-	D3DKMT_HANDLE lost = device;
 	D3DKMT_HANDLE opened;
 
-	device = create_device(adapter);
-	D3DKMT_HANDLE global = create_packet_fence(SHARED).Info.SharedHandle;
-	device = lost;
-	EXPECT_OK(open_global_sync(global, &opened));
-	create_waiting(global, 9);
+	create_waiting(open_on_lost(&opened), 9);
 	lose(MARKED);
 	settle();
 	EXPECT_EQ(pending(2), 0);

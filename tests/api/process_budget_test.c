@@ -81,15 +81,21 @@ static void begin_alone(void)
 	ours = (struct client){ 0 };
 }
 
+/* One that has as much as there is. */
+static UINT64 begin_full(struct party *first)
+{
+	begin_alone();
+	party_open(first, "first");
+	party_fill(first);
+	return party_info(first).Budget;
+}
+
 TEST(newcomer, gets_its_share_at_once)
 {
 	struct party first;
 	struct party second;
+	UINT64 all = begin_full(&first);
 
-	begin_alone();
-	party_open(&first, "first");
-	party_fill(&first);
-	UINT64 all = party_info(&first).Budget;
 	EXPECT(party_info(&first).CurrentUsage + PIECE > all);
 	party_open(&second, "second");
 	/* No time passes: half of all that is not page tables. */
@@ -173,11 +179,7 @@ TEST(end, of_a_process_gives_its_budget_and_its_memory_back)
 {
 	struct party first;
 	struct party second;
-
-	begin_alone();
-	party_open(&first, "first");
-	party_fill(&first);
-	UINT64 all = party_info(&first).Budget;
+	UINT64 all = begin_full(&first);
 	UINT64 had = party_resident(&first);
 	party_open(&second, "second");
 	for (int i = 0; i < 4; i++)

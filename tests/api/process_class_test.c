@@ -124,30 +124,55 @@ TEST(process_class, is_normal_at_first_and_what_was_set)
 	expect_valid();
 }
 
-/* One in the hardware, and two that wait for it, the unimportant one first. */
+/* One has the hardware, and two wait for it. */
+struct three {
+	struct party full;
+	struct party low;
+	struct party high;
+};
+
+static struct three three_open(void)
+{
+	begin_by_hand();
+	struct three three = { party_open("full", true), party_open("low", false),
+			       party_open("high", false) };
+
+	EXPECT_OK(party_set_class(&three.full, D3DKMT_SCHEDULINGPRIORITYCLASS_REALTIME));
+	return three;
+}
+
+static void three_end(struct three *three)
+{
+	party_end(&three->low);
+	party_end(&three->high);
+	party_end(&three->full);
+	expect_valid();
+}
+
+/* The unimportant one comes first. */
+static unsigned submit_low_first(struct three *three)
+{
+	unsigned filled = fill_hardware(&three->full);
+
+	party_submit(&three->low, 1);
+	party_submit(&three->high, 2);
+	return filled;
+}
+
 static void expect_first(unsigned high_class, unsigned low_class, int high_priority,
 			 int low_priority)
 {
 	static const unsigned order[] = { 2, 1 };
+	struct three three = three_open();
 
-	begin_by_hand();
-	struct party full = party_open("full", true);
-	struct party low = party_open("low", false);
-	struct party high = party_open("high", false);
-	EXPECT_OK(party_set_class(&full, D3DKMT_SCHEDULINGPRIORITYCLASS_REALTIME));
-	EXPECT_OK(party_set_class(&low, low_class));
-	party_set_priority(&low, low_priority);
-	party_set_priority(&high, high_priority);
-	unsigned filled = fill_hardware(&full);
-	party_submit(&low, 1);
-	party_submit(&high, 2);
+	EXPECT_OK(party_set_class(&three.low, low_class));
+	party_set_priority(&three.low, low_priority);
+	party_set_priority(&three.high, high_priority);
+	unsigned filled = submit_low_first(&three);
 	/* Also of what is queued already. */
-	EXPECT_OK(party_set_class(&high, high_class));
+	EXPECT_OK(party_set_class(&three.high, high_class));
 	expect_order(filled, order, 2);
-	party_end(&low);
-	party_end(&high);
-	party_end(&full);
-	expect_valid();
+	three_end(&three);
 }
 
 TEST(process_class, goes_before_the_priority_of_contexts)
@@ -185,23 +210,17 @@ TEST(process_class, of_a_newcomer_preempts_what_runs)
 TEST(process_class, leaves_nobody_out_among_equals)
 {
 	static const unsigned order[] = { 1, 2, 1, 2, 1, 1 };
+	struct three three = three_open();
 
-	begin_by_hand();
-	struct party full = party_open("full", true);
-	struct party greedy = party_open("greedy", false);
-	struct party modest = party_open("modest", false);
-	EXPECT_OK(party_set_class(&full, D3DKMT_SCHEDULINGPRIORITYCLASS_REALTIME));
-	EXPECT_OK(party_set_class(&greedy, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
-	EXPECT_OK(party_set_class(&modest, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
-	unsigned filled = fill_hardware(&full);
+	EXPECT_OK(party_set_class(&three.low, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
+	EXPECT_OK(party_set_class(&three.high, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
+	unsigned filled = fill_hardware(&three.full);
 	for (int i = 0; i < 4; i++)
-		party_submit(&greedy, 1);
+		party_submit(&three.low, 1);
 	for (int i = 0; i < 2; i++)
-		party_submit(&modest, 2);
+		party_submit(&three.high, 2);
 	expect_order(filled, order, 6);
-	party_end(&greedy);
-	party_end(&modest);
-	party_end(&full);
+	three_end(&three);
 }
 
 /* Whoever is made afterwards has it, too. */
@@ -209,24 +228,16 @@ TEST(process_class, is_that_of_devices_made_later)
 {
 	static const unsigned order[] = { 2, 1 };
 
-	begin_by_hand();
-	struct party full = party_open("full", true);
-	struct party low = party_open("low", false);
-	struct party high = party_open("high", false);
-	EXPECT_OK(party_set_class(&full, D3DKMT_SCHEDULINGPRIORITYCLASS_REALTIME));
-	EXPECT_OK(party_set_class(&high, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
-	be(&high);
+	struct three three = three_open();
+
+	EXPECT_OK(party_set_class(&three.high, D3DKMT_SCHEDULINGPRIORITYCLASS_HIGH));
+	be(&three.high);
 	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = { .LowPart = 0x10000 + BY_HAND } };
 	EXPECT_OK(D3DKMTOpenAdapterFromLuid(&open));
-	high.context = create_virtual_on(create_device(open.hAdapter), 0);
+	three.high.context = create_virtual_on(create_device(open.hAdapter), 0);
 	be(NULL);
-	unsigned filled = fill_hardware(&full);
-	party_submit(&low, 1);
-	party_submit(&high, 2);
-	expect_order(filled, order, 2);
-	party_end(&low);
-	party_end(&high);
-	party_end(&full);
+	expect_order(submit_low_first(&three), order, 2);
+	three_end(&three);
 }
 
 CRANK_TEST_MAIN("api/process_class", "")

@@ -6,6 +6,16 @@
 
 /* ---- query ---- */
 
+/* Of so many allocations, by either call. */
+#define EXPECT_SIZES(args, count)                                                                  \
+	do {                                                                                       \
+		EXPECT_EQ((args).PrivateRuntimeDataSize, RUNTIME_BYTES);                           \
+		EXPECT_EQ((args).TotalPrivateDriverDataSize,                                       \
+			  (count) * sizeof(struct softgpu_allocation));                            \
+		EXPECT_EQ((args).ResourcePrivateDriverDataSize, 0);                                \
+		EXPECT_EQ((args).NumAllocations, count);                                           \
+	} while (0)
+
 TEST(query, tells_the_sizes_and_writes_no_data)
 {
 	unsigned char buffer[256];
@@ -24,10 +34,7 @@ TEST(query, tells_the_sizes_and_writes_no_data)
 		};
 		memset(buffer, 0x77, sizeof(buffer));
 		EXPECT_OK(D3DKMTQueryResourceInfo(&args));
-		EXPECT_EQ(args.PrivateRuntimeDataSize, RUNTIME_BYTES);
-		EXPECT_EQ(args.TotalPrivateDriverDataSize, 3 * sizeof(struct softgpu_allocation));
-		EXPECT_EQ(args.ResourcePrivateDriverDataSize, 0);
-		EXPECT_EQ(args.NumAllocations, 3);
+		EXPECT_SIZES(args, 3);
 		EXPECT_EQ(buffer[0], 0x77);
 		EXPECT_EQ(buffer[RUNTIME_BYTES - 1], 0x77);
 	}
@@ -52,10 +59,7 @@ TEST(query, by_nt_handle_tells_the_same)
 		};
 		memset(buffer, 0x77, sizeof(buffer));
 		EXPECT_OK(D3DKMTQueryResourceInfoFromNtHandle(&args));
-		EXPECT_EQ(args.PrivateRuntimeDataSize, RUNTIME_BYTES);
-		EXPECT_EQ(args.TotalPrivateDriverDataSize, 2 * sizeof(struct softgpu_allocation));
-		EXPECT_EQ(args.ResourcePrivateDriverDataSize, 0);
-		EXPECT_EQ(args.NumAllocations, 2);
+		EXPECT_SIZES(args, 2);
 		EXPECT_EQ(buffer[0], 0x77);
 	}
 	share_end(BY_NT, &shared);

@@ -201,16 +201,6 @@ TEST(global_handle, is_found_by_the_same_user_only)
 	users_end(&users);
 }
 
-static UNICODE_STRING string_of(const WCHAR *text)
-{
-	size_t length = 0;
-
-	while (text[length])
-		length++;
-	return (UNICODE_STRING){ (USHORT)(length * sizeof(WCHAR)), (USHORT)(length * sizeof(WCHAR)),
-				 (WCHAR *)text };
-}
-
 static NTSTATUS share_as(const struct stranger *stranger, OBJECT_ATTRIBUTES *attributes,
 			 HANDLE *handle_out)
 {

@@ -41,16 +41,6 @@ static NTSTATUS try_share(UINT count, const D3DKMT_HANDLE *objects, OBJECT_ATTRI
 	return status;
 }
 
-static UNICODE_STRING string_of(const WCHAR *text)
-{
-	size_t length = 0;
-
-	while (text[length])
-		length++;
-	return (UNICODE_STRING){ (USHORT)(length * sizeof(WCHAR)), (USHORT)(length * sizeof(WCHAR)),
-				 (WCHAR *)text };
-}
-
 static OBJECT_ATTRIBUTES attributes_of(UNICODE_STRING *name)
 {
 	return (OBJECT_ATTRIBUTES){ .Length = sizeof(OBJECT_ATTRIBUTES), .ObjectName = name };

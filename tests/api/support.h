@@ -11,6 +11,7 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -166,6 +167,16 @@ static inline void begin_anew(void)
 static inline D3DKMT_HANDLE open_first_adapter(void)
 {
 	return first_adapter().hAdapter;
+}
+
+static inline UNICODE_STRING string_of(const WCHAR *text)
+{
+	size_t length = 0;
+
+	while (text[length])
+		length++;
+	return (UNICODE_STRING){ (USHORT)(length * sizeof(WCHAR)), (USHORT)(length * sizeof(WCHAR)),
+				 (WCHAR *)text };
 }
 
 static inline NTSTATUS close_adapter(D3DKMT_HANDLE adapter)
@@ -395,6 +406,30 @@ static inline const struct child_result *run_child_of(const char *const *name_an
 			_exit(99);                                                                 \
 		}                                                                                  \
 	} while (0)
+
+/* In a child: a thread of its own, which nobody joins. */
+struct left_thread {
+	void (*run)(void *argument);
+	void *argument;
+};
+
+static inline void *left_thread_run(void *argument)
+{
+	const struct left_thread *left = argument;
+
+	left->run(left->argument);
+	return NULL;
+}
+
+static inline void child_leave_thread(void (*run)(void *argument), void *argument)
+{
+	static struct left_thread left;
+	pthread_t thread;
+
+	left = (struct left_thread){ run, argument };
+	CHILD_EXPECT(pthread_create(&thread, NULL, left_thread_run, &left) == 0);
+	pthread_detach(thread);
+}
 
 /* In a child, where nothing of cmocka may run. */
 static inline D3DKMT_HANDLE child_open_adapter(void)

@@ -123,6 +123,18 @@ static inline void close_nt(HANDLE handle)
 	EXPECT_EQ(close((int)(intptr_t)handle), 0);
 }
 
+/* … and one more opening of it. */
+static inline D3DKMT_HANDLE create_opened_fence(D3DKMT_HANDLE *opened_out)
+{
+	D3DKMT_HANDLE fence = create_fence(0, SHARED_NT, NULL);
+	HANDLE handle;
+
+	EXPECT_OK(share_sync(fence, 3, &handle));
+	EXPECT_OK(open_nt_sync(handle, 0, opened_out, NULL));
+	close_nt(handle);
+	return fence;
+}
+
 /* ---- signal, wait ---- */
 
 static inline NTSTATUS signal_flags(D3DKMT_HANDLE fence, UINT64 value, UINT flags)

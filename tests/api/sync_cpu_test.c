@@ -277,13 +277,9 @@ TEST(wait, through_one_opening_ends_with_it_and_not_with_another)
 {
 	int event = new_event();
 	D3DKMT_HANDLE fence, opened;
-	HANDLE handle;
 
 	begin();
-	fence = create_fence(0, SHARED_NT, NULL);
-	EXPECT_OK(share_sync(fence, 3, &handle));
-	EXPECT_OK(open_nt_sync(handle, 0, &opened, NULL));
-	close_nt(handle);
+	fence = create_opened_fence(&opened);
 	EXPECT_OK(wait_fence(opened, 1, event));
 	EXPECT_OK(wait_fence(fence, 1, event));
 	EXPECT_OK(destroy_sync(fence));

@@ -167,13 +167,9 @@ TEST(wait, through_another_opening_is_not_ended)
 {
 	struct waiter waiter;
 	D3DKMT_HANDLE fence, opened;
-	HANDLE handle;
 
 	begin();
-	fence = create_fence(0, SHARED_NT, NULL);
-	EXPECT_OK(share_sync(fence, 3, &handle));
-	EXPECT_OK(open_nt_sync(handle, 0, &opened, NULL));
-	close_nt(handle);
+	fence = create_opened_fence(&opened);
 	waiter = waiter_for(opened, 1);
 	waiter_start(&waiter);
 	let_others_wait();
@@ -367,17 +363,9 @@ TEST(device, may_end_while_its_fences_are_made_and_destroyed)
 	expect_valid();
 }
 
-/* A client's own thread, which nobody joins. */
-static void *client_thread(void *argument)
-{
-	waiter_run(argument);
-	return NULL;
-}
-
 CHILD(exit_while_a_thread_waits)
 {
 	static struct waiter waiter;
-	pthread_t thread;
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args;
 
 	device = child_create_device(child_open_adapter());
@@ -385,8 +373,7 @@ CHILD(exit_while_a_thread_waits)
 	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&args) == STATUS_SUCCESS);
 	waiter = waiter_for(args.hSyncObject, 1);
 	waiter.on = device;
-	CHILD_EXPECT(pthread_create(&thread, NULL, client_thread, &waiter) == 0);
-	pthread_detach(thread);
+	child_leave_thread(waiter_run, &waiter);
 	let_others_wait();
 	return 0;
 }

@@ -404,4 +404,32 @@ static inline unsigned below(uint64_t *state, unsigned limit)
 	return (unsigned)(random_of(state) >> 20) % limit;
 }
 
+/* In a client: a mutex that it holds with key 0. */
+static inline D3DKMT_CREATEKEYEDMUTEX child_hold_mutex(void)
+{
+	D3DKMT_CREATEKEYEDMUTEX made = { .InitialValue = 0 };
+
+	child_open_adapter();
+	CHILD_EXPECT(D3DKMTCreateKeyedMutex(&made) == STATUS_SUCCESS);
+	D3DKMT_ACQUIREKEYEDMUTEX acquire = { made.hKeyedMutex, 0, NULL, 0 };
+	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_SUCCESS);
+	return made;
+}
+
+/* … opens one of another, which does not get it for a moment; then it waits. Says so, and what came of it. */
+static inline NTSTATUS child_want_mutex(D3DKMT_HANDLE global, uint64_t key, int64_t moment,
+					uint32_t word)
+{
+	D3DKMT_OPENKEYEDMUTEX opening = { .hSharedHandle = global };
+	LARGE_INTEGER timeout = { .QuadPart = moment };
+
+	child_open_adapter();
+	CHILD_EXPECT(D3DKMTOpenKeyedMutex(&opening) == STATUS_SUCCESS);
+	D3DKMT_ACQUIREKEYEDMUTEX acquire = { opening.hKeyedMutex, key, &timeout, 0 };
+	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_TIMEOUT);
+	test_say(word, 0);
+	acquire.pTimeout = NULL;
+	return D3DKMTAcquireKeyedMutex(&acquire);
+}
+
 #endif

@@ -259,29 +259,16 @@ TEST(sync_file, of_one_that_is_killed_is_not_waited_for_in_vain)
 
 CHILD(mutex_holder)
 {
-	D3DKMT_CREATEKEYEDMUTEX made = { .InitialValue = 0 };
-
-	child_open_adapter();
-	CHILD_EXPECT(D3DKMTCreateKeyedMutex(&made) == STATUS_SUCCESS);
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { made.hKeyedMutex, 0, NULL, 0 };
-	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_SUCCESS);
-	test_say(HERE, made.hSharedHandle);
+	test_say(HERE, child_hold_mutex().hSharedHandle);
 	test_hear();
 	return 0;
 }
 
 CHILD(mutex_waiter)
 {
-	D3DKMT_OPENKEYEDMUTEX opening = { .hSharedHandle = (D3DKMT_HANDLE)test_hear().value };
-	LARGE_INTEGER now = { .QuadPart = 0 };
+	D3DKMT_HANDLE global = (D3DKMT_HANDLE)test_hear().value;
 
-	child_open_adapter();
-	CHILD_EXPECT(D3DKMTOpenKeyedMutex(&opening) == STATUS_SUCCESS);
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { opening.hKeyedMutex, 0, &now, 0 };
-	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_TIMEOUT);
-	test_say(HERE, 0);
-	acquire.pTimeout = NULL;
-	test_say(DONE, (uint32_t)D3DKMTAcquireKeyedMutex(&acquire));
+	test_say(DONE, (uint32_t)child_want_mutex(global, 0, 0, HERE));
 	return 0;
 }
 

@@ -151,12 +151,8 @@ TEST(stopped, in_a_wait_and_with_thousands_of_events_holds_up_nobody_and_hears_o
 
 CHILD(mutex_holder)
 {
-	D3DKMT_CREATEKEYEDMUTEX made = { .InitialValue = 0 };
+	D3DKMT_CREATEKEYEDMUTEX made = child_hold_mutex();
 
-	child_open_adapter();
-	CHILD_EXPECT(D3DKMTCreateKeyedMutex(&made) == STATUS_SUCCESS);
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { made.hKeyedMutex, 0, NULL, 0 };
-	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_SUCCESS);
 	test_say(HERE, made.hSharedHandle);
 	test_hear();
 	D3DKMT_RELEASEKEYEDMUTEX release = { made.hKeyedMutex, 1, 0 };
@@ -167,16 +163,9 @@ CHILD(mutex_holder)
 
 CHILD(mutex_wanter)
 {
-	D3DKMT_OPENKEYEDMUTEX opening = { .hSharedHandle = (D3DKMT_HANDLE)test_hear().value };
-	LARGE_INTEGER soon = { .QuadPart = -200000 };
+	D3DKMT_HANDLE global = (D3DKMT_HANDLE)test_hear().value;
 
-	child_open_adapter();
-	CHILD_EXPECT(D3DKMTOpenKeyedMutex(&opening) == STATUS_SUCCESS);
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { opening.hKeyedMutex, 1, &soon, 0 };
-	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_TIMEOUT);
-	test_say(HERE, 0);
-	acquire.pTimeout = NULL;
-	CHILD_EXPECT(D3DKMTAcquireKeyedMutex(&acquire) == STATUS_SUCCESS);
+	CHILD_EXPECT(child_want_mutex(global, 1, -200000, HERE) == STATUS_SUCCESS);
 	test_say(DONE, 0);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "support/writer.h"
 #include "base/machine_exchange.h"
 #include "base/random.h"
 #include "base/thread.h"
@@ -213,44 +214,21 @@ TEST(exchange, needs_mappings_of_which_there_is_a_limited_number)
 
 /* ---- while somebody writes ---- */
 
-struct writer {
-	volatile uint64_t *view;
-	_Atomic bool must_stop;
-	uint64_t count;
-};
-
-/* A counter in each page, never standing still. */
-static void run_writer(void *argument)
-{
-	struct writer *writer = argument;
-
-	while (!atomic_load(&writer->must_stop)) {
-		writer->count++;
-		for (unsigned i = 0; i < PAGES; i++)
-			writer->view[i * (MACHINE_PAGE_BYTES / 8)]++;
-	}
-}
-
 TEST(exchange, no_store_is_lost_while_pages_come_and_go)
 {
 	struct pair pair = begin();
-	struct writer writer = { 0 };
-	struct thread *thread;
+	struct writer writer = { .page_count = PAGES };
 	uint64_t *words;
 
 	memset(machine_to_pointer(pair.a), 0, PAGES * MACHINE_PAGE_BYTES);
 	words = machine_show(NULL, pair.a, PAGES * MACHINE_PAGE_BYTES);
 	EXPECT(words);
-	writer.view = words;
-	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+	writer_start(&writer, words);
 	for (unsigned i = 0; i < 2000; i++)
 		EXPECT(machine_exchange(pair.a, pair.b, PAGES));
-	atomic_store(&writer.must_stop, true);
-	thread_join(thread);
-	for (unsigned i = 0; i < PAGES; i++) {
-		EXPECT_EQ(writer.view[i * (MACHINE_PAGE_BYTES / 8)], writer.count);
+	writer_stop(&writer);
+	for (unsigned i = 0; i < PAGES; i++)
 		EXPECT_EQ(*(uint64_t *)(void *)byte_at(pair.a, i), writer.count);
-	}
 	munmap(words, PAGES * MACHINE_PAGE_BYTES);
 	finish(pair);
 }

@@ -121,6 +121,15 @@ TEST(worker, a_queued_item_is_not_queued_twice)
 	worker_finish(&worker);
 }
 
+/* With two items that nobody has posted yet. */
+static void begin_with_two(struct worker *worker, struct item *a, struct item *b)
+{
+	forget_order();
+	work_init(&a->work, item_run);
+	work_init(&b->work, item_run);
+	EXPECT(NT_SUCCESS(worker_init(worker, "worker")));
+}
+
 TEST(worker, a_cancelled_item_does_not_run)
 {
 	struct worker worker;
@@ -128,10 +137,7 @@ TEST(worker, a_cancelled_item_does_not_run)
 	struct item a = item_make(&worker, 'a', 0);
 	struct item b = item_make(&worker, 'b', 0);
 
-	forget_order();
-	work_init(&a.work, item_run);
-	work_init(&b.work, item_run);
-	EXPECT(NT_SUCCESS(worker_init(&worker, "worker")));
+	begin_with_two(&worker, &a, &b);
 	EXPECT(!worker_cancel(&worker, &a.work));
 	gate_close(&gate, &worker);
 	EXPECT(!worker_cancel(&worker, &gate.work)); /* it has started */
@@ -152,10 +158,7 @@ TEST(worker, an_item_may_post_itself_again)
 	struct item a = item_make(&worker, 'a', 3);
 	struct item b = item_make(&worker, 'b', 0);
 
-	forget_order();
-	work_init(&a.work, item_run);
-	work_init(&b.work, item_run);
-	EXPECT(NT_SUCCESS(worker_init(&worker, "worker")));
+	begin_with_two(&worker, &a, &b);
 	gate_close(&gate, &worker);
 	worker_post(&worker, &a.work);
 	worker_post(&worker, &b.work);

@@ -97,13 +97,9 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct dxgk_refusal why = { .size_bytes = sizeof(why) };
 		struct config config;
-		EXPECT_EQ(read_profile(cases[i].text, &config), STATUS_UNSUCCESSFUL);
-		EXPECT(refusal_last(&why));
-		EXPECT_STR(why.rule, "SYS-PROFILE");
-		EXPECT_CONTAINS(why.reason, cases[i].problem);
-		EXPECT_EQ(config.adapter_count, 0);
+
+		expect_refused(read_profile(cases[i].text, &config), &config, cases[i].problem);
 	}
 }
 

@@ -29,4 +29,16 @@ static inline NTSTATUS read_profile(const char *text, struct config *config)
 	return status;
 }
 
+/* It was not read, and who asks is told why. */
+static inline void expect_refused(NTSTATUS status, const struct config *config, const char *problem)
+{
+	struct dxgk_refusal why = { .size_bytes = sizeof(why) };
+
+	EXPECT_EQ(status, STATUS_UNSUCCESSFUL);
+	EXPECT(refusal_last(&why));
+	EXPECT_STR(why.rule, "SYS-PROFILE");
+	EXPECT_CONTAINS(why.reason, problem);
+	EXPECT_EQ(config->adapter_count, 0);
+}
+
 #endif

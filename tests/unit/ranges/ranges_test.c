@@ -11,11 +11,10 @@
 
 static struct ranges space;
 
-static struct range *take(uint64_t count, uint64_t alignment)
+/* It was, with all that was wished, or there is no room for it. */
+static void expect_taken(NTSTATUS status, const struct range *range, uint64_t count,
+			 uint64_t alignment)
 {
-	struct range *range = NULL;
-	NTSTATUS status = ranges_take(&space, count, alignment, &range);
-
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	EXPECT_EQ(NT_SUCCESS(status), range != NULL);
 	EXPECT(!ranges_validate(&space));
@@ -23,6 +22,14 @@ static struct range *take(uint64_t count, uint64_t alignment)
 		EXPECT_EQ(range->count, count);
 		EXPECT_EQ(range->first % alignment, 0);
 	}
+}
+
+static struct range *take(uint64_t count, uint64_t alignment)
+{
+	struct range *range = NULL;
+	NTSTATUS status = ranges_take(&space, count, alignment, &range);
+
+	expect_taken(status, range, count, alignment);
 	return range;
 }
 
@@ -285,13 +292,7 @@ static struct range *take_somehow(struct random *random, uint64_t count, uint64_
 							     &range);
 		break;
 	}
-	EXPECT(status == STATUS_SUCCESS || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-	EXPECT_EQ(NT_SUCCESS(status), range != NULL);
-	EXPECT(!ranges_validate(&space));
-	if (range) {
-		EXPECT_EQ(range->count, count);
-		EXPECT_EQ(range->first % alignment, 0);
-	}
+	expect_taken(status, range, count, alignment);
 	return range;
 }
 

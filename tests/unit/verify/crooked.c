@@ -73,6 +73,23 @@ void crooked_expect_nothing(const struct crooked *gpu)
 	EXPECT_EQ(gpu->report_count, 0);
 }
 
+void crooked_compare(enum crooked_model model, enum crooked_bend bend, enum rule rule,
+		     void (*tell)(struct crooked *gpu))
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, model);
+	tell(&gpu);
+	crooked_expect_nothing(&gpu);
+	crooked_finish(&gpu);
+
+	crooked_start(&gpu, model);
+	gpu.bend = bend;
+	tell(&gpu);
+	crooked_expect(&gpu, rule);
+	crooked_finish(&gpu);
+}
+
 /* ---- start ---- */
 
 static uint64_t take_pages(uint64_t count)

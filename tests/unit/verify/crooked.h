@@ -262,4 +262,13 @@ unsigned crooked_reported(const struct crooked *gpu, enum rule rule);
 void crooked_expect(const struct crooked *gpu, enum rule rule);
 void crooked_expect_nothing(const struct crooked *gpu);
 
+/* A driver that keeps the rules is told the same without a report; one that is bent so breaks this one. */
+void crooked_compare(enum crooked_model model, enum crooked_bend bend, enum rule rule,
+		     void (*tell)(struct crooked *gpu));
+#define CROOKED_STORY(suite, name, model, bend, rule, tell)                                        \
+	TEST(suite, name)                                                                          \
+	{                                                                                          \
+		crooked_compare(model, bend, rule, tell);                                          \
+	}
+
 #endif

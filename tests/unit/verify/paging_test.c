@@ -12,34 +12,7 @@ enum { PAGE = 4096 };
 static void *const pager = (void *)0x77000;
 
 /* Run once as it should be and once bent. */
-struct story {
-	enum crooked_model model;
-	enum crooked_bend bend;
-	enum rule rule;
-	void (*tell)(struct crooked *gpu);
-};
-
-static void run(const struct story *story)
-{
-	static struct crooked gpu;
-
-	crooked_start(&gpu, story->model);
-	story->tell(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
-
-	crooked_start(&gpu, story->model);
-	gpu.bend = story->bend;
-	story->tell(&gpu);
-	crooked_expect(&gpu, story->rule);
-	crooked_finish(&gpu);
-}
-
-#define STORY(name, a_model, a_bend, a_rule, a_tell)                                               \
-	TEST(paging, name)                                                                         \
-	{                                                                                          \
-		run(&(struct story){ a_model, a_bend, a_rule, a_tell });                           \
-	}
+#define STORY(name, ...) CROOKED_STORY(paging, name, __VA_ARGS__)
 
 /* ---- transfers ---- */
 

@@ -10,27 +10,7 @@
 
 enum { PAGE = 4096 };
 
-static void run(enum crooked_bend bend, enum rule rule, void (*tell)(struct crooked *gpu))
-{
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	tell(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	gpu.bend = bend;
-	tell(&gpu);
-	crooked_expect(&gpu, rule);
-	crooked_finish(&gpu);
-}
-
-#define STORY(name, bend, rule, tell)                                                              \
-	TEST(recovery, name)                                                                       \
-	{                                                                                          \
-		run(bend, rule, tell);                                                             \
-	}
+#define STORY(name, ...) CROOKED_STORY(recovery, name, CROOKED_PHYSICAL, __VA_ARGS__)
 
 static void notice(struct crooked *gpu)
 {

@@ -36,27 +36,7 @@ static bool is_planned(enum fault_kind kind)
 	return fault_planned(kind) != NULL;
 }
 
-static void run(enum crooked_bend bend, enum rule rule, void (*tell)(struct crooked *gpu))
-{
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	tell(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	gpu.bend = bend;
-	tell(&gpu);
-	crooked_expect(&gpu, rule);
-	crooked_finish(&gpu);
-}
-
-#define STORY(name, bend, rule, tell)                                                              \
-	TEST(render, name)                                                                         \
-	{                                                                                          \
-		run(bend, rule, tell);                                                             \
-	}
+#define STORY(name, ...) CROOKED_STORY(render, name, CROOKED_PHYSICAL, __VA_ARGS__)
 
 /* ---- behind the end ---- */
 
@@ -158,13 +138,13 @@ STORY(another_address_leaves_nothing_of_the_first, BEND_PATCH_ONCE, RULE_DDI_PAT
 TEST(render, what_was_patched_before_is_forgotten)
 {
 	SKIP_UNLESS(is_planned(FAULT_REPATCH_ALWAYS), "needs repatch-always");
-	run(BEND_PATCH_ADDS, RULE_DDI_PATCH_IDEMPOTENT, patches);
+	crooked_compare(CROOKED_PHYSICAL, BEND_PATCH_ADDS, RULE_DDI_PATCH_IDEMPOTENT, patches);
 }
 
 TEST(render, an_address_that_is_written_is_in_the_patch_list)
 {
 	SKIP_UNLESS(is_planned(FAULT_REPATCH_ALWAYS), "needs repatch-always");
-	run(BEND_RENDER_UNPATCHED, RULE_DDI_PATCH_ALL, renders);
+	crooked_compare(CROOKED_PHYSICAL, BEND_RENDER_UNPATCHED, RULE_DDI_PATCH_ALL, renders);
 }
 
 /* ---- the list ---- */
@@ -176,7 +156,8 @@ STORY(what_is_unbound_is_the_first_element, BEND_RENDER_NULL, RULE_DDI_RENDER_NU
 TEST(render, what_was_checked_is_what_is_written)
 {
 	SKIP_UNLESS(is_planned(FAULT_USER_MEMORY_CHANGES), "needs user-memory-changes");
-	run(BEND_RENDER_CHECKS_FIRST, RULE_DDI_RENDER_TOCTOU, renders);
+	crooked_compare(CROOKED_PHYSICAL, BEND_RENDER_CHECKS_FIRST, RULE_DDI_RENDER_TOCTOU,
+			renders);
 }
 
 TEST(render, what_needs_no_check_may_be_read_twice)
@@ -194,7 +175,8 @@ TEST(render, what_needs_no_check_may_be_read_twice)
 TEST(render, what_cannot_be_read_is_not_rendered)
 {
 	SKIP_UNLESS(is_planned(FAULT_USER_MEMORY_VANISHES), "needs user-memory-vanishes");
-	run(BEND_RENDER_IGNORES_FAULTS, RULE_DDI_RENDER_PROBE, renders);
+	crooked_compare(CROOKED_PHYSICAL, BEND_RENDER_IGNORES_FAULTS, RULE_DDI_RENDER_PROBE,
+			renders);
 }
 
 TEST_MAIN("verify/render")

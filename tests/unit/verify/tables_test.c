@@ -11,28 +11,7 @@ enum { PAGE = 4096, TABLE = 30, OTHER_TABLE = 31 };
 static void *const pager = (void *)0x77000;
 static void *const process = (void *)0x88000;
 
-static void run(enum crooked_model model, enum crooked_bend bend, enum rule rule,
-		void (*tell)(struct crooked *gpu))
-{
-	static struct crooked gpu;
-
-	crooked_start(&gpu, model);
-	tell(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
-
-	crooked_start(&gpu, model);
-	gpu.bend = bend;
-	tell(&gpu);
-	crooked_expect(&gpu, rule);
-	crooked_finish(&gpu);
-}
-
-#define STORY(name, bend, rule, tell)                                                              \
-	TEST(tables, name)                                                                         \
-	{                                                                                          \
-		run(CROOKED_VIRTUAL, bend, rule, tell);                                            \
-	}
+#define STORY(name, ...) CROOKED_STORY(tables, name, CROOKED_VIRTUAL, __VA_ARGS__)
 
 /* ---- updates ---- */
 
@@ -107,7 +86,8 @@ static void writes_twice_in_one_packet(struct crooked *gpu)
 
 TEST(tables, updates_of_one_packet_are_seen_together)
 {
-	run(CROOKED_VIRTUAL, BEND_ENTRY_BEHIND, RULE_DDI_PT_UPDATE, writes_twice_in_one_packet);
+	crooked_compare(CROOKED_VIRTUAL, BEND_ENTRY_BEHIND, RULE_DDI_PT_UPDATE,
+			writes_twice_in_one_packet);
 }
 
 static void repeats(struct crooked *gpu)

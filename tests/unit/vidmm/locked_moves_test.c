@@ -6,21 +6,8 @@
 #include "base/machine_exchange.h"
 #include "base/sim.h"
 #include "base/thread.h"
-#include "scene.h"
-
-static char *lock_thing(struct thing *thing)
-{
-	void *pointer = NULL;
-
-	EXPECT_EQ(vidmm_lock_anywhere(the_gpu->manager, thing->memory, 0, &pointer),
-		  STATUS_SUCCESS);
-	return pointer;
-}
-
-static void unlock_thing(struct thing *thing)
-{
-	EXPECT(vidmm_unlock_anywhere(the_gpu->manager, thing->memory));
-}
+#include "support/writer.h"
+#include "window.h"
 
 static void send_away(struct thing *thing)
 {
@@ -416,17 +403,7 @@ TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
 
 TEST(way, in_that_fails_leaves_everything_as_it_was)
 {
-	scene_init(NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.wants_residency_news = true;
-	scene_add_thing_as(&wishes);
-	char *bytes = lock_thing(&scene.thing);
-	memset(bytes, 'f', MIB);
-	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	scene.gpu.fail_op = 2; /* the news, behind the exchange */
-	gpu_run(&scene.gpu, 1);
-	EXPECT(!thing_is_in(&scene.thing));
-	EXPECT(is_all(bytes, MIB, 'f'));
+	init_and_fail_way_in(NULL, 'f');
 	/* It is tried again then. */
 	unlock_thing(&scene.thing);
 	gpu_run(&scene.gpu, 9);
@@ -451,12 +428,6 @@ TEST(way, out_that_fails_leaves_it_inside)
 	EXPECT(thing_holds(&scene.thing, 'g'));
 	unlock_thing(&scene.thing);
 	finish();
-}
-
-static void reset(void)
-{
-	scene.gpu.generation++;
-	vidmm_reset(scene.gpu.manager);
 }
 
 /* What is locked is at its address after a reset, and the content is the machine's. */
@@ -523,50 +494,25 @@ TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
 
 /* ---- while somebody writes ---- */
 
-struct writer {
-	volatile uint64_t *words;
-	uint64_t page_count;
-	_Atomic bool must_stop;
-	uint64_t count;
-};
-
-static void run_writer(void *argument)
-{
-	struct writer *writer = argument;
-
-	while (!atomic_load(&writer->must_stop)) {
-		writer->count++;
-		for (uint64_t i = 0; i < writer->page_count; i++)
-			writer->words[i * PAGE / sizeof(uint64_t)]++;
-		if (sim_is_on())
-			sim_point(); /* others have their turn */
-	}
-}
-
-/* Through its address and through the GPU's. */
+/* Through the GPU's address. */
 static void expect_count(const struct writer *writer)
 {
-	for (uint64_t i = 0; i < writer->page_count; i++) {
-		EXPECT_EQ(writer->words[i * PAGE / sizeof(uint64_t)], writer->count);
+	for (uint64_t i = 0; i < writer->page_count; i++)
 		EXPECT_EQ(*(uint64_t *)(void *)thing_byte(&scene.thing, i * PAGE), writer->count);
-	}
 }
 
 static void expect_stores_while_it_comes_and_goes(const struct gpu_config *config)
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
-	struct thread *thread;
 
 	scene_init_with(config, 2 * MIB, SET_LOCAL);
-	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
-	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+	writer_start(&writer, lock_thing(&scene.thing));
 	for (int i = 0; i < 400; i++) {
 		thing_bring_in(&scene.thing);
 		send_away(&scene.thing);
 	}
 	thing_bring_in(&scene.thing);
-	atomic_store(&writer.must_stop, true);
-	thread_join(thread);
+	writer_stop(&writer);
 	expect_count(&writer);
 	unlock_thing(&scene.thing);
 	finish();
@@ -604,13 +550,12 @@ static void defragment(bool is_upward)
 TEST(stores, are_never_lost_while_it_is_put_in_order)
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
-	struct thread *thread;
 	unsigned moves = 0;
 
 	scene_init_with(&(struct gpu_config){ .is_physical = true }, 2 * MIB, SET_LOCAL);
-	writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
+	char *bytes = lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+	writer_start(&writer, bytes);
 	for (int i = 0; i < 100; i++) {
 		uint64_t before = first_page_of(&scene.thing);
 		struct thing gap;
@@ -624,8 +569,7 @@ TEST(stores, are_never_lost_while_it_is_put_in_order)
 		thing_finish(&wall);
 		moves += first_page_of(&scene.thing) != before;
 	}
-	atomic_store(&writer.must_stop, true);
-	thread_join(thread);
+	writer_stop(&writer);
 	EXPECT(moves > 50);
 	expect_count(&writer);
 	unlock_thing(&scene.thing);
@@ -641,22 +585,16 @@ TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window)
 		.is_hidden = true, .window_pages = 2048, .local_bytes = 3 * MIB });
 	scene_add_thing(2 * MIB, SET_LOCAL | SET_SYSTEM);
 	for (int i = 0; i < 20; i++) {
-		struct thread *thread;
 		struct thing comer;
 
 		thing_bring_in(&scene.thing);
 		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
-		writer.words = (volatile uint64_t *)(void *)lock_thing(&scene.thing);
-		atomic_store(&writer.must_stop, false);
-		EXPECT_EQ(thread_create("writer", run_writer, &writer, &thread), STATUS_SUCCESS);
+		writer_start(&writer, lock_thing(&scene.thing));
 		thing_init(&comer, &scene.other, 2 * MIB, SET_LOCAL);
 		EXPECT_EQ(thing_demand(&comer), STATUS_PENDING);
 		gpu_run(&scene.gpu, 20);
 		EXPECT(thing_is_in(&comer));
-		atomic_store(&writer.must_stop, true);
-		thread_join(thread);
-		for (uint64_t k = 0; k < writer.page_count; k++)
-			EXPECT_EQ(writer.words[k * PAGE / sizeof(uint64_t)], writer.count);
+		writer_stop(&writer);
 		unlock_thing(&scene.thing);
 		thing_finish(&comer);
 		EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);

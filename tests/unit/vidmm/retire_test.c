@@ -79,15 +79,21 @@ TEST(retire, of_a_shared_allocation_keeps_its_content_for_others)
 	scene_finish();
 }
 
+/* There is work, and no room for `wanted` beside it. */
+static void retire_at_work(struct thing *wanted, bool is_in_use)
+{
+	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
+	thing_init(wanted, &scene.client, 6 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	gpu_work(&scene.client);
+	vidmm_binding_retire(&scene.thing.binding, is_in_use, LAST);
+}
+
 TEST(retire, with_queued_work_is_waited_for_by_who_needs_its_room)
 {
 	struct thing wanted;
 
-	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
-	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&scene.thing);
-	gpu_work(&scene.client);
-	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
+	retire_at_work(&wanted, IN_USE);
 	EXPECT_EQ(thing_demand(&wanted), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&wanted));
@@ -102,11 +108,7 @@ TEST(retire, not_in_use_waits_for_no_work)
 {
 	struct thing wanted;
 
-	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
-	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&scene.thing);
-	gpu_work(&scene.client);
-	vidmm_binding_retire(&scene.thing.binding, NOT_IN_USE, LAST);
+	retire_at_work(&wanted, NOT_IN_USE);
 	thing_bring_in(&wanted);
 	gpu_retire(&scene.client);
 	scene_finish();

@@ -37,6 +37,24 @@ static inline void unlock_thing(struct thing *thing)
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, thing->memory));
 }
 
+/* With an allocation that is locked and full of `value`, and the driver fails at the end of its way in. */
+static inline char *init_and_fail_way_in(const struct gpu_config *config, char value)
+{
+	scene_init(config);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
+
+	wishes.traits.wants_residency_news = true;
+	scene_add_thing_as(&wishes);
+	char *bytes = lock_thing(&scene.thing);
+	memset(bytes, value, MIB);
+	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
+	scene.gpu.fail_op = 2; /* the news, behind the exchange */
+	gpu_run(&scene.gpu, 1);
+	EXPECT(!thing_is_in(&scene.thing));
+	EXPECT(is_all(bytes, MIB, value));
+	return bytes;
+}
+
 static inline void forget_windows(struct gpu *gpu)
 {
 	memset(gpu->is_shown, 0, sizeof(gpu->is_shown));

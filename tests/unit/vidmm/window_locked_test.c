@@ -102,20 +102,32 @@ TEST(locked, memory_without_a_window_is_elsewhere_or_is_refused_at_once)
 	scene_finish();
 }
 
+static char *init_locked(const struct gpu_config *config, bool has_other)
+{
+	scene_init_with(config, 4 * MIB, has_other ? SET_LOCAL | SET_SYSTEM : SET_LOCAL);
+	char *bytes = lock_thing(&scene.thing);
+
+	memset(bytes, 'r', 4 * MIB);
+	return bytes;
+}
+
+static void expect_elsewhere_or_refused(bool has_other)
+{
+	EXPECT_EQ(thing_make_resident(&scene.thing), has_other ? STATUS_SUCCESS : STATUS_NO_MEMORY);
+	if (has_other)
+		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	else
+		EXPECT_RULE("MM-LOCK-PLACE");
+	EXPECT_EQ(scene.gpu.open_pages, 0);
+}
+
 TEST(locked, memory_for_which_the_driver_opens_no_window_is_elsewhere_or_is_refused_at_once)
 {
 	for (int has_other = 0; has_other < 2; has_other++) {
-		scene_init_with(&windowed, 4 * MIB, has_other ? SET_LOCAL | SET_SYSTEM : SET_LOCAL);
-		char *bytes = lock_thing(&scene.thing);
-		memset(bytes, 'r', 4 * MIB);
+		char *bytes = init_locked(&windowed, has_other);
+
 		scene.gpu.refuse_windows = 3;
-		EXPECT_EQ(thing_make_resident(&scene.thing),
-			  has_other ? STATUS_SUCCESS : STATUS_NO_MEMORY);
-		if (has_other)
-			EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
-		else
-			EXPECT_RULE("MM-LOCK-PLACE");
-		EXPECT_EQ(scene.gpu.open_pages, 0);
+		expect_elsewhere_or_refused(has_other);
 		gpu_check(&scene.gpu);
 		EXPECT(is_all(bytes, 4 * MIB, 'r'));
 		unlock_thing(&scene.thing);
@@ -127,20 +139,13 @@ TEST(locked, memory_for_which_the_driver_opens_no_window_is_elsewhere_or_is_refu
 TEST(locked, memory_does_not_enter_a_devices_own_behind_a_window)
 {
 	for (int has_other = 0; has_other < 2; has_other++) {
-		scene_init_with(&foreign, 4 * MIB, has_other ? SET_LOCAL | SET_SYSTEM : SET_LOCAL);
-		char *bytes = lock_thing(&scene.thing);
-		memset(bytes, 'f', 4 * MIB);
+		char *bytes = init_locked(&foreign, has_other);
+
 		for (int i = 0; i < 2; i++) {
-			EXPECT_EQ(thing_make_resident(&scene.thing),
-				  has_other ? STATUS_SUCCESS : STATUS_NO_MEMORY);
-			if (has_other)
-				EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
-			else
-				EXPECT_RULE("MM-LOCK-PLACE");
-			EXPECT_EQ(scene.gpu.open_pages, 0);
+			expect_elsewhere_or_refused(has_other);
 			EXPECT_EQ(scene.gpu.windows_opened, 4);
 		}
-		EXPECT(is_all(bytes, 4 * MIB, 'f'));
+		EXPECT(is_all(bytes, 4 * MIB, 'r'));
 		unlock_thing(&scene.thing);
 		scene_finish();
 	}
@@ -207,18 +212,8 @@ TEST(locked, memory_that_is_destroyed_on_its_way_leaves_no_window)
 
 TEST(locked, memory_whose_way_in_fails_has_no_window_and_all_its_bytes)
 {
-	scene_init(&windowed);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	wishes.traits.wants_residency_news = true;
-	scene_add_thing_as(&wishes);
-	char *bytes = lock_thing(&scene.thing);
-	memset(bytes, 'f', MIB);
-	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
-	scene.gpu.fail_op = 2; /* the news, behind the exchange */
-	gpu_run(&scene.gpu, 1);
-	EXPECT(!thing_is_in(&scene.thing));
+	init_and_fail_way_in(&windowed, 'f');
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	EXPECT(is_all(bytes, MIB, 'f'));
 	gpu_check(&scene.gpu);
 	scene_finish();
 }
