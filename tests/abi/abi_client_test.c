@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi_client_test.c - include/dxg/ agrees with client_abi.def, number by number.
+ * abi_client_test.c - include/dxg/ agrees with client_abi.def and umd_abi.def, number by number.
  *
  * Sizes, offsets, enumerators, constants and prototypes are asserted while compiling, so a mistake
  * does not even build. Where a bit field lands cannot be asked of the compiler: each one is filled
@@ -8,6 +8,7 @@
  * abi_client_cxx_test.cc, as C++.
  */
 #include <dxg/d3dkmthk.h>
+#include <dxg/d3dumddi.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@
 	ABI_ASSERT(SAME_TYPE(pointer, NTSTATUS(APIENTRY *)(argument *)), "argument of " #name);
 #include "basic_types.def"
 #include "client_abi.def"
+#include "umd_abi.def"
 #undef TYPE
 #undef STRUCT
 #undef FIELD
@@ -68,6 +70,7 @@ static const unsigned char kinds[] = {
 #define CALL(...)     COUNT_CALL,
 #include "basic_types.def"
 #include "client_abi.def"
+#include "umd_abi.def"
 #undef TYPE
 #undef STRUCT
 #undef FIELD
@@ -114,6 +117,7 @@ static void check_bit_fields(void)
 #define CONSTANT(...)
 #define CALL(...)
 #include "client_abi.def"
+#include "umd_abi.def"
 #undef STRUCT
 #undef FIELD
 #undef TAIL
