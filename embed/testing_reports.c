@@ -15,6 +15,7 @@
 #include "embed/guest.h"
 #include "nt/fault.h"
 #include "nt/report.h"
+#include "object/memory/allocation.h"
 #include "verify/start.h"
 
 static void (*test_listener)(void *context, const struct dxgk_test_report *report);
@@ -94,19 +95,12 @@ EXPORTED void dxgk_test_listen_reports(void (*listener)(void *context,
 	nt_report_listen(listener ? tell : NULL, NULL);
 }
 
-/* No line of the driver is known for it: the bytes went wrong at some time before. */
-EXPORTED void dxgk_test_report_content(const char *sentence)
-{
-	const struct nt_stack nowhere = { .count = 0 };
+/* ---- what clients call things ---- */
 
-	thread_enter_kernel();
-	nt_report_from(RULE_DDI_CONTENT, 0, &nowhere, "%s", sentence);
-	thread_leave_kernel();
-}
+/* What a handle of the process is; NULL: it has none such. Neither of these pointers is ever followed. */
+typedef const void *of_process(struct dxg_process *process, uint32_t handle);
 
-/* ---- what packets write ---- */
-
-/* The kernel's pointer is what the driver was told it by, and is never followed. */
+/* The kernel's pointer, which is what the driver was told it by. */
 static const void *queue_of(struct dxg_process *process, uint32_t handle)
 {
 	const struct object_class *found;
@@ -120,20 +114,49 @@ static const void *queue_of(struct dxg_process *process, uint32_t handle)
 	return kernel;
 }
 
-static const void *queue_here(uint32_t handle)
+/* The driver's own handle. */
+static const void *driver_allocation_of(struct dxg_process *process, uint32_t handle)
+{
+	const struct object_class *found;
+	struct object *object;
+
+	if (!process || handle_find(&process->handles, handle, &allocation_class, &object,
+				    &found) != HANDLE_FOUND)
+		return NULL;
+	const void *driver =
+		container_of(object, struct dxg_allocation, object)->body->driver_allocation;
+	object_put(object);
+	return driver;
+}
+
+static const void *find_here(uint32_t handle, of_process *find)
 {
 	struct guest *guest = guest_current();
 	void *kernel;
 	void *process;
 
 	if (guest) {
-		const void *queue = queue_of(guest_go_in(guest), handle);
+		const void *found = find(guest_go_in(guest), handle);
 
 		guest_come_out(guest);
-		return queue;
+		return found;
 	}
 	embed_look_inside(&kernel, &process);
-	return queue_of(process, handle);
+	return find(process, handle);
+}
+
+/* ---- what packets write ---- */
+
+/* No line of the driver is known for it: the bytes went wrong at some time before. */
+EXPORTED void dxgk_test_report_content(unsigned allocation, const char *sentence)
+{
+	const struct nt_stack nowhere = { .count = 0 };
+
+	thread_enter_kernel();
+	const void *driver = find_here(allocation, driver_allocation_of);
+	if (!driver || !verify_report_content(driver, sentence))
+		nt_report_from(RULE_DDI_CONTENT, 0, &nowhere, "%s", sentence);
+	thread_leave_kernel();
 }
 
 /* As every call: in a seeded run one thread runs at a time. */
@@ -142,7 +165,7 @@ EXPORTED int dxgk_test_expect(const struct dxgk_test_expectation *expectation)
 	bool is_expected = false;
 
 	thread_enter_kernel();
-	const void *kernel = queue_here(expectation->queue);
+	const void *kernel = find_here(expectation->queue, queue_of);
 	if (kernel)
 		is_expected = verify_expect(&(struct verify_expected){
 			.kernel = kernel,

@@ -215,7 +215,7 @@ static void describe_loss(struct world *world, const struct script_statement *st
 }
 
 /* Memory did not hold what was written to it; who says so is believed. */
-static void report_content(const struct world *world, const struct run_settings *settings,
+static void report_content(struct world *world, const struct run_settings *settings,
 			   const struct script_statement *statement, const struct outcome *outcome)
 {
 	struct run_counts *counts = settings->counts;
@@ -227,7 +227,7 @@ static void report_content(const struct world *world, const struct run_settings 
 	if (!settings->reports_content || !world->hooks.report_content)
 		return;
 	snprintf(sentence, sizeof(sentence), "%.200s: %s", statement->text, outcome->note);
-	world->hooks.report_content(sentence);
+	world->hooks.report_content(world_thing(world, statement->name)->handle, sentence);
 }
 
 static bool judge(struct world *world, const struct run_settings *settings,

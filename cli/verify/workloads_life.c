@@ -197,9 +197,13 @@ static void write_fuzz_commands(struct scene *scene)
 
 		(void)scene_allocation(scene, guilty, scene_size(scene));
 		scene_bystander(scene, innocent);
-		for (uint64_t i = scene_number(scene, 1, 4); i > 0; i--)
+		for (uint64_t i = scene_number(scene, 1, 4); i > 0; i--) {
 			scene_line(scene, "fuzz submit x%u %llu", context,
 				   (unsigned long long)scene_number(scene, 0, UINT32_MAX));
+			/* What it does when it is alone can be told from what others do. */
+			if (scene_chance(scene, 60))
+				scene_line(scene, "try wait x%u", context);
+		}
 		work_a_little(scene, innocent);
 		scene_line(scene, "try wait x%u", context);
 		scene_destroy_client(scene, guilty);

@@ -56,8 +56,11 @@ void dxgk_test_listen_reports(void (*listener)(void *context,
 /* 1 when something of DXGK_FAULT has happened in this run (docs/verify.md). */
 int dxgk_test_fault_fired(void);
 
-/* The driver is reported: memory does not hold what was last written to it (DDI-CONTENT), as the sentence tells. */
-void dxgk_test_report_content(const char *sentence);
+/*
+ * The driver is reported: memory of this allocation does not hold what was last written to it, as the sentence tells. DDI-CONTENT, or
+ * the rule of the only way by which the GPU has reached it.
+ */
+void dxgk_test_report_content(unsigned allocation, const char *sentence);
 
 /*
  * When a driver reports the end of the packet with the commands at this GPU address, each 32 bits at `place` have to hold

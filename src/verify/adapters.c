@@ -47,3 +47,8 @@ struct verify_adapter *verify_adapter_of(const void *handle)
 	}
 	return NULL;
 }
+
+struct verify_adapter *verify_adapter_at(unsigned index)
+{
+	return atomic_load(&listed[index].handle) ? listed[index].adapter : NULL;
+}

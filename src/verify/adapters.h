@@ -17,5 +17,7 @@ void verify_adapter_unlist(struct verify_adapter *adapter);
 
 /* By the DeviceHandle of its interface; NULL: it is none of them. Takes no lock. */
 struct verify_adapter *verify_adapter_of(const void *handle);
+/* Of VERIFY_ADAPTERS_MAX; NULL: there is none. For who knows that none goes meanwhile. */
+struct verify_adapter *verify_adapter_at(unsigned index);
 
 #endif

@@ -76,7 +76,8 @@ struct shadow_allocation {
 	uint64_t size_bytes;
 	uint64_t mapped_by; /* processes, a bit each: ever */
 	bool is_cpu_visible;
-	bool is_linear; /* what is in a segment is as in system memory, byte for byte */
+	bool is_linear;      /* what is in a segment is as in system memory, byte for byte */
+	bool is_in_aperture; /* the GPU has seen it through one since it was in a segment */
 	bool uses_alternate_address;
 	bool wants_news; /* of its residency */
 	bool was_told_resident;

@@ -164,7 +164,11 @@ static void follow_aperture(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFF
 	MDL *mdl = is_map ? args->MapApertureSegment.pMdl : NULL;
 	const PFN_NUMBER *pfns =
 		mdl ? MmGetMdlPfnArray(mdl) + args->MapApertureSegment.MdlOffset : NULL;
+	struct shadow_allocation *allocation =
+		map_get_pointer(&shadow->allocations, args->MapApertureSegment.hAllocation);
 
+	if (allocation && is_map)
+		allocation->is_in_aperture = true;
 	for (uint64_t i = 0; i < args->MapApertureSegment.NumberOfPages; i++) {
 		shadow_page page = shadow_page_of(args->MapApertureSegment.SegmentId,
 						  args->MapApertureSegment.OffsetInPages + i);
@@ -232,8 +236,14 @@ static void follow_move(struct shadow *shadow, const struct shadow_operation *op
 {
 	const struct shadow_range *to = &operation->to;
 
-	if (to->run_count > 0 && shadow_segment(to->runs[0].first) != 0)
+	struct shadow_allocation *allocation =
+		map_get_pointer(&shadow->allocations, operation->allocation);
+
+	if (to->run_count > 0 && shadow_segment(to->runs[0].first) != 0) {
 		set_owners(shadow, to, operation->allocation);
+		if (allocation)
+			allocation->is_in_aperture = false;
+	}
 	if (operation->from.run_count > 0 && to->run_count > 0 &&
 	    shadow_segment(to->runs[0].first) == 0)
 		set_owners(shadow, &operation->from, NULL);

@@ -40,4 +40,10 @@ struct verify_expected {
 bool verify_expect(const struct verify_expected *expected);
 void verify_expect_nothing(const volatile void *from, uint64_t size_bytes);
 
+/*
+ * The memory of an allocation, by the driver's handle, does not hold what was last written to it. It is reported under the rule of
+ * the only way by which the GPU has reached it; false: there was none, and nothing was reported.
+ */
+bool verify_report_content(const void *allocation, const char *sentence);
+
 #endif

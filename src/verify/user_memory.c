@@ -2,12 +2,14 @@
 /*
  * user_memory.c - a client's command buffer, which DxgkDdiRender reads in place, as a hostile client could have it:
  *
- *	changes    what an instruction has read is another value for the next one
+ *	changes    what an instruction has read is another value for the next one, or for the one after that: a driver
+ *	           that copies, checks and reads again is to be caught behind its check
  *	vanishes   the second half cannot be read:   |…first half|second half…|
  *	                                              within reach|out of reach
  *
  * The driver is given a copy; the client keeps its own, which the kernel may still look at.
  */
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,7 +23,21 @@ struct user_memory {
 	unsigned char *pages;
 	size_t page_bytes;
 	bool is_watched;
+	uint32_t number; /* of the buffer */
+	unsigned char
+		*is_touched; /* for each word that changes with its second access: it had one */
 };
+
+static _Atomic uint32_t buffers_lent;
+
+/* Half of the words, others in each buffer: which of them a driver reads in one instruction is its compiler's choice. */
+static bool is_patient(const struct user_memory *memory, size_t word)
+{
+	uint32_t mixed = (memory->number + 1) * UINT32_C(0x9e3779b1) ^
+			 (uint32_t)(word + 1) * UINT32_C(0x85ebca6b);
+
+	return memory->is_touched && (mixed >> 20 & 1);
+}
 
 /* Any other value will do, as long as it is repeated by the seed: all bits but the highest of each byte. */
 static void change_read(struct nt_user_watch *watch, void *address)
@@ -30,6 +46,13 @@ static void change_read(struct nt_user_watch *watch, void *address)
 	size_t offset = (size_t)((unsigned char *)address - memory->pages) & ~(size_t)3;
 	uint32_t word;
 
+	if (is_patient(memory, offset / sizeof(word))) {
+		unsigned char *is_touched = &memory->is_touched[offset / sizeof(word)];
+
+		*is_touched ^= 1;
+		if (*is_touched)
+			return;
+	}
 	memcpy(&word, memory->pages + offset, sizeof(word));
 	word ^= UINT32_C(0x7f7f7f7f);
 	memcpy(memory->pages + offset, &word, sizeof(word));
@@ -66,6 +89,8 @@ struct user_memory *user_memory_lend(DXGKARG_RENDER *render, bool vanishes)
 		return memory;
 	}
 	memory->is_watched = true;
+	memory->is_touched = mem_zalloc(memory->page_bytes / sizeof(uint32_t));
+	memory->number = atomic_fetch_add_explicit(&buffers_lent, 1, memory_order_relaxed);
 	memory->watch = (struct nt_user_watch){ .begin = memory->pages,
 						.size_bytes = memory->page_bytes,
 						.touched = change_read };
@@ -80,5 +105,6 @@ void user_memory_take_back(struct user_memory *memory, DXGKARG_RENDER *render)
 		nt_user_watch_end();
 	render->pCommand = memory->clients;
 	(void)munmap(memory->pages, memory->page_bytes);
+	mem_free(memory->is_touched);
 	mem_free(memory);
 }

@@ -54,6 +54,7 @@ struct recovery {
 	uint32_t reset_count;
 	bool is_promoted; /* an engine could not be reset alone */
 
+	_Atomic bool is_gone;       /* removed by surprise, and with it whatever it had */
 	bool is_going_down;         /* in SetPowerState(D3) */
 	bool is_down;               /* after it */
 	_Atomic bool is_awake_anew; /* after SetPowerState(D0), and no work has come to its end */
@@ -281,7 +282,7 @@ static void after_engine_reset(struct recovery *recovery, const struct verify_ca
 	lock_acquire(&recovery->lock);
 	recovery->nodes[args->NodeOrdinal].last_over = args->LastAbortedFenceId;
 	lock_release(&recovery->lock);
-	if (!is_known)
+	if (!is_known && !atomic_load(&recovery->is_gone))
 		nt_report(RULE_DDI_ENGINE_RESET,
 			  "DxgkDdiResetEngine said that fence %u was the last that it aborted on "
 			  "node %u, "
@@ -378,6 +379,9 @@ static void before(struct verify_call *call, void *state)
 	case DDI_STOP_DEVICE:
 	case DDI_REMOVE_DEVICE:
 		thaw(recovery);
+		break;
+	case DDI_NOTIFY_SURPRISE_REMOVAL:
+		atomic_store(&recovery->is_gone, true);
 		break;
 	case DDI_RESET_ENGINE:
 		before_engine_reset(recovery, shadow_of(call->adapter), call->arguments);

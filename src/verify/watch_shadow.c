@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
+#include "verify/adapters.h"
+#include "verify/blame.h"
 #include "verify/shadow.h"
+#include "verify/start.h"
 #include "verify/tables.h"
 
 struct shadow *shadow_of(const struct verify_adapter *adapter)
@@ -445,6 +448,31 @@ static void callback_before(struct verify_callback *callback, void *state)
 {
 	if (callback->id == VERIFY_CB_NotifyInterrupt && callback->arguments)
 		interrupted(state, callback->arguments);
+}
+
+/* ---- contents that a client has found wrong ---- */
+
+static bool was_through_aperture(struct shadow *shadow, const void *handle)
+{
+	lock_acquire(&shadow->lock);
+	const struct shadow_allocation *allocation = map_get_pointer(&shadow->allocations, handle);
+	bool is_so = allocation && allocation->is_in_aperture;
+	lock_release(&shadow->lock);
+	return is_so;
+}
+
+bool verify_report_content(const void *allocation, const char *sentence)
+{
+	for (unsigned i = 0; i < VERIFY_ADAPTERS_MAX; i++) {
+		struct verify_adapter *adapter = verify_adapter_at(i);
+
+		if (!adapter || !was_through_aperture(shadow_of(adapter), allocation))
+			continue;
+		blame(adapter, DDI_BUILD_PAGING_BUFFER, RULE_DDI_PAGING_APERTURE,
+		      "%s; the GPU has reached it through an aperture alone", sentence);
+		return true;
+	}
+	return false;
 }
 
 const struct verify_watching verify_watch_shadow = {

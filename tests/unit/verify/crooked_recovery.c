@@ -59,11 +59,19 @@ static NTSTATUS APIENTRY set_power_state(IN_CONST_PVOID context, IN_ULONG device
 	return crooked_current->bend == BEND_POWER_FAILS ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
 }
 
+static NTSTATUS APIENTRY notify_surprise_removal(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+	(void)context;
+	(void)type;
+	return STATUS_SUCCESS;
+}
+
 void crooked_fill_in_recovery(DRIVER_INITIALIZATION_DATA *ddi)
 {
 	ddi->DxgkDdiResetFromTimeout = reset_from_timeout;
 	ddi->DxgkDdiRestartFromTimeout = restart_from_timeout;
 	ddi->DxgkDdiResetEngine = reset_engine;
+	ddi->DxgkDdiNotifySurpriseRemoval = notify_surprise_removal;
 	ddi->DxgkDdiCollectDbgInfo = collect_dbg_info;
 	ddi->DxgkDdiSetPowerState = set_power_state;
 }

@@ -6,6 +6,7 @@
 #include "crooked.h"
 
 #include "base/machine.h"
+#include "verify/start.h"
 
 enum { PAGE = 4096 };
 
@@ -321,6 +322,34 @@ static void moves_through_an_aperture(struct crooked *gpu)
 	crooked_scribble(crooked_local(gpu, 8), 2 * PAGE, 1);
 	map_aperture(gpu, crooked_place_system(gpu, 0, 2), 4, 2);
 	crooked_transfer(gpu, allocation, crooked_place(1, 8), crooked_place(2, 4), 2);
+}
+
+/* A client has found other bytes in it than it should have. */
+TEST(paging, what_was_in_an_aperture_alone_went_wrong_there)
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, CROOKED_PHYSICAL);
+	void *allocation = crooked_allocation(&gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
+	EXPECT(!verify_report_content(allocation, "wrong"));
+	EXPECT_EQ(crooked_build(&gpu,
+				(struct miniport_paging_op){
+					.kind = MINIPORT_PAGING_MAP_APERTURE_SEGMENT,
+					.subject.driver_allocation = allocation,
+					.target = crooked_place(2, 4),
+					.source = crooked_place_system(&gpu, 0, 2),
+					.size_bytes = 2 * PAGE,
+				}),
+		  STATUS_SUCCESS);
+	crooked_run(&gpu);
+	crooked_expect_nothing(&gpu);
+	EXPECT(verify_report_content(allocation, "wrong"));
+	crooked_expect(&gpu, RULE_DDI_PAGING_APERTURE);
+	/* In a segment it may have gone wrong in many ways. */
+	crooked_transfer(&gpu, allocation, crooked_place_system(&gpu, 0, 2), crooked_place(1, 8),
+			 2);
+	EXPECT(!verify_report_content(allocation, "wrong"));
+	crooked_finish(&gpu);
 }
 
 STORY(an_aperture_shows_the_pages_it_was_told, CROOKED_PHYSICAL, BEND_APERTURE_SHIFTED,

@@ -171,6 +171,23 @@ static void resets_an_engine(struct crooked *gpu)
 
 STORY(an_engine_aborts_what_it_had, BEND_ABORTS_OTHER, RULE_DDI_ENGINE_RESET, resets_an_engine)
 
+/* A removal by surprise may come in the middle of a recovery, and is an end of what the engine had. */
+TEST(recovery, an_engine_that_is_gone_may_have_aborted_it_then)
+{
+	static struct crooked gpu;
+	const struct miniport_submission work = { .driver_context = &gpu, .node = 1, .fence = 7 };
+	uint32_t aborted = 0;
+
+	crooked_start(&gpu, CROOKED_PHYSICAL);
+	EXPECT_EQ(miniport_submit(&gpu.miniport, false, &work), STATUS_SUCCESS);
+	gpu.miniport.info.supports_surprise_removal = true;
+	EXPECT(miniport_notify_surprise_removal(&gpu.miniport));
+	gpu.aborted_fence = 7;
+	EXPECT_EQ(miniport_reset_node(&gpu.miniport, 1, &aborted), STATUS_SUCCESS);
+	crooked_expect_nothing(&gpu);
+	crooked_finish(&gpu);
+}
+
 TEST(recovery, an_engine_that_fails_is_the_adapters_affair)
 {
 	static struct crooked gpu;
