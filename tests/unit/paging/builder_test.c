@@ -10,16 +10,6 @@ static const struct miniport_page_run local_run = { 16, 16 };
 static const struct miniport_page_run other_run = { 64, 16 };
 static const struct fake_config plain = { 0 };
 
-static struct miniport_paging_op *add_fill(struct fake_job *job, uint32_t pattern)
-{
-	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
-	op->fill.pattern = pattern;
-	return op;
-}
-
 static struct miniport_paging_op *add_copy(struct fake_job *job)
 {
 	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_TRANSFER);
@@ -42,8 +32,8 @@ TEST(builder, operations_of_several_jobs_share_a_buffer)
 	fake_job_init(&blocker, fake);
 	for (uint32_t i = 0; i < 3; i++) {
 		fake_job_init(&jobs[i], fake);
-		add_fill(&jobs[i], i);
-		add_fill(&jobs[i], i + 10);
+		fake_job_add_fill(&jobs[i], i);
+		fake_job_add_fill(&jobs[i], i + 10);
 		fake_job_after(&jobs[i], &blocker, 0);
 		paging_job_queue(&jobs[i].job);
 	}
@@ -157,7 +147,7 @@ TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
 	EXPECT_EQ(fake_submitted(fake), 0);
 	/* What it left in the private data is not seen by the next: fake.c looks. */
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	paging_job_queue(&job.job);
 	fake_job_complete(&job);
 	fake_destroy(fake);
@@ -169,7 +159,7 @@ TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	fake_job_add(&job, MINIPORT_PAGING_DISCARD_CONTENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
@@ -198,7 +188,7 @@ TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so)
 
 	fake->hook = busy_once;
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	add_copy(&job);
 	paging_job_queue(&job.job);
 	/* What was built before is on its way: it may be what keeps the allocation busy. */
@@ -254,13 +244,13 @@ static void expect_job_fails_alone(NTSTATUS illegal)
 	answer = illegal;
 	fake->hook = answer_pattern_7;
 	fake_job_init(&good, fake);
-	add_fill(&good, 1);
+	fake_job_add_fill(&good, 1);
 	fake_job_init(&bad, fake);
-	add_fill(&bad, 2);
-	add_fill(&bad, 7);
-	add_fill(&bad, 8);
+	fake_job_add_fill(&bad, 2);
+	fake_job_add_fill(&bad, 7);
+	fake_job_add_fill(&bad, 8);
 	fake_job_init(&after, fake);
-	add_fill(&after, 3);
+	fake_job_add_fill(&after, 3);
 	paging_job_queue(&good.job);
 	paging_job_queue(&bad.job);
 	paging_job_queue(&after.job);
@@ -328,7 +318,7 @@ TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped)
 
 	fake->hook = never_enough;
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
@@ -336,7 +326,7 @@ TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped)
 
 	fake_job_init(&job, fake);
 	fake->hook_count = 3;
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
@@ -362,7 +352,7 @@ TEST(builder, an_illegal_answer_is_reported)
 	answer = STATUS_ACCESS_DENIED;
 	fake->hook = answer_pattern_7;
 	fake_job_init(&job, fake);
-	add_fill(&job, 7);
+	fake_job_add_fill(&job, 7);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(refusals, 1);
@@ -386,7 +376,7 @@ TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
 	struct fake_job other;
 
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	add_aperture(&job, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
@@ -395,7 +385,7 @@ TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
 
 	/* Others are built meanwhile. */
 	fake_job_init(&other, fake);
-	add_fill(&other, 2);
+	fake_job_add_fill(&other, 2);
 	paging_job_queue(&other.job);
 	fake_wait_submitted(fake, 2);
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 0);

@@ -163,6 +163,9 @@ struct fake_job {
 
 void fake_job_init(struct fake_job *job, struct fake *fake);
 struct miniport_paging_op *fake_job_add(struct fake_job *job, enum miniport_paging_kind kind);
+/* Sixteen pages of local memory behind the first sixteen; and a job of nothing else. */
+struct miniport_paging_op *fake_job_add_fill(struct fake_job *job, uint32_t pattern);
+void fake_job_queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern);
 /* Of a table, the way the driver wants it. */
 struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t segment,
 					       const struct miniport_page_run *table);

@@ -85,6 +85,24 @@ struct miniport_paging_op *fake_job_add(struct fake_job *job, enum miniport_pagi
 	return &job->ops[job->op_count++];
 }
 
+struct miniport_paging_op *fake_job_add_fill(struct fake_job *job, uint32_t pattern)
+{
+	static const struct miniport_page_run run = { 16, 16 };
+	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
+
+	op->target = fake_place(FAKE_LOCAL, &run);
+	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
+	op->fill.pattern = pattern;
+	return op;
+}
+
+void fake_job_queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
+{
+	fake_job_init(job, fake);
+	fake_job_add_fill(job, pattern);
+	paging_job_queue(&job->job);
+}
+
 struct miniport_paging_op *fake_job_add_update(struct fake_job *job, uint32_t segment,
 					       const struct miniport_page_run *table)
 {

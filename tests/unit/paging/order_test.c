@@ -8,22 +8,6 @@
 static const struct miniport_page_run local_run = { 16, 16 };
 static const struct fake_config plain = { 0 };
 
-static void add_fill(struct fake_job *job, uint32_t pattern)
-{
-	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
-	op->fill.pattern = pattern;
-}
-
-static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
-{
-	fake_job_init(job, fake);
-	add_fill(job, pattern);
-	paging_job_queue(&job->job);
-}
-
 struct told {
 	struct sched_wait wait;
 	_Atomic uint32_t count;
@@ -39,7 +23,7 @@ TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before)
 	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	fake_wait_submitted(fake, 1);
 	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	EXPECT(pager_validate(fake->pager) == NULL);
@@ -71,13 +55,13 @@ TEST(order, a_follower_is_not_built_before_the_first_is_done)
 	struct fake_job follower;
 	struct fake_job other;
 
-	queue_fill(&first, fake, 1);
+	fake_job_queue_fill(&first, fake, 1);
 	fake_wait_submitted(fake, 1);
 	fake_job_init(&follower, fake);
-	add_fill(&follower, 2);
+	fake_job_add_fill(&follower, 2);
 	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
-	queue_fill(&other, fake, 3);
+	fake_job_queue_fill(&other, fake, 3);
 	fake_wait_submitted(fake, 2); /* the other overtook it */
 	EXPECT_EQ(fake->log[1].op.fill.pattern, 3);
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
@@ -98,10 +82,10 @@ TEST(order, a_follower_of_something_done_begins_at_once)
 	struct fake_job first;
 	struct fake_job follower;
 
-	queue_fill(&first, fake, 1);
+	fake_job_queue_fill(&first, fake, 1);
 	fake_job_complete(&first);
 	fake_job_init(&follower, fake);
-	add_fill(&follower, 2);
+	fake_job_add_fill(&follower, 2);
 	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	fake_job_complete(&follower);
@@ -115,14 +99,14 @@ TEST(order, a_job_waits_for_all_that_it_named)
 	struct fake_job second;
 	struct fake_job follower;
 
-	queue_fill(&first, fake, 1);
+	fake_job_queue_fill(&first, fake, 1);
 	fake_wait_submitted(fake, 1);
-	queue_fill(&second, fake, 2);
+	fake_job_queue_fill(&second, fake, 2);
 	fake_wait_submitted(fake, 2);
 	fake_owner_queue(&fake->owner);
 	fake_owner_submit(&fake->owner);
 	fake_job_init(&follower, fake);
-	add_fill(&follower, 3);
+	fake_job_add_fill(&follower, 3);
 	fake_job_after(&follower, &first, 0);
 	fake_job_after(&follower, &second, 1);
 	fake_job_after_owner(&follower, 2);
@@ -145,7 +129,7 @@ TEST(order, an_idle_owner_is_no_reason_to_wait)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	add_fill(&job, 1);
+	fake_job_add_fill(&job, 1);
 	fake_job_after_owner(&job, 0);
 	paging_job_queue(&job.job);
 	fake_job_complete(&job);
@@ -158,10 +142,10 @@ TEST(order, a_follower_begins_after_a_failure_too)
 	struct fake_job first;
 	struct fake_job follower;
 
-	queue_fill(&first, fake, 1);
+	fake_job_queue_fill(&first, fake, 1);
 	fake_wait_submitted(fake, 1);
 	fake_job_init(&follower, fake);
-	add_fill(&follower, 2);
+	fake_job_add_fill(&follower, 2);
 	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	fake_retire_one(fake, SCHED_ABORTED);
@@ -177,7 +161,7 @@ TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so)
 	struct fake_job jobs[40];
 
 	for (uint32_t i = 0; i < 40; i++)
-		queue_fill(&jobs[i], fake, i);
+		fake_job_queue_fill(&jobs[i], fake, i);
 	fake_set_automatic(fake, true);
 	pager_flush(fake->pager);
 	uint32_t next = 0;
@@ -201,12 +185,12 @@ TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retire
 	struct fake_job other;
 
 	fake_job_init(&settling, fake);
-	add_fill(&settling, 1);
+	fake_job_add_fill(&settling, 1);
 	fake_job_add_step(&settling, PAGING_SETTLE);
-	add_fill(&settling, 2);
+	fake_job_add_fill(&settling, 2);
 	paging_job_queue(&settling.job);
 	fake_wait_submitted(fake, 1);
-	queue_fill(&other, fake, 3);
+	fake_job_queue_fill(&other, fake, 3);
 	fake_wait_submitted(fake, 2);
 	EXPECT_EQ(settling.next_op, 2);
 	fake_complete_one(fake);
@@ -247,7 +231,7 @@ static void queue_change(struct fake_job *job, struct fake *fake, uint32_t patte
 			 const void *tables)
 {
 	fake_job_init(job, fake);
-	add_fill(job, pattern);
+	fake_job_add_fill(job, pattern);
 	job->job.changes_tables = true;
 	job->job.tables = tables;
 	paging_job_queue(&job->job);
@@ -271,7 +255,7 @@ TEST(order, others_are_built_between_the_operations_of_a_long_change_of_tables)
 	fake_wait_submitted(fake, 1); /* the buffers are full: it waits in the middle */
 	queue_change(&same, fake, 2, &tables[0]);
 	queue_change(&other, fake, 3, &tables[1]);
-	queue_fill(&move, fake, 4);
+	fake_job_queue_fill(&move, fake, 4);
 	while (atomic_load(&other.done_count) == 0 || atomic_load(&move.done_count) == 0)
 		fake_complete_one(fake);
 	EXPECT(longest.made < MANY / 2);
@@ -335,10 +319,10 @@ TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
 	struct fake_job first;
 	struct fake_job second;
 
-	queue_fill(&first, fake, 1);
+	fake_job_queue_fill(&first, fake, 1);
 	pager_after_all(fake->pager, &told.wait);
 	fake_wait_submitted(fake, 1);
-	queue_fill(&second, fake, 2);
+	fake_job_queue_fill(&second, fake, 2);
 	pager_after_all(fake->pager, &later.wait);
 	EXPECT(pager_validate(fake->pager) == NULL);
 	fake_wait_submitted(fake, 2);
@@ -363,10 +347,10 @@ TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
 	fake_owner_queue(&fake->owner);
 	fake_owner_submit(&fake->owner);
 	fake_job_init(&blocked, fake);
-	add_fill(&blocked, 1);
+	fake_job_add_fill(&blocked, 1);
 	fake_job_after_owner(&blocked, 0);
 	paging_job_queue(&blocked.job);
-	queue_fill(&other, fake, 2);
+	fake_job_queue_fill(&other, fake, 2);
 	pager_after_all(fake->pager, &told.wait);
 	fake_job_complete(&other);
 	EXPECT_EQ(told.count, 0);
@@ -440,9 +424,9 @@ TEST(order, a_job_may_be_queued_when_another_is_done)
 	struct chain chain;
 
 	fake_job_init(&chain.next, fake);
-	add_fill(&chain.next, 2);
+	fake_job_add_fill(&chain.next, 2);
 	fake_job_init(&chain.job, fake);
-	add_fill(&chain.job, 1);
+	fake_job_add_fill(&chain.job, 1);
 	chain.job.job.done = chain_done;
 	paging_job_queue(&chain.job.job);
 	fake_job_complete(&chain.next);
@@ -456,7 +440,7 @@ TEST(order, destroying_the_pager_runs_what_is_queued)
 	struct fake_job jobs[8];
 
 	for (uint32_t i = 0; i < 8; i++)
-		queue_fill(&jobs[i], fake, i);
+		fake_job_queue_fill(&jobs[i], fake, i);
 	fake_destroy(fake);
 	for (uint32_t i = 0; i < 8; i++)
 		EXPECT_EQ(jobs[i].done_count, 1);
@@ -468,7 +452,7 @@ TEST(order, only_the_pagers_thread_is_the_pagers_thread)
 	struct fake_job job;
 
 	EXPECT(!pager_is_current_thread(fake->pager));
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
 	EXPECT(job.was_on_thread);
 	fake_destroy(fake);

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 
 static const struct miniport_page_run table_run = { 32, 1 };
-static const struct miniport_page_run local_run = { 16, 16 };
 static const struct miniport_page_run local_page = { 48, 1 };
 static const struct miniport_pte entry = { .page = 5, .segment = FAKE_LOCAL, .is_valid = true };
 
@@ -53,21 +52,6 @@ static void queue_copy_of_entries(struct fake_job *job, struct fake *fake)
 	paging_job_queue(&job->job);
 }
 
-static void add_fill(struct fake_job *job)
-{
-	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
-}
-
-static void queue_fill(struct fake_job *job, struct fake *fake)
-{
-	fake_job_init(job, fake);
-	add_fill(job);
-	paging_job_queue(&job->job);
-}
-
 static void await_holds(struct fake *fake, uint32_t count)
 {
 	for (;;) {
@@ -95,7 +79,7 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	queue_table(&job, fake);
 	await_holds(fake, 1);
 	/* Whatever changes no table of a client goes on. */
-	queue_fill(&other, fake);
+	fake_job_queue_fill(&other, fake, 0);
 	fake_job_wait(&other);
 	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	EXPECT_EQ(*table(fake), 0);
@@ -123,9 +107,9 @@ TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built
 	await_holds(fake, 1);
 	fake_job_init(&follower, fake);
 	fake_job_add_step(&follower, PAGING_FOLLOW);
-	add_fill(&follower);
+	fake_job_add_fill(&follower, 0);
 	paging_job_queue(&follower.job);
-	queue_fill(&other, fake);
+	fake_job_queue_fill(&other, fake, 0);
 	fake_job_wait(&other);
 	EXPECT_EQ(follower.next_op, 1);
 	EXPECT_EQ(atomic_load(&follower.done_count), 0);
@@ -150,7 +134,7 @@ TEST(quiet, nobody_follows_changes_that_were_built)
 	fake_job_wait(&change);
 	fake_job_init(&follower, fake);
 	fake_job_add_step(&follower, PAGING_FOLLOW);
-	add_fill(&follower);
+	fake_job_add_fill(&follower, 0);
 	paging_job_queue(&follower.job);
 	fake_job_wait(&follower);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);

@@ -12,24 +12,14 @@ static const struct fake_config mmu = { .has_mmu = true,
 					.update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
 					.table_segment = FAKE_LOCAL };
 
-static void queue_fill(struct fake_job *job, struct fake *fake, uint32_t pattern)
-{
-	fake_job_init(job, fake);
-	struct miniport_paging_op *op = fake_job_add(job, MINIPORT_PAGING_FILL);
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
-	op->fill.pattern = pattern;
-	paging_job_queue(&job->job);
-}
-
 TEST(reset, a_job_whose_packet_was_aborted_fails)
 {
 	struct fake *fake = fake_create(&plain);
 	struct fake_job jobs[2];
 
-	queue_fill(&jobs[0], fake, 1);
+	fake_job_queue_fill(&jobs[0], fake, 1);
 	fake_wait_submitted(fake, 1);
-	queue_fill(&jobs[1], fake, 2);
+	fake_job_queue_fill(&jobs[1], fake, 2);
 	fake_wait_submitted(fake, 2);
 	fake_complete_one(fake);
 	fake_retire_one(fake, SCHED_ABORTED);
@@ -69,7 +59,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 		struct fake_job during;
 		struct fake_job after;
 
-		queue_fill(&flying, fake, 1);
+		fake_job_queue_fill(&flying, fake, 1);
 		fake_wait_submitted(fake, 1);
 		fake_owner_queue(&fake->owner);
 		fake_owner_submit(&fake->owner);
@@ -78,7 +68,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 		paging_job_queue(&waiting.job);
 
 		pager_suspend(fake->pager);
-		queue_fill(&during, fake, 3);
+		fake_job_queue_fill(&during, fake, 3);
 		while (fake_in_flight(fake) > 0)
 			fake_retire_one(fake, SCHED_ABORTED);
 		fake_job_wait(&flying);
@@ -93,7 +83,7 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 		uint32_t before = atomic_load(&fake->log_count);
 		uint32_t roots = fake->roots_set;
 		pager_restart(fake->pager);
-		queue_fill(&after, fake, 4);
+		fake_job_queue_fill(&after, fake, 4);
 		fake_job_complete(&after);
 		EXPECT_EQ(during.status, STATUS_SUCCESS);
 		EXPECT_EQ(after.status, STATUS_SUCCESS);
@@ -111,14 +101,14 @@ TEST(reset, a_restart_alone_suspends_first)
 	struct fake_job flying;
 	struct fake_job after;
 
-	queue_fill(&flying, fake, 1);
+	fake_job_queue_fill(&flying, fake, 1);
 	fake_wait_submitted(fake, 1);
 	pager_restart(fake->pager);
 	while (fake_in_flight(fake) > 0)
 		fake_retire_one(fake, SCHED_ABORTED);
 	fake_job_wait(&flying);
 	EXPECT_EQ(flying.status, STATUS_DEVICE_REMOVED);
-	queue_fill(&after, fake, 2);
+	fake_job_queue_fill(&after, fake, 2);
 	fake_job_complete(&after);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
 	fake_destroy(fake);
@@ -140,13 +130,13 @@ TEST(reset, tables_are_not_written_while_the_hardware_has_packets)
 	struct fake_job flying;
 	struct fake_job after;
 
-	queue_fill(&flying, fake, 1);
+	fake_job_queue_fill(&flying, fake, 1);
 	fake_wait_submitted(fake, 1);
 	fake->hook = count_early_tables;
 	uint32_t before = atomic_load(&fake->log_count);
 	pager_suspend(fake->pager);
 	pager_restart(fake->pager);
-	queue_fill(&after, fake, 2);
+	fake_job_queue_fill(&after, fake, 2);
 	fake_retire_one(fake, SCHED_ABORTED);
 	fake_job_complete(&after);
 	EXPECT(atomic_load(&fake->log_count) > before);
@@ -160,9 +150,7 @@ TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
-	struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 4096;
+	fake_job_add_fill(&job, 0);
 	fake_job_add(&job, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT);
 	paging_job_queue(&job.job);
 	fake_wait_submitted(fake, 1);
@@ -182,7 +170,7 @@ TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
 	struct fake_job old;
 	struct fake_job after;
 
-	queue_fill(&old, fake, 1);
+	fake_job_queue_fill(&old, fake, 1);
 	fake_wait_submitted(fake, 1);
 	lock_acquire(&fake->sched.lock);
 	fake->packets.queue[0].is_parked = true; /* as if the node had been held */
@@ -193,7 +181,7 @@ TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
 	pager_restart(fake->pager);
 	fake_job_wait(&old);
 	EXPECT_EQ(old.status, STATUS_DEVICE_REMOVED);
-	queue_fill(&after, fake, 2);
+	fake_job_queue_fill(&after, fake, 2);
 	fake_job_complete(&after);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
 	EXPECT_EQ(fake->memory.local[16 * 4096], 2);
@@ -218,11 +206,8 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 
 	fake->hook = suspend_inside;
 	fake_job_init(&job, fake);
-	for (uint32_t i = 0; i < 3; i++) {
-		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-		op->target = fake_place(FAKE_LOCAL, &local_run);
-		op->size_bytes = 4096;
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		fake_job_add_fill(&job, 0);
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
@@ -231,7 +216,7 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	EXPECT_EQ(fake->memory.local[16 * 4096], 0xEE);
 	pager_restart(fake->pager);
 	fake->hook = NULL;
-	queue_fill(&job, fake, 9);
+	fake_job_queue_fill(&job, fake, 9);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	fake_destroy(fake);
@@ -252,11 +237,8 @@ TEST(reset, nobody_of_before_enters_the_driver_afterwards)
 
 	fake->door = suspend_at_the_door;
 	fake_job_init(&job, fake);
-	for (uint32_t i = 0; i < 3; i++) {
-		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
-		op->target = fake_place(FAKE_LOCAL, &local_run);
-		op->size_bytes = 4096;
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		fake_job_add_fill(&job, 0);
 	uint32_t before = fake->log_count;
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
@@ -265,7 +247,7 @@ TEST(reset, nobody_of_before_enters_the_driver_afterwards)
 	EXPECT_EQ(fake->log_count, before + 1);
 	pager_restart(fake->pager);
 	fake->door = NULL;
-	queue_fill(&job, fake, 9);
+	fake_job_queue_fill(&job, fake, 9);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	fake_destroy(fake);
@@ -336,7 +318,7 @@ TEST(reset, who_keeps_tables_is_told_once_to_forget_them)
 	struct fake *fake = fake_create(&config);
 	struct fake_job job;
 
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(pager_generation(fake->pager), 0);
 	EXPECT(!paging_job_is_stale(&job.job));
@@ -345,7 +327,7 @@ TEST(reset, who_keeps_tables_is_told_once_to_forget_them)
 	EXPECT_EQ(pager_generation(fake->pager), 1);
 	EXPECT(paging_job_is_stale(&job.job));
 	pager_restart(fake->pager);
-	queue_fill(&job, fake, 2);
+	fake_job_queue_fill(&job, fake, 2);
 	fake_job_complete(&job);
 	EXPECT_EQ(atomic_load(&count), 1);
 	EXPECT(!paging_job_is_stale(&job.job));
@@ -369,7 +351,7 @@ TEST(reset, without_tables_every_job_fails_until_the_next_restart)
 	pager_suspend(fake->pager);
 	fake->hook = refuse_tables;
 	pager_restart(fake->pager);
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
 	pager_flush(fake->pager);
@@ -377,7 +359,7 @@ TEST(reset, without_tables_every_job_fails_until_the_next_restart)
 	pager_suspend(fake->pager);
 	fake->hook = NULL;
 	pager_restart(fake->pager);
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	fake_destroy(fake);
@@ -389,9 +371,9 @@ TEST(reset, a_lost_adapter_fails_everything)
 	struct fake_job jobs[2];
 
 	pager_suspend(fake->pager);
-	queue_fill(&jobs[0], fake, 1);
+	fake_job_queue_fill(&jobs[0], fake, 1);
 	pager_give_up(fake->pager);
-	queue_fill(&jobs[1], fake, 2);
+	fake_job_queue_fill(&jobs[1], fake, 2);
 	fake_job_wait(&jobs[0]);
 	fake_job_wait(&jobs[1]);
 	EXPECT_EQ(jobs[0].status, STATUS_DEVICE_REMOVED);
@@ -406,7 +388,7 @@ TEST(reset, a_suspended_pager_can_be_destroyed)
 	struct fake_job job;
 
 	pager_suspend(fake->pager);
-	queue_fill(&job, fake, 1);
+	fake_job_queue_fill(&job, fake, 1);
 	pager_destroy(fake->pager);
 	EXPECT_EQ(job.done_count, 1);
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);

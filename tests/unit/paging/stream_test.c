@@ -9,7 +9,6 @@
 
 enum { NODE = 5, STREAMS = 3, JOBS = 64 };
 
-static const struct miniport_page_run local_run = { 16, 16 };
 static const struct fake_config mmu = { .has_mmu = true,
 					.update_mode = MINIPORT_TABLE_GPU_VIRTUAL,
 					.table_segment = FAKE_LOCAL };
@@ -28,13 +27,8 @@ static struct pager_stream *stream_on(struct fake *fake, uint32_t which)
 static void queue_fill(struct fake_job *job, struct fake *fake, struct pager_stream *stream,
 		       uint32_t pattern)
 {
-	struct miniport_paging_op *op;
-
 	fake_job_init(job, fake);
-	op = fake_job_add(job, MINIPORT_PAGING_FILL);
-	op->target = fake_place(FAKE_LOCAL, &local_run);
-	op->size_bytes = 16 * MACHINE_PAGE_BYTES;
-	op->fill.pattern = pattern;
+	fake_job_add_fill(job, pattern);
 	job->job.stream = stream;
 	paging_job_queue(&job->job);
 }

@@ -167,6 +167,27 @@ THING_TEST(offer, immediately_does_not_wait_for_work)
 	gpu_retire(&scene.client);
 }
 
+/* Nobody lists it, and it still is where it was. */
+TEST(offer, reclaimed_where_it_was_it_goes_behind_what_is_offered)
+{
+	enum vidmm_reclaim_result result;
+	struct thing offered;
+	struct thing wanted;
+
+	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
+	thing_bring_in(&scene.thing);
+	thing_add(&offered, &scene.client, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(&offered), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
+	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
+	thing_add(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
+	EXPECT(thing_is_in(&scene.thing));
+	EXPECT(!thing_is_in(&offered));
+	scene_finish();
+}
+
 THING_TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
 {
 	enum vidmm_reclaim_result result;
