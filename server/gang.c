@@ -2,7 +2,7 @@
 /*
  * gang.c - see gang.h.
  *
- * No lock: a worker gives its place up in the middle of waiting for one (thread_before_wait). Who waits is
+ * No lock: a worker gives its slot up in the middle of waiting for one (thread_before_wait). Who waits is
  * in the host's row of sleepers on one word, and the host wakes the first of them.
  */
 #include "base/clock.h"
@@ -12,8 +12,8 @@
 
 #define QUANTUM_NS      (2 * NS_PER_MS)
 #define CREDIT_NS       (NS_PER_MS / 4)  /* after which a client has one call more */
-#define CREDIT_ALL_NS   (NS_PER_MS / 20) /* and all clients together have, for each place */
-#define WAIT_AT_MOST_NS NS_PER_S         /* a driver may keep a place for as long as it computes */
+#define CREDIT_ALL_NS   (NS_PER_MS / 20) /* and all clients together have, for each slot */
+#define WAIT_AT_MOST_NS NS_PER_S         /* a driver may keep a slot for as long as it computes */
 
 enum {
 	THREADS_OF_A_GANG = 2,
@@ -91,7 +91,7 @@ void gang_end(struct gang *gang)
 	slot_give();
 }
 
-/* Until a notice after `seen` is for us; who is over leaves without a place. */
+/* Until a notice after `seen` is for us; who is over leaves without a slot. */
 static void wait_for_turn(struct gang *gang, uint32_t seen, const _Atomic bool *is_over)
 {
 	uint64_t deadline_ns = clock_deadline(WAIT_AT_MOST_NS);
@@ -105,7 +105,7 @@ static void wait_for_turn(struct gang *gang, uint32_t seen, const _Atomic bool *
 	}
 }
 
-/* Behind those who wait already: a place that is free is theirs, though we come across it first. */
+/* Behind those who wait already: a slot that is free is theirs, though we come across it first. */
 void gang_wait(struct gang *gang, const _Atomic bool *is_over)
 {
 	uint32_t seen = notice_read(&slot_given);
@@ -138,7 +138,7 @@ static uint64_t credit_from(uint64_t credit_ns, uint64_t now_ns, uint64_t per_ca
 	return credit_ns > oldest_ns ? credit_ns : oldest_ns;
 }
 
-/* Calls without a place take processors from those who have one: so of all clients together, too. */
+/* Calls without a slot take processors from those who have one: so of all clients together, too. */
 static bool take_credit(struct gang *gang)
 {
 	uint64_t per_call_ns = CREDIT_ALL_NS / slot_count;

@@ -3,15 +3,15 @@
  * gang.h - which clients have two processors for themselves: one for the thread that calls, one for the
  * worker that answers.
  *
- *	 a place is free ──▶ runs ──▶ its client is slow, or it waits: the place is free
+ *	 a slot is free ──▶ runs ──▶ its client is slow, or it waits: the slot is free
  *	          ▲           │
  *	          └── waits ◀─┘ others wait, and it has had its quantum
  *
  * The two look at each other's words instead of sleeping only while both run; a call is twenty times as
  * fast then. Where more clients call all the time than there are processors for, the host gives them out
- * thread by thread, and those two rarely run at once. So we have as many places as the machine can run
+ * thread by thread, and those two rarely run at once. So we have as many slots as the machine can run
  * such pairs, and who calls all the time takes turns (gang scheduling). Who calls now and then is served
- * without a place, at once: it has credit for some calls, which comes back with time.
+ * without a slot, at once: it has credit for some calls, which comes back with time.
  */
 #ifndef SERVER_GANG_H
 #define SERVER_GANG_H
@@ -22,12 +22,12 @@
 
 #include "base/attributes.h"
 
-/* Of one worker, whose thread calls all of these. Zeroed: it has no place. */
+/* Of one worker, whose thread calls all of these. Zeroed: it has no slot. */
 struct gang {
-	bool runs;          /* it has a place */
+	bool runs;          /* it has a slot */
 	bool is_back;       /* it waited for it */
 	uint32_t served;    /* calls since the clock was looked at */
-	uint64_t since_ns;  /* when it got the place */
+	uint64_t since_ns;  /* when it got the slot */
 	uint64_t credit_ns; /* calls are served without one until here is now */
 	_Atomic bool waits; /* read by who ends it */
 };
@@ -35,14 +35,14 @@ struct gang {
 /* Once, before there are any: for so many processors. */
 void gangs_start(uint32_t processors);
 
-/* How many wait for a place. */
+/* How many wait for a slot. */
 extern _Atomic uint32_t gangs_waiting __attribute__((visibility("hidden")));
 
-/* A request has come to a worker that slept: it has a place, or credit, or waits for one until `is_over`. */
+/* A request has come to a worker that slept: it has a slot, or credit, or waits for one until `is_over`. */
 void gang_begin(struct gang *gang, const _Atomic bool *is_over);
 /* It is going to sleep. */
 void gang_end(struct gang *gang);
-/* Its place, if it lost it by waiting in the call and there is one still. */
+/* Its slot, if it lost it by waiting in the call and there is one still. */
 void gang_resume(struct gang *gang);
 
 RARE bool gang_is_due(struct gang *gang);

@@ -34,7 +34,6 @@ static const struct {
 	{ "TdrDdiDelay", false },
 	{ "TdrLimitTime", false },
 	{ "TdrLimitCount", false },
-	{ "TdrDebugMode", false },
 	{ "EnablePreemption", false },
 	{ "QuantumMs", false },
 };

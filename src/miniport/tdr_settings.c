@@ -58,7 +58,6 @@ void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settin
 		.ddi_delay_s = number_of(miniport, "TdrDdiDelay", 1, DAY_S, 5),
 		.limit_time_s = number_of(miniport, "TdrLimitTime", 1, DAY_S, 60),
 		.limit_count = number_of(miniport, "TdrLimitCount", 0, UINT32_MAX, 5),
-		.debug_mode = number_of(miniport, "TdrDebugMode", 0, 3, 2),
 		.enables_preemption =
 			number_in(miniport, SCHEDULER, "EnablePreemption", 0, 1, 1) != 0,
 		.quantum_ms = number_in(miniport, SCHEDULER, "QuantumMs", 1, DAY_S * 1000, 20),

@@ -282,7 +282,6 @@ struct miniport_tdr_settings {
 	uint32_t ddi_delay_s;    /* TdrDdiDelay, 5 */
 	uint32_t limit_time_s;   /* TdrLimitTime, 60 */
 	uint32_t limit_count;    /* TdrLimitCount, 5 */
-	uint32_t debug_mode;     /* TdrDebugMode: 0 stop, 1 ignore, 2 recover (default), 3 always */
 	bool enables_preemption; /* EnablePreemption, 1 */
 	uint32_t quantum_ms;     /* QuantumMs, 20; not one of Windows' */
 	bool preempts_always;    /* PreemptAlways, 0; likewise, for who verifies a driver */

@@ -383,7 +383,7 @@ static void queue_end_relock(struct sched_queue *queue, enum sched_ending ending
 {
 	lock_assert_held(&queue->sched->lock);
 	queue->is_ending = true;
-	sched_changed_locked(queue->sched); /* who waits for room */
+	sched_changed_locked(queue->sched); /* who waits for a slot */
 	if (ending == SCHED_CANCEL_ALL) {
 		queue->is_cancelling = true;
 		queue_cancel_locked(queue);

@@ -480,7 +480,7 @@ enum sched_ending {
 	SCHED_CANCEL_ALL, /* it is cancelled */
 };
 
-/* Nothing new is accepted: who waits for room is refused. Does not wait, and can come again. */
+/* Nothing new is accepted: who waits for a slot is refused. Does not wait, and can come again. */
 void sched_queue_end(struct sched_queue *queue, enum sched_ending ending);
 
 /*

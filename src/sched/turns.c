@@ -40,7 +40,7 @@ static bool has_equal_behind_locked(const struct sched_node *node, const struct 
 	return false;
 }
 
-/* Hardware queues that have to wait for room. */
+/* Hardware queues that have to wait for a slot. */
 static bool has_hw_waiting_locked(const struct sched_node *node)
 {
 	lock_assert_held(&node->sched->lock);

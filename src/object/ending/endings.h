@@ -69,7 +69,7 @@
 #define ENDING_OF_CONTEXT_HANDLE(STAGE) \
 	STAGE(NOTHING,           companion_end,             "no update of GPU addresses begins any more") \
 	STAGE(NOTHING,           gpu_update_cancel_context, "updates that wait for a fence") \
-	STAGE(NOTHING,           end_queue,                 "what is ready runs, the rest of its queue is cancelled; who waits for room leaves") \
+	STAGE(NOTHING,           end_queue,                 "what is ready runs, the rest of its queue is cancelled; who waits for a slot leaves") \
 	STAGE(NOTHING,           end_hw_queues,             "its hardware queues; it is loaded no more")
 #define ENDING_OF_CONTEXT(STAGE) \
 	STAGE(NOTHING,           end_work,           "its queue is over, the driver knows of what was cancelled; DMA buffers") \

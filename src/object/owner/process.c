@@ -169,7 +169,7 @@ static bool cancel_next(struct dxg_process *process)
 }
 
 /*
- * Who waits for room in a queue, or for the end of what is queued, waits no more; nor does who waits
+ * Who waits for a slot in a queue, or for the end of what is queued, waits no more; nor does who waits
  * for memory to come in, or for a paging queue with that in it: only the client could let it.
  */
 static void cancel_work(struct dxg_process *process)

@@ -24,7 +24,7 @@ struct work_target {
 };
 
 /*
- * Queues it behind what is there; work may wait for room, waits and signals do not. Refused when the
+ * Queues it behind what is there; work may wait for a slot, waits and signals do not. Refused when the
  * device can do no more work: then the packet is still the caller's.
  */
 MUST_CHECK NTSTATUS work_target_queue(const struct work_target *target,

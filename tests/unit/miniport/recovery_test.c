@@ -265,7 +265,7 @@ TEST(settings, the_defaults_are_those_of_windows)
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 3 && settings.delay_s == 2 && settings.ddi_delay_s == 5 &&
 	       settings.limit_time_s == 60 && settings.limit_count == 5 &&
-	       settings.debug_mode == 2 && settings.enables_preemption);
+	       settings.enables_preemption);
 	EXPECT_EQ(settings.quantum_ms, 20);
 	host_finish_reported(&host);
 }
@@ -276,12 +276,12 @@ TEST(settings, the_profile_can_set_them_for_an_adapter)
 	struct miniport_tdr_settings settings;
 
 	begin(&host, NUMBER("TdrLevel", 1), NUMBER("TdrDelay", 10), NUMBER("TdrDdiDelay", 20),
-	      NUMBER("TdrLimitTime", 30), NUMBER("TdrLimitCount", 0), NUMBER("TdrDebugMode", 3),
-	      NUMBER("EnablePreemption", 0), NUMBER("QuantumMs", 1));
+	      NUMBER("TdrLimitTime", 30), NUMBER("TdrLimitCount", 0), NUMBER("EnablePreemption", 0),
+	      NUMBER("QuantumMs", 1));
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 1 && settings.delay_s == 10 && settings.ddi_delay_s == 20 &&
 	       settings.limit_time_s == 30 && settings.limit_count == 0 &&
-	       settings.debug_mode == 3 && !settings.enables_preemption);
+	       !settings.enables_preemption);
 	EXPECT_EQ(settings.quantum_ms, 1);
 	host_finish_reported(&host);
 }
@@ -292,12 +292,11 @@ TEST(settings, what_makes_no_sense_is_left_at_its_default)
 	struct miniport_tdr_settings settings;
 
 	begin(&host, NUMBER("TdrLevel", 4), NUMBER("TdrDelay", 0), NUMBER("TdrDdiDelay", 86401),
-	      TEXT("TdrLimitTime", "7"), NUMBER("TdrDebugMode", 4), NUMBER("EnablePreemption", 2),
-	      NUMBER("QuantumMs", 0));
+	      TEXT("TdrLimitTime", "7"), NUMBER("EnablePreemption", 2), NUMBER("QuantumMs", 0));
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 3 && settings.delay_s == 2 && settings.ddi_delay_s == 5 &&
-	       settings.limit_time_s == 60 && settings.debug_mode == 2 &&
-	       settings.enables_preemption && settings.quantum_ms == 20);
+	       settings.limit_time_s == 60 && settings.enables_preemption &&
+	       settings.quantum_ms == 20);
 	host_finish_reported(&host);
 	begin(&host, NUMBER("TdrLevel", 2));
 	miniport_tdr_settings(host.miniport, &settings);
