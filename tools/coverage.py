@@ -144,6 +144,12 @@ def fallen(found, settings):
     return problems
 
 
+def stale(settings, left_out):
+    """Exclusions of what is not there any more."""
+    return [f'exclude {paths} /{regex.pattern}/ leaves nothing out'
+            for (paths, regex, _), lines in zip(settings.exclusions, left_out) if lines == 0]
+
+
 def distance(found, settings):
     """The goals, and how far it is to them."""
     parts = []
@@ -251,7 +257,7 @@ def main():
     for (paths, regex, reason), lines in zip(settings.exclusions, left_out):
         print(f'  {lines:4} lines of {paths} with {regex.pattern}: {reason}')
     print('\n' + distance(found, settings))
-    problems = fallen(found, settings) + not_whole(counts, settings, source.text_of)
+    problems = fallen(found, settings) + not_whole(counts, settings, source.text_of) + stale(settings, left_out)
     if options.test:
         print('only some tests ran: not compared with what each folder had reached')
     elif problems:

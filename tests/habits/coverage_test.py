@@ -70,6 +70,12 @@ def test_an_exclusion_leaves_lines_out_and_has_a_reason(_):
     raise AssertionError('an exclusion without a reason was taken')
 
 
+def test_an_exclusion_of_what_is_gone_is_named(_):
+    settings = coverage.Settings('exclude src/a/* /unreachable/ no test comes here\nexclude src/a/* /gone/ it was\n')
+    _, left_out = coverage.sums(counts_of(('src/a/x.c', 2, 0, [])), settings, text_of)
+    assert coverage.stale(settings, left_out) == ['exclude src/a/* /gone/ leaves nothing out']
+
+
 def test_a_file_of_which_everything_is_passed_stays_so(_):
     settings = coverage.Settings('every src/a/*.c\n')
     assert coverage.not_whole(counts_of(('src/a/x.c', 1, 3, [3, 1]), ('src/b/y.h', 7, 0, [])), settings, text_of) == []
