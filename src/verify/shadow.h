@@ -123,6 +123,8 @@ struct shadow_buffer {
 	uint64_t physical_address;
 	uint64_t gpu_address;
 	struct list operations;
+	shadow_page
+		part_of; /* a table that an operation changes which goes on in the next buffer; 0: none */
 	bool is_going; /* a thread looks at the operations without the lock */
 	bool is_lost;  /* … and frees them then */
 };

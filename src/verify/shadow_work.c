@@ -80,8 +80,10 @@ void shadow_building(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *arg
 	struct shadow_buffer *buffer = is_fresh ? buffer_at_locked(shadow, args->pDmaBuffer,
 								   args->DmaBufferGpuVirtualAddress)
 						: NULL;
-	if (buffer)
+	if (buffer) {
 		operations_free(&buffer->operations);
+		buffer->part_of = 0;
+	}
 	if (!shadow->building.operation)
 		shadow->building.operation = shadow_operation_create(shadow, args);
 	lock_release(&shadow->lock);
@@ -141,6 +143,18 @@ static struct shadow_operation *place_operation_locked(struct shadow *shadow,
 	return operation;
 }
 
+/* There was too little room: what was written of the operation is executed with this buffer, and the rest with another. */
+static void part_built_locked(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	const struct shadow_operation *operation = shadow->building.operation;
+	struct shadow_buffer *buffer = buffer_built_locked(shadow, args);
+
+	lock_assert_held(&shadow->lock);
+	if (buffer && operation && operation->change &&
+	    (char *)args->pDmaBuffer != shadow->building.dma_buffer)
+		buffer->part_of = operation->change->table;
+}
+
 void shadow_built(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS status)
 {
 	bool is_in_buffer = (char *)args->pDmaBuffer != shadow->building.dma_buffer ||
@@ -152,6 +166,9 @@ void shadow_built(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args, 
 	if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
 		shadow->building.passes++;
 		shadow->building.has_written = is_in_buffer;
+		lock_acquire(&shadow->lock);
+		part_built_locked(shadow, args);
+		lock_release(&shadow->lock);
 		return;
 	}
 	lock_acquire(&shadow->lock);

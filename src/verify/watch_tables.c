@@ -496,6 +496,7 @@ static bool is_on_its_way(struct shadow *shadow, const struct list *mine, shadow
 		list_each (struct shadow_packet, packet, &shadow->nodes[node], link) {
 			if (!packet->buffer || &packet->buffer->operations == mine)
 				continue;
+			is_found |= packet->buffer->part_of == table;
 			list_each (struct shadow_operation, each, &packet->buffer->operations, link)
 				is_found |= each->change && touches(each->change, table);
 		}
@@ -507,10 +508,12 @@ static bool is_on_its_way(struct shadow *shadow, const struct list *mine, shadow
 static void look(struct shadow *shadow, const struct list *operations,
 		 struct shadow_table_change *change)
 {
+	shadow_page part_of = container_of(operations, struct shadow_buffer, operations)->part_of;
 	const char *table = shadow_pointer(shadow, change->table);
 	uint32_t entries;
 
-	if (!table || change->copy_count > 0 || change->before || change->is_mixed ||
+	if (!table || part_of == change->table || change->copy_count > 0 || change->before ||
+	    change->is_mixed ||
 	    !tables_shape(shadow, change->level, change->is_wide, &change->size_bytes, &entries) ||
 	    is_on_its_way(shadow, operations, change->table))
 		return;
@@ -548,7 +551,7 @@ void tables_executed(struct shadow *shadow, struct shadow_operation *operation)
 	bool is_quiet = table && !change->is_now && !is_on_its_way(shadow, &nothing, change->table);
 	if (is_quiet && change->before && !change->is_mixed)
 		check_update(shadow, change, change->before, (const unsigned char *)table,
-			     is_another);
+			     is_another && !operation->has_passes);
 	for (uint32_t i = 0; is_quiet && change->is_alone && i < change->copy_count; i++) {
 		if (!is_on_its_way(shadow, &nothing, change->copies[i].from))
 			check_copy(shadow, &change->copies[i]);

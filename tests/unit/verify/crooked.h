@@ -141,6 +141,7 @@ struct crooked {
 	/* What it does when it is asked something. */
 	unsigned passes; /* of each operation, so many ask for room first */
 	unsigned passes_left;
+	bool passes_work; /* what is built before more room is asked for is executed, too */
 	unsigned resets;
 	uint32_t aborted_fence; /* what ResetEngine says */
 	void *leaked[64];

@@ -301,7 +301,7 @@ static NTSTATUS ask_for_room(struct crooked *gpu, DXGKARG_BUILDPAGINGBUFFER *arg
 			     struct command *command)
 {
 	/* Something is in the buffer for each pass. */
-	command->is_lost = true;
+	command->is_lost = !gpu->passes_work;
 	if (gpu->bend == BEND_GOES_BACK && args->MultipassOffset > 0)
 		args->MultipassOffset--;
 	else

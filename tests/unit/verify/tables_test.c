@@ -90,6 +90,34 @@ TEST(tables, updates_of_one_packet_are_seen_together)
 			writes_twice_in_one_packet);
 }
 
+/* The first part of the second one is executed with the first one, and the rest in the next packet. */
+TEST(tables, an_update_in_passes_begins_in_the_packet_before)
+{
+	static struct crooked gpu;
+	struct miniport_pte entries[] = { crooked_entry(1, 8), crooked_entry(1, 9) };
+	struct miniport_paging_op op = {
+		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+		.target = { .segment = 1, .offset_bytes = TABLE * PAGE },
+		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
+				  .entries = &entries[0],
+				  .first_index = 100,
+				  .count = 1,
+				  .driver_process = process },
+	};
+
+	crooked_start(&gpu, CROOKED_VIRTUAL);
+	write_pages(&gpu, MINIPORT_TABLE_GPU_PHYSICAL, 16, 4, 8);
+	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
+	op.update_table.entries = &entries[1];
+	op.update_table.first_index = 300;
+	gpu.passes = 1;
+	gpu.passes_work = true;
+	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
+	crooked_run(&gpu);
+	crooked_expect_nothing(&gpu);
+	crooked_finish(&gpu);
+}
+
 static void repeats(struct crooked *gpu)
 {
 	struct miniport_pte entry = crooked_entry(1, 8);
