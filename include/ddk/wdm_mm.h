@@ -209,6 +209,25 @@ NTKERNELAPI VOID NTAPI MmResetDriverPaging(PVOID AddressWithinSection);
  */
 NTKERNELAPI BOOLEAN NTAPI OpendxgkShowPage(PHYSICAL_ADDRESS Where, PHYSICAL_ADDRESS Page);
 
+/*
+ * Not of Windows; for drivers of a device that the host has, and that has to be told of memory
+ * before it may touch it. The routine tells it (IsPinned), or that it shall forget the memory again;
+ * in this case FALSE means that it is being used, and the routine is called again. At PASSIVE_LEVEL,
+ * by any thread, and for the same memory by one at a time.
+ */
+typedef BOOLEAN NTAPI OPENDXGK_PIN_ROUTINE(PVOID Context, BOOLEAN IsPinned,
+					   PHYSICAL_ADDRESS Address, PVOID Pointer,
+					   SIZE_T NumberOfBytes);
+NTKERNELAPI PVOID NTAPI OpendxgkCreatePins(OPENDXGK_PIN_ROUTINE *Routine, PVOID Context);
+/*
+ * FALSE: it is no memory of the machine, the routine did not succeed, or what is at the address is
+ * just changing: then it is worth another try.
+ */
+NTKERNELAPI BOOLEAN NTAPI OpendxgkPin(PVOID Pins, PHYSICAL_ADDRESS Address, SIZE_T NumberOfBytes);
+NTKERNELAPI VOID NTAPI OpendxgkDeletePins(PVOID Pins);
+/* How many bytes of physical memory there are, from address 1 MiB on. */
+NTKERNELAPI ULONGLONG NTAPI OpendxgkMemoryBytes(VOID);
+
 OPENDXGK_EXTERN_C_END
 
 #endif

@@ -34,6 +34,7 @@
 #include "base/machine_bank.h"
 #include "base/machine_exchange.h"
 #include "base/machine_parts.h"
+#include "base/machine_pin.h"
 #include "base/page_bits.h"
 
 #define FIRST_PFN (MACHINE_FIRST >> MACHINE_PAGE_SHIFT)
@@ -471,8 +472,12 @@ uint64_t machine_alloc_some_pages(uint64_t count, uint64_t lowest, uint64_t high
 /* Gives the bytes of a long run to the host; they read as zero from then on. */
 static bool run_punch(uint64_t first, uint64_t count)
 {
-	return count >= PUNCH_PAGES && madvise(machine.window + first * MACHINE_PAGE_BYTES,
-					       count * MACHINE_PAGE_BYTES, MADV_REMOVE) == 0;
+	if (count < PUNCH_PAGES || !machine_change_begin_unpinned(first, count))
+		return false;
+	bool is_done = madvise(machine.window + first * MACHINE_PAGE_BYTES,
+			       count * MACHINE_PAGE_BYTES, MADV_REMOVE) == 0;
+	machine_change_end();
+	return is_done;
 }
 
 static void run_release(uint64_t first, uint64_t count)

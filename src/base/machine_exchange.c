@@ -24,6 +24,7 @@
 #include "base/machine.h"
 #include "base/machine_exchange.h"
 #include "base/machine_parts.h"
+#include "base/machine_pin.h"
 
 enum { DEFAULT_MAX_MAP_COUNT = 65530, OUR_PART = 4 };
 
@@ -235,6 +236,23 @@ static bool exchange_locked(uint64_t at, uint64_t other, uint64_t count)
 	return true;
 }
 
+/* Without pins on them. */
+static bool exchange_unpinned(uint64_t at, uint64_t other, uint64_t count)
+{
+	if (!machine_change_begin(at, count))
+		return false;
+	bool is_done = machine_change_begin(other, count);
+	if (is_done) {
+		lock_acquire(&exchange.lock);
+		assert(exchange.shown);
+		is_done = exchange_locked(at, other, count);
+		lock_release(&exchange.lock);
+		machine_change_end();
+	}
+	machine_change_end();
+	return is_done;
+}
+
 bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_count)
 {
 	uint64_t at = (address - MACHINE_FIRST) >> MACHINE_PAGE_SHIFT;
@@ -243,11 +261,7 @@ bool machine_exchange(uint64_t address, uint64_t other_address, uint64_t page_co
 	assert(machine_is_taken(address, page_count * MACHINE_PAGE_BYTES));
 	assert(machine_is_taken(other_address, page_count * MACHINE_PAGE_BYTES));
 	assert(at + page_count <= other || other + page_count <= at);
-	lock_acquire(&exchange.lock);
-	assert(exchange.shown);
-	bool is_done = exchange_locked(at, other, page_count);
-	lock_release(&exchange.lock);
-	return is_done;
+	return exchange_unpinned(at, other, page_count);
 }
 
 /* ---- back to their own addresses ---- */
@@ -279,10 +293,7 @@ static struct way_home way_to_addresses_locked(uint64_t at, uint64_t end)
 
 static bool go_home(struct way_home way)
 {
-	lock_acquire(&exchange.lock);
-	bool is_done = exchange_locked(way.at, way.other, way.count);
-	lock_release(&exchange.lock);
-	return is_done;
+	return exchange_unpinned(way.at, way.other, way.count);
 }
 
 /* Whoever has both may exchange them, and only what does not overlap. False: others have it. */

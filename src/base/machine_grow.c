@@ -18,6 +18,7 @@
 #include "base/machine_bank.h"
 #include "base/machine_exchange.h"
 #include "base/machine_parts.h"
+#include "base/machine_pin.h"
 #include "base/mem.h"
 #include "base/page_bits.h"
 
@@ -27,7 +28,8 @@ enum { GROW_PAGES = 512, GROW_PAGES_READ = BANK_GRANULE_PAGES };
 /* ---- one that changes hands ---- */
 
 /* False: pages of others are there, or the host does not let us; nothing has changed. */
-static bool range_show(struct page_range range, struct machine_bank *from, struct machine_bank *to)
+static bool range_show_unpinned(struct page_range range, struct machine_bank *from,
+				struct machine_bank *to)
 {
 	char *at = machine.window + range.first * MACHINE_PAGE_BYTES;
 
@@ -55,6 +57,15 @@ static void range_own_locked(struct page_range range, struct machine_bank *from,
 		machine.owners[page / BANK_GRANULE_PAGES] = (uint16_t)to->id;
 	}
 	bank_gain(to, range.first, range.count);
+}
+
+static bool range_show(struct page_range range, struct machine_bank *from, struct machine_bank *to)
+{
+	if (!machine_change_begin(range.first, range.count))
+		return false;
+	bool is_shown = range_show_unpinned(range, from, to);
+	machine_change_end();
+	return is_shown;
 }
 
 /* Whole granules that are free, and taken for this. */

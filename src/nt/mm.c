@@ -11,6 +11,7 @@
 
 #include "base/machine.h"
 #include "base/machine_alias.h"
+#include "base/machine_pin.h"
 #include "base/mem.h"
 #include "base/probe.h"
 
@@ -171,6 +172,57 @@ BOOLEAN OpendxgkShowPage(PHYSICAL_ADDRESS Where, PHYSICAL_ADDRESS Page)
 {
 	nt_irql_require(DISPATCH_LEVEL, __func__);
 	return machine_alias((uint64_t)Where.QuadPart, (uint64_t)Page.QuadPart);
+}
+
+/* ---- memory that a device of the host is told of ---- */
+
+struct pins {
+	struct machine_pinner pinner;
+	OPENDXGK_PIN_ROUTINE *routine;
+	PVOID context;
+};
+
+static bool pins_tell(void *context, bool is_pinned, uint64_t address, void *pointer,
+		      uint64_t size_bytes)
+{
+	const struct pins *pins = context;
+	PHYSICAL_ADDRESS where = { .QuadPart = (LONGLONG)address };
+
+	return pins->routine(pins->context, is_pinned, where, pointer, size_bytes);
+}
+
+PVOID OpendxgkCreatePins(OPENDXGK_PIN_ROUTINE *Routine, PVOID Context)
+{
+	struct pins *pins = mem_zalloc(sizeof(*pins));
+
+	nt_irql_require(PASSIVE_LEVEL, __func__);
+	if (pins)
+		*pins = (struct pins){ { pins_tell, pins }, Routine, Context };
+	return pins;
+}
+
+BOOLEAN OpendxgkPin(PVOID Pins, PHYSICAL_ADDRESS Address, SIZE_T NumberOfBytes)
+{
+	const struct pins *pins = Pins;
+
+	nt_irql_require(PASSIVE_LEVEL, __func__);
+	return machine_pin(&pins->pinner, (uint64_t)Address.QuadPart, NumberOfBytes);
+}
+
+VOID OpendxgkDeletePins(PVOID Pins)
+{
+	struct pins *pins = Pins;
+
+	nt_irql_require(PASSIVE_LEVEL, __func__);
+	if (!pins)
+		return;
+	machine_unpin_all(&pins->pinner);
+	mem_free(pins);
+}
+
+ULONGLONG OpendxgkMemoryBytes(VOID)
+{
+	return machine_size_bytes();
 }
 
 BOOLEAN MmIsAddressValid(PVOID VirtualAddress)
