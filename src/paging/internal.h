@@ -331,9 +331,9 @@ struct pager {
 	bool is_sending;  /* the thread is about to hand over a packet */
 	bool needs_tables;
 	bool is_stopping;
-	bool is_stopped; /* by pager_stop(); nobody else looks at it */
-	bool has_tables; /* written, in this generation */
-	NTSTATUS broken; /* every job fails with it */
+	bool is_stopped;         /* by pager_stop(); nobody else looks at it */
+	_Atomic bool has_tables; /* written, in this generation; packets read it without the lock */
+	NTSTATUS broken;         /* every job fails with it */
 	enum pager_quiet quiet;
 	uint32_t quiet_jobs; /* that need it; quiet.c */
 
