@@ -137,3 +137,16 @@ NTSTATUS gpu_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_p
 		return decode_privileged(header, is_privileged);
 	}
 }
+
+BOOLEAN gpu_command_is_aligned(const struct gpu_command *command, const void *bytes)
+{
+	for (ULONG i = 0; i < command->operand_count; i++) {
+		const union softgpu_address *address =
+			(const union softgpu_address *)((const UCHAR *)bytes +
+							command->operands[i].field_offset);
+
+		if (address->virtual_address % command->operands[i].alignment != 0)
+			return FALSE;
+	}
+	return TRUE;
+}

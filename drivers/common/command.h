@@ -22,6 +22,10 @@ enum gpu_paging_opcode {
 	GPU_PAGING_ENTRIES = 0x103,  /* struct gpu_paging_entries */
 };
 
+/* The GPU's own view of its memory. Neither starts at zero, so that a forgotten base is noticed. */
+#define GPU_LOCAL_BASE    0x1000000000ULL
+#define GPU_APERTURE_BASE 0x10000000000ULL
+
 struct gpu_place {
 	uint32_t segment; /* SOFTGPU_SEGMENT_*, or GPU_PLACE_VIRTUAL */
 	uint32_t reserved;
@@ -94,5 +98,8 @@ struct gpu_command {
  */
 NTSTATUS gpu_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_privileged,
 			    struct gpu_command *command_out);
+
+/* Virtual operands may be anywhere, but have to be aligned; the decoder cannot know them. */
+BOOLEAN gpu_command_is_aligned(const struct gpu_command *command, const void *bytes);
 
 #endif

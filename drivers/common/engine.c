@@ -189,13 +189,13 @@ static void packet_retire_locked(struct gpu_engine *engine, struct gpu_packet *p
 }
 
 /* A hung or faulted engine answers to nothing but a reset, or the end. */
-static void wait_for_abort(struct gpu_engine *engine)
+void gpu_engine_wait_for_abort(struct gpu_engine *engine)
 {
 	while (!(ReadAcquire(&engine->attention) & GPU_ATTENTION_ABORT))
 		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, NULL);
 }
 
-static void set_stalled(struct gpu_engine *engine, BOOLEAN is_stalled)
+void gpu_engine_set_stalled(struct gpu_engine *engine, BOOLEAN is_stalled)
 {
 	KIRQL irql;
 
@@ -239,16 +239,16 @@ static void run_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 
 	enum gpu_outcome outcome = GPU_ABORTED;
 	if (defect == GPU_DEFECT_HANG) {
-		set_stalled(engine, TRUE);
-		wait_for_abort(engine);
+		gpu_engine_set_stalled(engine, TRUE);
+		gpu_engine_wait_for_abort(engine);
 	} else {
 		outcome = gpu_hw_execute(engine, packet, &fault);
 		defect_show(engine, defect, &fence);
 	}
 	if (outcome == GPU_FAULTED) {
-		set_stalled(engine, TRUE);
+		gpu_engine_set_stalled(engine, TRUE);
 		gpu_notify_faulted(engine, packet, &fault);
-		wait_for_abort(engine);
+		gpu_engine_wait_for_abort(engine);
 	}
 
 	KeAcquireSpinLock(&engine->lock, &irql);

@@ -67,10 +67,6 @@ enum {
 	GPU_MIN_PACKETS = 32, /* per engine, when the kernel names no number */
 };
 
-/* The GPU's own view of its memory. Neither starts at zero, so that a forgotten base is noticed. */
-#define GPU_LOCAL_BASE    0x1000000000ULL
-#define GPU_APERTURE_BASE 0x10000000000ULL
-
 struct gpu_adapter;
 struct gpu_context;
 struct gpu_hw_queue;
@@ -419,6 +415,15 @@ void gpu_hw_engine_finish(struct gpu_engine *engine);
 /* One packet, on the engine's thread at PASSIVE_LEVEL. */
 enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *packet,
 				struct gpu_fault *fault_out);
+
+/* After a reset of the adapter, with every engine at rest: what was lost works again. */
+NTSTATUS gpu_hw_restart(struct gpu_memory *memory);
+/* Can the engine go on after a reset of it alone? */
+BOOLEAN gpu_hw_engine_is_alive(const struct gpu_engine *engine);
+
+/* A hung or faulted engine answers to nothing but a reset, or the end. */
+void gpu_engine_set_stalled(struct gpu_engine *engine, BOOLEAN is_stalled);
+void gpu_engine_wait_for_abort(struct gpu_engine *engine);
 
 /* What was asked of the engine meanwhile: GPU_DONE for nothing. */
 enum gpu_outcome gpu_check_attention(struct gpu_engine *engine, const struct gpu_packet *packet);

@@ -25,6 +25,9 @@ NTSTATUS APIENTRY gpu_reset_engine(IN_CONST_HANDLE hAdapter,
 				  "ResetEngine of node %u, which does not exist",
 				  pResetEngine ? pResetEngine->NodeOrdinal : MAXULONG);
 	pResetEngine->LastAbortedFenceId = gpu_engine_reset(engine);
+	if (!gpu_hw_engine_is_alive(engine))
+		return gpu_refuse(STATUS_UNSUCCESSFUL, "node %u needs a reset of the whole adapter",
+				  pResetEngine->NodeOrdinal);
 	return STATUS_SUCCESS;
 }
 
@@ -68,7 +71,7 @@ NTSTATUS APIENTRY gpu_reset_from_timeout(IN_CONST_HANDLE hAdapter)
 	gpu_hw_queues_reset(adapter);
 	if (adapter->settings.loses_memory)
 		gpu_hw_memory_lose(&adapter->memory);
-	return STATUS_SUCCESS;
+	return gpu_hw_restart(&adapter->memory);
 }
 
 /* The engines stop in the middle of whatever they do. Cleaning up comes later. */

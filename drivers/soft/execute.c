@@ -268,19 +268,6 @@ static enum gpu_outcome execute_command(struct run *run, ULONG opcode, const UCH
 	}
 }
 
-/* Virtual operands may be anywhere, but have to be aligned; the decoder cannot know them. */
-static BOOLEAN is_aligned(const struct gpu_command *command, const UCHAR *bytes)
-{
-	for (ULONG i = 0; i < command->operand_count; i++) {
-		const union softgpu_address *address =
-			(const union softgpu_address *)(bytes + command->operands[i].field_offset);
-
-		if (address->virtual_address % command->operands[i].alignment != 0)
-			return FALSE;
-	}
-	return TRUE;
-}
-
 /* Copies the start of the next command out of the buffer, where the client could still change it.
  */
 static BOOLEAN fetch(struct run *run, ULONG offset, UCHAR *bytes)
@@ -333,7 +320,7 @@ static enum gpu_outcome execute_packet(struct run *run)
 				return GPU_FAULTED;
 			NTSTATUS status = gpu_command_decode(bytes, packet->size_bytes - offset,
 							     packet->is_paging, &command);
-			if (NT_SUCCESS(status) && !is_aligned(&command, bytes))
+			if (NT_SUCCESS(status) && !gpu_command_is_aligned(&command, bytes))
 				status = STATUS_DATATYPE_MISALIGNMENT;
 			if (!NT_SUCCESS(status))
 				return fail(run, status, packet->buffer.offset + offset, FALSE);

@@ -158,6 +158,19 @@ BOOLEAN soft_memory_read_entry(void *reader_context, ULONG segment, ULONGLONG of
 	return is_whole;
 }
 
+/* Nothing here is ever lost for good. */
+NTSTATUS gpu_hw_restart(struct gpu_memory *memory)
+{
+	(void)memory;
+	return STATUS_SUCCESS;
+}
+
+BOOLEAN gpu_hw_engine_is_alive(const struct gpu_engine *engine)
+{
+	(void)engine;
+	return TRUE;
+}
+
 /* ---- settings ---- */
 
 /* Whatever settings.c begins with and knows, we are. */

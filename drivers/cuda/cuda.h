@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuda.h - the hardware of cuda.so: an NVIDIA GPU, through the CUDA driver API.
+ *
+ *	api.c       libcuda.so.1
+ *	settings.c  what this hardware can be (gpu_hw_settings_…)
+ *	device.c    context, kernels, the slab of video memory, the world
+ *	pieces.c    system memory that the GPU was told of
+ *	engine.c    streams, and waiting for them
+ *	execute.c   packets
+ *	pages.c     … between video memory and pages of an MDL
+ *	kernels.c   what runs on the GPU
+ *
+ * Everything else is drivers/common.
+ */
+#ifndef CUDA_CUDA_H
+#define CUDA_CUDA_H
+
+#include "gpu.h"
+#include "api.h"
+#include "work.h"
+
+enum {
+	CUDA_RUN_THREADS = 256,
+	CUDA_MOVE_THREADS = 256,
+	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 4,
+	CUDA_PAGES_BLOCKS = 16, /* 512 threads each: enough for the bus */
+	CUDA_PAGES_THREADS = 512,
+	CUDA_PFN_COUNT = 16384, /* pages that one launch of cuda_pages moves: 64 MiB */
+	CUDA_RUN_PAGES = 64,    /* rows of pages from here on are for a copy engine */
+	CUDA_MIN_LOCAL_MIB = 64,
+	CUDA_KEPT_MIB = 1024, /* left to CUDA itself and to others, when we choose the size */
+};
+
+/* One per adapter: gpu_memory.hardware. */
+struct cuda_device {
+	/* Set at the start of the adapter, and again when the context was lost (cuda_device_revive). */
+	struct cuda_api api;
+	cuda_device_number number;
+	cuda_context context;
+	cuda_module module;
+	cuda_function run;
+	cuda_function move;
+	cuda_function pages;
+	cuda_pointer local;
+	cuda_pointer aperture;
+	cuda_pointer piece_table;
+	cuda_pointer world;
+	cuda_stream control; /* for words that running kernels look at, and tables */
+	ULONG processors;
+	ULONG generation; /* of all these; engines have streams of one */
+	struct gpu_settings settings;
+	ULONGLONG local_bytes;
+	ULONGLONG aperture_pages;
+	ULONGLONG piece_count;
+
+	/* An error that nothing but a new context ends. Interlocked. */
+	volatile LONG is_lost;
+
+	/* pieces.c. Guarded by pieces_lock. */
+	PVOID pins;
+	KMUTEX pieces_lock;
+	ULONGLONG *pieces; /* in memory that the GPU reads, too: what it has in its table */
+	volatile cuda_status register_status; /* of the last attempt */
+	ULONG busy_engines;                   /* with kernels that may be using pieces */
+	BOOLEAN is_wanted;                    /* somebody waits for them to become none */
+	ULONGLONG wanted_until;               /* … until then */
+};
+
+/* gpu_engine.hardware. Its engine's thread alone, but for the end. */
+struct cuda_engine {
+	struct cuda_device *device;
+	ULONG generation;
+	cuda_stream stream;
+	cuda_pointer state;         /* struct cuda_state */
+	struct cuda_result *result; /* the GPU sees it at the same address */
+	ULONGLONG *stop;            /* what is copied to state->stop */
+	ULONGLONG *pfns;            /* CUDA_PFN_COUNT; NULL until they are needed */
+	ULONGLONG sequence;
+	ULONGLONG ticket;
+};
+
+static __inline__ struct cuda_device *cuda_device_of(const struct gpu_memory *memory)
+{
+	return (struct cuda_device *)memory->hardware;
+}
+
+/* device.c */
+/* True for CUDA_OK. Anything else is told, with `what`; the context is lost then. */
+BOOLEAN cuda_did(struct cuda_device *device, cuda_status status, const char *what);
+/* Our context is the thread's from now on. */
+BOOLEAN cuda_enter(struct cuda_device *device);
+/* A new context, when the old one is lost; nothing is in memory then. No engine is at work. */
+NTSTATUS cuda_device_revive(struct cuda_device *device);
+
+/* pieces.c */
+NTSTATUS cuda_pieces_start(struct cuda_device *device);
+void cuda_pieces_stop(struct cuda_device *device);
+/* Their registrations ended with the context. */
+void cuda_pieces_forget(struct cuda_device *device);
+/* Around kernels and copies: no piece goes meanwhile. */
+void cuda_pieces_hold(struct cuda_device *device);
+void cuda_pieces_let_go(struct cuda_device *device);
+/* The piece with this address is registered. Not while holding. FALSE: it cannot be. */
+BOOLEAN cuda_piece_make(struct cuda_device *device, ULONGLONG physical);
+/* Where the GPU and the CPU see it; 0: not registered. While holding. */
+ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical);
+
+/* engine.c */
+/* Its streams are of the device's context; FALSE after an error. */
+BOOLEAN cuda_engine_ready(struct cuda_engine *engine);
+BOOLEAN cuda_launch(struct cuda_engine *engine, cuda_function function, ULONG blocks, ULONG threads,
+		    void **parameters, const char *what);
+/* Until the kernel with engine->sequence has told; passes on what is asked of the packet. FALSE: the
+ * context is lost. */
+BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet);
+/* The same, for what is in the stream and tells nothing. */
+BOOLEAN cuda_drain(struct cuda_engine *engine);
+
+/* pages.c */
+/* A command that the GPU has handed to us. */
+enum gpu_outcome cuda_copy_mdl(struct gpu_engine *engine, const struct gpu_paging_mdl_copy *command,
+			       struct gpu_fault *fault_out);
+
+extern const char cuda_ptx[];
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * execute.c - packets.
+ *
+ *	cuda_run() reads the commands on the GPU, and comes back
+ *	  done, preempted, aborted, faulted        … then the packet is
+ *	  wanting something                        … which it gets, and is launched again where it was:
+ *	    a long transfer       cuda_move(), by all of the GPU; both are launched at once
+ *	    a piece of system memory                pieces.c
+ *	    a copy from or to an MDL                pages.c
+ *
+ * Runs on the engine's thread at PASSIVE_LEVEL.
+ */
+#include "cuda.h"
+
+/* A lost context answers nothing: the engine stands still until the adapter is reset. */
+static enum gpu_outcome stand_still(struct gpu_engine *engine)
+{
+	gpu_engine_set_stalled(engine, TRUE);
+	gpu_engine_wait_for_abort(engine);
+	return GPU_ABORTED;
+}
+
+static enum gpu_outcome report(const struct cuda_result *result, struct gpu_fault *fault_out)
+{
+	*fault_out = (struct gpu_fault){
+		.status = (NTSTATUS)result->status,
+		.address = result->address,
+		.is_write = result->is_write != 0,
+		.is_page_fault = result->is_page_fault != 0,
+		.level = result->level,
+	};
+	return GPU_FAULTED;
+}
+
+static BOOLEAN launch_run(struct cuda_engine *engine, struct cuda_run_parameters *run)
+{
+	void *parameters[] = { &run->world,          &run->state,         &run->result,
+			       &run->sequence,       &run->ticket,        &run->flags,
+			       &run->root_segment,   &run->root_entries,  &run->root_offset,
+			       &run->buffer_segment, &run->buffer_offset, &run->size_bytes,
+			       &run->offset,         &run->progress };
+
+	run->sequence = ++engine->sequence;
+	return cuda_launch(engine, engine->device->run, 1, CUDA_RUN_THREADS, parameters,
+			   "cuLaunchKernel of cuda_run");
+}
+
+static BOOLEAN launch_move(struct cuda_engine *engine, struct cuda_run_parameters *run)
+{
+	void *parameters[] = { &run->world, &run->state };
+
+	return cuda_launch(engine, engine->device->move,
+			   engine->device->processors * CUDA_MOVE_BLOCKS_PER_PROCESSOR,
+			   CUDA_MOVE_THREADS, parameters, "cuLaunchKernel of cuda_move");
+}
+
+/* What the kernel wants. GPU_DONE: it has it. */
+static enum gpu_outcome serve(struct gpu_engine *engine, struct cuda_run_parameters *run,
+			      struct gpu_fault *fault_out)
+{
+	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+	struct cuda_device *device = cuda->device;
+	const struct cuda_result *result = cuda->result;
+
+	run->flags |= CUDA_GO_ON;
+	run->flags &= ~(ULONGLONG)CUDA_COMMAND_IS_DONE;
+	switch (result->outcome) {
+	case CUDA_WANTS_MOVE:
+		return launch_move(cuda, run) ? GPU_DONE : stand_still(engine);
+	case CUDA_WANTS_PIECE:
+		cuda_pieces_let_go(device);
+		BOOLEAN is_made = cuda_piece_make(device, result->address);
+		cuda_pieces_hold(device);
+		if (is_made)
+			return GPU_DONE;
+		if (device->is_lost)
+			return stand_still(engine);
+		*fault_out = (struct gpu_fault){ .status = STATUS_INSUFFICIENT_RESOURCES,
+						 .address = result->address };
+		return GPU_FAULTED;
+	default: { /* CUDA_WANTS_DRIVER */
+		struct gpu_paging_mdl_copy command;
+
+		RtlCopyMemory(&command, result->command, sizeof(command));
+		enum gpu_outcome outcome = cuda_copy_mdl(engine, &command, fault_out);
+		if (device->is_lost)
+			return stand_still(engine);
+		InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)command.size_bytes);
+		run->flags |= CUDA_COMMAND_IS_DONE;
+		return outcome;
+	}
+	}
+}
+
+static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *packet,
+				struct cuda_run_parameters *run, struct gpu_fault *fault_out)
+{
+	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+	struct gpu_context *context = packet->context;
+
+	for (;;) {
+		const struct cuda_result *result = cuda->result;
+
+		if (!launch_run(cuda, run) || !cuda_wait(engine, packet))
+			return stand_still(engine);
+		switch (result->outcome) {
+		case CUDA_DONE:
+		case CUDA_ABORTED:
+		case CUDA_PREEMPTED:
+		case CUDA_FAULTED:
+			InterlockedExchangeAdd64(&engine->bytes_written,
+						 (LONG64)result->bytes_written);
+			InterlockedExchangeAdd64(&engine->entries_written,
+						 (LONG64)result->entries_written);
+			if (result->outcome == CUDA_FAULTED)
+				return report(result, fault_out);
+			if (result->outcome == CUDA_PREEMPTED && context)
+				context->resume = (struct gpu_resume){
+					.is_valid = TRUE,
+					.offset = (ULONG)result->offset,
+					.progress = result->progress,
+				};
+			return result->outcome == CUDA_DONE      ? GPU_DONE
+			       : result->outcome == CUDA_ABORTED ? GPU_ABORTED
+								 : GPU_PREEMPTED;
+		default: {
+			enum gpu_outcome outcome = serve(engine, run, fault_out);
+
+			if (outcome != GPU_DONE)
+				return outcome;
+		}
+		}
+	}
+}
+
+enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *packet,
+				struct gpu_fault *fault_out)
+{
+	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+	struct cuda_device *device = cuda->device;
+	struct gpu_context *context = packet->context;
+	struct gpu_resume resume = { 0 };
+
+	if (packet->is_empty)
+		return GPU_DONE;
+	if (!cuda_engine_ready(cuda))
+		return stand_still(engine);
+	if (context) {
+		if (packet->is_resubmission)
+			resume = context->resume;
+		/* Queues of a hardware context run side by side, and are not preempted. */
+		if (!engine->hw_queue)
+			context->resume.is_valid = FALSE;
+	}
+	struct cuda_run_parameters run = {
+		.world = device->world,
+		.state = cuda->state,
+		.result = (ULONGLONG)(ULONG_PTR)cuda->result,
+		.ticket = ++cuda->ticket,
+		.flags = (packet->is_paging ? CUDA_IS_PAGING : 0) |
+			 (context && context->is_virtual ? CUDA_IS_VIRTUAL : 0),
+		.root_segment = context ? context->root.segment : 0,
+		.root_entries = context ? context->root.entry_count : 0,
+		.root_offset = context ? context->root.offset : 0,
+		.buffer_segment = packet->buffer.segment,
+		.buffer_offset = packet->buffer.offset,
+		.size_bytes = packet->size_bytes,
+		.offset = resume.is_valid ? resume.offset : 0,
+		.progress = resume.is_valid ? resume.progress : 0,
+	};
+	cuda_pieces_hold(device);
+	enum gpu_outcome outcome = execute(engine, packet, &run, fault_out);
+	cuda_pieces_let_go(device);
+	return outcome;
+}

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernels.c - what runs on the GPU.
+ *
+ *	cuda_run     reads commands one after the other, as the software GPU does; one block of threads
+ *	cuda_move    one long fill or copy; all of the GPU
+ *	cuda_pages   scattered pages of system memory
+ *
+ * Every page that a command touches is looked up in the page tables, in video memory, by whoever
+ * touches it; nothing is remembered. In cuda_run() the first thread reads, decodes and translates;
+ * the others wait for a piece of work, and help with it.
+ *
+ * One translation unit, because PTX is not linked: the decoder and the walk are those of
+ * drivers/common. Compiled twice: to PTX, and for the processor, where a block has one thread, for
+ * who tests the driver without a GPU.
+ */
+#include "work.h"
+#include "threads.h"
+
+#include "command.c"
+#include "page_table.c"
+
+enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES };
+
+#define NOWHERE (~0ULL)
+
+/* ---- memory ---- */
+
+enum reach { REACH_THERE, REACH_FAULT, REACH_NO_PIECE };
+
+/* Where something is; a pointer of 0 reads as zeroes and drops writes. */
+struct span {
+	ULONGLONG pointer;
+	ULONGLONG size_bytes;
+	ULONGLONG physical; /* with REACH_NO_PIECE */
+	ULONG level;        /* with REACH_FAULT of a virtual address */
+};
+
+static INLINED ULONGLONG least(ULONGLONG a, ULONGLONG b)
+{
+	return a < b ? a : b;
+}
+
+static INLINED enum reach reach_system(const struct cuda_world *world, ULONGLONG physical,
+				       ULONGLONG wanted, struct span *span)
+{
+	ULONGLONG piece = physical >> CUDA_PIECE_BITS;
+	ULONGLONG in_piece = physical & ((1ULL << CUDA_PIECE_BITS) - 1);
+
+	span->physical = physical;
+	if (piece >= world->piece_count)
+		return REACH_FAULT;
+	ULONGLONG pointer = load_word((const ULONGLONG *)(ULONG_PTR)world->pieces + piece);
+	if (pointer == 0)
+		return REACH_NO_PIECE;
+	span->pointer = pointer + in_piece;
+	span->size_bytes = least(wanted, (1ULL << CUDA_PIECE_BITS) - in_piece);
+	return REACH_THERE;
+}
+
+static INLINED enum reach reach_segment(const struct cuda_world *world, ULONG segment,
+					ULONGLONG offset, ULONGLONG wanted, struct span *span)
+{
+	if (segment == SOFTGPU_SEGMENT_LOCAL) {
+		if (offset >= world->local_bytes)
+			return REACH_FAULT;
+		span->pointer = world->local + offset;
+		span->size_bytes = least(wanted, world->local_bytes - offset);
+		return REACH_THERE;
+	}
+	if (segment == SOFTGPU_SEGMENT_APERTURE) {
+		ULONGLONG page = offset >> GPU_PAGE_BITS;
+		ULONGLONG in_page = offset & ((1ULL << GPU_PAGE_BITS) - 1);
+
+		if (page >= world->aperture_pages)
+			return REACH_FAULT;
+		ULONGLONG entry = load_word((const ULONGLONG *)(ULONG_PTR)world->aperture + page);
+		if (!(entry & CUDA_APERTURE_VALID))
+			return REACH_FAULT;
+		return reach_system(world, (entry & ~0xfffULL) + in_page,
+				    least(wanted, (1ULL << GPU_PAGE_BITS) - in_page), span);
+	}
+	if (segment == SOFTGPU_SEGMENT_SYSTEM || segment == CUDA_SEGMENT_SYSTEM_TOO)
+		return reach_system(world, offset, wanted, span);
+	return REACH_FAULT;
+}
+
+/* Tables are in local memory. */
+static INLINED BOOLEAN read_entry(void *reader_context, ULONG segment, ULONGLONG offset,
+				  ULONGLONG *entry_out)
+{
+	const struct cuda_world *world = (const struct cuda_world *)reader_context;
+
+	if (segment != SOFTGPU_SEGMENT_LOCAL || offset + sizeof(*entry_out) > world->local_bytes)
+		return FALSE;
+	*entry_out = load_word((const ULONGLONG *)(ULONG_PTR)(world->local + offset));
+	return TRUE;
+}
+
+static INLINED enum reach reach_place(const struct cuda_world *world, const struct gpu_root *root,
+				      const struct gpu_place *place, ULONGLONG offset,
+				      ULONGLONG wanted, BOOLEAN is_write, struct span *span)
+{
+	struct gpu_translation found;
+	struct gpu_walk_fault fault;
+
+	offset += place->offset;
+	if (place->segment != GPU_PLACE_VIRTUAL)
+		return reach_segment(world, place->segment, offset, wanted, span);
+	if (!gpu_walk(&world->settings, root, offset, is_write, read_entry, (void *)world, &found,
+		      &fault)) {
+		span->level = fault.level;
+		return REACH_FAULT;
+	}
+	wanted = least(wanted, found.size_bytes);
+	if (found.is_zero) {
+		span->pointer = 0;
+		span->size_bytes = wanted;
+		return REACH_THERE;
+	}
+	span->level = 0; /* mapped to where no memory is: the tables are wrong */
+	return reach_segment(world, found.segment, found.offset, wanted, span);
+}
+
+/* ---- bytes, by some threads at once ---- */
+
+typedef ULONGLONG pair __attribute__((vector_size(16), may_alias));
+
+static INLINED void fill_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG pattern, ULONG thread,
+			       ULONG threads)
+{
+	ULONGLONG both = (ULONGLONG)pattern << 32 | pattern;
+	ULONGLONG pairs = to % 16 == 0 ? size_bytes / 16 : 0;
+	const pair value = { both, both };
+	pair *wide = (pair *)(ULONG_PTR)to;
+	ULONG *words = (ULONG *)(ULONG_PTR)to;
+
+	for (ULONGLONG i = thread; i < pairs; i += threads)
+		wide[i] = value;
+	for (ULONGLONG i = pairs * 4 + thread; i < size_bytes / 4; i += threads)
+		words[i] = pattern;
+}
+
+static INLINED void zero_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG thread, ULONG threads)
+{
+	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
+
+	for (ULONGLONG i = thread; i < size_bytes; i += threads)
+		bytes[i] = 0;
+}
+
+static INLINED void copy_bytes(ULONGLONG to, ULONGLONG from, ULONGLONG size_bytes, ULONG thread,
+			       ULONG threads)
+{
+	ULONGLONG pairs = (to | from) % 16 == 0 ? size_bytes / 16 : 0;
+	pair *wide = (pair *)(ULONG_PTR)to;
+	const pair *wide_from = (const pair *)(ULONG_PTR)from;
+	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
+	const UCHAR *bytes_from = (const UCHAR *)(ULONG_PTR)from;
+	ULONGLONG i = thread;
+
+	/* Several on their way at once: they are far away. */
+	for (; i + 3ULL * threads < pairs; i += 4ULL * threads) {
+		pair a = wide_from[i];
+		pair b = wide_from[i + threads];
+		pair c = wide_from[i + 2ULL * threads];
+		pair d = wide_from[i + 3ULL * threads];
+
+		wide[i] = a;
+		wide[i + threads] = b;
+		wide[i + 2ULL * threads] = c;
+		wide[i + 3ULL * threads] = d;
+	}
+	for (; i < pairs; i += threads)
+		wide[i] = wide_from[i];
+	for (i = pairs * 16 + thread; i < size_bytes; i += threads)
+		bytes[i] = bytes_from[i];
+}
+
+/* ---- a packet ---- */
+
+struct run {
+	const struct cuda_world *world;
+	struct cuda_state *state;
+	struct cuda_result *result;
+	ULONGLONG sequence;
+	ULONGLONG ticket;
+	ULONG flags;
+	struct gpu_root root;
+	struct gpu_place buffer;
+	ULONGLONG size_bytes;
+	ULONGLONG offset;
+	ULONGLONG progress;
+	ULONGLONG bytes_written;
+	ULONGLONG entries_written;
+};
+
+static INLINED ULONG stop_of(const struct cuda_state *state, ULONGLONG ticket, BOOLEAN keeps_on)
+{
+	ULONGLONG stop = load_word(&state->stop);
+
+	if (stop >> CUDA_STOP_BITS != ticket)
+		return 0;
+	stop &= (1u << CUDA_STOP_BITS) - 1;
+	return stop == CUDA_STOP_PREEMPT && keeps_on ? 0 : (ULONG)stop;
+}
+
+/* Tells the driver. What the packet wrote is seen before that. */
+static SHARED void tell(struct run *run, ULONG outcome)
+{
+	struct cuda_result *result = run->result;
+
+	run->state->offset = run->offset;
+	run->state->progress = run->progress;
+	run->state->bytes_written = run->bytes_written;
+	run->state->entries_written = run->entries_written;
+	result->outcome = outcome;
+	result->offset = run->offset;
+	result->progress = run->progress;
+	result->bytes_written = run->bytes_written;
+	result->entries_written = run->entries_written;
+	fence_system();
+	store_word(&result->sequence, run->sequence);
+}
+
+static SHARED void fault(struct run *run, ULONG status, ULONGLONG address, BOOLEAN is_write,
+			 BOOLEAN is_page_fault, ULONG level)
+{
+	run->result->status = status;
+	run->result->address = address;
+	run->result->is_write = is_write;
+	run->result->is_page_fault = is_page_fault;
+	run->result->level = level;
+	tell(run, CUDA_FAULTED);
+}
+
+/* FALSE: the packet cannot go on, and the driver was told. */
+static SHARED BOOLEAN open_place(struct run *run, const struct gpu_place *place, ULONGLONG offset,
+				 ULONGLONG wanted, BOOLEAN is_write, struct span *span)
+{
+	enum reach reach =
+		reach_place(run->world, &run->root, place, offset, wanted, is_write, span);
+
+	if (reach == REACH_THERE)
+		return TRUE;
+	if (reach == REACH_NO_PIECE) {
+		run->result->address = span->physical;
+		tell(run, CUDA_WANTS_PIECE);
+		return FALSE;
+	}
+	fault(run, (ULONG)STATUS_ACCESS_VIOLATION, place->offset + offset, is_write,
+	      place->segment == GPU_PLACE_VIRTUAL, span->level);
+	return FALSE;
+}
+
+/* All threads of the block do it, and have done it at the return. First thread only. */
+static SHARED void share(struct run *run, ULONG kind, ULONGLONG destination, ULONGLONG source,
+			 ULONGLONG size_bytes, ULONGLONG stride);
+
+static SHARED void do_item(const struct cuda_item *item)
+{
+	ULONG thread = thread_in_block();
+	ULONG threads = threads_of_block();
+
+	if (item->kind == ITEM_FILL) {
+		fill_bytes(item->destination, item->size_bytes, (ULONG)item->source, thread,
+			   threads);
+	} else if (item->kind == ITEM_COPY) {
+		if (item->source == 0)
+			zero_bytes(item->destination, item->size_bytes, thread, threads);
+		else
+			copy_bytes(item->destination, item->source, item->size_bytes, thread,
+				   threads);
+	} else {
+		ULONGLONG *entries = (ULONGLONG *)(ULONG_PTR)item->destination;
+
+		for (ULONGLONG i = thread; i < item->size_bytes / sizeof(*entries); i += threads)
+			store_word(&entries[i], item->source + i * item->stride);
+	}
+}
+
+static SHARED void share(struct run *run, ULONG kind, ULONGLONG destination, ULONGLONG source,
+			 ULONGLONG size_bytes, ULONGLONG stride)
+{
+	struct cuda_item *item = &run->state->item;
+
+	if (kind != ITEM_END && destination == 0)
+		return; /* writes are dropped */
+	item->kind = kind;
+	item->destination = destination;
+	item->source = source;
+	item->size_bytes = size_bytes;
+	item->stride = stride;
+	block_barrier();
+	if (kind == ITEM_END)
+		return;
+	do_item(item);
+	block_barrier();
+}
+
+/* Everybody else. */
+static SHARED void help(const struct cuda_state *state)
+{
+	for (;;) {
+		block_barrier();
+		if (load_word(&state->item.kind) == ITEM_END)
+			return;
+		do_item(&state->item);
+		block_barrier();
+	}
+}
+
+/* FALSE: something was asked of the packet, and it has answered. */
+static SHARED BOOLEAN goes_on(struct run *run)
+{
+	ULONG stop = stop_of(run->state, run->ticket, (run->flags & CUDA_KEEPS_ON) != 0);
+
+	if (stop == 0)
+		return TRUE;
+	tell(run, stop == CUDA_STOP_ABORT ? CUDA_ABORTED : CUDA_PREEMPTED);
+	return FALSE;
+}
+
+/* A long one is for all of the GPU. */
+static SHARED BOOLEAN ask_for_move(struct run *run, const struct gpu_place *destination,
+				   const struct gpu_place *source, ULONGLONG size_bytes,
+				   BOOLEAN is_fill, ULONG pattern)
+{
+	struct cuda_transfer *transfer = &run->state->transfer;
+
+	transfer->destination = *destination;
+	if (source)
+		transfer->source = *source;
+	transfer->size_bytes = size_bytes;
+	transfer->from = run->progress;
+	transfer->root = run->root;
+	transfer->is_fill = is_fill;
+	transfer->pattern = pattern;
+	transfer->ticket = run->ticket;
+	transfer->keeps_on = (run->flags & CUDA_KEEPS_ON) != 0;
+	run->state->stopped_at = NOWHERE;
+	run->state->is_moved = 1;
+	tell(run, CUDA_WANTS_MOVE);
+	return FALSE;
+}
+
+static SHARED BOOLEAN move(struct run *run, const struct gpu_place *destination,
+			   const struct gpu_place *source, ULONGLONG size_bytes, BOOLEAN is_fill,
+			   ULONG pattern)
+{
+	/* After a move it may have stopped, at what is looked at below. */
+	BOOLEAN is_moved = run->state->is_moved != 0;
+
+	if (is_moved) {
+		ULONGLONG done = least(run->state->stopped_at, size_bytes);
+
+		run->state->is_moved = 0;
+		run->bytes_written += done - run->progress;
+		run->progress = done;
+	}
+	while (run->progress < size_bytes) {
+		ULONGLONG wanted = size_bytes - run->progress;
+		struct span to;
+		struct span from = { .pointer = 0 };
+
+		if (!goes_on(run))
+			return FALSE;
+		if (!is_moved && wanted > CUDA_WIDE_BYTES)
+			return ask_for_move(run, destination, source, size_bytes, is_fill, pattern);
+		is_moved = FALSE;
+		wanted = least(wanted, CUDA_WIDE_BYTES);
+		if (!is_fill) {
+			if (!open_place(run, source, run->progress, wanted, FALSE, &from))
+				return FALSE;
+			wanted = from.size_bytes;
+		}
+		if (!open_place(run, destination, run->progress, wanted, TRUE, &to))
+			return FALSE;
+		if (is_fill)
+			share(run, ITEM_FILL, to.pointer, pattern, to.size_bytes, 0);
+		else
+			share(run, ITEM_COPY, to.pointer, from.pointer, to.size_bytes, 0);
+		run->progress += to.size_bytes;
+		run->bytes_written += to.size_bytes;
+	}
+	return TRUE;
+}
+
+static SHARED BOOLEAN write64(struct run *run, const struct gpu_place *destination, ULONGLONG value)
+{
+	struct span to;
+
+	if (!open_place(run, destination, 0, sizeof(value), TRUE, &to))
+		return FALSE;
+	fence_system();
+	if (to.pointer)
+		store_word((ULONGLONG *)(ULONG_PTR)to.pointer, value);
+	run->bytes_written += sizeof(value);
+	return TRUE;
+}
+
+static SHARED BOOLEAN write_entries(struct run *run, const struct gpu_paging_entries *command)
+{
+	ULONGLONG size_bytes = command->count * sizeof(ULONGLONG);
+
+	if (command->table.segment == GPU_PLACE_APERTURE_TABLE) {
+		if (command->table.offset > run->world->aperture_pages ||
+		    command->count > run->world->aperture_pages - command->table.offset) {
+			fault(run, (ULONG)STATUS_ACCESS_VIOLATION, command->table.offset, TRUE,
+			      FALSE, 0);
+			return FALSE;
+		}
+		share(run, ITEM_ENTRIES,
+		      run->world->aperture + command->table.offset * sizeof(ULONGLONG),
+		      command->value, size_bytes, command->stride);
+		run->entries_written += command->count;
+		return TRUE;
+	}
+	/* A fence is such an entry, too: what comes before it is seen first. */
+	fence_system();
+	while (run->progress < size_bytes) {
+		struct span to;
+
+		if (!open_place(run, &command->table, run->progress, size_bytes - run->progress,
+				TRUE, &to))
+			return FALSE;
+		share(run, ITEM_ENTRIES, to.pointer,
+		      command->value + run->progress / sizeof(ULONGLONG) * command->stride,
+		      to.size_bytes, command->stride);
+		run->progress += to.size_bytes;
+		run->entries_written += to.size_bytes / sizeof(ULONGLONG);
+	}
+	return TRUE;
+}
+
+static SHARED BOOLEAN busy(struct run *run, ULONGLONG microseconds)
+{
+	const ULONGLONG total = microseconds * 10; /* 100 ns units */
+	ULONGLONG start = now_100ns() - run->progress;
+
+	for (;;) {
+		run->progress = now_100ns() - start;
+		if (run->progress >= total)
+			return TRUE;
+		if (!goes_on(run))
+			return FALSE;
+		pause_a_little();
+	}
+}
+
+static SHARED BOOLEAN hang(struct run *run, BOOLEAN is_deaf)
+{
+	if (is_deaf) {
+		run->flags |= CUDA_KEEPS_ON;
+		store_word(&run->result->hanging, run->sequence);
+	}
+	while (goes_on(run))
+		pause_a_little();
+	return FALSE;
+}
+
+/* An operand of a client's command: virtual as it stands, physical after it was patched. */
+static SHARED BOOLEAN find_place(struct run *run, ULONGLONG address, BOOLEAN is_write,
+				 struct gpu_place *place_out)
+{
+	place_out->segment = GPU_PLACE_VIRTUAL;
+	place_out->reserved = 0;
+	place_out->offset = address;
+	if (run->flags & CUDA_IS_VIRTUAL)
+		return TRUE;
+	place_out->segment = SOFTGPU_SEGMENT_LOCAL;
+	place_out->offset = address - GPU_LOCAL_BASE;
+	if (place_out->offset < run->world->local_bytes)
+		return TRUE;
+	place_out->segment = SOFTGPU_SEGMENT_APERTURE;
+	place_out->offset = address - GPU_APERTURE_BASE;
+	if (place_out->offset < run->world->aperture_pages << GPU_PAGE_BITS)
+		return TRUE;
+	fault(run, (ULONG)STATUS_ACCESS_VIOLATION, address, is_write, FALSE, 0);
+	return FALSE;
+}
+
+static SHARED BOOLEAN execute_paging(struct run *run, ULONG opcode, const ULONGLONG *words)
+{
+	switch (opcode) {
+	case GPU_PAGING_FILL: {
+		const struct gpu_paging_fill *command = (const struct gpu_paging_fill *)words;
+
+		return move(run, &command->destination, NULL, command->size_bytes, TRUE,
+			    command->pattern);
+	}
+	case GPU_PAGING_COPY: {
+		const struct gpu_paging_copy *command = (const struct gpu_paging_copy *)words;
+
+		return move(run, &command->destination, &command->source, command->size_bytes,
+			    FALSE, 0);
+	}
+	case GPU_PAGING_ENTRIES:
+		return write_entries(run, (const struct gpu_paging_entries *)words);
+	default: /* between a segment and pages that an MDL names: the driver reads that */
+		for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
+			run->result->command[i] = words[i];
+		tell(run, CUDA_WANTS_DRIVER);
+		return FALSE;
+	}
+}
+
+static SHARED BOOLEAN execute(struct run *run, ULONG opcode, const ULONGLONG *words)
+{
+	struct gpu_place destination;
+	struct gpu_place source;
+
+	switch (opcode) {
+	case SOFTGPU_NOP:
+		return TRUE;
+	case SOFTGPU_FILL: {
+		const struct softgpu_fill *command = (const struct softgpu_fill *)words;
+
+		return find_place(run, command->destination.virtual_address, TRUE, &destination) &&
+		       move(run, &destination, NULL, command->size_bytes, TRUE, command->pattern);
+	}
+	case SOFTGPU_COPY: {
+		const struct softgpu_copy *command = (const struct softgpu_copy *)words;
+
+		return find_place(run, command->destination.virtual_address, TRUE, &destination) &&
+		       find_place(run, command->source.virtual_address, FALSE, &source) &&
+		       move(run, &destination, &source, command->size_bytes, FALSE, 0);
+	}
+	case SOFTGPU_WRITE64: {
+		const struct softgpu_write64 *command = (const struct softgpu_write64 *)words;
+
+		return find_place(run, command->destination.virtual_address, TRUE, &destination) &&
+		       write64(run, &destination, command->value);
+	}
+	case SOFTGPU_BUSY:
+		return busy(run, ((const struct softgpu_busy *)words)->microseconds);
+	case SOFTGPU_HANG:
+		return hang(run, TRUE);
+	case SOFTGPU_LOOP:
+		return hang(run, FALSE);
+	case SOFTGPU_FAULT: {
+		const struct softgpu_fault *command = (const struct softgpu_fault *)words;
+
+		fault(run, (ULONG)STATUS_ACCESS_VIOLATION, command->address, command->is_write != 0,
+		      (run->flags & CUDA_IS_VIRTUAL) != 0, 0);
+		return FALSE;
+	}
+	default:
+		return execute_paging(run, opcode, words);
+	}
+}
+
+/* The start of the next command, out of where the client could still change it. */
+static SHARED BOOLEAN fetch(struct run *run, ULONGLONG *words)
+{
+	ULONGLONG wanted = least(run->size_bytes - run->offset, CUDA_COMMAND_BYTES);
+	ULONGLONG done = 0;
+
+	for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
+		words[i] = 0;
+	while (done < wanted) {
+		struct span from;
+
+		if (!open_place(run, &run->buffer, run->offset + done, wanted - done, FALSE, &from))
+			return FALSE;
+		if (from.pointer % sizeof(*words) == 0 && done % sizeof(*words) == 0 &&
+		    from.size_bytes % sizeof(*words) == 0) {
+			for (ULONGLONG i = 0; from.pointer && i < from.size_bytes / sizeof(*words);
+			     i++)
+				words[done / sizeof(*words) + i] =
+					load_word((const ULONGLONG *)(ULONG_PTR)from.pointer + i);
+		} else {
+			for (ULONGLONG i = 0; from.pointer && i < from.size_bytes; i++)
+				((UCHAR *)words)[done + i] =
+					load_byte((const UCHAR *)(ULONG_PTR)from.pointer + i);
+		}
+		done += from.size_bytes;
+	}
+	return TRUE;
+}
+
+static SHARED void run_commands(struct run *run)
+{
+	ULONGLONG words[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
+	BOOLEAN is_done = (run->flags & CUDA_COMMAND_IS_DONE) != 0;
+
+	while (run->offset < run->size_bytes) {
+		struct gpu_command command;
+		ULONGLONG progress = run->progress;
+
+		if (!goes_on(run) || !fetch(run, words))
+			return;
+		NTSTATUS status = gpu_command_decode(words, run->size_bytes - run->offset,
+						     (run->flags & CUDA_IS_PAGING) != 0, &command);
+		if (NT_SUCCESS(status) && !gpu_command_is_aligned(&command, words))
+			status = STATUS_DATATYPE_MISALIGNMENT;
+		if (!NT_SUCCESS(status)) {
+			fault(run, (ULONG)status, run->buffer.offset + run->offset, FALSE, FALSE,
+			      0);
+			return;
+		}
+		run->progress = progress;
+		if (!is_done && !execute(run, command.opcode, words))
+			return;
+		is_done = FALSE;
+		run->progress = 0;
+		run->offset += command.size_bytes;
+	}
+	tell(run, CUDA_DONE);
+}
+
+KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG sequence,
+		     ULONGLONG ticket, ULONGLONG flags, ULONGLONG root_segment,
+		     ULONGLONG root_entries, ULONGLONG root_offset, ULONGLONG buffer_segment,
+		     ULONGLONG buffer_offset, ULONGLONG size_bytes, ULONGLONG offset,
+		     ULONGLONG progress)
+{
+	struct run run = {
+		.world = (const struct cuda_world *)(ULONG_PTR)world,
+		.state = (struct cuda_state *)(ULONG_PTR)state,
+		.result = (struct cuda_result *)(ULONG_PTR)result,
+		.sequence = sequence,
+		.ticket = ticket,
+		.flags = (ULONG)flags,
+		.root = { .segment = (ULONG)root_segment,
+			  .entry_count = (ULONG)root_entries,
+			  .offset = root_offset },
+		.buffer = { .segment = (ULONG)buffer_segment, .offset = buffer_offset },
+		.size_bytes = size_bytes,
+		.offset = offset,
+		.progress = progress,
+	};
+
+	if (thread_in_block() != 0) {
+		help(run.state);
+		return;
+	}
+	if (flags & CUDA_GO_ON) {
+		run.offset = run.state->offset;
+		run.progress = run.state->progress;
+		run.bytes_written = run.state->bytes_written;
+		run.entries_written = run.state->entries_written;
+	} else {
+		run.state->is_moved = 0;
+	}
+	run_commands(&run);
+	share(&run, ITEM_END, 0, 0, 0, 0);
+}
+
+/* ---- much at once ---- */
+
+enum { CHUNK_BYTES = 4096 };
+
+/* One piece, by the threads of a group; FALSE: it has to be looked at (stopped_at). */
+static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
+				  const struct cuda_transfer *transfer, ULONGLONG at, ULONGLONG end,
+				  ULONG thread, ULONG threads)
+{
+	while (at < end) {
+		struct span to;
+		struct span from = { .pointer = 0 };
+		ULONGLONG wanted = end - at;
+
+		if (!transfer->is_fill) {
+			if (reach_place(world, &transfer->root, &transfer->source, at, wanted,
+					FALSE, &from) != REACH_THERE)
+				return FALSE;
+			wanted = from.size_bytes;
+		}
+		if (reach_place(world, &transfer->root, &transfer->destination, at, wanted, TRUE,
+				&to) != REACH_THERE)
+			return FALSE;
+		if (to.pointer == 0)
+			;
+		else if (transfer->is_fill)
+			fill_bytes(to.pointer, to.size_bytes, transfer->pattern, thread, threads);
+		else if (from.pointer == 0)
+			zero_bytes(to.pointer, to.size_bytes, thread, threads);
+		else
+			copy_bytes(to.pointer, from.pointer, to.size_bytes, thread, threads);
+		at += to.size_bytes;
+	}
+	return TRUE;
+}
+
+KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
+{
+	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
+	struct cuda_state *state = (struct cuda_state *)(ULONG_PTR)state_pointer;
+	const struct cuda_transfer transfer = state->transfer;
+	ULONG thread = thread_in_group();
+	ULONG threads = threads_of_group();
+	/* Chunks are pages of the destination, but for the first and the last. */
+	ULONGLONG first = (transfer.destination.offset + transfer.from) & ~(CHUNK_BYTES - 1ULL);
+	ULONGLONG last = transfer.destination.offset + transfer.size_bytes;
+
+	for (ULONGLONG chunk = first + group_in_grid() * CHUNK_BYTES; chunk < last;
+	     chunk += groups_of_grid() * CHUNK_BYTES) {
+		ULONGLONG at = chunk < transfer.destination.offset + transfer.from
+				       ? transfer.from
+				       : chunk - transfer.destination.offset;
+		ULONGLONG end = least(chunk + CHUNK_BYTES, last) - transfer.destination.offset;
+
+		if (at >= load_word(&state->stopped_at))
+			return;
+		if (stop_of(state, transfer.ticket, transfer.keeps_on != 0) != 0 ||
+		    !move_chunk(world, &transfer, at, end, thread, threads)) {
+			lower_word(&state->stopped_at, at);
+			return;
+		}
+	}
+}
+
+KERNEL void cuda_pages(ULONGLONG world_pointer, ULONGLONG pfns, ULONGLONG count, ULONGLONG local,
+		       ULONGLONG is_to_system)
+{
+	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
+
+	for (ULONGLONG page = group_in_grid(); page < count; page += groups_of_grid()) {
+		ULONGLONG pfn = load_word((const ULONGLONG *)(ULONG_PTR)pfns + page);
+		ULONGLONG video = local + (page << GPU_PAGE_BITS);
+		struct span system;
+
+		if (reach_system(world, pfn << GPU_PAGE_BITS, 1ULL << GPU_PAGE_BITS, &system) !=
+		    REACH_THERE)
+			return; /* the driver has registered all of them */
+		if (is_to_system)
+			copy_bytes(system.pointer, video, 1ULL << GPU_PAGE_BITS, thread_in_group(),
+				   threads_of_group());
+		else
+			copy_bytes(video, system.pointer, 1ULL << GPU_PAGE_BITS, thread_in_group(),
+				   threads_of_group());
+	}
+}

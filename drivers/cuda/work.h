@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.h - what the driver and its kernels on the GPU say to each other.
+ *
+ *	cuda_world    one per adapter, in video memory: where memory is
+ *	cuda_state    one per engine, in video memory: how far its packet has come
+ *	cuda_result   one per engine, in memory of the machine that both see: how it ended
+ *
+ * Both sides are little-endian, with pointers of eight bytes; a device pointer is a number here.
+ */
+#ifndef CUDA_WORK_H
+#define CUDA_WORK_H
+
+#include "ntdef.h"
+#include "command.h"
+#include "page_table.h"
+#include "settings.h"
+
+enum {
+	CUDA_COMMAND_BYTES =
+		64,           /* holds every command but padding, of which the header is enough */
+	CUDA_PIECE_BITS = 24, /* system memory is registered in pieces of 16 MiB */
+	CUDA_SEGMENT_SYSTEM_TOO = 3, /* the system memory that WDDM 2 adds after our segments */
+	CUDA_APERTURE_VALID = 1,
+	/* Longer transfers are moved by the whole GPU, not by one block of threads. */
+	CUDA_WIDE_BYTES = 16384,
+};
+
+struct cuda_world {
+	struct gpu_settings settings;
+	ULONGLONG local;
+	ULONGLONG local_bytes;
+	ULONGLONG aperture; /* one entry per page: physical address | CUDA_APERTURE_VALID */
+	ULONGLONG aperture_pages;
+	ULONGLONG pieces; /* device pointer of each piece of system memory; 0: not registered */
+	ULONGLONG piece_count;
+};
+
+/* How a kernel ended. */
+enum cuda_outcome {
+	CUDA_DONE = 1,
+	CUDA_PREEMPTED,
+	CUDA_ABORTED,
+	CUDA_FAULTED,
+	/* Ask of the driver; then go on with CUDA_GO_ON. */
+	CUDA_WANTS_MOVE,   /* cuda_move, of state->transfer */
+	CUDA_WANTS_PIECE,  /* the piece of system memory that has result->address */
+	CUDA_WANTS_DRIVER, /* a command that only the driver can execute: result->command */
+};
+
+enum {
+	CUDA_GO_ON = 0x1u, /* where state says, not from the beginning */
+	CUDA_IS_PAGING = 0x2u,
+	CUDA_IS_VIRTUAL = 0x4u,       /* operands are virtual addresses */
+	CUDA_KEEPS_ON = 0x8u,         /* answers no preemption */
+	CUDA_COMMAND_IS_DONE = 0x10u, /* with CUDA_GO_ON: the one the driver was asked for */
+};
+
+/* state->stop: what is asked of the packet with this ticket. */
+enum { CUDA_STOP_PREEMPT = 1, CUDA_STOP_ABORT = 2, CUDA_STOP_BITS = 2 };
+
+struct cuda_transfer {
+	struct gpu_place destination;
+	struct gpu_place source;
+	ULONGLONG size_bytes;
+	ULONGLONG from; /* bytes of it that are done */
+	struct gpu_root root;
+	ULONG is_fill;
+	ULONG pattern;
+	ULONGLONG ticket;
+	ULONGLONG keeps_on;
+};
+
+/* One piece of work for all threads of a block. */
+struct cuda_item {
+	ULONGLONG kind;
+	ULONGLONG destination;
+	ULONGLONG source; /* or the first value */
+	ULONGLONG size_bytes;
+	ULONGLONG stride;
+};
+
+struct cuda_state {
+	ULONGLONG stop; /* ticket << CUDA_STOP_BITS | what; written by the driver */
+	ULONGLONG offset;
+	ULONGLONG progress;
+	ULONGLONG bytes_written;
+	ULONGLONG entries_written;
+	ULONGLONG stopped_at; /* where the move had to stop; ~0: nowhere */
+	ULONGLONG is_moved;   /* a move was asked for, and is over */
+	struct cuda_transfer transfer;
+	struct cuda_item item;
+};
+
+struct cuda_result {
+	ULONGLONG sequence; /* written last */
+	ULONGLONG hanging;  /* the sequence of who hangs, while it does */
+	ULONG outcome;
+	ULONG status;
+	ULONGLONG address;
+	ULONG is_write;
+	ULONG is_page_fault;
+	ULONG level;
+	ULONG reserved;
+	ULONGLONG offset;
+	ULONGLONG progress;
+	ULONGLONG bytes_written;
+	ULONGLONG entries_written;
+	ULONGLONG command[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
+};
+
+/* A packet, as cuda_run() is given it: every field is one parameter of the kernel. */
+struct cuda_run_parameters {
+	ULONGLONG world;
+	ULONGLONG state;
+	ULONGLONG result;
+	ULONGLONG sequence;
+	ULONGLONG ticket;
+	ULONGLONG flags;
+	ULONGLONG root_segment;
+	ULONGLONG root_entries;
+	ULONGLONG root_offset;
+	ULONGLONG buffer_segment;
+	ULONGLONG buffer_offset;
+	ULONGLONG size_bytes;
+	ULONGLONG offset;
+	ULONGLONG progress;
+};
+
+/* ---- kernels ---- */
+
+/* One block. Walks the commands of a packet. */
+void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG sequence,
+	      ULONGLONG ticket, ULONGLONG flags, ULONGLONG root_segment, ULONGLONG root_entries,
+	      ULONGLONG root_offset, ULONGLONG buffer_segment, ULONGLONG buffer_offset,
+	      ULONGLONG size_bytes, ULONGLONG offset, ULONGLONG progress);
+
+/* Many blocks. Does state->transfer. */
+void cuda_move(ULONGLONG world, ULONGLONG state);
+
+/*
+ * Many blocks. Moves `count` pages of system memory, whose numbers are at `pfns` and whose pieces are
+ * registered, from or to video memory at `local`; whole pages.
+ */
+void cuda_pages(ULONGLONG world, ULONGLONG pfns, ULONGLONG count, ULONGLONG local,
+		ULONGLONG is_to_system);
+
+#endif
