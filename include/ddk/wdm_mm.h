@@ -31,10 +31,10 @@ OPENDXGK_EXTERN_C_BEGIN
  * Where the memory of clients ends. Drivers share the address space here, so an address below it may
  * just as well be the driver's own.
  */
-#define MM_USER_PROBE_ADDRESS    ((ULONG_PTR)0x7fffffff0000)
-#define MM_HIGHEST_USER_ADDRESS  ((PVOID)0x7ffffffeffff)
-#define MM_SYSTEM_RANGE_START    ((PVOID)0xffff800000000000)
-#define MM_LOWEST_USER_ADDRESS   ((PVOID)0x10000)
+#define MM_USER_PROBE_ADDRESS   ((ULONG_PTR)0x7fffffff0000)
+#define MM_HIGHEST_USER_ADDRESS ((PVOID)0x7ffffffeffff)
+#define MM_SYSTEM_RANGE_START   ((PVOID)0xffff800000000000)
+#define MM_LOWEST_USER_ADDRESS  ((PVOID)0x10000)
 
 typedef ULONG_PTR PFN_NUMBER, *PPFN_NUMBER;
 typedef LONG_PTR SPFN_NUMBER, *PSPFN_NUMBER;
