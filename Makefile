@@ -18,6 +18,8 @@ help:
 	@echo 'make coverage       lines and branches of src/ that the tests pass, per folder'
 	@echo '                    (MISSED=src/vidmm lists what they miss there)'
 	@echo 'make bench          measure'
+	@echo 'make test-gpu       the suite cuda, on an NVIDIA GPU'
+	@echo 'make bench-gpu      measure that'
 	@echo 'make soak           the long tests, which make test leaves out'
 	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
 	@echo 'make docs-pictures  draw the pictures of docs/seeing.md again'
@@ -57,6 +59,18 @@ bench:
 	@test -f bench/run.py || { echo 'no benchmarks built: there is no bench/run.py'; exit 1; }
 	@python3 bench/run.py build-release
 
+test-gpu:
+	@tools/setup.sh build test
+	@python3 tools/variants.py plain -Dtests=true
+	@tools/gpu_kit.sh build build-gpu
+	build-gpu/gpu.sh test
+
+bench-gpu:
+	@tools/setup.sh build test
+	@python3 tools/variants.py release -Dtests=true
+	@tools/gpu_kit.sh build-release build-gpu
+	build-gpu/gpu.sh bench
+
 install:
 	@tools/setup.sh build
 	@python3 tools/variants.py release -Dprefix='$(abspath $(PREFIX))'
@@ -81,6 +95,6 @@ abi-baseline:
 	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so
 
 clean:
-	rm -rf build build-asan build-tsan build-clang build-coverage build-release
+	rm -rf build build-gpu build-asan build-tsan build-clang build-coverage build-release
 
-.PHONY: help run test soak coverage bench install format docs-pictures abi-baseline clean
+.PHONY: help run test soak coverage bench test-gpu bench-gpu install format docs-pictures abi-baseline clean

@@ -11,6 +11,7 @@ extern void *dlopen(const char *file, int mode);
 extern void *dlsym(void *library, const char *name);
 extern char *dlerror(void);
 extern int dlclose(void *library);
+extern int setenv(const char *name, const char *value, int overwrite);
 
 enum { LOAD_NOW = 2 }; /* RTLD_NOW, and not for others */
 
@@ -60,6 +61,12 @@ NTSTATUS cuda_api_open(struct cuda_api *api)
 	PAGED_CODE();
 
 	RtlZeroMemory(api, sizeof(*api));
+	/*
+	 * A kernel may hang, and others have to go on beside it: each stream has a queue of the GPU's to
+	 * itself, and no kernel is loaded only when it is launched, which would wait for what runs.
+	 */
+	(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	(void)setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 	api->library = dlopen(library_name, LOAD_NOW);
 	if (!api->library) {
 		const char *why = dlerror();

@@ -29,6 +29,7 @@ enum {
 	CUDA_PFN_COUNT = 16384, /* pages that one launch of cuda_pages moves: 64 MiB */
 	CUDA_RUN_PAGES = 64,    /* rows of pages from here on are for a copy engine */
 	CUDA_MIN_LOCAL_MIB = 64,
+	CUDA_SLOTS = 1024,    /* engines, hardware queues among them */
 	CUDA_KEPT_MIB = 1024, /* left to CUDA itself and to others, when we choose the size */
 };
 
@@ -46,7 +47,10 @@ struct cuda_device {
 	cuda_pointer aperture;
 	cuda_pointer piece_table;
 	cuda_pointer world;
-	cuda_stream control; /* for words that running kernels look at, and tables */
+	cuda_pointer states;         /* struct cuda_state, by slot */
+	struct cuda_result *results; /* by slot; the GPU sees them at the same address */
+	ULONGLONG *stops;            /* by slot: what is copied to the stop of a state */
+	cuda_stream control;         /* for words that running kernels look at, and tables */
 	ULONG processors;
 	ULONG generation; /* of all these; engines have streams of one */
 	struct gpu_settings settings;
@@ -57,9 +61,12 @@ struct cuda_device {
 	/* An error that nothing but a new context ends. Interlocked. */
 	volatile LONG is_lost;
 
+	/* Guarded by pieces_lock. */
+	KMUTEX pieces_lock;
+	UCHAR slots[CUDA_SLOTS]; /* which are some engine's */
+
 	/* pieces.c. Guarded by pieces_lock. */
 	PVOID pins;
-	KMUTEX pieces_lock;
 	ULONGLONG *pieces; /* in memory that the GPU reads, too: what it has in its table */
 	volatile cuda_status register_status; /* of the last attempt */
 	ULONG busy_engines;                   /* with kernels that may be using pieces */
@@ -71,6 +78,7 @@ struct cuda_device {
 struct cuda_engine {
 	struct cuda_device *device;
 	ULONG generation;
+	ULONG slot; /* + 1; 0: none */
 	cuda_stream stream;
 	cuda_pointer state;         /* struct cuda_state */
 	struct cuda_result *result; /* the GPU sees it at the same address */

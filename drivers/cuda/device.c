@@ -115,6 +115,7 @@ static NTSTATUS make_memory(struct cuda_device *device)
 {
 	const struct cuda_api *api = &device->api;
 	const ULONGLONG aperture_bytes = device->aperture_pages * sizeof(ULONGLONG);
+	const ULONGLONG state_bytes = CUDA_SLOTS * sizeof(struct cuda_state);
 	const ULONGLONG table_bytes = device->piece_count * sizeof(ULONGLONG);
 	struct cuda_world world;
 
@@ -122,6 +123,7 @@ static NTSTATUS make_memory(struct cuda_device *device)
 	TRY(api->memory_allocate(&device->aperture, aperture_bytes), "cuMemAlloc of the aperture");
 	TRY(api->memory_allocate(&device->piece_table, table_bytes), "cuMemAlloc of a table");
 	TRY(api->memory_allocate(&device->world, sizeof(world)), "cuMemAlloc of the world");
+	TRY(api->memory_allocate(&device->states, state_bytes), "cuMemAlloc of states");
 	world = (struct cuda_world){
 		.settings = device->settings,
 		.local = device->local,
@@ -137,11 +139,58 @@ static NTSTATUS make_memory(struct cuda_device *device)
 		status = zero(device, device->aperture, aperture_bytes);
 	if (NT_SUCCESS(status))
 		status = zero(device, device->piece_table, table_bytes);
+	if (NT_SUCCESS(status))
+		status = zero(device, device->states, state_bytes);
 	if (!NT_SUCCESS(status))
 		return status;
 	TRY(api->copy_to_device(device->world, &world, sizeof(world), device->control),
 	    "cuMemcpyHtoDAsync");
 	TRY(api->stream_wait(device->control), "cuStreamSynchronize");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS make_host_words(struct cuda_device *device)
+{
+	const unsigned flags = CUDA_HOST_PORTABLE | CUDA_HOST_DEVICEMAP;
+	void *words;
+
+	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->results), flags),
+	    "cuMemHostAlloc of results");
+	device->results = (struct cuda_result *)words;
+	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->stops), flags),
+	    "cuMemHostAlloc of words");
+	device->stops = (ULONGLONG *)words;
+	RtlZeroMemory(device->results, CUDA_SLOTS * sizeof(*device->results));
+	RtlZeroMemory(device->stops, CUDA_SLOTS * sizeof(*device->stops));
+	RtlZeroMemory(device->slots, sizeof(device->slots));
+	return STATUS_SUCCESS;
+}
+
+/* The first launch of a kernel may have to wait for others: none is made while one could hang. */
+static NTSTATUS warm_up(struct cuda_device *device)
+{
+	const struct cuda_api *api = &device->api;
+	ULONGLONG nothing = 0;
+	ULONGLONG result = (ULONGLONG)(ULONG_PTR)device->results;
+	void *run[] = { &device->world, &device->states, &result,  &nothing, &nothing,
+			&nothing,       &nothing,        &nothing, &nothing, &nothing,
+			&nothing,       &nothing,        &nothing, &nothing };
+	void *move[] = { &device->world, &device->states };
+	void *pages[] = { &device->world, &nothing, &nothing, &nothing, &nothing };
+
+	TRY(api->launch(device->run, 1, 1, 1, CUDA_RUN_THREADS, 1, 1, 0, device->control, run,
+			NULL),
+	    "cuLaunchKernel of cuda_run");
+	TRY(api->launch(device->move, device->processors * CUDA_MOVE_BLOCKS_PER_PROCESSOR, 1, 1,
+			CUDA_MOVE_THREADS, 1, 1, 0, device->control, move, NULL),
+	    "cuLaunchKernel of cuda_move");
+	TRY(api->launch(device->pages, CUDA_PAGES_BLOCKS, 1, 1, CUDA_PAGES_THREADS, 1, 1, 0,
+			device->control, pages, NULL),
+	    "cuLaunchKernel of cuda_pages");
+	TRY(api->stream_wait(device->control), "cuStreamSynchronize");
+	if (device->results->outcome != CUDA_DONE)
+		return gpu_refuse(STATUS_UNSUCCESSFUL, "an empty packet ended with %u",
+				  device->results->outcome);
 	return STATUS_SUCCESS;
 }
 
@@ -179,7 +228,12 @@ static NTSTATUS fill_context(struct cuda_device *device, struct gpu_settings *se
 		return status;
 	TRY(device->api.stream_create(&device->control, CUDA_STREAM_NON_BLOCKING),
 	    "cuStreamCreate");
-	return make_memory(device);
+	status = make_memory(device);
+	if (NT_SUCCESS(status))
+		status = make_host_words(device);
+	if (NT_SUCCESS(status))
+		status = warm_up(device);
+	return status;
 }
 
 /* What is in it goes with it. */
@@ -212,6 +266,7 @@ static NTSTATUS start(struct cuda_device *device, struct gpu_settings *settings)
 
 	if (!NT_SUCCESS(status))
 		return status;
+	KeInitializeMutex(&device->pieces_lock, 0);
 	/* Addresses begin at 1 MiB. */
 	device->piece_count = ((OpendxgkMemoryBytes() + (1ULL << 20)) >> CUDA_PIECE_BITS) + 1;
 	status = choose(device);

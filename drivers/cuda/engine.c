@@ -25,31 +25,50 @@ static cuda_pointer stop_word(const struct cuda_engine *engine)
 
 /* ---- beginning and end ---- */
 
+/* Nothing is allocated or freed for an engine: CUDA would wait for kernels, and one may hang. */
+static BOOLEAN take_slot(struct cuda_engine *engine)
+{
+	struct cuda_device *device = engine->device;
+	ULONG slot = 0;
+
+	KeWaitForMutexObject(&device->pieces_lock, Executive, KernelMode, FALSE, NULL);
+	while (slot < CUDA_SLOTS && device->slots[slot])
+		slot++;
+	if (slot < CUDA_SLOTS)
+		device->slots[slot] = 1;
+	KeReleaseMutex(&device->pieces_lock, FALSE);
+	if (slot == CUDA_SLOTS)
+		return FALSE;
+	engine->slot = slot + 1;
+	engine->state = device->states + slot * sizeof(struct cuda_state);
+	engine->result = &device->results[slot];
+	engine->stop = &device->stops[slot];
+	/* Whoever had it before counted, too. */
+	engine->sequence = engine->result->sequence;
+	engine->ticket = *engine->stop >> CUDA_STOP_BITS;
+	return TRUE;
+}
+
+static void give_slot(struct cuda_engine *engine)
+{
+	struct cuda_device *device = engine->device;
+
+	if (engine->slot == 0)
+		return;
+	KeWaitForMutexObject(&device->pieces_lock, Executive, KernelMode, FALSE, NULL);
+	device->slots[engine->slot - 1] = 0;
+	KeReleaseMutex(&device->pieces_lock, FALSE);
+	engine->slot = 0;
+}
+
 static BOOLEAN make_stream(struct cuda_engine *engine)
 {
 	struct cuda_device *device = engine->device;
-	const struct cuda_api *api = &device->api;
-	const unsigned flags = CUDA_HOST_PORTABLE | CUDA_HOST_DEVICEMAP;
-	void *words = NULL;
 
-	if (!cuda_did(device, api->stream_create(&engine->stream, CUDA_STREAM_NON_BLOCKING),
-		      "cuStreamCreate") ||
-	    !cuda_did(device, api->memory_allocate(&engine->state, sizeof(struct cuda_state)),
-		      "cuMemAlloc of a state") ||
-	    !cuda_did(device,
-		      api->fill_words(engine->state, 0, sizeof(struct cuda_state) / sizeof(ULONG),
-				      engine->stream),
-		      "cuMemsetD32Async") ||
-	    !cuda_did(device, api->host_allocate(&words, sizeof(*engine->result), flags),
-		      "cuMemHostAlloc"))
-		return FALSE;
-	engine->result = (struct cuda_result *)words;
-	RtlZeroMemory(engine->result, sizeof(*engine->result));
-	if (!cuda_did(device, api->host_allocate(&words, sizeof(*engine->stop), flags),
-		      "cuMemHostAlloc"))
-		return FALSE;
-	engine->stop = (ULONGLONG *)words;
-	return cuda_drain(engine);
+	return cuda_did(device,
+			device->api.stream_create(&engine->stream, CUDA_STREAM_NON_BLOCKING),
+			"cuStreamCreate") &&
+	       take_slot(engine);
 }
 
 static void end_stream(struct cuda_engine *engine)
@@ -62,16 +81,12 @@ static void end_stream(struct cuda_engine *engine)
 	    api->context_set(device->context) == CUDA_OK) {
 		if (engine->stream)
 			(void)api->stream_destroy(engine->stream);
-		if (engine->state)
-			(void)api->memory_free(engine->state);
-		if (engine->result)
-			(void)api->host_free(engine->result);
-		if (engine->stop)
-			(void)api->host_free(engine->stop);
 		if (engine->pfns)
 			(void)api->host_free(engine->pfns);
+		give_slot(engine);
 	}
 	engine->stream = NULL;
+	engine->slot = 0;
 	engine->state = 0;
 	engine->result = NULL;
 	engine->stop = NULL;

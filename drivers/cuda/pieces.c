@@ -99,7 +99,6 @@ static BOOLEAN NTAPI tell(PVOID context, BOOLEAN is_pinned, PHYSICAL_ADDRESS add
 
 NTSTATUS cuda_pieces_start(struct cuda_device *device)
 {
-	KeInitializeMutex(&device->pieces_lock, 0);
 	device->pieces =
 		gpu_pool_allocate(NonPagedPoolNx, device->piece_count * sizeof(*device->pieces));
 	device->pins = device->pieces ? OpendxgkCreatePins(tell, device) : NULL;
