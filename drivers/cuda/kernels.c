@@ -17,8 +17,8 @@
 #include "work.h"
 #include "threads.h"
 
-#include "command.c"
-#include "page_table.c"
+#include "command.c"    /* NOLINT(bugprone-suspicious-include) */
+#include "page_table.c" /* NOLINT(bugprone-suspicious-include) */
 
 enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES };
 
