@@ -206,16 +206,19 @@ static void reply_send(struct channel_worker *worker, struct reply *reply)
 	reply->head.size_bytes = (uint32_t)size_bytes;
 	reply->head.event_count = atomic_load(&worker->session->events_said);
 	is_short = size_bytes <= WIRE_REPLY_BUFFER_BYTES;
-	if (!is_short && size_bytes <= UINT32_MAX)
+	if (!is_short && size_bytes < WIRE_IS_BRIEF)
 		worker->rest = mem_alloc(size_bytes);
 	if (!send_files(worker, reply) || (!is_short && !worker->rest)) {
 		reply_poorly(worker);
 		return;
 	}
-	reply_compose(worker, reply, is_short ? buffer + sizeof(reply->head) : worker->rest);
-	memcpy(buffer, &reply->head, sizeof(reply->head));
-	if (is_short)
+	if (is_short) {
+		buffer += wire_reply_write(&reply->head, buffer);
+		reply_compose(worker, reply, buffer);
 		return;
+	}
+	memcpy(buffer, &reply->head, sizeof(reply->head));
+	reply_compose(worker, reply, worker->rest);
 	memcpy(buffer + sizeof(reply->head), worker->rest, WIRE_REPLY_BUFFER_BYTES);
 	worker->rest_bytes = reply->head.size_bytes;
 	worker->rest_at = WIRE_REPLY_BUFFER_BYTES;

@@ -206,7 +206,7 @@ static bool put(struct remote_channel *channel, const unsigned char *block, uint
 		memcpy(request_buffer(channel), block + done, part);
 		if (!exchange(channel, WIRE_PUT, 0, part))
 			return false;
-		memcpy(&reply, channel->channel.memory->reply.buffer, sizeof(reply));
+		(void)wire_reply_read(&reply, channel->channel.memory->reply.buffer);
 		if (!NT_SUCCESS(reply.status))
 			break;
 	}
@@ -249,9 +249,8 @@ static bool answer_read(struct remote_channel *channel, struct answer *answer)
 {
 	unsigned char *buffer = channel->channel.memory->reply.buffer;
 
-	memcpy(&answer->head, buffer, sizeof(answer->head));
+	answer->payload = buffer + wire_reply_read(&answer->head, buffer);
 	remote_await_events(answer->head.event_count);
-	answer->payload = buffer + sizeof(answer->head);
 	return answer->head.size_bytes <= WIRE_REPLY_BUFFER_BYTES || fetch_rest(channel, answer);
 }
 

@@ -11,8 +11,11 @@
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/attributes.h"
 #include "wire/call.h"
 #include "wire/channel.h"
 
@@ -38,21 +41,53 @@ struct wire_request {
 	uint64_t size_bytes; /* of what follows, or was put */
 };
 
+/*
+ * Of a call that succeeds and shows nothing only the first two words are there: with what most calls return, a line
+ * of the cache.
+ */
 struct wire_reply {
+	uint32_t event_count; /* messages about events, sent before it: see to them first */
+	uint32_t size_bytes;  /* of all that follows, here or in parts; WIRE_IS_BRIEF */
 	int32_t status;       /* NTSTATUS */
 	uint32_t has_refusal; /* a struct dxgk_refusal follows */
 	uint32_t view_count;
 	uint32_t run_count;
-	uint32_t
-		event_count; /* messages about events that were sent before it: see to them first */
-	uint32_t size_bytes; /* of all that follows, here or in parts */
-	uint64_t word;       /* of what was made: an address in a view (CreateDevice), or 0 */
+	uint64_t word; /* of what was made: an address in a view (CreateDevice), or 0 */
 };
+#define WIRE_IS_BRIEF (UINT32_C(1) << 31)
 
 enum {
 	WIRE_REQUEST_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_request),
 	WIRE_REPLY_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_reply),
 };
+
+/* Both return how many bytes it takes in the buffer. */
+static inline size_t wire_reply_write(const struct wire_reply *reply, void *buffer)
+{
+	const uint32_t brief[2] = { reply->event_count, reply->size_bytes | WIRE_IS_BRIEF };
+
+	if (LIKELY(reply->status == 0 && reply->view_count == 0 && reply->word == 0 &&
+		   reply->size_bytes <= WIRE_REPLY_BUFFER_BYTES)) {
+		memcpy(buffer, brief, sizeof(brief));
+		return sizeof(brief);
+	}
+	memcpy(buffer, reply, sizeof(*reply));
+	return sizeof(*reply);
+}
+
+static inline size_t wire_reply_read(struct wire_reply *reply, const void *buffer)
+{
+	uint32_t brief[2];
+
+	memcpy(brief, buffer, sizeof(brief));
+	if (LIKELY(brief[1] & WIRE_IS_BRIEF)) {
+		*reply = (struct wire_reply){ .event_count = brief[0],
+					      .size_bytes = brief[1] & ~WIRE_IS_BRIEF };
+		return sizeof(brief);
+	}
+	memcpy(reply, buffer, sizeof(*reply));
+	return sizeof(*reply);
+}
 
 /* What a client has to show its program at its addresses, before the call returns. */
 struct wire_view {
