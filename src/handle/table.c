@@ -231,11 +231,17 @@ static bool seat_prepare_locked(struct handle_table *table, struct handle_seat *
 NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
 			    struct handle_table *table)
 {
-	struct handle_seat *seat = &table->seats[table->ledger ? 0 : thread_seat()];
+	struct handle_seat *seat = &table->seats[thread_seat()];
 	NTSTATUS status = quota_take(table->ledger, QUOTA_HANDLES, 1);
 
 	if (!NT_SUCCESS(status))
 		return status;
+	/* It came here for its quota alone. */
+	if (LIKELY(seat != table->seats && seat->next != seat->end &&
+		   handle_slot_is_ready(seat->next))) {
+		handle_settle(table, seat, object, class);
+		return STATUS_SUCCESS;
+	}
 	lock_acquire(&table->lock);
 	bool is_ready = seat_prepare_locked(table, seat);
 	if (is_ready)
@@ -248,15 +254,6 @@ NTSTATUS object_init_slowly(struct object *object, const struct object_class *cl
 }
 
 /* ---- giving back ---- */
-
-/* Of a table with a quota, always: no seat but the first has a chunk. */
-static void slot_free_elsewhere(struct handle_table *table, struct handle_chunk *chunk,
-				bool is_counted)
-{
-	atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
-	if (is_counted)
-		quota_give(table->ledger, QUOTA_HANDLES, 1);
-}
 
 /* The object is gone; its ordinal rests until the sequence comes round. */
 SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot,
@@ -275,7 +272,9 @@ SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct h
 			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
 			memory_order_release);
 	else
-		slot_free_elsewhere(table, chunk, is_counted);
+		atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
+	if (is_counted)
+		quota_give(table->ledger, QUOTA_HANDLES, 1);
 	handle_count(table, own_seat, -1);
 }
 

@@ -165,7 +165,7 @@ MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct 
 	struct handle_seat *seat = &table->seats[thread_own_seat];
 
 	if (UNLIKELY(thread_own_seat == 0 || seat->next == seat->end ||
-		     !handle_slot_is_ready(seat->next)))
+		     !handle_slot_is_ready(seat->next) || table->ledger))
 		return object_init_slowly(object, class, table);
 	handle_settle(table, seat, object, class);
 	return STATUS_SUCCESS;
