@@ -236,7 +236,11 @@ static void fuzz_submit(struct world *world, const struct script_statement *stat
 	enum { BYTES = 64 };
 	uint32_t memory = find_memory(world, statement->name);
 	struct script_command commands[] = {
-		{ .opcode = OPCODE_FILL, .to = { memory, 0 }, .size_bytes = BYTES, .value = 0xf0 },
+		{ .opcode = OPCODE_FILL,
+		  .to = { memory, 0 },
+		  .from = { SCRIPT_NO_NAME, 0 },
+		  .size_bytes = BYTES,
+		  .value = 0xf0 },
 		{ .opcode = OPCODE_COPY,
 		  .to = { memory, 0 },
 		  .from = { memory, BYTES },

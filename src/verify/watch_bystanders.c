@@ -173,9 +173,10 @@ struct shadow_bystanders *bystanders_look(struct shadow *shadow,
 	return NULL;
 }
 
+/* With a list it is Render that lets through what may not be. */
 static void report(const struct shadow *shadow, const struct shadow_bystanders *seen, uint32_t i)
 {
-	blame(shadow->adapter, seen->is_virtual ? DDI_SUBMIT_COMMAND_VIRTUAL : DDI_SUBMIT_COMMAND,
+	blame(shadow->adapter, seen->is_virtual ? DDI_SUBMIT_COMMAND_VIRTUAL : DDI_RENDER,
 	      seen->is_virtual ? RULE_DDI_PT_ISOLATION : RULE_DDI_RENDER_PRIVILEGED,
 	      "Work of a client changed page 0x%llx of segment %u, of allocation %p: %s",
 	      (unsigned long long)shadow_number(seen->pages[i].page),
