@@ -110,7 +110,6 @@ void builder_on_hw_packet_submitted(struct builder *builder);
 void builder_on_hw_packet_left(struct builder *builder);
 void builder_on_fence_signal_cpu(struct builder *builder);
 void builder_on_allocation_live(struct builder *builder);
-void builder_on_allocation_owner(struct builder *builder);
 void builder_on_packet_lists(struct builder *builder);
 void builder_on_allocation_name(struct builder *builder);
 void builder_on_segment_is(struct builder *builder);

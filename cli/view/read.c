@@ -173,7 +173,6 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_packet_lists] = builder_on_packet_lists,
 	[TRACE_queue_waits] = builder_on_queue_waits,
 	[TRACE_queue_goes_on] = builder_on_queue_goes_on,
-	[TRACE_allocation_owner] = builder_on_allocation_owner,
 	[TRACE_allocation_name] = builder_on_allocation_name,
 	[TRACE_allocation_range] = builder_on_allocation_range,
 	[TRACE_allocation_leaves] = builder_on_allocation_leaves,

@@ -37,23 +37,16 @@ void builder_on_allocation_live(struct builder *builder)
 {
 	uint32_t row = add_allocation(builder, builder_number(builder, 0));
 
-	if (row != UINT32_MAX)
-		SET(builder, allocations, size, row, builder_number(builder, 1));
-}
-
-void builder_on_allocation_owner(struct builder *builder)
-{
-	uint32_t row = allocation_row(builder, builder_number(builder, 0));
-
 	if (row == UINT32_MAX)
 		return;
+	SET(builder, allocations, size, row, builder_number(builder, 1));
 	SET(builder, allocations, process, row,
-	    builder_process(builder, builder_number(builder, 1)));
-	SET(builder, allocations, device, row, builder_number(builder, 2));
+	    builder_process(builder, builder_number(builder, 3)));
+	SET(builder, allocations, device, row, builder_number(builder, 4));
 	SET(builder, allocations, device_row, row,
-	    builder_device(builder, builder_number(builder, 1), builder_number(builder, 2)));
-	SET(builder, allocations, resource, row, builder_number(builder, 3));
-	SET(builder, allocations, adapter, row, builder_number(builder, 4));
+	    builder_device(builder, builder_number(builder, 3), builder_number(builder, 4)));
+	SET(builder, allocations, resource, row, builder_number(builder, 5));
+	SET(builder, allocations, adapter, row, builder_number(builder, 6));
 }
 
 /* Of the packet that the same thread queues next. */

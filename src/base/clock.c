@@ -2,8 +2,12 @@
 /*
  * clock.c - see clock.h. The virtual half lives in sim.c, with the threads that move it.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/sim.h"
@@ -31,6 +35,28 @@ void clock_jump(uint64_t ns)
 uint64_t clock_peek_ns(void)
 {
 	return sim_is_on() ? sim_peek_ns() : read_clock(CLOCK_MONOTONIC);
+}
+
+/* Whoever made the machine's clock of another source had a reason. */
+bool clock_has_ticks(void)
+{
+#if defined(__x86_64__)
+	static const char tsc[] = "tsc\n";
+	char name[sizeof(tsc)];
+	int saved_errno = errno;
+	int file = sim_is_on() ? -1
+			       : open("/sys/devices/system/clocksource/clocksource0/"
+				      "current_clocksource",
+				      O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? -1 : read(file, name, sizeof(name));
+
+	if (file >= 0)
+		close(file);
+	errno = saved_errno;
+	return length == (ssize_t)strlen(tsc) && memcmp(name, tsc, strlen(tsc)) == 0;
+#else
+	return false;
+#endif
 }
 
 uint64_t clock_wall_ns(void)

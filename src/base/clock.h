@@ -8,7 +8,10 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/attributes.h"
 
 #define CLOCK_FOREVER UINT64_MAX
 
@@ -23,6 +26,31 @@ uint64_t clock_now_ns(void);
  * not: a run that is traced must go as it goes untraced.
  */
 uint64_t clock_peek_ns(void);
+
+/*
+ * The counter that the processor has, for who notes the time of every little thing: a fraction of what asking for
+ * nanoseconds costs. Only where clock_has_ticks(): there it goes at one speed, is the same on all processors, and the
+ * kernel's own clock is made of it. An early one may have been read some tens of nanoseconds before its place in the
+ * program, and so before what another thread did meanwhile.
+ */
+MUST_CHECK bool clock_has_ticks(void);
+
+static inline uint64_t clock_tick_early(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+static inline uint64_t clock_tick(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_lfence();
+#endif
+	return clock_tick_early();
+}
 
 /* Nanoseconds since 1970, for people; virtual too, and then always the same. */
 uint64_t clock_wall_ns(void);

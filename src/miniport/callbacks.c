@@ -74,7 +74,7 @@ struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest
 {
 	struct miniport *miniport = adapter_of(handle);
 
-	trace_callback_begin(name);
+	callback_trace_begin(name);
 	if (handle != CALLBACK_NO_HANDLE && !miniport) {
 		if (is_some_context(handle))
 			nt_report(RULE_DDI_CALLBACK_HANDLE_MIXED,
@@ -92,7 +92,7 @@ struct miniport *callback_begin(HANDLE handle, const char *name, uint8_t highest
 
 NTSTATUS callback_end(NTSTATUS status)
 {
-	trace_callback_end(status);
+	callback_trace_end(status);
 	return status;
 }
 

@@ -295,7 +295,7 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 	crossing->outer = ddi_innermost;
 	ddi_innermost = crossing;
 	nt_debug_has_said = false;
-	trace_ddi_call_begin(info->name, irql);
+	ddi_trace_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
 	crossing->behalf_before = nt_thread_act_for(crossing->client ? crossing->client->process
 								     : nt_process_of_system());

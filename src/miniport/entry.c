@@ -91,12 +91,12 @@ EXPORTED NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STR
 {
 	NTSTATUS status = check_arguments(DriverObject, RegistryPath, DriverInitializationData);
 
-	trace_callback_begin("DxgkInitialize");
+	callback_trace_begin("DxgkInitialize");
 	if (NT_SUCCESS(status)) {
 		status = initialize(DriverInitializationData);
 		loading->initialize_status = status;
 	}
-	trace_callback_end(status);
+	callback_trace_end(status);
 	return status;
 }
 
@@ -138,7 +138,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 	miniport->initialize_status = STATUS_PENDING;
 	loading = miniport;
 	nt_debug_has_said = false;
-	trace_ddi_call_begin("DriverEntry", PASSIVE_LEVEL);
+	ddi_trace_begin("DriverEntry", PASSIVE_LEVEL);
 	nt_visit_begin(&visit, "DriverEntry", (const void *)driver_entry);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
 	NTSTATUS status = driver_entry(miniport->driver_object,
@@ -146,7 +146,8 @@ NTSTATUS entry_run(struct miniport *miniport)
 	nt_irql_leave(&irql, "DriverEntry");
 	nt_visit_end(&visit);
 	nt_routine_left = (const void *)driver_entry;
-	trace_ddi_call_end(status);
+	if (trace_has(TRACE_WITH_DRIVER))
+		trace_ddi_call_end(status);
 	loading = NULL;
 	log_topic(LOG_START, "%s: DriverEntry: %s", miniport->start_name, status_name(status));
 

@@ -38,7 +38,7 @@ static bool question_begin(const char *name, uint8_t highest_irql, void **owner_
 {
 	const struct miniport_client *client = ddi_current_client();
 
-	trace_callback_begin(name);
+	callback_trace_begin(name);
 	*owner_out = client ? client->owner : NULL;
 	return nt_irql_require(highest_irql, name) && *owner_out && atomic_load(&services);
 }
@@ -87,7 +87,7 @@ RARE static void *find_handle_data(const DXGKARGCB_GETHANDLEDATA *data, void *kn
 	void *owner;
 
 	if (known && nt_irql_current() <= APC_LEVEL) {
-		trace_callback_begin(name);
+		callback_trace_begin(name);
 		return data_end(known);
 	}
 	if (!question_begin(name, APC_LEVEL, &owner) || !query_from(data, owner, name, &query))
@@ -99,7 +99,7 @@ static VOID *APIENTRY get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
 {
 	void *known = data_of_subject(data);
 
-	return LIKELY(known && nt_irql_current() <= APC_LEVEL && !trace_is_on())
+	return LIKELY(known && nt_irql_current() <= APC_LEVEL && !trace_has(TRACE_WITH_DRIVER))
 		       ? known
 		       : find_handle_data(data, known);
 }
@@ -139,7 +139,7 @@ static VOID APIENTRY release_handle_data(const DXGKARGCB_RELEASEHANDLEDATA data)
 	static const char name[] = "DxgkCbReleaseHandleData";
 	const struct miniport_handle_services *served = atomic_load(&services);
 
-	trace_callback_begin(name);
+	callback_trace_begin(name);
 	if (nt_irql_require(APC_LEVEL, name) && served)
 		report_release(name, data.ReleaseHandle, served->release(data.ReleaseHandle));
 	callback_end(STATUS_SUCCESS);

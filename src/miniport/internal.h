@@ -161,6 +161,25 @@ static inline const void *ddi_routine(const struct miniport *miniport, enum ddi 
 /* From now on crashes are told with the entry point, and refused answers with its routine. */
 void ddi_tell_reports(void);
 
+/* Calls into the driver, and from it, in a trace that is to have them. */
+static inline void ddi_trace_begin(const char *name, uint8_t irql)
+{
+	if (trace_has(TRACE_WITH_DRIVER))
+		trace_ddi_call_begin(name, irql);
+}
+
+static inline void callback_trace_begin(const char *name)
+{
+	if (trace_has(TRACE_WITH_DRIVER))
+		trace_callback_begin(name);
+}
+
+static inline void callback_trace_end(NTSTATUS status)
+{
+	if (trace_has(TRACE_WITH_DRIVER))
+		trace_callback_end(status);
+}
+
 SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct miniport *miniport,
 				   struct miniport_client *client, enum ddi ddi)
 {
@@ -189,7 +208,7 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	ddi_innermost = crossing;
 	nt_debug_has_said = false;
 	nt_routine_left = ddi_routine(miniport, ddi);
-	trace_ddi_call_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
+	ddi_trace_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
 /* What to say about a call that failed, or of which everything is said. */
@@ -200,6 +219,8 @@ void ddi_trace_arguments(const struct ddi_crossing *crossing);
 
 static inline void ddi_trace_end(const struct ddi_crossing *crossing, NTSTATUS status)
 {
+	if (!trace_has(TRACE_WITH_DRIVER))
+		return;
 	if (trace_has(TRACE_WITH_ARGUMENTS))
 		ddi_trace_arguments(crossing);
 	trace_ddi_call_end(status);
@@ -248,7 +269,7 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 	nt_debug_has_said = false;
 	crossing->is_said = false;
 	nt_routine_left = ddi_routine(crossing->miniport, next);
-	trace_ddi_call_begin(ddi_infos[next].name, PASSIVE_LEVEL);
+	ddi_trace_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
 
 /* For a refusal of what the driver has just failed: ': "its last line"', or "". */

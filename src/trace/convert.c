@@ -20,10 +20,11 @@ bool trace_wishes_read(const char *words, uint32_t *wishes)
 {
 	static const struct {
 		const char *word;
-		enum trace_wishes wish;
-	} known[] = { { "arguments", TRACE_WITH_ARGUMENTS },
+		uint32_t wishes;
+	} known[] = { { "arguments", TRACE_WITH_ARGUMENTS | TRACE_WITH_DRIVER },
 		      { "addresses", TRACE_WITH_ADDRESSES },
-		      { "lists", TRACE_WITH_LISTS } };
+		      { "lists", TRACE_WITH_LISTS },
+		      { "driver", TRACE_WITH_DRIVER } };
 	bool is_known = true;
 
 	while (*words) {
@@ -33,7 +34,7 @@ bool trace_wishes_read(const char *words, uint32_t *wishes)
 			if (strlen(known[i].word) != length ||
 			    strncmp(known[i].word, words, length) != 0)
 				continue;
-			*wishes |= known[i].wish;
+			*wishes |= known[i].wishes;
 			is_found = true;
 		}
 		is_known = is_known && is_found;

@@ -41,6 +41,7 @@ enum trace_field_type {
 	TRACE_FIELD_NAME,
 	TRACE_FIELD_LITERAL,
 	TRACE_FIELD_TEXT,
+	TRACE_FIELD_ID,
 	TRACE_FIELD_TYPE_COUNT
 };
 
@@ -63,6 +64,11 @@ extern const char *const trace_category_titles[TRACE_CATEGORY_COUNT];
 
 /* TRACE_CATEGORY_COUNT when there is none of that title. */
 enum trace_category trace_category_find(const char *title);
+
+static inline bool trace_field_is_key(enum trace_field_type type)
+{
+	return type == TRACE_FIELD_KEY || type == TRACE_FIELD_ID;
+}
 
 static inline bool trace_field_is_string(enum trace_field_type type)
 {

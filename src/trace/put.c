@@ -8,14 +8,36 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "trace/events.h"
 #include "trace/put.h"
 #include "trace/ring.h"
 
 static _Atomic uint64_t next_sequence;
+static _Atomic bool chose_ticks; /* changed only while there is no trace */
+
+static bool has_ticks(void)
+{
+	return atomic_load_explicit(&chose_ticks, memory_order_relaxed);
+}
+
+void trace_choose_clock(void)
+{
+	atomic_store_explicit(&chose_ticks, clock_has_ticks(), memory_order_relaxed);
+}
+
+enum trace_clock trace_clock(void)
+{
+	return has_ticks() ? TRACE_CLOCK_TICKS : TRACE_CLOCK_NS;
+}
+
+uint64_t trace_time(void)
+{
+	return has_ticks() ? clock_tick() : clock_peek_ns();
+}
 
 uint64_t trace_sequence(void)
 {
-	return atomic_load(&next_sequence);
+	return has_ticks() ? 0 : atomic_load(&next_sequence);
 }
 
 /* An event that is being written: where its next byte goes. */
@@ -23,25 +45,6 @@ struct put {
 	struct ring *ring;
 	uint8_t *at;
 };
-
-/* Two bytes at a time: most numbers have one or two, keys have five. */
-static inline uint8_t *put_number(uint8_t *at, uint64_t number)
-{
-	while (UNLIKELY(number >= 0x4000)) {
-		uint16_t pair =
-			(uint16_t)((number & 0x7f) | (number & 0x3f80) << 1 | UINT64_C(0x8080));
-		memcpy(at, &pair, sizeof(pair));
-		at += sizeof(pair);
-		number >>= 14;
-	}
-	if (number < 0x80) {
-		*at = (uint8_t)number;
-		return at + 1;
-	}
-	uint16_t pair = (uint16_t)((number & 0x7f) | 0x80 | number >> 7 << 8);
-	memcpy(at, &pair, sizeof(pair));
-	return at + sizeof(pair);
-}
 
 static uint8_t *put_text(uint8_t *at, const char *text)
 {
@@ -53,32 +56,53 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 }
 
 /* One that is not in the block yet gets the next number, which says so, and follows. */
-RARE static uint8_t *put_new_literal(struct ring *ring, struct ring_literal *slot, uint8_t *at,
-				     const char *text)
+RARE static uint8_t *put_other_literal(struct ring *ring, uint32_t at_slot, uint8_t *at,
+				       const char *text)
 {
-	uint32_t number = ++ring->literal_count;
+	struct ring_literal *slot = &ring->literals[at_slot];
 
-	if (slot)
-		*slot = (struct ring_literal){ text, ring->generation, number };
-	return put_text(put_number(at, number), text);
+	if (!text)
+		return trace_put_number(at, 0);
+	for (; slot->text; slot = &ring->literals[++at_slot % RING_LITERALS]) {
+		if (slot->text == text)
+			return trace_put_number(at, slot->number);
+	}
+	uint32_t number = ++ring->literal_count;
+	if (number <= RING_LITERALS_MAX)
+		*slot = (struct ring_literal){ text, number };
+	return put_text(trace_put_number(at, number), text);
 }
 
+/* Where addresses differ from run to run, the numbers do not: they are those of first use. */
 static inline uint8_t *put_literal(struct ring *ring, uint8_t *at, const char *text)
 {
-	uint32_t hash = (uint32_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+	uint32_t slot =
+		(uint32_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 48) % RING_LITERALS;
 
-	if (UNLIKELY(!text))
-		return put_number(at, 0);
-	/* Where addresses differ from run to run, the numbers do not: they are those of first use. */
-	for (uint32_t i = 0;; i++) {
-		struct ring_literal *slot = &ring->literals[(hash + i) % RING_LITERALS];
-		if (slot->generation != ring->generation) {
-			bool is_kept = ring->literal_count < RING_LITERALS_MAX;
-			return put_new_literal(ring, is_kept ? slot : NULL, at, text);
-		}
-		if (LIKELY(slot->text == text))
-			return put_number(at, slot->number);
-	}
+	if (UNLIKELY(ring->literals[slot].text != text || !text))
+		return put_other_literal(ring, slot, at, text);
+	return trace_put_number(at, ring->literals[slot].number);
+}
+
+/* What differs from the last one: those of one process are alike. 0 is none, and no last one. */
+static inline uint8_t *put_id(struct ring *ring, uint8_t *at, uint64_t id)
+{
+	uint64_t differs = id ^ ring->last_id;
+
+	if (id == 0)
+		return trace_put_number(at, 0);
+	ring->last_id = id;
+	return trace_put_number(at, differs + 1);
+}
+
+static inline uint8_t *put_handle(struct ring *ring, uint8_t *at, uint32_t handle)
+{
+	uint32_t differs = handle ^ ring->last_handle;
+
+	if (handle == 0)
+		return trace_put_number(at, 0);
+	ring->last_handle = handle;
+	return trace_put_number(at, (uint64_t)differs + 1);
 }
 
 /* Writes its first event, the thread's name; false when that cannot be. */
@@ -100,16 +124,20 @@ static bool join(uint32_t session)
 	return true;
 }
 
+enum { USED_MAX = RING_BYTES - RING_EVENT_BYTES /* another event fits behind it */ };
+
 /* Begins a block, behind the one that is full or old; false when the session is over. */
 static bool next_block(struct ring *ring)
 {
 	if (atomic_load_explicit(&ring->used, memory_order_relaxed) > 0 && !ring_write(ring))
 		return false;
-	ring->time_ns = clock_peek_ns();
-	ring->until_ns = ring->time_ns + RING_AGE_NS;
-	ring->sequence = trace_sequence();
+	ring->time = trace_time();
+	ring->until = ring->time + RING_AGE;
+	if (!has_ticks())
+		ring->sequence = trace_sequence();
+	ring->room = has_ticks() ? USED_MAX + 1 : 0;
 	ring->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
-						    .time_ns = ring->time_ns,
+						    .time = ring->time,
 						    .sequence = ring->sequence,
 						    .thread = ring->thread,
 						    .kind = TRACE_BLOCK_EVENTS };
@@ -117,47 +145,78 @@ static bool next_block(struct ring *ring)
 }
 
 /* The calling thread's next event has where to go; false when there is no session. */
-RARE static bool prepare(uint32_t session)
+static bool prepare(struct ring *ring, uint32_t session)
 {
-	struct ring *ring = ring_own;
-
 	if (!ring || atomic_load_explicit(&ring->session, memory_order_relaxed) != session)
 		return join(session);
 	return next_block(ring);
 }
 
-/*
- * `at` is NULL when the session is over. It is in every function of its own, and nothing but the fields has to be
- * kept over the calls that it makes: what has to be prepared is, and then all is looked at again.
- */
-static inline __attribute__((always_inline)) struct put begin(enum trace_event event)
+static uint8_t *put_head(struct ring *ring, uint8_t *at, enum trace_event event, uint64_t gap,
+			 uint64_t time)
+{
+	uint64_t since =
+		time > ring->time ? time - ring->time : 0; /* early ones may be unordered */
+	uint16_t short_since = (uint16_t)since;
+
+	ring->time += since;
+	if (gap > 0 || since > UINT16_MAX) {
+		*at++ = (uint8_t)(event | TRACE_HEAD_LONG);
+		return trace_put_number(trace_put_number(at, gap), since);
+	}
+	*at++ = (uint8_t)event;
+	memcpy(at, &short_since, sizeof(short_since));
+	return at + sizeof(short_since);
+}
+
+/* `at` is NULL when the session is over. */
+RARE static struct put begin_slowly(enum trace_event event)
 {
 	for (;;) {
-		uint64_t time_ns = clock_peek_ns();
+		uint64_t time = trace_time();
 		uint32_t session = atomic_load_explicit(&trace_session, memory_order_acquire);
 		struct ring *ring = ring_own;
-		if (UNLIKELY(!ring || time_ns > ring->until_ns ||
-			     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
-				     session ||
-			     atomic_load_explicit(&ring->used, memory_order_relaxed) >
-				     RING_BYTES - RING_EVENT_BYTES)) {
-			if (!prepare(session))
+		if (!ring || time > ring->until ||
+		    atomic_load_explicit(&ring->session, memory_order_relaxed) != session ||
+		    atomic_load_explicit(&ring->used, memory_order_relaxed) > USED_MAX) {
+			if (!prepare(ring, session))
 				return (struct put){ 0 };
 			continue;
 		}
 		uint8_t *at = ring->bytes + atomic_load_explicit(&ring->used, memory_order_relaxed);
-		uint64_t sequence =
-			atomic_fetch_add_explicit(&next_sequence, 1, memory_order_relaxed);
-		*at++ = (uint8_t)event;
-		if (UNLIKELY(sequence != ring->sequence)) {
-			at[-1] = (uint8_t)(event | TRACE_HEAD_GAP);
-			at = put_number(at, sequence - ring->sequence);
-		}
-		at = put_number(at, time_ns - ring->time_ns);
-		ring->time_ns = time_ns;
+		uint64_t sequence = has_ticks() ? ring->sequence
+						: atomic_fetch_add_explicit(&next_sequence, 1,
+									    memory_order_relaxed);
+		at = put_head(ring, at, event, sequence - ring->sequence, time);
 		ring->sequence = sequence + 1;
 		return (struct put){ ring, at };
 	}
+}
+
+/*
+ * The short way: there is room in the block, which is young because its last event is, and times are ticks. It is in
+ * every function of its own, and nothing but the fields has to be kept over the call that it makes.
+ */
+static inline __attribute__((always_inline)) struct put begin(enum trace_event event, bool is_early)
+{
+	uint64_t time = is_early ? clock_tick_early() : clock_tick();
+	struct ring *ring = ring_own;
+
+	if (UNLIKELY(!ring))
+		return begin_slowly(event);
+	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+	uint64_t since = time - ring->time;
+	if (UNLIKELY(used >= ring->room || since > UINT16_MAX ||
+		     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
+			     atomic_load_explicit(&trace_session, memory_order_acquire)))
+		return begin_slowly(event);
+	uint8_t *at = ring->bytes + used;
+	uint16_t short_since = (uint16_t)since;
+	*at = (uint8_t)event;
+	memcpy(at + 1, &short_since, sizeof(short_since));
+	ring->time = time;
+	ring->sequence++;
+	return (struct put){ ring, at + 1 + sizeof(short_since) };
 }
 
 static inline void end(const struct put *put)
@@ -167,15 +226,27 @@ static inline void end(const struct put *put)
 			      memory_order_release);
 }
 
+/*
+ * Stretches are of one thread. That an allocation is there nobody can say anything about before, and when it is not
+ * nobody is left who could.
+ */
+static inline bool is_early(enum trace_event event, enum trace_kind kind)
+{
+	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END ||
+	       event == TRACE_allocation_live || event == TRACE_allocation_dying ||
+	       event == TRACE_allocation_dead;
+}
+
 _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
 	       "the number of an event is one byte");
 
-#define PUT_U32(field)     put.at = put_number(put.at, field);
-#define PUT_U64(field)     put.at = put_number(put.at, field);
-#define PUT_HEX(field)     put.at = put_number(put.at, field);
-#define PUT_HANDLE(field)  put.at = put_number(put.at, field);
-#define PUT_KEY(field)     put.at = put_number(put.at, field);
-#define PUT_STATUS(field)  put.at = put_number(put.at, (uint32_t)(field));
+#define PUT_U32(field)     put.at = trace_put_number(put.at, field);
+#define PUT_U64(field)     put.at = trace_put_number(put.at, field);
+#define PUT_HEX(field)     put.at = trace_put_number(put.at, field);
+#define PUT_HANDLE(field)  put.at = put_handle(put.ring, put.at, field);
+#define PUT_KEY(field)     put.at = trace_put_number(put.at, field);
+#define PUT_ID(field)      put.at = put_id(put.ring, put.at, field);
+#define PUT_STATUS(field)  put.at = trace_put_number(put.at, (uint32_t)(field));
 #define PUT_NAME(field)    put.at = put_literal(put.ring, put.at, field);
 #define PUT_LITERAL(field) put.at = put_literal(put.ring, put.at, field);
 #define PUT_TEXT(field)    put.at = put_text(put.at, field);
@@ -193,7 +264,7 @@ _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
 #define EVENT(kind, category, name, title, count, ...)                                             \
 	void trace_put_##name(TRACE_PARAMETERS_##count(__VA_ARGS__))                               \
 	{                                                                                          \
-		struct put put = begin(TRACE_##name);                                              \
+		struct put put = begin(TRACE_##name, is_early(TRACE_##name, TRACE_KIND_##kind));   \
                                                                                                    \
 		if (UNLIKELY(!put.at))                                                             \
 			return;                                                                    \

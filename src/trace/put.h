@@ -6,9 +6,35 @@
 #define TRACE_PUT_H
 
 #include <stdint.h>
+#include <string.h>
 
-/* That of the next event, whoever says it. */
+#include "base/attributes.h"
+#include "trace/format.h"
+
+/* Before a trace begins: what its times are counted in. */
+void trace_choose_clock(void);
+enum trace_clock trace_clock(void);
+/* Now, by that clock. */
+uint64_t trace_time(void);
+
+/* That of the next event, whoever says it; 0 where each thread counts its own. */
 uint64_t trace_sequence(void);
+
+/* A number, as a trace has it. Writes eight bytes behind the first at most; the place behind it. */
+static inline uint8_t *trace_put_number(uint8_t *at, uint64_t number)
+{
+	if (LIKELY(number < 0x80)) {
+		*at = (uint8_t)number;
+		return at + 1;
+	}
+	/* Seven bits for each byte; of the first one the leading ones say how many follow. */
+	uint32_t bits = 64 - (uint32_t)__builtin_clzll(number);
+	uint32_t more = UNLIKELY(bits > 56) ? 8 : (bits - 1) / 7;
+	uint8_t high = more == 8 ? 0 : (uint8_t)(number >> 8 * more);
+	*at = (uint8_t)(0xff00 >> more | high);
+	memcpy(at + 1, &number, sizeof(number));
+	return at + 1 + more;
+}
 
 /* The first event of a thread. */
 void trace_put_thread(const char *name, uint32_t tid);

@@ -20,8 +20,10 @@
 struct block {
 	const uint8_t *at;
 	const uint8_t *end;
-	uint64_t time_ns;
+	uint64_t time;
 	uint64_t sequence;
+	uint64_t written_time;
+	uint64_t written_ns;
 	uint32_t thread;
 };
 
@@ -42,8 +44,17 @@ struct row {
 	const char **strings; /* of the block */
 	uint32_t string_count;
 	uint32_t string_capacity;
+	uint64_t last_id; /* of an allocation, in the block */
+	uint64_t last_handle;
 	uint64_t next_sequence;
+	uint64_t time;            /* of the next one, by the clock of the trace */
 	struct trace_entry entry; /* the next one */
+};
+
+/* A moment by the clock of the trace, and in nanoseconds. */
+struct moment {
+	uint64_t time;
+	uint64_t ns;
 };
 
 struct trace_reader {
@@ -56,31 +67,37 @@ struct trace_reader {
 	struct row *rows;     /* a heap; behind it those that are over */
 	size_t row_count;     /* in the heap */
 	size_t all_row_count; /* with those */
+	enum trace_clock clock;
+	struct moment first; /* two moments say how long a tick is: the beginning */
+	struct moment last;  /* and the last one that the file has */
 	uint64_t first_sequence;
 	uint64_t end_sequence; /* behind the last one that was seen */
 	uint64_t shown;
-	bool has_lost; /* who wrote it could not write everything */
+	uint64_t missing; /* where each thread counts its own */
+	bool has_lost;    /* who wrote it could not write everything */
 	bool is_out_of_memory;
 };
 
 /* ---- bytes ---- */
 
-/* False when there is none; at most 64 bits. */
+/* False when there is none. */
 static bool take_number(const uint8_t **at, const uint8_t *end, uint64_t *number_out)
 {
+	if (*at == end)
+		return false;
+	uint32_t first = *(*at)++;
+	size_t more = 0;
+	while (more < 8 && (first & 0x80U >> more))
+		more++;
+	if ((size_t)(end - *at) < more)
+		return false;
 	uint64_t number = 0;
-
-	for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
-		uint8_t byte = *(*at)++;
-		if (shift == 63 && byte > 1)
-			return false;
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80) {
-			*number_out = number;
-			return true;
-		}
-	}
-	return false;
+	memcpy(&number, *at, more);
+	if (more < 7)
+		number |= (uint64_t)(first & 0x7fU >> more) << 8 * more;
+	*at += more;
+	*number_out = number;
+	return true;
 }
 
 static bool take_text(const uint8_t **at, const uint8_t *end, const char **text_out)
@@ -147,16 +164,20 @@ enum { EVENT_INFO_BYTES = 5 };
 static bool take_schema(struct trace_reader *reader, const struct block *block)
 {
 	const uint8_t *at = block->at;
-	uint64_t pid, count;
+	uint64_t pid, clock, count;
 
 	if (!take_text(&at, block->end, &reader->facts.program) ||
 	    !take_number(&at, block->end, &pid) ||
 	    !take_number(&at, block->end, &reader->facts.wall_ns) ||
+	    !take_number(&at, block->end, &clock) || clock >= TRACE_CLOCK_COUNT ||
 	    !take_number(&at, block->end, &count) ||
 	    count > (size_t)(block->end - at) / EVENT_INFO_BYTES)
 		return false;
 	reader->facts.pid = (uint32_t)pid;
-	reader->facts.start_ns = block->time_ns;
+	reader->clock = (enum trace_clock)clock;
+	reader->first = (struct moment){ block->written_time, block->written_ns };
+	reader->last = reader->first;
+	reader->facts.start_ns = block->written_ns;
 	reader->first_sequence = block->sequence;
 	reader->end_sequence = block->sequence;
 	reader->events = mem_zalloc_array(count + 1, sizeof(*reader->events));
@@ -207,7 +228,9 @@ static bool look_at_block(const uint8_t *at, const uint8_t *end, struct block *b
 				   sizeof(header) - TRACE_CHECKED_FROM + header.size_bytes))
 		return false;
 	*block_out = (struct block){ at + sizeof(header), at + sizeof(header) + header.size_bytes,
-				     header.time_ns, header.sequence, header.thread };
+				     header.time,         header.sequence,
+				     header.written_time, header.written_ns,
+				     header.thread };
 	*kind_out = header.kind;
 	return true;
 }
@@ -235,6 +258,8 @@ static bool find_blocks(struct trace_reader *reader, const uint8_t *at, const ui
 			continue;
 		}
 		at = block.end;
+		if (block.written_time > reader->last.time)
+			reader->last = (struct moment){ block.written_time, block.written_ns };
 		if (kind == TRACE_BLOCK_EVENTS) {
 			if (block.at < block.end && !add_block(reader, &block))
 				return false;
@@ -260,18 +285,38 @@ static int compare_blocks(const void *a, const void *b)
 	return one->at < other->at ? -1 : one->at > other->at;
 }
 
-static bool is_before(const struct trace_entry *a, const struct trace_entry *b)
+static bool is_before(const struct row *a, const struct row *b)
 {
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns;
-	return a->sequence < b->sequence;
+	if (a->time != b->time)
+		return a->time < b->time;
+	return a->entry.sequence < b->entry.sequence;
 }
 
-static void row_begin_block(struct row *row)
+static void row_begin_block(struct trace_reader *reader, struct row *row)
 {
+	if (reader->clock == TRACE_CLOCK_TICKS && row->block->sequence > row->next_sequence)
+		reader->missing += row->block->sequence - row->next_sequence;
 	row->at = row->block->at;
 	row->string_count = 0;
+	row->last_id = 0;
+	row->last_handle = 0;
 	row->next_sequence = row->block->sequence;
+}
+
+/* As nanoseconds. Whatever is in the file, later is not earlier. */
+static uint64_t ns_of(const struct trace_reader *reader, uint64_t time)
+{
+	const struct moment *first = &reader->first;
+	const struct moment *last = &reader->last;
+
+	if (reader->clock == TRACE_CLOCK_NS)
+		return time;
+	if (time <= first->time || last->time <= first->time || last->ns <= first->ns)
+		return first->ns;
+	unsigned __int128 ns = (unsigned __int128)(time - first->time) * (last->ns - first->ns) /
+				       (last->time - first->time) +
+			       first->ns;
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 static bool row_add_string(struct trace_reader *reader, struct row *row, const char *text)
@@ -310,6 +355,16 @@ static bool take_string(struct trace_reader *reader, struct row *row, const char
 	return true;
 }
 
+/* What differs from the last one, plus one. */
+static bool take_difference(struct row *row, uint64_t *last, uint64_t *number_out)
+{
+	if (!take_number(&row->at, row->block->end, number_out))
+		return false;
+	if (*number_out != 0)
+		*last = *number_out = (*number_out - 1) ^ *last;
+	return true;
+}
+
 static bool take_field(struct trace_reader *reader, struct row *row, enum trace_field_type type,
 		       uint64_t *number_out, const char **text_out)
 {
@@ -317,6 +372,10 @@ static bool take_field(struct trace_reader *reader, struct row *row, enum trace_
 		return take_text(&row->at, row->block->end, text_out);
 	if (trace_field_is_string(type))
 		return take_string(reader, row, text_out);
+	if (type == TRACE_FIELD_ID)
+		return take_difference(row, &row->last_id, number_out);
+	if (type == TRACE_FIELD_HANDLE)
+		return take_difference(row, &row->last_handle, number_out);
 	return take_number(&row->at, row->block->end, number_out);
 }
 
@@ -340,34 +399,42 @@ static bool take_fields(struct trace_reader *reader, struct row *row,
 	return true;
 }
 
-static bool take_head(struct row *row, uint64_t *event_out, uint64_t *gap_out, uint64_t *delta_out)
+/* Which, how many numbers of events later, and when since the one before. */
+static bool take_head(struct row *row, uint64_t *event_out, uint64_t *gap_out, uint64_t *since_out)
 {
+	const uint8_t *end = row->block->end;
 	uint8_t head = *row->at++;
 	uint64_t more = 0;
+	uint16_t since;
 
 	*gap_out = 0;
-	if ((head & TRACE_HEAD_EVENT) == TRACE_HEAD_MORE &&
-	    !take_number(&row->at, row->block->end, &more))
+	if ((head & TRACE_HEAD_EVENT) == TRACE_HEAD_MORE && !take_number(&row->at, end, &more))
 		return false;
 	*event_out = (head & TRACE_HEAD_EVENT) + more;
-	if ((head & TRACE_HEAD_GAP) && !take_number(&row->at, row->block->end, gap_out))
+	if (head & TRACE_HEAD_LONG)
+		return take_number(&row->at, end, gap_out) && take_number(&row->at, end, since_out);
+	if ((size_t)(end - row->at) < sizeof(since))
 		return false;
-	return take_number(&row->at, row->block->end, delta_out);
+	memcpy(&since, row->at, sizeof(since));
+	row->at += sizeof(since);
+	*since_out = since;
+	return true;
 }
 
 /* The next one of the block; false when it is damaged. */
-static bool take_entry(struct trace_reader *reader, struct row *row, struct trace_entry *entry)
+static bool take_entry(struct trace_reader *reader, struct row *row, struct trace_entry *entry,
+		       uint64_t *time_out)
 {
-	uint64_t number, gap, delta;
+	uint64_t number, gap, since;
 	bool is_first = row->at == row->block->at;
-	uint64_t before_ns = is_first ? row->block->time_ns : row->entry.time_ns;
 
 	*entry = (struct trace_entry){ .thread = row->block->thread };
-	if (!take_head(row, &number, &gap, &delta) || number >= reader->event_count ||
-	    __builtin_add_overflow(before_ns, delta, &entry->time_ns) ||
+	if (!take_head(row, &number, &gap, &since) || number >= reader->event_count ||
+	    __builtin_add_overflow(is_first ? row->block->time : row->time, since, time_out) ||
 	    __builtin_add_overflow(row->next_sequence, gap, &entry->sequence))
 		return false;
 	const struct file_event *event = &reader->events[number];
+	entry->time_ns = ns_of(reader, *time_out);
 	entry->event = event->event;
 	entry->info =
 		event->event == TRACE_NOTHING ? &event->info : &trace_event_infos[event->event];
@@ -379,15 +446,17 @@ static bool take_entry(struct trace_reader *reader, struct row *row, struct trac
 static bool row_advance(struct trace_reader *reader, struct row *row)
 {
 	struct trace_entry entry;
+	uint64_t time;
 
 	while (row->block < row->block_end && !reader->is_out_of_memory) {
 		if (row->at == row->block->end) {
 			if (++row->block < row->block_end)
-				row_begin_block(row);
+				row_begin_block(reader, row);
 			continue;
 		}
 		const uint8_t *at = row->at;
-		if (take_entry(reader, row, &entry) && !is_before(&entry, &row->entry)) {
+		if (take_entry(reader, row, &entry, &time) && time >= row->time) {
+			row->time = time;
 			row->entry = entry;
 			return true;
 		}
@@ -403,7 +472,7 @@ static void heap_settle(struct row *rows, size_t count, size_t at)
 	for (;;) {
 		size_t first = at;
 		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
-			if (is_before(&rows[child].entry, &rows[first].entry))
+			if (is_before(&rows[child], &rows[first]))
 				first = child;
 		}
 		if (first == at)
@@ -442,7 +511,7 @@ static bool make_rows(struct trace_reader *reader)
 			end++;
 		row->block = &reader->blocks[i];
 		row->block_end = &reader->blocks[end];
-		row_begin_block(row);
+		row_begin_block(reader, row);
 		i = end;
 	}
 	/* Those without an event go to the end: their strings are freed with the others'. */
@@ -485,6 +554,10 @@ static const char *open_file(struct trace_reader *reader, const uint8_t *bytes, 
 	if (header.version != TRACE_FILE_VERSION)
 		return header.version > TRACE_FILE_VERSION
 			       ? "the trace is of a newer version than this program reads"
+		       : header.version == 1
+			       ? "the trace is of version 1, which this program does not read any "
+				 "more; the one that wrote it makes JSON of it (dxgk trace "
+				 "--convert)"
 			       : "the trace is of a version that there never was";
 	const uint8_t *at = bytes + sizeof(header);
 	const uint8_t *end = bytes + size_bytes;
@@ -552,6 +625,8 @@ static uint64_t missing_events(const struct trace_reader *reader)
 {
 	uint64_t there_were = reader->end_sequence - reader->first_sequence;
 
+	if (reader->clock == TRACE_CLOCK_TICKS)
+		return reader->missing;
 	return there_were > reader->shown ? there_were - reader->shown : 0;
 }
 

@@ -9,6 +9,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/notice.h"
@@ -52,9 +53,12 @@ static void ring_spool(struct ring *ring, uint32_t used)
 /* What its owner knew of the block is over. */
 static void ring_empty(struct ring *ring)
 {
-	ring->generation++; /* from 1 on: an empty slot has 0 */
+	memset(ring->literals, 0, sizeof(ring->literals));
 	ring->literal_count = 0;
-	ring->until_ns = 0;
+	ring->last_id = 0;
+	ring->last_handle = 0;
+	ring->until = 0;
+	ring->room = 0;
 }
 
 bool ring_write(struct ring *ring)
@@ -139,6 +143,7 @@ struct ring *ring_join(uint32_t session)
 	if (!ring_own)
 		return NULL;
 	ring_empty(ring_own);
+	ring_own->sequence = 0;
 	atomic_store_explicit(&ring_own->used, 0, memory_order_relaxed);
 	atomic_store(&ring_own->session, session);
 	return ring_own;

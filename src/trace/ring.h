@@ -21,22 +21,24 @@
 #include "trace/trace.h"
 
 enum {
-	RING_BYTES = 49152,
+	RING_BYTES = 16384,
 	/* No event is longer. */
 	RING_EVENT_BYTES = 32 + TRACE_FIELDS_MAX * (TRACE_TEXT_MAX_BYTES + 8),
-	RING_LITERALS = 512, /* a power of two */
-	RING_LITERALS_MAX = 384,
+	RING_LITERALS = 256, /* a power of two */
+	RING_LITERALS_MAX = 192,
 };
 
 _Static_assert((int)RING_BYTES <= (int)TRACE_BLOCK_MAX_BYTES, "a ring is a block");
 
-/* A process that is killed takes with it what threads have said since; not more than that of those that go on talking. */
-#define RING_AGE_NS (250 * NS_PER_MS)
+/*
+ * A process that is killed takes with it what threads have said since; not more than that of those that go on talking.
+ * Nanoseconds, or ticks, of which there are more.
+ */
+#define RING_AGE (250 * NS_PER_MS)
 
 /* A string that is never freed, and its number in the block. */
 struct ring_literal {
-	const char *text;
-	uint32_t generation; /* of the block that it is in; an old one: the slot is empty */
+	const char *text; /* NULL: the slot is empty */
 	uint32_t number;
 };
 
@@ -48,10 +50,12 @@ struct ring {
 
 	/* The owner's alone. */
 	uint32_t thread;
-	uint64_t time_ns;  /* of the last event */
-	uint64_t until_ns; /* when the block is old; 0: none has begun */
-	uint64_t sequence; /* that the next event has, if nobody else says anything */
-	uint32_t generation;
+	uint32_t room;        /* where `used` is below it the short way may be taken */
+	uint64_t time;        /* of the last event */
+	uint64_t until;       /* when the block is old; 0: none has begun */
+	uint64_t sequence;    /* that the next event has, if nobody else says anything */
+	uint64_t last_id;     /* that an event of this block has; 0 at first */
+	uint32_t last_handle; /* likewise */
 	uint32_t literal_count;
 	struct ring_literal literals[RING_LITERALS];
 

@@ -79,6 +79,7 @@ static void put_value(FILE *out, const struct trace_entry *entry, uint32_t field
 	case TRACE_FIELD_HEX:
 	case TRACE_FIELD_HANDLE:
 	case TRACE_FIELD_KEY:
+	case TRACE_FIELD_ID:
 		fprintf(out, "\"0x%" PRIx64 "\"", value);
 		break;
 	case TRACE_FIELD_STATUS:
@@ -113,7 +114,7 @@ static void put_id(FILE *out, const struct trace_entry *entry)
 	bool is_first = true;
 
 	for (uint32_t i = 0; i < info->field_count; i++) {
-		if (info->fields[i].type != TRACE_FIELD_KEY)
+		if (!trace_field_is_key(info->fields[i].type))
 			continue;
 		fprintf(out, "%s0x%" PRIx64, is_first ? ",\"id\":\"" : ":",
 			entry->fields[i].number);
@@ -132,7 +133,7 @@ static void put_arguments(FILE *out, const struct trace_entry *entry)
 		enum trace_field_type type = info->fields[i].type;
 		/* Every argument of a counter is a curve. */
 		if (type == TRACE_FIELD_NAME ||
-		    (type == TRACE_FIELD_KEY && info->kind == TRACE_KIND_COUNTER))
+		    (trace_field_is_key(type) && info->kind == TRACE_KIND_COUNTER))
 			continue;
 		fputs(is_first ? ",\"args\":{" : ",", out);
 		put_string(out, info->fields[i].name);

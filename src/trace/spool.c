@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/clock.h"
+#include "trace/put.h"
 #include "trace/spool.h"
 
 static struct own_fd temporary = OWN_FD_NONE;
@@ -101,6 +103,8 @@ void spool_append(struct trace_block_header *block, uint32_t size_bytes)
 {
 	block->magic = TRACE_BLOCK_MAGIC;
 	block->size_bytes = size_bytes;
+	block->written_time = trace_time();
+	block->written_ns = clock_peek_ns();
 	block->checksum = trace_checksum((const char *)block + TRACE_CHECKED_FROM,
 					 sizeof(*block) - TRACE_CHECKED_FROM + size_bytes);
 	spool_write(block, sizeof(*block) + size_bytes);

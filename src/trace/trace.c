@@ -51,9 +51,8 @@ struct other_block {
 
 static void add_number(struct other_block *block, uint64_t number)
 {
-	for (; number >= 0x80; number >>= 7)
-		block->bytes[block->used++] = (uint8_t)(number | 0x80);
-	block->bytes[block->used++] = (uint8_t)number;
+	block->used =
+		(uint32_t)(trace_put_number(block->bytes + block->used, number) - block->bytes);
 }
 
 static void add_text(struct other_block *block, const char *text)
@@ -68,7 +67,7 @@ static void add_text(struct other_block *block, const char *text)
 static void write_block(struct other_block *block, enum trace_block_kind kind)
 {
 	block->header.kind = kind;
-	block->header.time_ns = clock_peek_ns();
+	block->header.time = trace_time();
 	block->header.sequence = trace_sequence();
 	spool_append(&block->header, block->used);
 }
@@ -84,6 +83,7 @@ static void write_schema(void)
 	/* To ask for the date would be a step of a seeded run. */
 	add_number(&block, thread_is_simulated() ? 1 : (uint64_t)getpid());
 	add_number(&block, thread_is_simulated() ? 0 : clock_wall_ns());
+	add_number(&block, trace_clock());
 	add_number(&block, TRACE_EVENT_COUNT);
 	for (uint32_t event = 0; event < TRACE_EVENT_COUNT; event++) {
 		const struct trace_event_info *info = &trace_event_infos[event];
@@ -107,7 +107,7 @@ static void write_end(void)
 		struct trace_block_header header;
 		uint8_t has_lost;
 	} block = { .header = { .kind = TRACE_BLOCK_END,
-				.time_ns = clock_peek_ns(),
+				.time = trace_time(),
 				.sequence = trace_sequence() },
 		    .has_lost = spool_error() != 0 };
 
@@ -164,6 +164,7 @@ static bool start_to(int descriptor, const char *name, uint32_t wishes)
 		warn_start("temporary file");
 		goto close_file;
 	}
+	trace_choose_clock();
 	spool_write_file_header();
 	write_schema();
 	ring_prepare(thread_count() + RINGS_TO_SPARE);
@@ -196,7 +197,8 @@ bool trace_start(const char *path)
 	if (!is_first(path))
 		return false;
 	if (with && !trace_wishes_read(with, &wishes))
-		log_warn("trace: DXGK_TRACE_WITH=%s: it knows arguments, addresses and lists",
+		log_warn("trace: DXGK_TRACE_WITH=%s: it knows arguments, addresses, lists "
+			 "and driver",
 			 with);
 	return start_to(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), path, wishes);
 }

@@ -33,10 +33,11 @@ MUST_CHECK bool trace_start(const char *path);
 /* How a trace is to be. */
 enum trace_wishes {
 	TRACE_AS_JSON = 1,
-	TRACE_WITH_ARGUMENTS = 2, /* of calls and of the driver's entry points, as text */
+	TRACE_WITH_ARGUMENTS = 2, /* of all calls that it has, as text */
 	TRACE_WITH_ADDRESSES = 4, /* where in its segment each allocation is */
 	TRACE_WITH_LISTS = 8,     /* which allocations a packet lists */
-	TRACE_WISHES = 15,
+	TRACE_WITH_DRIVER = 16,   /* calls into the driver, and from it */
+	TRACE_WISHES = 31,
 };
 
 /* The same, to a file that is open, which is the trace's from now on, whatever comes of it. `name` is for messages. */
@@ -83,6 +84,7 @@ enum { TRACE_FIELDS_MAX = 8 };
 #define TRACE_TYPE_HEX     uint64_t
 #define TRACE_TYPE_HANDLE  uint32_t
 #define TRACE_TYPE_KEY     uint64_t
+#define TRACE_TYPE_ID      uint64_t
 #define TRACE_TYPE_STATUS  NTSTATUS
 #define TRACE_TYPE_NAME    const char *
 #define TRACE_TYPE_LITERAL const char *

@@ -123,7 +123,8 @@ bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 		     vidmm_is_paged(allocation) ||
 		     ((uintptr_t)allocation->view.range | (uintptr_t)allocation->elsewhere) != 0))
 		return false;
-	allocation_set_life(allocation, VIDMM_DYING);
+	/* A trace is told when it is dead, which is in the same call. */
+	allocation->life = state_step(STATES_LIFE, allocation->life, VIDMM_DYING);
 	return true;
 }
 

@@ -39,8 +39,6 @@ void vidmm_trace_inventory(struct vidmm *manager)
 void vidmm_allocation_trace(struct vidmm_allocation *allocation)
 {
 	lock_acquire(&allocation->lock);
-	trace_allocation_live(allocation->id, allocation->size_bytes,
-			      allocation->supported_segments);
 	if (allocation->life == VIDMM_DYING)
 		trace_allocation_dying(allocation->id);
 	trace_allocation_content(

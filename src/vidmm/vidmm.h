@@ -163,7 +163,6 @@ static inline void vidmm_allocation_init(struct vidmm_allocation *allocation,
 		       "what an allocation is at first");
 	bytes_wipe_from(allocation, lock);
 	lock_init(&allocation->lock, LOCK_RANK_ALLOCATION, "allocation");
-	trace_allocation_live(wishes->id, wishes->size_bytes, wishes->supported_segments);
 	if (wishes->existing_memory)
 		vidmm_allocation_take_memory(allocation, wishes->existing_memory);
 }

@@ -37,7 +37,7 @@ static void record_model(void)
 	expect(copy >= 0 && trace_start_to(file, "the model", 0));
 	for (uint32_t i = 0; i < 50; i++) {
 		trace_api_call_begin("D3DKMTMakeResident", 1);
-		trace_allocation_live(0x40000000 + i, 65536, 3);
+		trace_allocation_live(0x40000000 + i, 65536, 3, 1, 0x40, 0, 1);
 		trace_allocation_place(0x40000000 + i, i % 2 ? "in" : "out", 1, 65536);
 		trace_refusal("a call", "A-RULE", "a reason", STATUS_NO_MEMORY);
 		trace_api_call_end(STATUS_SUCCESS);
@@ -103,7 +103,7 @@ static void read_events(const uint8_t *data, size_t size)
 	for (uint32_t part = 0; part < 2; part++) {
 		struct trace_block_header header = { .thread = part,
 						     .kind = TRACE_BLOCK_EVENTS,
-						     .time_ns = part * 100 };
+						     .time = part * 100 };
 		const uint8_t *from = part ? data + half : data;
 		size_t length = part ? size - half : half;
 		memcpy(bytes + at, &header, sizeof(header));

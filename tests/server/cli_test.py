@@ -337,7 +337,7 @@ def run_status(*words):
 
 def test_a_program_is_traced_with_a_server_of_its_own(root):
     trace = os.path.join(root, 'trace.json')
-    run(DXGK, 'trace', '-o', trace, '--server', '--', DXGK, 'run', '--quiet',
+    run(DXGK, 'trace', '-o', trace, '--with', 'driver', '--server', '--', DXGK, 'run', '--quiet',
         os.path.join(EXAMPLES, 'first_fill.dxgk'), settings={'XDG_RUNTIME_DIR': root})
     names = {event['name'] for event in events_of(trace)}
     assert {'D3DKMTSubmitCommand', 'DxgkDdiStartDevice', 'process is'} <= names, sorted(names)

@@ -33,10 +33,8 @@ static void tell_story(void)
 	trace_queue_is(1, 5, 1, 0x80, "context");
 	trace_paging_queue_create(1, 0xc0, 0x40, 0x100);
 	trace_paging_queue_added(1, 0xc0, 1);
-	for (uint32_t i = 0; i < 2; i++) {
-		trace_allocation_live(i ? two : one, 4096, 2);
-		trace_allocation_owner(i ? two : one, 1, 0x40, 0, 1);
-	}
+	for (uint32_t i = 0; i < 2; i++)
+		trace_allocation_live(i ? two : one, 4096, 2, 1, 0x40, 0, 1);
 	trace_allocation_place(one, "entering", 1, 4096);
 	trace_allocation_place(one, "in", 1, 4096);
 	trace_allocation_range(one, 1, 0, 4096);

@@ -38,11 +38,9 @@ static void trace_allocation_locked(struct dxg_allocation *allocation)
 	lock_assert_held(&allocation->device->lock);
 	if (allocation != &body->maker)
 		return;
+	allocation_trace_live(allocation, body->memory.id, body->memory.size_bytes,
+			      body->memory.supported_segments);
 	vidmm_allocation_trace(&body->memory);
-	trace_allocation_owner(body->memory.id, allocation->device->process->id,
-			       allocation->device->object.handle,
-			       allocation->resource ? allocation->resource->object.handle : 0,
-			       allocation->device->adapter->id);
 }
 
 static void trace_allocations_locked(struct dxg_device *device)

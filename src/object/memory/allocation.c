@@ -385,6 +385,17 @@ static uint64_t trace_id_of(const struct dxg_allocation *allocation)
 	return (uint64_t)(allocation->device->process->id - 1) << 32 | allocation->object.handle;
 }
 
+void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
+			   uint64_t size_bytes, uint32_t supported_segments)
+{
+	const struct dxg_device *device = allocation->device;
+
+	trace_allocation_live(id, size_bytes, supported_segments, device->process->id,
+			      device->object.handle,
+			      allocation->resource ? allocation->resource->object.handle : 0,
+			      device->adapter->id);
+}
+
 SPECIALIZED void body_take_answer(struct allocation_body *body,
 				  const struct miniport_allocation *answer,
 				  const struct allocation_item *item, void *existing_memory)
@@ -404,11 +415,10 @@ SPECIALIZED void body_take_answer(struct allocation_body *body,
 	};
 
 	body->driver_allocation = answer->driver_allocation;
+	if (trace_is_on())
+		allocation_trace_live(&body->maker, wishes.id, wishes.size_bytes,
+				      wishes.supported_segments);
 	vidmm_allocation_init(&body->memory, &wishes);
-	trace_allocation_owner(wishes.id, body->maker.device->process->id,
-			       body->maker.device->object.handle,
-			       body->maker.resource ? body->maker.resource->object.handle : 0,
-			       body->maker.device->adapter->id);
 }
 
 static void group_take_answers(struct group *group)

@@ -239,4 +239,8 @@ MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
 					     struct allocation_item *item, const void *private_data,
 					     uint32_t private_bytes);
 
+/* What a trace is told when there is new memory, or when it begins: it is the device's that has this one. */
+void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
+			   uint64_t size_bytes, uint32_t supported_segments);
+
 #endif

@@ -468,6 +468,8 @@ static void describe(struct context_allocation *allocation, const struct dxg_dev
 	};
 
 	allocation->driver.unload = unload_for_manager;
+	trace_allocation_live(wishes.id, wishes.size_bytes, wishes.supported_segments,
+			      device->process->id, device->object.handle, 0, device->adapter->id);
 	vidmm_allocation_init(&allocation->memory, &wishes);
 }
 

@@ -44,6 +44,8 @@ static NTSTATUS buffer_place(struct dma_buffer *buffer, uint64_t whole_bytes)
 	struct vidmm_allocation_list alone = { .device = device, .entries = &entry, .count = 1 };
 	uint32_t fits = 0;
 
+	trace_allocation_live(wishes.id, wishes.size_bytes, wishes.supported_segments,
+			      device->process->id, 0, 0, pool->options.adapter_id);
 	vidmm_allocation_init(&buffer->allocation, &wishes);
 	vidmm_allocation_take_run(&buffer->allocation, buffer->physical_address);
 	/* The driver has no name for it. */

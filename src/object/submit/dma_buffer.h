@@ -27,6 +27,7 @@ struct dma_pool_options {
 	uint32_t segments;    /* apertures, bit n-1 is segment n; 0: system memory as it is */
 	uint32_t guard_bytes; /* whole pages that nobody uses, behind those in system memory */
 	struct vidmm_device *device;
+	uint32_t adapter_id; /* for traces */
 };
 
 struct dma_pool {

@@ -169,6 +169,7 @@ static void pool_init(struct render_stream *stream, const struct miniport_contex
 		.segments = info->dma_buffer_segment_set,
 		.guard_bytes = device->adapter->info->buffer_guard_bytes,
 		.device = &device->memory,
+		.adapter_id = device->adapter->id,
 	};
 
 	dma_pool_init(&stream->pool, &options);

@@ -19,6 +19,11 @@ static unsigned count_type(const struct trace_event_info *info, enum trace_field
 	return count;
 }
 
+static unsigned count_keys(const struct trace_event_info *info)
+{
+	return count_type(info, TRACE_FIELD_KEY) + count_type(info, TRACE_FIELD_ID);
+}
+
 TEST(events, every_one_is_described)
 {
 	for (unsigned event = TRACE_thread; event < TRACE_EVENT_COUNT; event++) {
@@ -45,12 +50,11 @@ static unsigned count_partners(const struct trace_event_info *info, enum trace_k
 
 	for (unsigned event = TRACE_thread; event < TRACE_EVENT_COUNT; event++) {
 		const struct trace_event_info *other = info_of(event);
-		bool has_same_keys =
-			count_type(other, TRACE_FIELD_KEY) == count_type(info, TRACE_FIELD_KEY);
+		bool has_same_keys = count_keys(other) == count_keys(info);
 		for (uint32_t i = 0; i < info->field_count; i++) {
-			if (info->fields[i].type == TRACE_FIELD_KEY)
+			if (trace_field_is_key(info->fields[i].type))
 				has_same_keys &=
-					other->fields[i].type == TRACE_FIELD_KEY &&
+					other->fields[i].type == info->fields[i].type &&
 					!strcmp(info->fields[i].name, other->fields[i].name);
 		}
 		count += other->kind == kind && same_category(other, info) &&
@@ -68,7 +72,7 @@ TEST(events, what_begins_has_one_way_to_end)
 			EXPECT_EQ(count_partners(info, TRACE_KIND_END), 1);
 		}
 		if (info->kind == TRACE_KIND_ASYNC_BEGIN || info->kind == TRACE_KIND_ASYNC_END) {
-			EXPECT(count_type(info, TRACE_FIELD_KEY) >= 1);
+			EXPECT(count_keys(info) >= 1);
 			EXPECT_EQ(count_partners(info, TRACE_KIND_ASYNC_BEGIN), 1);
 			EXPECT_EQ(count_partners(info, TRACE_KIND_ASYNC_END), 1);
 		}

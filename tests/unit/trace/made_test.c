@@ -52,8 +52,9 @@ static void add_block(const struct trace_block_header *as, const void *bytes, si
 	memcpy(made.bytes + at, &header, sizeof(header));
 }
 
-/* A program, its number, when; event 0 nobody knows, 1 is known with one field that is not and one of another type. */
-#define OF_ONE      "p\0\x01\x01"
+/* A program, its number, when, its clock; event 0 nobody knows, 1 is known with one field that is not and one of another type. */
+#define OF_ONE      "p\0\x01\x01\x00"
+#define OF_TICKS    "p\0\x01\x01\x01"
 #define EVENT_ZERO  "\1c\0mine\0title\0\x03\x00n\0\x07s\0\x08t\0"
 #define EVENT_KNOWN "\1c\0allocation_place\0t\0\x03\x01nonsense\0\x01size_bytes\0\x01where\0"
 #define SCHEMA      OF_ONE "\x02" EVENT_ZERO EVENT_KNOWN
@@ -65,11 +66,11 @@ static void begin(void)
 	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA }, BYTES(SCHEMA));
 }
 
-static void add_events(uint32_t thread, uint64_t time_ns, const void *bytes, size_t size)
+static void add_events(uint32_t thread, uint64_t time, const void *bytes, size_t size)
 {
 	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_EVENTS,
 						.thread = thread,
-						.time_ns = time_ns },
+						.time = time },
 		  bytes, size);
 }
 
@@ -119,9 +120,10 @@ TEST(made, a_table_of_events_that_makes_no_sense_is_said)
 		{ BYTES("p\0") },
 		{ BYTES("p\0\x01") },
 		{ BYTES(OF_ONE) },
-		{ BYTES(OF_ONE "\x03" EVENT_ZERO) },                              /* three */
-		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\x00") }, /* 65 bits */
-		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00") },
+		{ BYTES(OF_ONE "\x03" EVENT_ZERO) },                  /* three */
+		{ BYTES("p\0\x01\x01\x02\x01" EVENT_ZERO) },          /* no such clock */
+		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff\xff") }, /* nothing behind it */
+		{ BYTES("p\0\x01\xff\xff\xff\xff\xff\xff\xff") },     /* 56 bits of 64 */
 		{ BYTES(OF_ONE "\x01\xff\xff\xff\xff\xff\xff") },
 		{ BYTES(OF_ONE "\x01\x07\0\0\0\0\0\0\0") }, /* no such kind */
 		{ BYTES(OF_ONE "\x01\x01"
@@ -139,7 +141,7 @@ TEST(made, a_table_of_events_that_makes_no_sense_is_said)
 		{ BYTES(OF_ONE "\x01\x01"
 			       "c\0n\0t\0\x01") },
 		{ BYTES(OF_ONE "\x01\x01"
-			       "c\0n\0t\0\x01\x09"
+			       "c\0n\0t\0\x01\x0a"
 			       "f\0") }, /* no such type */
 		{ BYTES(OF_ONE "\x01\x01"
 			       "c\0n\0t\0\x01\x01"
@@ -160,6 +162,9 @@ TEST(made, a_version_that_never_was_and_a_first_block_of_events_are_said)
 	begin_version(0);
 	EXPECT(!read_made());
 	EXPECT_CONTAINS(told.problem, "never was");
+	begin_version(1);
+	EXPECT(!read_made());
+	EXPECT_CONTAINS(told.problem, "of version 1");
 	begin_version(TRACE_FILE_VERSION);
 	add_events(1, 0, "", 0);
 	EXPECT(!read_made());
@@ -173,7 +178,8 @@ TEST(made, a_version_that_never_was_and_a_first_block_of_events_are_said)
 }
 
 /* Head, time since the last; number, string, text. */
-#define GOOD "\x00\x05\x07\x01new\0text\0"
+#define GOOD       "\x00\x05\x00\x07\x01new\0text\0"
+#define GOOD_AGAIN "\x00\x05\x00\x07\x01text\0"
 
 TEST(made, events_are_read_up_to_where_they_make_no_sense)
 {
@@ -183,22 +189,24 @@ TEST(made, events_are_read_up_to_where_they_make_no_sense)
 		unsigned count;
 	} cases[] = {
 		{ BYTES(GOOD), 1 },
-		{ BYTES(GOOD "\x00\x05\x07\x01t2\0"), 2 }, /* the string that there was */
-		{ BYTES(GOOD "\x00\x05\x07\x00t2\0"), 2 }, /* none */
+		{ BYTES(GOOD "\x00\x05\x00\x07\x01t2\0"), 2 }, /* the string that there was */
+		{ BYTES(GOOD "\x00\x05\x00\x07\x00t2\0"), 2 }, /* none */
 		{ BYTES(GOOD "\x80\x03\x05\x07\x01t\0"), 2 },
-		{ BYTES(GOOD "\x01\x05\x01\x02\x03"), 2 },
-		{ BYTES(GOOD "\x7f"), 1 },                /* which? */
-		{ BYTES(GOOD "\x7f\x00\x00"), 1 },        /* 127 */
-		{ BYTES(GOOD "\x02\x00"), 1 },            /* there are two */
-		{ BYTES(GOOD "\x80"), 1 },                /* how many are missing? */
-		{ BYTES(GOOD "\x00"), 1 },                /* when? */
-		{ BYTES(GOOD "\x00\x05"), 1 },            /* its number? */
-		{ BYTES(GOOD "\x00\x05\x07"), 1 },        /* its string? */
-		{ BYTES(GOOD "\x00\x05\x07\x09t\0"), 1 }, /* of those there is one */
-		{ BYTES(GOOD "\x00\x05\x07\x02with no end"), 1 },
-		{ BYTES(GOOD "\x00\x05\x07\x01with no end"), 1 },
-		{ BYTES(GOOD "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x07\x01t\0"), 1 },
-		{ BYTES(GOOD "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x05\x07\x01t\0"), 1 },
+		{ BYTES(GOOD "\x01\x05\x00\x01\x02\x03"), 2 },
+		{ BYTES(GOOD "\x7f"), 1 },                    /* which? */
+		{ BYTES(GOOD "\x7f\x00\x00\x00"), 1 },        /* 127 */
+		{ BYTES(GOOD "\x02\x00\x00"), 1 },            /* there are two */
+		{ BYTES(GOOD "\x80"), 1 },                    /* how many are missing? */
+		{ BYTES(GOOD "\x80\x00"), 1 },                /* when? */
+		{ BYTES(GOOD "\x00\x05"), 1 },                /* when? */
+		{ BYTES(GOOD "\x00\x05\x00"), 1 },            /* its number? */
+		{ BYTES(GOOD "\x00\x05\x00\x80"), 1 },        /* the rest of it? */
+		{ BYTES(GOOD "\x00\x05\x00\x07"), 1 },        /* its string? */
+		{ BYTES(GOOD "\x00\x05\x00\x07\x09t\0"), 1 }, /* of those there is one */
+		{ BYTES(GOOD "\x00\x05\x00\x07\x02with no end"), 1 },
+		{ BYTES(GOOD "\x00\x05\x00\x07\x01with no end"), 1 },
+		{ BYTES(GOOD "\x80\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x07\x01t\0"), 1 },
+		{ BYTES(GOOD "\x80\xff\xff\xff\xff\xff\xff\xff\xff\xff\x05\x07\x01t\0"), 1 },
 		{ BYTES("\x7f"), 0 },
 	};
 
@@ -220,7 +228,7 @@ TEST(made, events_are_read_up_to_where_they_make_no_sense)
 TEST(made, fields_are_found_by_name_and_type_and_the_rest_is_empty)
 {
 	begin();
-	add_events(1, 100, BYTES("\x01\x05\x01\x02\x03"));
+	add_events(1, 100, BYTES("\x01\x05\x00\x01\x02\x03"));
 	add_end();
 	EXPECT(read_made());
 	EXPECT_EQ(told.last.event, TRACE_allocation_place);
@@ -243,6 +251,82 @@ TEST(made, fields_are_found_by_name_and_type_and_the_rest_is_empty)
 	EXPECT_STR(told.last.fields[2].text, "text");
 	EXPECT_CONTAINS(told.problem, "no end");
 }
+
+/* ---- ticks ---- */
+
+static void begin_ticks(uint64_t ticks, uint64_t ns)
+{
+	begin_version(TRACE_FILE_VERSION);
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA,
+						.written_time = ticks,
+						.written_ns = ns },
+		  BYTES(OF_TICKS "\x02" EVENT_ZERO EVENT_KNOWN));
+}
+
+static void end_ticks(uint64_t ticks, uint64_t ns)
+{
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_END,
+						.written_time = ticks,
+						.written_ns = ns },
+		  "", 1);
+}
+
+TEST(made, ticks_become_nanoseconds_by_the_first_and_the_last_moment)
+{
+	static const struct {
+		uint64_t ticks, ns; /* at the end; 1000 and 5000 at the beginning */
+		uint64_t at, at_ns; /* the event, five ticks later than its block */
+	} cases[] = {
+		{ 4000, 6000, 1000 + 295, 5100 },
+		{ 1500, 6000, 1000 + 95, 5200 },
+		{ 4000, 6000, 1000 + 5995, 7000 }, /* behind the last moment */
+		{ 4000, 6000, 100, 5000 },         /* before the first: a file of nobody's */
+		{ 4000, 4000, 2000, 5000 },        /* a clock that went back */
+		{ 1000, 6000, 2000, 5000 },        /* one that stood */
+		{ 1001, UINT64_MAX, 1 << 20, UINT64_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		begin_ticks(1000, 5000);
+		add_events(1, cases[i].at, BYTES(GOOD));
+		end_ticks(cases[i].ticks, cases[i].ns);
+		EXPECT(read_made());
+		EXPECT_EQ(told.count, 1);
+		EXPECT_EQ(told.last.time_ns, cases[i].at_ns);
+		EXPECT_STR(told.problem, "");
+	}
+}
+
+TEST(made, threads_are_merged_by_ticks_also_within_a_nanosecond)
+{
+	begin_ticks(1000, 0);
+	add_events(1, 2001, BYTES(GOOD));
+	add_events(2, 2000, BYTES(GOOD));
+	end_ticks(4000, 10);
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 2);
+	EXPECT_EQ(told.last.thread, 1);
+}
+
+TEST(made, what_is_missing_of_each_thread_is_counted)
+{
+	begin_ticks(0, 0);
+	add_events(1, 1, BYTES(GOOD GOOD_AGAIN));
+	add_block(
+		&(struct trace_block_header){
+			.kind = TRACE_BLOCK_EVENTS, .thread = 1, .time = 100, .sequence = 9 },
+		BYTES(GOOD));
+	add_block(
+		&(struct trace_block_header){
+			.kind = TRACE_BLOCK_EVENTS, .thread = 2, .time = 100, .sequence = 4 },
+		BYTES(GOOD));
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_END }, BYTES("\x01"));
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 4);
+	EXPECT_CONTAINS(told.problem, "11 events at least are missing");
+}
+
+/* ---- */
 
 TEST(made, a_thread_does_not_go_back_in_time)
 {
@@ -288,10 +372,12 @@ static void make_much(void)
 	begin();
 	for (uint32_t block = 0; block < 70; block++)
 		add_events(block % 3, 100 + block, BYTES(GOOD));
-	unsigned char many[80 * 8];
+	unsigned char many[80 * 9];
 	size_t size = 0;
 	for (unsigned i = 0; i < 80; i++) {
-		const unsigned char event[] = { 0, 1, 7, (unsigned char)(i + 1), 's', 0, 't', 0 };
+		const unsigned char event[] = {
+			0, 1, 0, 7, (unsigned char)(i + 1), 's', 0, 't', 0
+		};
 
 		memcpy(many + size, event, sizeof(event));
 		size += sizeof(event);
@@ -389,10 +475,10 @@ TEST(made, wishes_are_words_with_commas_between)
 		uint32_t wishes;
 	} cases[] = {
 		{ "", true, 0 },
-		{ "arguments", true, TRACE_WITH_ARGUMENTS },
+		{ "arguments", true, TRACE_WITH_ARGUMENTS | TRACE_WITH_DRIVER },
 		{ ",addresses,", true, TRACE_WITH_ADDRESSES },
-		{ "addresses,arguments", true, TRACE_WITH_ADDRESSES | TRACE_WITH_ARGUMENTS },
-		{ "arguments,other,addresses", false, TRACE_WITH_ADDRESSES | TRACE_WITH_ARGUMENTS },
+		{ "addresses,lists", true, TRACE_WITH_ADDRESSES | TRACE_WITH_LISTS },
+		{ "driver,other,addresses", false, TRACE_WITH_ADDRESSES | TRACE_WITH_DRIVER },
 		{ "argumentsss", false, 0 },
 		{ "other,another", false, 0 },
 	};

@@ -94,6 +94,34 @@ TEST(reader, gives_every_field_back_as_it_was_said)
 	trace_file_close(&file);
 }
 
+TEST(reader, ids_and_handles_are_written_as_what_differs_and_read_as_they_were)
+{
+	static const uint64_t ids[] = { 0x40000040, 0, 0x40000040, UINT64_C(0x740000080), 1, 2 };
+	static const uint32_t handles[] = { 0x40000040, 0, 0, UINT32_MAX, 1, 0x40000040 };
+	const char *path = in_folder("differs");
+	struct trace_entry entry;
+	struct trace_file file;
+	char problem[256];
+
+	EXPECT(trace_start(path));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		trace_allocation_live(ids[i], 1, 1, 1, handles[i], handles[i], 1);
+	trace_finish();
+	EXPECT(trace_file_open(path, &file));
+	struct trace_reader *reader =
+		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
+	EXPECT(reader);
+	EXPECT(trace_reader_next(reader, &entry));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		EXPECT(trace_reader_next(reader, &entry));
+		EXPECT_EQ(entry.fields[0].number, ids[i]);
+		EXPECT_EQ(entry.fields[4].number, handles[i]);
+		EXPECT_EQ(entry.fields[5].number, handles[i]);
+	}
+	trace_reader_close(reader);
+	trace_file_close(&file);
+}
+
 TEST(reader, merges_threads_by_time)
 {
 	const char *path = in_folder("threads");

@@ -89,12 +89,16 @@ TEST(ring, a_block_that_was_written_takes_its_literals_with_it)
 {
 	begin_session(4);
 	struct ring *ring = ring_join(4);
-	uint32_t generation = ring->generation;
 	EXPECT(put(ring, 1));
 	ring->literal_count = 3;
+	ring->literals[5] = (struct ring_literal){ "text", 3 };
+	ring->last_id = 7;
+	ring->last_handle = 7;
 	EXPECT(ring_write(ring));
-	EXPECT(ring->generation != generation);
 	EXPECT_EQ(ring->literal_count, 0);
+	EXPECT(!ring->literals[5].text);
+	EXPECT_EQ(ring->last_id, 0);
+	EXPECT_EQ(ring->last_handle, 0);
 	EXPECT_EQ(atomic_load(&ring->used), 0);
 	end_session(4);
 	EXPECT_EQ(spooled_bytes, 1);
