@@ -135,7 +135,7 @@ static bool next_block(struct ring *ring)
 	ring->until = ring->time + RING_AGE;
 	if (!has_ticks())
 		ring->sequence = trace_sequence();
-	ring->room = has_ticks() ? USED_MAX + 1 : 0;
+	ring->quick_bytes = has_ticks() ? USED_MAX + 1 : 0;
 	ring->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
 						    .time = ring->time,
 						    .sequence = ring->sequence,
@@ -206,7 +206,7 @@ static inline __attribute__((always_inline)) struct put begin(enum trace_event e
 		return begin_slowly(event);
 	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
 	uint64_t since = time - ring->time;
-	if (UNLIKELY(used >= ring->room || since > UINT16_MAX ||
+	if (UNLIKELY(used >= ring->quick_bytes || since > UINT16_MAX ||
 		     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
 			     atomic_load_explicit(&trace_session, memory_order_acquire)))
 		return begin_slowly(event);

@@ -58,7 +58,7 @@ static void ring_empty(struct ring *ring)
 	ring->last_id = 0;
 	ring->last_handle = 0;
 	ring->until = 0;
-	ring->room = 0;
+	ring->quick_bytes = 0;
 }
 
 bool ring_write(struct ring *ring)

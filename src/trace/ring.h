@@ -50,7 +50,7 @@ struct ring {
 
 	/* The owner's alone. */
 	uint32_t thread;
-	uint32_t room;        /* where `used` is below it the short way may be taken */
+	uint32_t quick_bytes; /* while `used` is below it, the short way may be taken */
 	uint64_t time;        /* of the last event */
 	uint64_t until;       /* when the block is old; 0: none has begun */
 	uint64_t sequence;    /* that the next event has, if nobody else says anything */
