@@ -385,17 +385,6 @@ static uint64_t trace_id_of(const struct dxg_allocation *allocation)
 	return (uint64_t)(allocation->device->process->id - 1) << 32 | allocation->object.handle;
 }
 
-void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
-			   uint64_t size_bytes, uint32_t supported_segments)
-{
-	const struct dxg_device *device = allocation->device;
-
-	trace_allocation_live(id, size_bytes, supported_segments, device->process->id,
-			      device->object.handle,
-			      allocation->resource ? allocation->resource->object.handle : 0,
-			      device->adapter->id);
-}
-
 SPECIALIZED void body_take_answer(struct allocation_body *body,
 				  const struct miniport_allocation *answer,
 				  const struct allocation_item *item, void *existing_memory)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/section.h"
 #include "object/memory/allocation_extra.h"
+#include "object/memory/resource.h"
+#include "trace/trace.h"
 
 static void quotas_give(const struct allocation_body *body)
 {
@@ -65,4 +67,15 @@ void allocation_quota_give(struct quota_ledger *ledger, uint32_t private_bytes)
 {
 	quota_give(ledger, QUOTA_PRIVATE_BYTES, private_bytes);
 	quota_give(ledger, QUOTA_ALLOCATIONS, 1);
+}
+
+void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
+			   uint64_t size_bytes, uint32_t supported_segments)
+{
+	const struct dxg_device *device = allocation->device;
+
+	trace_allocation_live(id, size_bytes, supported_segments, device->process->id,
+			      device->object.handle,
+			      allocation->resource ? allocation->resource->object.handle : 0,
+			      device->adapter->id);
 }
