@@ -6,6 +6,7 @@
 #include "support/test.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "object/ending/hold.h"
 
 enum { MANY = 1000 };
@@ -75,6 +76,41 @@ TEST(hold, of_what_is_going_is_not_taken)
 	reported = 0;
 	hold_end(&holds, "thing", NULL);
 	EXPECT(!hold_take(&holds));
+	EXPECT_EQ(reported, 0);
+	holds_finish();
+}
+
+struct ender {
+	struct hold_count holds;
+	_Atomic bool is_over;
+};
+
+static void end_it(void *argument)
+{
+	struct ender *ender = argument;
+
+	hold_end(&ender->holds, "thing", NULL);
+	atomic_store(&ender->is_over, true);
+}
+
+/* Nobody's patience is tried: the clock would be, and that would be reported. */
+TEST(hold, that_is_awaited_lets_the_thing_go_when_the_last_is_given)
+{
+	struct ender ender = { 0 };
+	void *names[2] = { hold_take(&ender.holds), hold_take(&ender.holds) };
+	struct thread *thread;
+
+	reported = 0;
+	EXPECT_EQ(thread_create("ender", end_it, &ender, &thread), STATUS_SUCCESS);
+	while (ender.holds.count == 2)
+		thread_point();
+	EXPECT_EQ(hold_give(names[0]), MINIPORT_RELEASED);
+	for (unsigned i = 0; i < MANY; i++)
+		thread_point();
+	EXPECT(!ender.is_over);
+	EXPECT_EQ(hold_give(names[1]), MINIPORT_RELEASED);
+	thread_join(thread);
+	EXPECT(ender.is_over);
 	EXPECT_EQ(reported, 0);
 	holds_finish();
 }

@@ -27,7 +27,7 @@ TEST(name, finds_what_is_shared_whatever_its_case)
 	EXPECT_RULE(open_name("\\BaseNamedObjects\\Gr", SHARE_RESOURCE, 1, &opened),
 		    STATUS_OBJECT_NAME_NOT_FOUND, "API-NAME");
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(name, is_looked_up_before_access_is_asked)
@@ -47,7 +47,7 @@ TEST(name, is_looked_up_before_access_is_asked)
 		    "API-NT-HANDLE-KIND");
 	EXPECT_EQ(opened, -1);
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(name, gives_a_handle_of_its_own_with_its_own_access)
@@ -71,7 +71,7 @@ TEST(name, gives_a_handle_of_its_own_with_its_own_access)
 	share_set_put(&set);
 	close(descriptor);
 	close(opened);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(name, lives_as_long_as_any_of_its_handles)
@@ -99,7 +99,7 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 	close(first);
 	close(second);
 	share_close(share);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 }
 
@@ -126,7 +126,7 @@ TEST(name, stands_for_one_thing_at_a_time)
 	close(first);
 	close(second);
 	share_close(share);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST_MAIN("object/share_name")

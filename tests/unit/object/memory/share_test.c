@@ -27,7 +27,7 @@ TEST(body, goes_with_its_last_reference)
 	EXPECT(!body.is_gone);
 	share_put(&body.share);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(body, that_was_never_finished_gives_its_number_back)
@@ -40,7 +40,7 @@ TEST(body, that_was_never_finished_gives_its_number_back)
 		  STATUS_SUCCESS);
 	share_abandon(&body.share);
 	EXPECT(!body.is_gone);
-	share_table_finish(&table); /* asserts that no number is taken */
+	table_end(); /* asserts that no number is taken */
 }
 
 /* ---- global handles ---- */
@@ -66,7 +66,7 @@ TEST(global, handle_finds_the_body_and_only_as_its_kind)
 		    STATUS_INVALID_PARAMETER, "API-HANDLE");
 	share_close(&body.share);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(global, handle_dies_with_the_last_opening_whoever_holds_references)
@@ -92,7 +92,7 @@ TEST(global, handle_dies_with_the_last_opening_whoever_holds_references)
 	EXPECT(!share_open(found));
 	share_put(found);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* ---- sets ---- */
@@ -141,7 +141,7 @@ TEST(set, is_a_resource_a_sync_object_or_three_in_order_and_nothing_else)
 			check_combination(kinds, count);
 		}
 	}
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(set, holds_only_what_was_made_for_nt_handles)
@@ -171,7 +171,7 @@ TEST(set, holds_only_what_was_made_for_nt_handles)
 	EXPECT_RULE(share_create_nt(&table, &share, NULL, 1, &plain, &descriptor),
 		    STATUS_INVALID_PARAMETER, "API-SHARE-SCHEME");
 	share_close(share);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
@@ -212,7 +212,7 @@ TEST(set, of_three_is_found_as_a_resource_with_all_of_it)
 	share_set_put(&set);
 	for (unsigned i = 0; i < SHARE_SET_MAX; i++)
 		EXPECT(bodies[i].is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* ---- descriptors ---- */
@@ -233,7 +233,7 @@ TEST(descriptor, is_closed_on_exec_unless_it_is_to_be_inherited)
 	EXPECT_EQ((unsigned)first & 0xc0000000, 0);
 	close(first);
 	close(second);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, is_never_zero_nor_another_standard_stream)
@@ -254,7 +254,7 @@ TEST(descriptor, is_never_zero_nor_another_standard_stream)
 	EXPECT(is_zero_free);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, holds_the_body_until_it_is_closed)
@@ -271,7 +271,7 @@ TEST(descriptor, holds_the_body_until_it_is_closed)
 	EXPECT(!body.is_gone);
 	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, that_was_copied_holds_until_the_last_copy_is_closed)
@@ -290,7 +290,7 @@ TEST(descriptor, that_was_copied_holds_until_the_last_copy_is_closed)
 	close(copy);
 	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
@@ -316,7 +316,7 @@ TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
 	EXPECT_EQ(waitpid(child, NULL, 0), child);
 	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 union one_descriptor {
@@ -378,7 +378,7 @@ TEST(descriptor, in_the_post_is_as_good_as_in_a_process)
 	EXPECT(body.is_gone);
 	close(ends[0]);
 	close(ends[1]);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, is_told_from_everything_else)
@@ -408,7 +408,7 @@ TEST(descriptor, is_told_from_everything_else)
 	close(other[0]);
 	close(other[1]);
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
@@ -430,7 +430,7 @@ TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
 	close(second);
 	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(sweep, ends_any_number_at_once)
@@ -451,7 +451,7 @@ TEST(sweep, ends_any_number_at_once)
 	share_sweep(&table);
 	for (unsigned i = 0; i < MANY; i++)
 		EXPECT_EQ(bodies[i].is_gone, i % 10 != 0);
-	share_table_finish(&table);
+	table_end();
 	for (unsigned i = 0; i < MANY; i += 10) {
 		EXPECT(bodies[i].is_gone);
 		close(descriptors[i]);
@@ -468,7 +468,7 @@ TEST(finish, ends_what_is_still_shared_and_leaves_no_descriptor_of_ours)
 	close(lowest);
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	ended.fd = share_alone(&body, &plain);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 	/* Nobody has the other end any more. */
 	EXPECT_EQ(poll(&ended, 1, 0), 1);
@@ -495,7 +495,7 @@ TEST(finish, closes_no_number_that_the_client_took_back)
 	for (int i = 0; i < 8; i++)
 		files[i] = memfd_create("file", MFD_CLOEXEC);
 	share_sweep(&table);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 	for (int i = 0; i < 8; i++) {
 		EXPECT(fcntl(files[i], F_GETFD) >= 0);
@@ -528,7 +528,7 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	}
 	close(descriptor);
 	share_close(share);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 }
 
@@ -563,7 +563,7 @@ TEST(memory, that_is_missing_anywhere_loses_nothing)
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		close(first);
 		close(second);
-		share_table_finish(&table);
+		table_end();
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
 	} while (has_failed);
 	EXPECT(n > 5);
@@ -606,7 +606,7 @@ TEST(threads, share_at_the_same_time)
 	for (unsigned i = 0; i < 3; i++)
 		thread_join(threads[i]);
 	EXPECT_EQ(table.descriptor_count, 0);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(global, handles_that_there_is_no_memory_for_are_refused)
@@ -628,7 +628,7 @@ TEST(global, handles_that_there_is_no_memory_for_are_refused)
 		}
 		EXPECT(has_fired || NT_SUCCESS(status));
 	}
-	share_table_finish(&table);
+	table_end();
 	EXPECT(!body.is_gone);
 }
 

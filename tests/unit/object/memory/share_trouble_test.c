@@ -210,7 +210,7 @@ TEST(refusal, of_the_system_leaves_nothing_behind)
 	begin();
 	expect_refused(NULL);
 	EXPECT(table.watch_fd < 0);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(refusal, of_the_system_leaves_what_is_shared_as_it_was)
@@ -226,7 +226,7 @@ TEST(refusal, of_the_system_leaves_what_is_shared_as_it_was)
 	close(descriptor);
 	share_sweep(&table);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* ---- a client that closes what is not its own ---- */
@@ -265,7 +265,7 @@ TEST(watch, that_the_client_closed_is_made_anew_by_who_looks)
 	close(descriptors[1]);
 	share_sweep(&table);
 	EXPECT(bodies[1].is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST(watch, that_cannot_be_made_anew_leaves_its_handles_to_the_end_of_the_program)
@@ -281,7 +281,7 @@ TEST(watch, that_cannot_be_made_anew_leaves_its_handles_to_the_end_of_the_progra
 	EXPECT(bodies[0].is_gone && !bodies[1].is_gone);
 	share_sweep(&table);
 	EXPECT(!bodies[1].is_gone);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(bodies[1].is_gone);
 }
 
@@ -293,7 +293,7 @@ TEST(watch, that_the_client_closed_is_no_reason_not_to_end)
 	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(&body, &plain);
 	close(table.watch_fd);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 	close(descriptor);
 }
@@ -318,7 +318,7 @@ TEST(watch, without_any_end_of_ours_is_not_made_anew)
 	close(second);
 	share_sweep(&table);
 	EXPECT(next.is_gone && !body.is_gone);
-	share_table_finish(&table);
+	table_end();
 	EXPECT(body.is_gone);
 	close(descriptor);
 }
@@ -360,7 +360,7 @@ TEST(sweep, of_an_end_that_only_a_child_has_is_news_of_nobody)
 	EXPECT(bodies[1].is_gone);
 	close(hold[1]);
 	waitpid(child, NULL, 0);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* As many as one look is told of, and none after them. */
@@ -381,7 +381,7 @@ TEST(sweep, of_a_whole_round_ends_with_the_last_handle)
 	for (unsigned i = 0; i < ROUND; i++)
 		EXPECT(bodies[i].is_gone);
 	EXPECT(table.watch_fd < 0);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* ---- which descriptor it is ---- */
@@ -397,7 +397,7 @@ TEST(descriptor, of_ours_is_no_handle_of_the_clients)
 		    "API-NT-HANDLE");
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* Inodes are numbered by each device for itself. */
@@ -413,7 +413,7 @@ TEST(descriptor, of_another_device_is_another_file)
 	allow_all();
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	share_table_finish(&table);
+	table_end();
 }
 
 /* ---- global handles ---- */
@@ -435,7 +435,7 @@ TEST(global, handle_of_a_body_that_is_going_finds_nothing)
 	EXPECT(object_retire(&body.share.global));
 	object_put(&body.share.global);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 enum { OPENERS = 3, OPENINGS = 200000 };
@@ -471,7 +471,7 @@ TEST(threads, that_open_the_same_share_are_all_counted)
 	EXPECT(!body.is_gone);
 	share_close(&body.share);
 	EXPECT(body.is_gone);
-	share_table_finish(&table);
+	table_end();
 }
 
 TEST_MAIN("object/share_trouble")

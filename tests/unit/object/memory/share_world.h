@@ -29,9 +29,19 @@ static inline void body_destroy(struct share *share)
 __attribute__((unused)) static struct share_table table;
 __attribute__((unused)) static const struct share_nt_options plain = { .access = 1 };
 
+static struct mem_usage before_table;
+
 static inline void table_begin(void)
 {
+	before_table = mem_usage();
 	EXPECT_EQ(share_table_init(&table), STATUS_SUCCESS);
+}
+
+/* Nothing of it is left. */
+static inline void table_end(void)
+{
+	share_table_finish(&table);
+	EXPECT_EQ(mem_usage().blocks, before_table.blocks);
 }
 
 static inline void body_init(struct body *body, enum share_kind kind, enum share_scheme scheme)
