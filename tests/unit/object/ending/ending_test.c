@@ -349,29 +349,38 @@ TEST(line, with_something_that_holds_it_is_no_time_for_a_recount)
 }
 
 /* Keeps the reaper from everything else. */
+struct blocker {
+	struct work work;
+	_Atomic uint32_t is_over;
+};
+
 static void block(struct work *work)
 {
-	struct blocker {
-		struct work work;
-		_Atomic uint32_t is_over;
-	} *blocker = (struct blocker *)work;
+	ending_await(&container_of(work, struct blocker, work)->is_over);
+}
 
-	ending_await(&blocker->is_over);
+static void blocker_start(struct blocker *blocker)
+{
+	atomic_store(&blocker->is_over, 0);
+	work_init(&blocker->work, block);
+	worker_post(&app.device->adapter->reaper, &blocker->work);
+}
+
+static void blocker_end(struct blocker *blocker)
+{
+	atomic_store(&blocker->is_over, 1);
+	thread_wake_all(&blocker->is_over);
 }
 
 TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
 {
-	struct {
-		struct work work;
-		_Atomic uint32_t is_over;
-	} blocker = { .is_over = 0 };
+	struct blocker blocker;
 	struct thing thing, other;
 	struct turner turner = { .thing = &thing };
 	struct thread *thread;
 
 	begin_plain();
-	work_init(&blocker.work, block);
-	worker_post(&app.device->adapter->reaper, &blocker.work);
+	blocker_start(&blocker);
 	start(&thing, &thing, NULL);
 	start(&other, NULL, NULL);
 	all_over(&other);
@@ -384,10 +393,45 @@ TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
 	EXPECT_STR(thing.log, "2ab=c");
 	EXPECT_STR(thing.thread, thread_name());
 	EXPECT_STR(other.log, "2");
-	atomic_store(&blocker.is_over, 1);
-	thread_wake_all(&blocker.is_over);
+	blocker_end(&blocker);
 	endings_wait(app.device);
 	EXPECT_STR(other.log, "2ab=c");
+	finish_plain();
+}
+
+static struct blocker in_the_way;
+
+/* The reaper looks, and finds nothing that may run beside the one that holds the line. */
+static void let_reaper_look(void *subject)
+{
+	run_a(subject);
+	blocker_end(&in_the_way);
+	worker_flush(&app.device->adapter->reaper);
+}
+
+#define HOLDING(STAGE) STAGE(await_two, let_reaper_look, "after two things")
+ENDING_KIND(holding, "a thing that holds the line", HOLDING);
+
+TEST(line, that_who_helps_was_the_last_to_hold_goes_on)
+{
+	struct thing holder, other;
+
+	begin_plain();
+	blocker_start(&in_the_way);
+	thing_init(&holder, &holding);
+	holder.ending.holds_line = true;
+	ending_start(&holder.ending, app.device, &holder, NULL);
+	start(&other, NULL, NULL);
+	all_over(&other);
+	all_over(&holder);
+	lock_acquire(&app.device->lock);
+	endings_help_relock(app.device, &holder);
+	lock_release(&app.device->lock);
+	EXPECT_STR(holder.log, "2a");
+	EXPECT_STR(holder.thread, thread_name());
+	endings_wait(app.device);
+	EXPECT_STR(other.log, "2ab=c");
+	EXPECT_CONTAINS(other.thread, "reaper");
 	finish_plain();
 }
 
