@@ -525,6 +525,20 @@ def bench_server_clients(build):
     ]
 
 
+def bench_server_visitor(build):
+    """Two calls, made every few milliseconds beside three clients that call all the time. Who is let in at once
+    waits as long as alone; who is not, for a turn of another's at each of its calls (server/gang.c)."""
+    turn_ns = 2e6
+    alone, beside = (sorted(times) for times in
+                     zip(*of_client(build, 'server_visitor', '300', '3')))
+    return [
+        {'what': 'a visit beside three clients / alone', 'unit': 'times', 'goal': 2.0,
+         'value': statistics.median(beside) / statistics.median(alone)},
+        {'what': '  one in ten is late by', 'unit': 'turns', 'goal': 2.0,
+         'value': max(0, beside[len(beside) * 9 // 10] - statistics.median(alone)) / turn_ns},
+    ]
+
+
 def bench_idle_destroy(build):
     program = os.path.join(build, 'bench', 'idle_destroy')
     bare, idle = (instructions(build, 'destroy_one', [program, how, '2000']) / 2000
@@ -636,7 +650,8 @@ def main(arguments):
     for bench in (bench_device_state, bench_handles, bench_allocations, bench_traces, bench_page, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
                   bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
-                  bench_server_ways, bench_server_calls, bench_server_clients, bench_verify):
+                  bench_server_ways, bench_server_calls, bench_server_clients,
+                  bench_server_visitor, bench_verify):
         rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='
