@@ -6,7 +6,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -39,46 +38,38 @@ static void print_usage(FILE *out)
 		     "series for each process.\n");
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+static bool take_option(void *context, int option)
+{
+	struct options *options = context;
+
+	switch (option) {
+	case 'o':
+		options->form.is_openmetrics = true;
+		return true;
+	case 'p':
+		options->form.is_per_process = true;
+		return true;
+	case 'l':
+		options->listen = optarg;
+		return true;
+	default:
+		return live_target_option(&options->target, option);
+	}
+}
+
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { { "socket", required_argument, NULL, 'S' },
-					       { "control", required_argument, NULL, 'C' },
-					       { "adapter", required_argument, NULL, 'A' },
+	static const struct option names[] = { LIVE_TARGET_OPTIONS,
 					       { "openmetrics", no_argument, NULL, 'o' },
 					       { "per-process", no_argument, NULL, 'p' },
 					       { "listen", required_argument, NULL, 'l' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
-	int option;
+	static const struct options_of of = { "", names, take_option };
 
 	*options = (struct options){ 0 };
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (live_target_option(&options->target, option))
-			continue;
-		switch (option) {
-		case 'o':
-			options->form.is_openmetrics = true;
-			break;
-		case 'p':
-			options->form.is_per_process = true;
-			break;
-		case 'l':
-			options->listen = optarg;
-			break;
-		case 'h':
-			return -1;
-		default:
-			return EXIT_USAGE;
-		}
-	}
-	if (optind < argc) {
-		fprintf(stderr,
-			"dxgk metrics: \"%s\" is too much; dxgk metrics --help tells more\n",
-			argv[optind]);
-		return EXIT_USAGE;
-	}
-	return live_target_find(&options->target, "metrics") ? 0 : EXIT_USAGE;
+	return live_options_take(argc, argv, &of, options, &options->target, "metrics");
 }
 
 static bool print_to(const struct options *options, const struct metrics_form *form, FILE *out)

@@ -6,7 +6,6 @@
  * each stands what is the least for anybody who knows the future.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/replay_explain.h"
 #include "replay/replay.h"
 #include "trace/convert.h"
@@ -90,8 +90,11 @@ static bool complain(const char *option, const char *text)
 	return false;
 }
 
-static bool parse_option(int option, const char *text, struct options *options)
+static bool take_option(void *context, int option)
 {
+	struct options *options = context;
+	const char *text = optarg;
+
 	switch (option) {
 	case 'g':
 		return parse_kind(text, options) || complain("--generate", text);
@@ -119,7 +122,7 @@ static bool parse_option(int option, const char *text, struct options *options)
 	}
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option names[] = { { "generate", required_argument, NULL, 'g' },
@@ -132,15 +135,12 @@ static int parse(int argc, char **argv, struct options *options)
 					       { "json", no_argument, NULL, 'j' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
-	int option;
+	static const struct options_of of = { "", names, take_option };
+	int status;
 
 	*options = (struct options){ .times = default_times, .seed = 1 };
-	while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-		if (option == 'h')
-			return -1;
-		if (!parse_option(option, optarg, options))
-			return EXIT_USAGE;
-	}
+	if ((status = options_take(argc, argv, &of, options)) != 0)
+		return status;
 	if (optind < argc)
 		options->path = argv[optind++];
 	if (optind < argc || (options->path != NULL) == (options->kind != NULL)) {

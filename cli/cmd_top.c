@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <curses.h>
 #include <errno.h>
-#include <getopt.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,55 +66,44 @@ static bool parse_seconds(const char *text, double *seconds_out)
 	return end != text && *end == '\0' && *seconds_out >= 0.1 && *seconds_out <= 3600;
 }
 
-static int complain(const char *option, const char *text)
+static bool complain(const char *option, const char *text)
 {
 	fprintf(stderr, "dxgk top: %s: \"%s\" is not one\n", option, text);
-	return EXIT_USAGE;
+	return false;
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+static bool take_option(void *context, int option)
+{
+	struct options *options = context;
+
+	switch (option) {
+	case 'b':
+		options->is_batch = true;
+		return true;
+	case 'j':
+		options->is_json = options->is_batch = true;
+		return true;
+	case 'n':
+		return parse_count(optarg, &options->count) || complain("-n", optarg);
+	case 'd':
+		return parse_seconds(optarg, &options->seconds) || complain("-d", optarg);
+	default:
+		return live_target_option(&options->target, option);
+	}
+}
+
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { { "socket", required_argument, NULL, 'S' },
-					       { "control", required_argument, NULL, 'C' },
-					       { "adapter", required_argument, NULL, 'A' },
+	static const struct option names[] = { LIVE_TARGET_OPTIONS,
 					       { "batch", no_argument, NULL, 'b' },
 					       { "json", no_argument, NULL, 'j' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
-	int option;
+	static const struct options_of of = { "bn:d:h", names, take_option };
 
 	*options = (struct options){ .seconds = 1 };
-	while ((option = getopt_long(argc, argv, "bn:d:h", names, NULL)) != -1) {
-		if (live_target_option(&options->target, option))
-			continue;
-		switch (option) {
-		case 'b':
-			options->is_batch = true;
-			break;
-		case 'j':
-			options->is_json = options->is_batch = true;
-			break;
-		case 'n':
-			if (!parse_count(optarg, &options->count))
-				return complain("-n", optarg);
-			break;
-		case 'd':
-			if (!parse_seconds(optarg, &options->seconds))
-				return complain("-d", optarg);
-			break;
-		case 'h':
-			return -1;
-		default:
-			return EXIT_USAGE;
-		}
-	}
-	if (optind < argc) {
-		fprintf(stderr, "dxgk top: \"%s\" is too much; dxgk top --help tells more\n",
-			argv[optind]);
-		return EXIT_USAGE;
-	}
-	return live_target_find(&options->target, "top") ? 0 : EXIT_USAGE;
+	return live_options_take(argc, argv, &of, options, &options->target, "top");
 }
 
 /* ---- without a screen ---- */

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
+#include "cli/options.h"
 #include "cli/private_server.h"
 #include "cli/tour/report.h"
 #include "cli/view/page.h"
@@ -71,8 +71,9 @@ static bool parse_number(const char *name, const char *text, uint64_t least, uin
 	return false;
 }
 
-static bool take_option(struct options *options, int option)
+static bool take_option(void *context, int option)
 {
+	struct options *options = context;
 	uint64_t number;
 
 	switch (option) {
@@ -109,7 +110,7 @@ static bool take_option(struct options *options, int option)
 	}
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option names[] = {
@@ -125,17 +126,13 @@ static int parse(int argc, char **argv, struct options *options)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	static const struct options_of of = { "q", names, take_option };
 	const char *simulation = getenv("DXGK_SEED");
-	int option;
+	int status;
 
 	*options = (struct options){ .settings = { .frames = FRAMES_DEFAULT, .seed = 1 } };
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "q", names, NULL)) != -1) {
-		if (option == 'h')
-			return -1;
-		if (!take_option(options, option))
-			return EXIT_NOT_UNDERSTOOD;
-	}
+	if ((status = options_take(argc, argv, &of, options)) != 0)
+		return status;
 	if (optind != argc) {
 		fprintf(stderr, "dxgk tour: \"%s\" is one argument too many\n", argv[optind]);
 		return EXIT_NOT_UNDERSTOOD;

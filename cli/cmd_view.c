@@ -3,12 +3,12 @@
  * cmd_view.c - dxgk view: a trace as a page, or as the answer to a question.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/view/page.h"
 #include "cli/view/query.h"
 
@@ -40,8 +40,10 @@ static void print_usage(FILE *out)
 }
 
 /* False after a complaint. */
-static bool parse_option(int option, struct options *options)
+static bool take_option(void *context, int option)
 {
+	struct options *options = context;
+
 	switch (option) {
 	case 'o':
 		options->page = optarg;
@@ -69,7 +71,7 @@ static bool parse_option(int option, struct options *options)
 	}
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option names[] = { { "output", required_argument, NULL, 'o' },
@@ -80,15 +82,12 @@ static int parse(int argc, char **argv, struct options *options)
 					       { "json", no_argument, NULL, 'j' },
 					       { "help", no_argument, NULL, 'h' },
 					       { 0 } };
-	int option;
+	static const struct options_of of = { "o:h", names, take_option };
+	int status;
 
 	*options = (struct options){ 0 };
-	while ((option = getopt_long(argc, argv, "o:h", names, NULL)) != -1) {
-		if (option == 'h')
-			return -1;
-		if (!parse_option(option, options))
-			return EXIT_USAGE;
-	}
+	if ((status = options_take(argc, argv, &of, options)) != 0)
+		return status;
 	if (optind + 1 != argc) {
 		fprintf(stderr, "dxgk view: one TRACE; dxgk view --help tells more\n");
 		return EXIT_USAGE;

@@ -121,12 +121,13 @@ class Facts:
                 {suite.split(':')[-1] for test in tests for suite in test['suite']})
 
     def options(self, verb):
-        """Long options of a verb and of what is behind it in its folder, and the short ones that its getopt knows."""
+        """Long options of a verb, of its headers and of what is behind it in its folder, and the short ones of its getopt."""
         text = self.read(f'cli/{self.verbs[verb]}.c')
+        text += ''.join(self.read(path) for path in re.findall(r'#include "(cli/[^"]+)"', text) if path in self.files)
         text += ''.join(self.read(path) for path in sorted(self.files)
                         if path.startswith(f'cli/{verb}/') and path.endswith('.c'))
-        short = ''.join(re.findall(r'getopt_long\([^"]*"([^"]*)"', text))
-        return ({'--' + name for name in re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', text)}
+        short = ''.join(re.findall(r'(?:getopt_long\([^"]*|struct options_of \w+ = \{ )"([^"]*)"', text))
+        return ({'--' + name for name in re.findall(r'\{[\s\\]*"([a-z-]+)", (?:no|required)_argument', text)}
                 | {'-' + letter for letter in re.findall(r'[a-z]', short)} | {'--help'})
 
     def server_options(self):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/live/target.h"
+
+enum { EXIT_USAGE = 2 };
 
 bool live_target_option(struct live_target *target, int option)
 {
@@ -60,4 +61,19 @@ bool live_target_find(struct live_target *target, const char *verb)
 	else
 		fprintf(stderr, "dxgk %s: it takes a socket\n", verb);
 	return false;
+}
+
+int live_options_take(int argc, char **argv, const struct options_of *of, void *options,
+		      struct live_target *target, const char *verb)
+{
+	int status = options_take(argc, argv, of, options);
+
+	if (status != 0)
+		return status;
+	if (optind < argc) {
+		fprintf(stderr, "dxgk %s: \"%s\" is too much; dxgk %s --help tells more\n", verb,
+			argv[optind], verb);
+		return EXIT_USAGE;
+	}
+	return live_target_find(target, verb) ? 0 : EXIT_USAGE;
 }

@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "cli/control_client.h"
+#include "cli/options.h"
 
 struct live_target {
 	const char *server;
@@ -19,10 +20,21 @@ struct live_target {
 
 #define LIVE_TARGET_USAGE "[--socket PATH | --control PATH] [--adapter LUID]"
 
-/* --socket, --control and --adapter are 'S', 'C' and 'A' in a table of getopt_long(); false: `option` is none of these. */
+/* In a table of getopt_long(). */
+#define LIVE_TARGET_OPTIONS                                                                        \
+	{ "socket", required_argument, NULL, 'S' }, { "control", required_argument, NULL, 'C' },   \
+	{                                                                                          \
+		"adapter", required_argument, NULL, 'A'                                            \
+	}
+
+/* One of these? */
 bool live_target_option(struct live_target *target, int option);
 
 /* By the options, else by DXGK_CONTROL and DXGK_SOCKET. False after saying for `verb` what is missing. */
 MUST_CHECK bool live_target_find(struct live_target *target, const char *verb);
+
+/* A command that has nothing but options: takes them, and finds the target. As options_take(). */
+int live_options_take(int argc, char **argv, const struct options_of *of, void *options,
+		      struct live_target *target, const char *verb);
 
 #endif

@@ -159,7 +159,7 @@ static bool read_allocation(struct reader *reader, struct script_statement *stat
 static bool read_list(struct reader *reader, struct script_statement *statement, uint32_t allowed)
 {
 	const struct script *script = reader->script;
-	uint32_t capacity = 0;
+	size_t capacity = 0;
 
 	do {
 		struct word word = words_peek(&reader->words);

@@ -71,7 +71,7 @@ reader_statement reader_fuzz;
 /* ---- memory ---- */
 
 /* The array with capacity for one more behind `count`; NULL, and it stays, when there is no memory. */
-MUST_CHECK void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *capacity,
+MUST_CHECK void *reader_grow(struct reader *reader, void *array, uint32_t count, size_t *capacity,
 			     size_t element_bytes);
 
 #endif

@@ -52,18 +52,12 @@ static const char *const other_words[] = {
 	"and", "at", "by", "end", "node", "random", "size", "to"
 };
 
-void *reader_grow(struct reader *reader, void *array, uint32_t count, uint32_t *capacity,
+void *reader_grow(struct reader *reader, void *array, uint32_t count, size_t *capacity,
 		  size_t element_bytes)
 {
-	uint32_t wanted = *capacity ? *capacity * 2 : 8;
+	void *grown = mem_grow_array(array, count, capacity, element_bytes);
 
-	if (count < *capacity)
-		return array;
-	void *grown = mem_realloc(array, wanted * element_bytes);
-	if (grown)
-		*capacity = wanted;
-	else
-		reader->is_out_of_memory = true;
+	reader->is_out_of_memory |= !grown;
 	return grown;
 }
 

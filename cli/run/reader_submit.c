@@ -238,7 +238,7 @@ static bool read_command(struct reader *reader, struct script_command *command)
 
 bool reader_commands(struct reader *reader, struct script_statement *statement)
 {
-	uint32_t capacity = 0;
+	size_t capacity = 0;
 
 	do {
 		struct word word = words_peek(&reader->words);

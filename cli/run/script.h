@@ -231,10 +231,10 @@ struct script {
 
 	struct script_name *names;
 	uint32_t name_count;
-	uint32_t name_capacity;
+	size_t name_capacity;
 	struct script_statement *statements;
 	uint32_t statement_count;
-	uint32_t statement_capacity;
+	size_t statement_capacity;
 };
 
 struct script_problem {

@@ -22,7 +22,7 @@ struct reader {
 	struct history *history;
 	struct life *alive;
 	uint32_t alive_count;
-	uint32_t alive_capacity;
+	size_t alive_capacity;
 };
 
 /* ---- lives ---- */
@@ -38,15 +38,12 @@ static struct life *life_of(struct reader *reader, uint64_t id)
 
 static bool begin_life(struct reader *reader, const struct trace_entry *entry)
 {
-	if (reader->alive_count == reader->alive_capacity) {
-		uint32_t capacity = reader->alive_capacity ? 2 * reader->alive_capacity : 64;
-		struct life *grown = mem_realloc(reader->alive, capacity * sizeof(*grown));
+	struct life *alive = mem_grow_array(reader->alive, reader->alive_count,
+					    &reader->alive_capacity, sizeof(*alive));
 
-		if (!grown)
-			return false;
-		reader->alive = grown;
-		reader->alive_capacity = capacity;
-	}
+	if (!alive)
+		return false;
+	reader->alive = alive;
 	reader->alive[reader->alive_count++] =
 		(struct life){ .id = entry->fields[0].number,
 			       .size_bytes = entry->fields[1].number };

@@ -67,17 +67,12 @@ static uint64_t hash_of(const char *text)
 
 static bool has_slot_for_text(struct view_model *model)
 {
-	if (model->text_count < model->text_capacity)
-		return true;
+	char **texts = mem_grow_array(model->texts, model->text_count, &model->text_capacity,
+				      sizeof(*texts));
 
-	uint32_t capacity = model->text_capacity ? 2 * model->text_capacity : FIRST_CAPACITY;
-	char **larger = mem_realloc(model->texts, capacity * sizeof(*larger));
-
-	if (!larger)
-		return false;
-	model->texts = larger;
-	model->text_capacity = capacity;
-	return true;
+	if (texts)
+		model->texts = texts;
+	return texts != NULL;
 }
 
 /* Takes the text over; NULL is none. */

@@ -49,7 +49,7 @@ struct view_model {
 
 	char **texts; /* 0 is "" */
 	uint32_t text_count;
-	uint32_t text_capacity;
+	size_t text_capacity;
 	struct view_map text_rows; /* by hash; the next of the same hash is behind it */
 
 	char *program;

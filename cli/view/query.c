@@ -19,20 +19,12 @@ enum { DEFAULT_THRASH_MS = 10, PATH_STEPS_MAX = 64, LOOK_BACK_MAX = 64 };
 
 static void add(struct view_answer *answer, const char *text)
 {
-	if (answer->cell_count == answer->cell_capacity) {
-		size_t capacity = answer->cell_capacity ? 2 * answer->cell_capacity : 256;
-		char **larger = mem_realloc(answer->cells, capacity * sizeof(*larger));
+	char **cells = mem_grow_array(answer->cells, answer->cell_count, &answer->cell_capacity,
+				      sizeof(*cells));
+	char *cell = cells ? mem_strdup(text) : NULL;
 
-		if (!larger) {
-			answer->has_no_memory = true;
-			return;
-		}
-		answer->cells = larger;
-		answer->cell_capacity = capacity;
-	}
-
-	char *cell = mem_strdup(text);
-
+	if (cells)
+		answer->cells = cells;
 	if (cell)
 		answer->cells[answer->cell_count++] = cell;
 	else
@@ -114,17 +106,14 @@ struct ranking {
 
 static void rank(struct view_answer *answer, struct ranking *ranking, struct ranked entry)
 {
-	if (ranking->count == ranking->capacity) {
-		size_t capacity = ranking->capacity ? 2 * ranking->capacity : 256;
-		struct ranked *larger = mem_realloc(ranking->entries, capacity * sizeof(*larger));
+	struct ranked *entries = mem_grow_array(ranking->entries, ranking->count,
+						&ranking->capacity, sizeof(*entries));
 
-		if (!larger) {
-			answer->has_no_memory = true;
-			return;
-		}
-		ranking->entries = larger;
-		ranking->capacity = capacity;
+	if (!entries) {
+		answer->has_no_memory = true;
+		return;
 	}
+	ranking->entries = entries;
 	ranking->entries[ranking->count++] = entry;
 }
 

@@ -153,6 +153,19 @@ void *mem_realloc(void *memory, size_t size_bytes)
 	return moved;
 }
 
+void *mem_grow_array(void *array, size_t count, size_t *capacity, size_t item_bytes)
+{
+	enum { FIRST_CAPACITY = 8 };
+	size_t wanted = *capacity ? 2 * *capacity : FIRST_CAPACITY;
+
+	if (count < *capacity)
+		return array;
+	void *grown = mem_realloc(array, wanted * item_bytes);
+	if (grown)
+		*capacity = wanted;
+	return grown;
+}
+
 char *mem_strdup(const char *text)
 {
 	size_t size_bytes = strlen(text) + 1;

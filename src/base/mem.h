@@ -20,6 +20,8 @@ MUST_CHECK void *mem_zalloc_apart(size_t size_bytes);
 /* count * size_bytes, zeroed; NULL also when the product does not fit. */
 MUST_CHECK void *mem_zalloc_array(size_t count, size_t size_bytes);
 MUST_CHECK void *mem_realloc(void *memory, size_t size_bytes);
+/* The array with a slot behind `count` items: as it is, or twice as long. NULL without memory, and it stays. */
+MUST_CHECK void *mem_grow_array(void *array, size_t count, size_t *capacity, size_t item_bytes);
 MUST_CHECK char *mem_strdup(const char *text);
 MUST_CHECK char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
 

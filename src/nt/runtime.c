@@ -287,7 +287,8 @@ static int secure_put(void *destination, size_t capacity, size_t at, const void 
 {
 	char *bytes = destination;
 
-	if (at >= capacity || count >= capacity - at) {
+	/* A capacity may be any number, and _TRUNCATE with the largest would copy all of that. */
+	if (at >= capacity || count >= capacity - at || count > PTRDIFF_MAX / unit_size) {
 		memset(bytes, 0, unit_size);
 		return ERANGE;
 	}

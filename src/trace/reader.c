@@ -43,7 +43,7 @@ struct row {
 	const uint8_t *at;
 	const char **strings; /* of the block */
 	uint32_t string_count;
-	uint32_t string_capacity;
+	size_t string_capacity;
 	uint64_t last_id; /* of an allocation, in the block */
 	uint64_t last_handle;
 	uint64_t next_sequence;
@@ -198,16 +198,14 @@ static bool take_schema(struct trace_reader *reader, const struct block *block)
 
 static bool add_block(struct trace_reader *reader, const struct block *block)
 {
-	if (reader->block_count == reader->block_capacity) {
-		size_t capacity = reader->block_capacity ? 2 * reader->block_capacity : 64;
-		struct block *grown = mem_realloc(reader->blocks, capacity * sizeof(*grown));
-		if (!grown) {
-			reader->is_out_of_memory = true;
-			return false;
-		}
-		reader->blocks = grown;
-		reader->block_capacity = capacity;
+	struct block *blocks = mem_grow_array(reader->blocks, reader->block_count,
+					      &reader->block_capacity, sizeof(*blocks));
+
+	if (!blocks) {
+		reader->is_out_of_memory = true;
+		return false;
 	}
+	reader->blocks = blocks;
 	reader->blocks[reader->block_count++] = *block;
 	return true;
 }
@@ -321,16 +319,14 @@ static uint64_t ns_of(const struct trace_reader *reader, uint64_t time)
 
 static bool row_add_string(struct trace_reader *reader, struct row *row, const char *text)
 {
-	if (row->string_count == row->string_capacity) {
-		uint32_t capacity = row->string_capacity ? 2 * row->string_capacity : 64;
-		const char **grown = mem_realloc(row->strings, capacity * sizeof(*grown));
-		if (!grown) {
-			reader->is_out_of_memory = true;
-			return false;
-		}
-		row->strings = grown;
-		row->string_capacity = capacity;
+	const char **strings = mem_grow_array(row->strings, row->string_count,
+					      &row->string_capacity, sizeof(*strings));
+
+	if (!strings) {
+		reader->is_out_of_memory = true;
+		return false;
 	}
+	row->strings = strings;
 	row->strings[row->string_count++] = text;
 	return true;
 }
