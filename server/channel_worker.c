@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/tally.h"
 #include "base/client_call.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -329,6 +330,7 @@ static NTSTATUS serve_named(struct channel_worker *worker, const char *name,
 
 static NTSTATUS call_kernel(struct channel_worker *worker, uint32_t id, void *arguments)
 {
+	static struct tally_times times[CALL_COUNT];
 	struct dxg_process *process;
 	struct refusal_scope scope;
 
@@ -337,7 +339,10 @@ static NTSTATUS call_kernel(struct channel_worker *worker, uint32_t id, void *ar
 	refusal_end_call(&scope, status);
 	if (!NT_SUCCESS(status))
 		return status;
+	uint64_t began_ns = clock_peek_ns();
 	status = dispatch_call(&worker->session->server->kernel, process, id, arguments);
+	tally_time(&times[id], call_describe(id)->name, clock_peek_ns() - began_ns,
+		   !NT_SUCCESS(status));
 	leave(worker);
 	return status;
 }

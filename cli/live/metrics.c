@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/tally.h"
 #include "cli/live/metrics.h"
 
-enum kind { GAUGE, COUNTER, INFO };
+enum kind { GAUGE, COUNTER, INFO, HISTOGRAM };
 
 struct page {
 	const struct live_snapshot *snapshot;
@@ -17,6 +18,7 @@ struct page {
 static void family(const struct page *page, enum kind kind, const char *name, const char *help)
 {
 	const char *type = kind == COUNTER                              ? "counter"
+			   : kind == HISTOGRAM                          ? "histogram"
 			   : kind == INFO && page->form->is_openmetrics ? "info"
 									: "gauge";
 	const char *suffix = kind == COUNTER && !page->form->is_openmetrics ? "_total"
@@ -183,6 +185,133 @@ static void put_adapter(const struct page *page)
 	number(page, "dxgk_resets_total", "", snapshot->resets);
 }
 
+/* ---- what was counted ---- */
+
+/* The next line of that kind behind `*at`; false: there is none. */
+static bool next_count(const char **at, const char *kind, uint32_t words, struct live_line *line)
+{
+	while (*at && **at) {
+		const char *text = *at;
+		const char *end = strchr(text, '\n');
+
+		*at = end ? end + 1 : NULL;
+		if (live_line_split(text, kind, words, line))
+			return true;
+	}
+	return false;
+}
+
+/* Of one name, by label where `label_name` says what that is. */
+static void count_family(const struct page *page, const char *name, const char *help,
+			 const char *label_name)
+{
+	const char *at = page->snapshot->counts;
+	struct live_line line;
+	char sample[64];
+	bool has_any = false;
+
+	snprintf(sample, sizeof(sample), "dxgk_%s", name);
+	family(page, COUNTER, sample, help);
+	snprintf(sample, sizeof(sample), "dxgk_%s_total", name);
+	while (next_count(&at, "count", 4, &line)) {
+		char labels[64] = "";
+
+		if (strcmp(line.words[1], name) != 0)
+			continue;
+		if (label_name)
+			snprintf(labels, sizeof(labels), "%s=\"%s\"", label_name, line.words[2]);
+		number(page, sample, labels, live_line_number(&line, 3));
+		has_any = true;
+	}
+	if (!has_any && !label_name)
+		number(page, sample, "", 0);
+}
+
+enum { CALL_WORDS = 4 + TALLY_STEPS + 1 };
+
+static uint64_t calls_of(const struct live_line *line)
+{
+	uint64_t calls = 0;
+
+	for (uint32_t i = 4; i < CALL_WORDS; i++)
+		calls += live_line_number(line, i);
+	return calls;
+}
+
+static void put_call_times(const struct page *page, const struct live_line *line)
+{
+	uint64_t sum_ns = live_line_number(line, 3);
+	uint64_t calls = 0;
+
+	for (uint32_t i = 0; i <= TALLY_STEPS; i++) {
+		uint64_t ns = tally_step_ns(i);
+
+		calls += live_line_number(line, 4 + i);
+		fprintf(page->out, "dxgk_call_seconds_bucket{call=\"%s\",le=\"", line->words[1]);
+		if (i < TALLY_STEPS)
+			fprintf(page->out, "%g\"} %" PRIu64 "\n", (double)ns / NS_PER_S, calls);
+		else
+			fprintf(page->out, "+Inf\"} %" PRIu64 "\n", calls);
+	}
+	fprintf(page->out, "dxgk_call_seconds_sum{call=\"%s\"} %" PRIu64 ".%09" PRIu64 "\n",
+		line->words[1], sum_ns / NS_PER_S, sum_ns % NS_PER_S);
+	fprintf(page->out, "dxgk_call_seconds_count{call=\"%s\"} %" PRIu64 "\n", line->words[1],
+		calls);
+}
+
+static void put_calls(const struct page *page)
+{
+	const char *at = page->snapshot->counts;
+	struct live_line line;
+
+	family(page, COUNTER, "dxgk_calls", "Calls of a server's clients, by result.");
+	while (next_count(&at, "call", CALL_WORDS, &line)) {
+		char labels[128];
+
+		for (int failed = 0; failed < 2; failed++) {
+			snprintf(labels, sizeof(labels), "call=\"%s\",result=\"%s\"", line.words[1],
+				 failed ? "failure" : "success");
+			number(page, "dxgk_calls_total", labels,
+			       failed ? live_line_number(&line, 2)
+				      : calls_of(&line) - live_line_number(&line, 2));
+		}
+	}
+	family(page, HISTOGRAM, "dxgk_call_seconds", "How long they took, inside of the kernel.");
+	at = page->snapshot->counts;
+	while (next_count(&at, "call", CALL_WORDS, &line))
+		put_call_times(page, &line);
+}
+
+static void put_counts(const struct page *page)
+{
+	const char *at = page->snapshot->counts;
+	struct live_line line;
+
+	family(page, INFO, "dxgk_adapter", "Which adapter this is, its driver and its WDDM.");
+	if (next_count(&at, "adapter", 4, &line)) {
+		fprintf(page->out, "dxgk_adapter_info{adapter=\"%s\",wddm=\"%s\",driver=\"",
+			line.words[1], line.words[2]);
+		put_label_text(page, line.words[3]);
+		fputs("\"} 1\n", page->out);
+	}
+	family(page, COUNTER, "dxgk_driver_reports",
+	       "Times that the driver broke a rule, by rule.");
+	at = page->snapshot->counts;
+	while (next_count(&at, "report", 3, &line)) {
+		char labels[64];
+
+		snprintf(labels, sizeof(labels), "rule=\"%s\"", line.words[1]);
+		number(page, "dxgk_driver_reports_total", labels, live_line_number(&line, 2));
+	}
+	count_family(page, "quota_refusals", "Times that something was above a quota.", "quota");
+	count_family(page, "client_deaths",
+		     "Processes that ended with devices of theirs still there.", NULL);
+	count_family(page, "ring_sleeps",
+		     "Times that the server slept until a client wrote to its ring.", NULL);
+	count_family(page, "ring_wakes", "Times that it woke a client that slept.", NULL);
+	put_calls(page);
+}
+
 /* ---- processes ---- */
 
 /* Up to the closing quote of the name. */
@@ -261,6 +390,7 @@ void metrics_print(const struct live_snapshot *snapshot, const struct metrics_fo
 	struct page page = { snapshot, form, out };
 
 	put_adapter(&page);
+	put_counts(&page);
 	put_segments(&page);
 	put_nodes(&page);
 	put_processes(&page);

@@ -391,7 +391,8 @@ bool live_snapshot_take(const struct control_client *client, const char *verb, u
 		is_taken = take_node(client, verb, i, &snapshot->nodes[i]);
 	if (is_taken && take_lines(client, verb, CONTROL_PROCESSES, add_processes, snapshot) &&
 	    take_lines(client, verb, CONTROL_REFUSALS, add_refusal_lines, snapshot) &&
-	    take_details(client, verb, expanded, snapshot))
+	    take_details(client, verb, expanded, snapshot) &&
+	    (snapshot->counts = control_text_take(client, verb, CONTROL_TEXT_COUNTS, 0)))
 		return true;
 	live_snapshot_finish(snapshot);
 	return false;
@@ -402,5 +403,6 @@ void live_snapshot_finish(struct live_snapshot *snapshot)
 	mem_free(snapshot->processes);
 	mem_free(snapshot->refusals);
 	mem_free(snapshot->details);
+	mem_free(snapshot->counts);
 	*snapshot = (struct live_snapshot){ 0 };
 }

@@ -91,6 +91,7 @@ struct live_snapshot {
 	uint32_t leaves_count;
 	struct live_leaves leaves[LIVE_LEAVES_MAX];
 	char *details; /* lines about adapter, processes, and one of them (CONTROL_TEXT_DETAILS) */
+	char *counts;  /* lines about what was counted (CONTROL_TEXT_COUNTS) */
 };
 
 /*
@@ -102,8 +103,8 @@ MUST_CHECK bool live_snapshot_take(const struct control_client *client, const ch
 /* Accepts a zeroed struct. */
 void live_snapshot_finish(struct live_snapshot *snapshot);
 
-/* A line of `details`, in words. */
-enum { LIVE_LINE_BYTES = 160, LIVE_WORDS_MAX = 10 };
+/* A line of `details` or `counts`, in words. */
+enum { LIVE_LINE_BYTES = 320, LIVE_WORDS_MAX = 16 };
 struct live_line {
 	char text[LIVE_LINE_BYTES];
 	const char *words[LIVE_WORDS_MAX];

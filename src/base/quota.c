@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/quota.h"
 #include "base/refusal.h"
+#include "base/tally.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -227,8 +228,10 @@ void quota_put(struct quota_ledger *ledger)
 static NTSTATUS refuse_more(const struct quota_ledger *ledger, enum quota_kind kind,
 			    uint64_t amount)
 {
+	static struct tally refusals[QUOTA_KINDS];
 	const bool is_user = !ledger->above;
 
+	tally_count(&refusals[kind], "quota_refusals", kinds[kind].name);
 	return refuse(kinds[kind].status, RULE_SYS_QUOTA, NULL,
 		      "%s %u has %llu %s, and %llu more are above its quota of %llu "
 		      "(limits.%s.%s)",

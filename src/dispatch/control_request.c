@@ -148,6 +148,8 @@ static NTSTATUS read_text(struct dxg_kernel *kernel, const struct control_reques
 		status = control_text_map(kernel, adapter, part->number, &part->ticket);
 	else if (part->ticket == 0 && part->kind == CONTROL_TEXT_DETAILS)
 		status = control_text_details(kernel, adapter, part->number, &part->ticket);
+	else if (part->ticket == 0 && part->kind == CONTROL_TEXT_COUNTS)
+		status = control_text_counts(kernel, adapter, &part->ticket);
 	else if (part->ticket == 0)
 		status = invalid(RULE_API_VALUE, "kind", "%u is no text that there is", part->kind);
 	memset(part->text, 0, sizeof(part->text));

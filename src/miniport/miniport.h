@@ -19,6 +19,7 @@
 
 #include "base/attributes.h"
 #include "base/status.h"
+#include "base/refusal.h"
 #include "miniport/events.h"
 #include "miniport/hardware.h"
 
@@ -206,6 +207,9 @@ void miniport_process_end(struct nt_process *process);
 MUST_CHECK NTSTATUS miniport_start(const struct miniport_config *config,
 				   const struct miniport_events *events, void *listener,
 				   struct miniport **miniport_out);
+
+/* How often drivers broke the rule since the kernel began. */
+uint64_t miniport_report_count(enum rule rule);
 
 /* Tells a trace that it runs, and which segments it has. */
 void miniport_trace_start(const struct miniport *miniport);

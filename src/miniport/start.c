@@ -494,6 +494,11 @@ unload_driver:
 	return status;
 }
 
+uint64_t miniport_report_count(enum rule rule)
+{
+	return nt_report_count(rule);
+}
+
 void miniport_trace_start(const struct miniport *miniport)
 {
 	trace_adapter_start(miniport->adapter_id, miniport->info.driver_path);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/processor.h"
 #include "base/thread.h"
+#include "base/tally.h"
 #include "wire/channel.h"
 
 /*
@@ -80,8 +81,10 @@ static uint32_t looks_now(struct channel *channel)
 /* Who changes the number or is_over wakes whoever said that he sleeps. */
 RARE static bool sleep_until(struct channel_way *way, uint32_t wanted, const _Atomic bool *is_over)
 {
+	static struct tally sleeps;
 	uint32_t seen;
 
+	tally_count(&sleeps, "ring_sleeps", "");
 	atomic_store(&way->reader_sleeps, 1);
 	while ((seen = atomic_load(&way->number)) != wanted && !atomic_load(is_over))
 		thread_wait_shared(&way->number, seen, CLOCK_FOREVER);
@@ -113,9 +116,12 @@ static inline bool look(struct channel *channel, const struct channel_way *way, 
  */
 static bool tell(struct channel_way *way, uint32_t number)
 {
+	static struct tally wakes;
+
 	atomic_store(&way->number, number);
 	if (LIKELY(atomic_load(&way->reader_sleeps) == 0))
 		return false;
+	tally_count(&wakes, "ring_wakes", "");
 	thread_wake_shared(&way->number);
 	return true;
 }

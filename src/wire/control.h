@@ -76,6 +76,15 @@ enum control_text_kind {
 	 *	allocation PROCESS ID SIZE SEGMENT STATE
 	 */
 	CONTROL_TEXT_DETAILS = 2,
+	/*
+	 * Which adapter it is, and what was counted since the kernel began; of times (a server's), how many took up to
+	 * each of the steps of base/tally.h, and how many longer. A label of "-" is none.
+	 *	adapter NUMBER WDDM DRIVER
+	 *	report RULE TIMES
+	 *	count NAME LABEL TIMES
+	 *	call NAME FAILED SUM-NS TIMES…
+	 */
+	CONTROL_TEXT_COUNTS = 3,
 };
 
 enum { CONTROL_PART_BYTES = CONTROL_MOST_BYTES - 32 };

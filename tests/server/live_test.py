@@ -215,6 +215,28 @@ def test_metrics_agree_with_the_statistics(root):
         assert len(families) == len(set(families)) and 'dxgk_refusals_total' in families
 
 
+def test_metrics_count_calls_deaths_and_quotas(root):
+    with Server(root) as server:
+        found = samples(run('metrics', '--socket', server.path).stdout)
+        made = found[('dxgk_calls_total', 'call="D3DKMTCreateDevice",result="success"')]
+        assert made >= 1, found
+        assert found[('dxgk_calls_total', 'call="D3DKMTCreateDevice",result="failure"')] == 0
+        steps = [value for (name, labels), value in found.items()
+                 if name == 'dxgk_call_seconds_bucket' and 'D3DKMTCreateDevice' in labels]
+        assert len(steps) == 11 and steps == sorted(steps) and steps[-1] == made, steps
+        assert found[('dxgk_call_seconds_count', 'call="D3DKMTCreateDevice"')] == made
+        assert found[('dxgk_call_seconds_sum', 'call="D3DKMTCreateDevice"')] > 0
+        adapter, = (labels for name, labels in found if name == 'dxgk_adapter_info')
+        assert re.fullmatch(r'adapter="1",wddm="[23]\.[0-9]",driver="soft.so"', adapter), adapter
+        assert found[('dxgk_client_deaths_total', '')] == 0
+        assert found[('dxgk_ring_sleeps_total', '')] >= 1 and ('dxgk_ring_wakes_total', '') in found, found
+        server.client.kill()
+        server.client.wait()
+        deadline = time.monotonic() + PATIENCE
+        while samples(run('metrics', '--socket', server.path).stdout)[('dxgk_client_deaths_total', '')] != 1:
+            assert time.monotonic() < deadline
+
+
 def test_openmetrics_ends_with_its_end(root):
     with Server(root) as server:
         text = run('metrics', '--openmetrics', '--socket', server.path).stdout

@@ -6,6 +6,7 @@
  * connection, and the end of the kernel); all of them come through here, with no call of the
  * process under way.
  */
+#include "base/tally.h"
 #include "base/machine_bank.h"
 #include "base/mem.h"
 #include "object/owner/device.h"
@@ -114,9 +115,22 @@ static void give_back(struct dxg_process *process)
 	mem_free(process);
 }
 
+/* It did not come to the end of what it had begun. */
+static void count_death(struct dxg_process *process)
+{
+	static struct tally deaths;
+
+	lock_acquire(&process->lock);
+	bool had_devices = !list_is_empty(&process->devices);
+	lock_release(&process->lock);
+	if (had_devices)
+		tally_count(&deaths, "client_deaths", "");
+}
+
 void process_destroy(struct dxg_process *subject)
 {
 	if (!subject)
 		return;
+	count_death(subject);
 	ENDING_OF_PROCESS(ENDING_CALL)
 }

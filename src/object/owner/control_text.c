@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
+#include "base/tally.h"
+#include "miniport/miniport.h"
 #include "object/owner/control_text.h"
 #include "object/owner/device.h"
 #include "sched/sched.h"
@@ -273,5 +275,43 @@ NTSTATUS control_text_details(struct dxg_kernel *kernel, struct dxg_adapter *ada
 	if (process_id != 0)
 		add_allocations(text, adapter, process_id);
 	adapter_leave(adapter);
+	return publish(kernel, text, ticket_out);
+}
+
+/* ---- what was counted ---- */
+
+static void add_tally(void *context, const struct tally *tally)
+{
+	add(context, "count %s %s %" PRIu64 "\n", tally->name, *tally->label ? tally->label : "-",
+	    atomic_load(&tally->times));
+}
+
+static void add_times(void *context, const struct tally_times *times)
+{
+	add(context, "call %s %" PRIu64 " %" PRIu64, times->name, atomic_load(&times->failed),
+	    atomic_load(&times->sum_ns));
+	for (uint32_t i = 0; i <= TALLY_STEPS; i++)
+		add(context, " %" PRIu64, atomic_load(&times->counts[i]));
+	add(context, "\n");
+}
+
+NTSTATUS control_text_counts(struct dxg_kernel *kernel, struct dxg_adapter *adapter,
+			     uint64_t *ticket_out)
+{
+	struct control_text *text = mem_zalloc(sizeof(*text));
+
+	if (!text)
+		return refuse_no_memory("no memory for the text");
+	const char *file = strrchr(adapter->info->driver_path, '/');
+	add(text, "adapter %u %u.%u %.128s\n", adapter->id, adapter->info->wddm_version / 1000,
+	    adapter->info->wddm_version / 100 % 10, file ? file + 1 : adapter->info->driver_path);
+	for (int rule = 0; rule < RULE_COUNT; rule++) {
+		uint64_t times = miniport_report_count((enum rule)rule);
+
+		if (times > 0)
+			add(text, "report %s %" PRIu64 "\n", rule_id((enum rule)rule), times);
+	}
+	tally_each(add_tally, text);
+	tally_each_time(add_times, text);
 	return publish(kernel, text, ticket_out);
 }

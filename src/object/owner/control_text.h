@@ -27,4 +27,8 @@ MUST_CHECK NTSTATUS control_text_read(struct dxg_kernel *kernel, uint64_t ticket
 /* The kernel ends. */
 void control_text_forget(struct dxg_kernel *kernel);
 
+/* Which adapter it is, and what was counted (CONTROL_TEXT_COUNTS). */
+MUST_CHECK NTSTATUS control_text_counts(struct dxg_kernel *kernel, struct dxg_adapter *adapter,
+					uint64_t *ticket_out);
+
 #endif
