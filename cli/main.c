@@ -2,6 +2,7 @@
 /*
  * main.c - dxgk: picks the verb.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void print_help(FILE *out)
 		"one this is.\n");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_help(stderr);
@@ -58,4 +59,17 @@ int main(int argc, char **argv)
 	fprintf(stderr, "dxgk: \"%s\" is not a verb\n", argv[1]);
 	print_help(stderr);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	/* Whatever was to be told: who does not get it is not told that all is well. */
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || status != 0)
+		return status;
+	fprintf(stderr, "dxgk: standard output: %s\n",
+		errno ? strerror(errno) : "not all of it could be written");
+	return 1;
 }

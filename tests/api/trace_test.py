@@ -168,6 +168,15 @@ def test_calls_of_the_driver_come_when_they_are_asked_for(root):
         assert told['ddi'] > 10 and told['callback'] > 2, told
 
 
+def test_a_full_disk_is_said_of_what_is_printed(root):
+    trace = os.path.join(root, 'full')
+    assert run('run', '--quiet', os.path.join(EXAMPLES, 'pressure.dxgk'), DXGK_TRACE=trace, DXGK_SEED='1').returncode == 0
+    for words in (['view', trace, '--query', 'why-evicted'], ['--version'], ['help']):
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            done = subprocess.run([DXGK, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and 'No space left on device' in done.stderr, done
+
+
 def test_lists_of_packets_come_when_they_are_asked_for(root):
     profile = os.path.join(root, 'physical.json')
     with open(profile, 'w', encoding='utf-8') as file:
