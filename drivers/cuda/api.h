@@ -53,6 +53,7 @@ enum {
 	  (cuda_context * context_out, unsigned flags, cuda_device_number device))                 \
 	X(context_destroy, "cuCtxDestroy_v2", (cuda_context context))                              \
 	X(context_set, "cuCtxSetCurrent", (cuda_context context))                                  \
+	X(context_get, "cuCtxGetCurrent", (cuda_context * context_out))                            \
 	X(memory_info, "cuMemGetInfo_v2", (size_t * free_out, size_t * total_out))                 \
 	X(memory_allocate, "cuMemAlloc_v2", (cuda_pointer * pointer_out, size_t bytes))            \
 	X(memory_free, "cuMemFree_v2", (cuda_pointer pointer))                                     \

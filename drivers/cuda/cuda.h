@@ -98,6 +98,12 @@ static __inline__ struct cuda_device *cuda_device_of(const struct gpu_memory *me
 BOOLEAN cuda_did(struct cuda_device *device, cuda_status status, const char *what);
 /* Our context is the thread's from now on. */
 BOOLEAN cuda_enter(struct cuda_device *device);
+/*
+ * Around what is done on threads that are not our own: a client's may be using CUDA itself, and has the
+ * context that it had again at the end.
+ */
+cuda_context cuda_visit(const struct cuda_device *device);
+void cuda_visit_end(const struct cuda_device *device, cuda_context had);
 /* A new context, when the old one is lost; nothing is in memory then. No engine is at work. */
 NTSTATUS cuda_device_revive(struct cuda_device *device);
 

@@ -27,6 +27,22 @@ BOOLEAN cuda_enter(struct cuda_device *device)
 	return cuda_did(device, device->api.context_set(device->context), "cuCtxSetCurrent");
 }
 
+cuda_context cuda_visit(const struct cuda_device *device)
+{
+	cuda_context had = NULL;
+
+	if (device->api.library)
+		(void)device->api.context_get(&had);
+	return had;
+}
+
+void cuda_visit_end(const struct cuda_device *device, cuda_context had)
+{
+	/* One that is gone meanwhile is nobody's. */
+	if (device->api.library)
+		(void)device->api.context_set(had);
+}
+
 static NTSTATUS refuse(const struct cuda_device *device, cuda_status status, const char *what)
 {
 	return gpu_refuse(status == CUDA_OUT_OF_MEMORY ? STATUS_NO_MEMORY : STATUS_UNSUCCESSFUL,
@@ -248,6 +264,7 @@ NTSTATUS cuda_device_revive(struct cuda_device *device)
 {
 	PAGED_CODE();
 
+	cuda_context had = cuda_visit(device);
 	cuda_pieces_forget(device);
 	end_context(device);
 	NTSTATUS status = make_context(device);
@@ -255,6 +272,7 @@ NTSTATUS cuda_device_revive(struct cuda_device *device)
 		status = fill_context(device, &device->settings);
 	if (!NT_SUCCESS(status))
 		InterlockedExchange(&device->is_lost, TRUE);
+	cuda_visit_end(device, had);
 	return status;
 }
 
@@ -269,11 +287,13 @@ static NTSTATUS start(struct cuda_device *device, struct gpu_settings *settings)
 	KeInitializeMutex(&device->pieces_lock, 0);
 	/* Addresses begin at 1 MiB. */
 	device->piece_count = ((OpendxgkMemoryBytes() + (1ULL << 20)) >> CUDA_PIECE_BITS) + 1;
+	cuda_context had = cuda_visit(device);
 	status = choose(device);
 	if (NT_SUCCESS(status))
 		status = make_context(device);
 	if (NT_SUCCESS(status))
 		status = fill_context(device, settings);
+	cuda_visit_end(device, had);
 	if (NT_SUCCESS(status))
 		status = cuda_pieces_start(device);
 	return status;
@@ -304,10 +324,10 @@ void gpu_hw_memory_stop(struct gpu_memory *memory)
 
 	PAGED_CODE();
 
-	if (device->context)
-		(void)device->api.context_set(device->context);
 	cuda_pieces_stop(device);
+	cuda_context had = cuda_visit(device);
 	end_context(device);
+	cuda_visit_end(device, had);
 	cuda_api_close(&device->api);
 	gpu_pool_free(device);
 	RtlZeroMemory(memory, sizeof(*memory));
@@ -318,15 +338,16 @@ enum { WHAT_IS_LEFT = 0xA5A5A5A5 };
 void gpu_hw_memory_lose(struct gpu_memory *memory)
 {
 	struct cuda_device *device = cuda_device_of(memory);
+	cuda_context had = cuda_visit(device);
 
-	if (device->is_lost || !cuda_enter(device))
-		return;
-	if (cuda_did(device,
+	if (!device->is_lost && cuda_enter(device) &&
+	    cuda_did(device,
 		     device->api.fill_words(device->local, WHAT_IS_LEFT,
 					    device->local_bytes / sizeof(ULONG), device->control),
 		     "cuMemsetD32Async"))
 		(void)cuda_did(device, device->api.stream_wait(device->control),
 			       "cuStreamSynchronize");
+	cuda_visit_end(device, had);
 }
 
 void gpu_hw_memory_spoil(struct gpu_memory *memory)

@@ -108,7 +108,10 @@ NTSTATUS gpu_hw_engine_start(struct gpu_engine *engine)
 				  engine->node);
 	made->device = device;
 	engine->hardware = made;
-	if (cuda_engine_ready(made))
+	cuda_context had = cuda_visit(device);
+	BOOLEAN is_ready = cuda_engine_ready(made);
+	cuda_visit_end(device, had);
+	if (is_ready)
 		return STATUS_SUCCESS;
 	gpu_hw_engine_finish(engine);
 	return gpu_refuse(STATUS_NO_MEMORY, "the GPU has no stream for node %u", engine->node);
@@ -121,7 +124,10 @@ void gpu_hw_engine_finish(struct gpu_engine *engine)
 	PAGED_CODE();
 
 	if (made) {
+		cuda_context had = cuda_visit(made->device);
+
 		end_stream(made);
+		cuda_visit_end(made->device, had);
 		gpu_pool_free(made);
 	}
 	engine->hardware = NULL;

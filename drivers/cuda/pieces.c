@@ -87,12 +87,14 @@ static BOOLEAN NTAPI tell(PVOID context, BOOLEAN is_pinned, PHYSICAL_ADDRESS add
 	struct cuda_device *device = (struct cuda_device *)context;
 
 	lock(device);
+	cuda_context had = cuda_visit(device);
 	BOOLEAN is_done =
 		cuda_enter(device) &&
 		tell_locked(device, is_pinned, (ULONGLONG)address.QuadPart, pointer, size_bytes);
 	/* What is lost holds nothing. */
 	if (!is_pinned && device->is_lost)
 		is_done = TRUE;
+	cuda_visit_end(device, had);
 	unlock(device);
 	return is_done;
 }

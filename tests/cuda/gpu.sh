@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The suite cuda and the measurements on a real GPU, in the folder that tools/gpu_kit.sh made.
 # usage: gpu.sh [test|bench|all]
+set -o pipefail
 cd "$(dirname "$0")" || exit 1
 what=${1:-all}
 here=$PWD

@@ -264,8 +264,19 @@ PUBLIC int cuCtxDestroy_v2(void *handle)
 	return OK;
 }
 
+PUBLIC int cuCtxGetCurrent(void **context)
+{
+	atomic_fetch_add(&fake.calls, 1);
+	*context = fake_current;
+	return OK;
+}
+
 PUBLIC int cuCtxSetCurrent(void *handle)
 {
+	if (!handle) {
+		fake_current = NULL;
+		return OK;
+	}
 	struct thing *context = fake_find(THING_CONTEXT, (uint64_t)(uintptr_t)handle, 0);
 	int failed;
 
