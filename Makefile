@@ -66,8 +66,8 @@ test-gpu:
 	build-gpu/gpu.sh test
 
 bench-gpu:
-	@tools/setup.sh build test
-	@python3 tools/variants.py release -Dtests=true
+	@tools/setup.sh build bench
+	@python3 tools/variants.py release
 	@tools/gpu_kit.sh build-release build-gpu
 	build-gpu/gpu.sh bench
 

@@ -8,9 +8,17 @@ kit=$2
 cd "$(dirname "$0")/.."
 rm -rf "$kit"
 mkdir -p "$kit/bin" "$kit/lib" "$kit/drivers" "$kit/scripts"
-programs='allocation_create gpuva lock offer paging_queue resource_open sync_object threads pressure statistics loop destroyed_memory suspend
+programs=
+# A build without tests makes a kit that only measures.
+! ninja -C "$build" -t query tests/api/api_lock_test > "$kit/build.log" 2>&1 ||
+	programs='allocation_create gpuva lock offer paging_queue resource_open sync_object threads pressure statistics loop destroyed_memory suspend
 	render_soft hw_soft reset gpuva_access gpuva_random'
-targets='cli/dxgk bench/cuda_pairs drivers/cuda/cuda.so'
+# Tests start a second kernel, whose adapter is the software GPU.
+drivers='cuda soft'
+targets='cli/dxgk bench/cuda_pairs'
+for name in $drivers; do
+	targets="$targets drivers/$name/$name.so"
+done
 for name in $programs; do
 	targets="$targets tests/api/api_${name}_test"
 done
@@ -19,7 +27,9 @@ cp "$build"/cli/dxgk "$build"/bench/cuda_pairs "$kit/bin"
 for name in $programs; do
 	cp "$build/tests/api/api_${name}_test" "$kit/bin"
 done
-cp "$build"/drivers/cuda/cuda.so "$kit/drivers"
+for name in $drivers; do
+	cp "$build/drivers/$name/$name.so" "$kit/drivers"
+done
 cp "$build"/src/thunk/libdxcore.so "$build"/embed/libdxgk.so.0 "$kit/lib"
 ldd "$kit"/bin/* | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
 	grep -v -e '/libc\.so' -e '/libm\.so' -e '/ld-linux' -e libdx | xargs -I{} cp -L {} "$kit/lib"

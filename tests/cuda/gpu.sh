@@ -10,6 +10,10 @@ export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-} DXGK_DRIVER_PATH=$here/dri
 out=$here/logs # and packed in $OUT, when that is set
 mkdir -p "$out"
 failed=0
+if [ "$what" != bench ] && [ ! -e bin/api_lock_test ]; then
+	echo 'gpu.sh: this kit was made of a build without tests, and only measures: gpu.sh bench'
+	exit 1
+fi
 
 profile() { # name registry
 	printf '{"adapters": [{"driver": "cuda", "name": "opendxgk Soft GPU", "registry": {%s}}]}\n' "$2" > "$here/$1.json"
