@@ -7,11 +7,13 @@ DESTDIR ?=
 VARIANTS ?=
 TESTS ?=
 MISSED ?=
+ADAPTER ?=
 
 help:
 	@echo 'make run            build the programs, start the default adapter, show it (dxgk info),'
 	@echo '                    the life of an allocation (examples/allocation_life.c), and a tour:'
 	@echo '                    clients that want more memory than there is (dxgk tour)'
+	@echo '                    (ADAPTER=cuda: on an NVIDIA GPU, not the software GPU)'
 	@echo 'make test           the whole suite: plain, sanitizers, threads, checks of the tree'
 	@echo '                    (VARIANTS="plain asan tsan clang" chooses some of them,'
 	@echo '                    TESTS="handle/table model/*" some programs)'
@@ -27,10 +29,15 @@ help:
 	@echo 'make abi-baseline   accept the exported ABI as it is now'
 	@echo 'make clean          remove the build directories'
 
+ifneq ($(ADAPTER),)
+run: export DXGK_PROFILE := build/run.json
+endif
 run:
 	@tools/setup.sh build
 	@python3 tools/variants.py plain -Dtests=true
 	@python3 tools/build.py plain programs
+	@printf '{"adapters": [{"driver": "%s", "name": "GPU", "registry": {"LocalMemoryMiB": 64, "ApertureMiB": 256}}]}\n' \
+		'$(or $(ADAPTER),soft)' > build/run.json
 	build/cli/dxgk info
 	@echo
 	@echo 'DXGK_LOG=calls build/examples/allocation_life'
