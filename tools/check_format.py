@@ -14,7 +14,7 @@ import sys
 import tap
 import tree
 
-FOLDERS = ('src', 'drivers', 'embed', 'cli', 'server', 'tests', 'bench', 'examples')
+FOLDERS = ('src', 'drivers', 'embed', 'cli', 'server', 'umd', 'tests', 'bench', 'examples')
 VERSION = '14'            # another version lays out some lines differently
 BATCH = 64
 

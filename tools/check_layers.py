@@ -15,7 +15,7 @@ import sys
 import tap
 import tree
 
-FOLDERS = ('src', 'drivers', 'embed', 'cli', 'server', 'include')
+FOLDERS = ('src', 'drivers', 'embed', 'cli', 'server', 'umd', 'include')
 PUBLIC = ('dxg', 'ddk', 'opendxgk')
 SYSTEM = 'libc'
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)

@@ -23,7 +23,7 @@ import tree
 
 RULES = 'src/base/rules.def'
 PAGE = 'docs/rules.md'
-FOLDERS = ('src', 'embed', 'cli', 'server')
+FOLDERS = ('src', 'embed', 'cli', 'server', 'umd')
 LEVELS = ('error', 'warning', 'note')
 MOST_UNCHECKED = 10
 ID = r'[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+'

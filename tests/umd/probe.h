@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.h - a user-mode driver that does nothing by itself: it shows its test what the runtime gave it.
+ */
+#ifndef TESTS_UMD_PROBE_H
+#define TESTS_UMD_PROBE_H
+
+#include <dxg/d3dumddi.h>
+
+struct probe {
+	UINT version; /* in: what the driver says it was built for */
+
+	HANDLE adapter; /* the runtime's */
+	HANDLE device;
+	const D3DDDI_ADAPTERCALLBACKS *adapter_callbacks;
+	const D3DDDI_DEVICECALLBACKS *callbacks;
+	unsigned create_count, destroy_count;
+
+	HRESULT (*in_flush)(void);               /* in: what pfnFlush does */
+	HRESULT (*in_destroy)(HANDLE hResource); /* in: what pfnDestroyResource does */
+	unsigned trim_count;
+	D3DDDIARG_TRIMRESIDENCYSET trim;
+};
+
+#endif

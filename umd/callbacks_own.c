@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callbacks_own.c - callbacks of which more than fields change: resources, lists of the runtime's handles, and what an adapter
+ * is asked for.
+ */
+#include <dxg/ntstatus.h>
+#include <stdlib.h>
+
+#include "umd/runtime.h"
+
+/* ---- resources ---- */
+
+static NTSTATUS create(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
+		       D3DKMT_HANDLE *resource, D3DKMT_CREATEALLOCATIONFLAGS flags)
+{
+	D3DKMT_CREATEALLOCATION kernel = {
+		.hDevice = device->kernel,
+		.hResource = *resource,
+		.pPrivateDriverData = args->pPrivateDriverData,
+		.PrivateDriverDataSize = args->PrivateDriverDataSize,
+		.NumAllocations = args->NumAllocations,
+		.Flags = flags,
+		.hPrivateRuntimeResourceHandle = args->hResource,
+	};
+	bool has_elements = args->NumAllocations > 0 && args->pAllocationInfo;
+	NTSTATUS status;
+
+	/* The elements of a driver from before Windows 7 are the short ones. */
+	if (device->adapter->version < D3D_UMD_INTERFACE_VERSION_WIN7) {
+		kernel.pAllocationInfo = args->pAllocationInfo;
+		kernel.Flags.ExistingSysMem = has_elements && args->pAllocationInfo->pSystemMem;
+		status = D3DKMTCreateAllocation(&kernel);
+	} else {
+		kernel.pAllocationInfo2 = args->pAllocationInfo2;
+		kernel.Flags.ExistingSysMem = has_elements && args->pAllocationInfo2->pSystemMem;
+		status = D3DKMTCreateAllocation2(&kernel);
+	}
+	if (NT_SUCCESS(status))
+		*resource = kernel.hResource;
+	return status;
+}
+
+/*
+ * The first allocations of a resource make the kernel's; nobody else can use it until then. Two threads at once would make
+ * two: the second is refused rather than kept waiting inside the runtime.
+ */
+static HRESULT allocate_first(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
+			      struct umd_slot *slot)
+{
+	D3DKMT_CREATEALLOCATIONFLAGS flags = { .CreateResource = 1,
+					       .CreateShared = slot->is_shared,
+					       .NtSecuritySharing = slot->is_shared };
+	D3DKMT_HANDLE kernel = 0;
+	NTSTATUS status = create(device, args, &kernel, flags);
+
+	if (NT_SUCCESS(status))
+		args->hKMResource = kernel;
+	atomic_store(&slot->kernel, kernel);
+	return umd_answer(status, PLAIN);
+}
+
+HRESULT APIENTRY umd_callback_Allocate(HANDLE hDevice, D3DDDICB_ALLOCATE *args)
+{
+	D3DKMT_CREATEALLOCATIONFLAGS flags = { 0 };
+	D3DKMT_HANDLE kernel = 0;
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_Allocate, &result);
+
+	if (!device)
+		return result;
+	if (!args->hResource)
+		return umd_answer(create(device, args, &kernel, flags), PLAIN);
+
+	struct umd_slot *slot = umd_slot_find(&device->handles, args->hResource, UMD_RESOURCE);
+	if (!slot) {
+		umd_report_handle(UMD_Allocate, "hResource", args->hResource, UMD_RESOURCE, device);
+		return E_INVALIDARG;
+	}
+	if (atomic_compare_exchange_strong(&slot->kernel, &kernel, UMD_KERNEL_BUSY))
+		return allocate_first(device, args, slot);
+	if (kernel == UMD_KERNEL_BUSY) {
+		umd_report(RULE_UMD_RESOURCE_BUSY, UMD_Allocate, "hResource",
+			   "is being made, or ended, by another thread");
+		return E_INVALIDARG;
+	}
+	NTSTATUS status = create(device, args, &kernel, flags);
+	if (NT_SUCCESS(status))
+		args->hKMResource = kernel;
+	return umd_answer(status, PLAIN);
+}
+
+static HRESULT deallocate(HANDLE hDevice, const D3DDDICB_DEALLOCATE2 *args,
+			  enum umd_callback callback)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
+
+	if (!device)
+		return result;
+	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel, .Flags = args->Flags };
+	if (!args->hResource) {
+		kernel.phAllocationList = args->HandleList;
+		kernel.AllocationCount = args->NumAllocations;
+		NTSTATUS status = D3DKMTDestroyAllocation2(&kernel);
+		if (!NT_SUCCESS(status))
+			umd_blame_list(callback, "HandleList", args->HandleList,
+				       args->NumAllocations);
+		return umd_answer(status, RELEASES);
+	}
+
+	/* With a resource the list does not count, whatever is in it; all its allocations may be gone already. */
+	if (!umd_mapped(device, callback, "hResource", args->hResource, UMD_RESOURCE,
+			&kernel.hResource))
+		return E_INVALIDARG;
+	struct umd_slot *slot = umd_slot_find(&device->handles, args->hResource, UMD_RESOURCE);
+	uint32_t expected = kernel.hResource;
+	if (!slot || !atomic_compare_exchange_strong(&slot->kernel, &expected, UMD_KERNEL_BUSY)) {
+		umd_report(RULE_UMD_RESOURCE_BUSY, callback, "hResource",
+			   "is being ended by another thread");
+		return E_INVALIDARG;
+	}
+	result = umd_answer(D3DKMTDestroyAllocation2(&kernel), RELEASES);
+	atomic_store(&slot->kernel, SUCCEEDED(result) ? 0 : kernel.hResource);
+	return result;
+}
+
+HRESULT APIENTRY umd_callback_Deallocate(HANDLE hDevice, CONST D3DDDICB_DEALLOCATE *args)
+{
+	if (!args)
+		return deallocate(hDevice, NULL, UMD_Deallocate);
+	D3DDDICB_DEALLOCATE2 same = { .hResource = args->hResource,
+				      .NumAllocations = args->NumAllocations,
+				      .HandleList = args->HandleList };
+	return deallocate(hDevice, &same, UMD_Deallocate);
+}
+
+HRESULT APIENTRY umd_callback_Deallocate2(HANDLE hDevice, CONST D3DDDICB_DEALLOCATE2 *args)
+{
+	return deallocate(hDevice, args, UMD_Deallocate2);
+}
+
+/* ---- lists of the runtime's handles ---- */
+
+enum { FEW = 64, MOST = 65536 };
+
+struct mapped_list {
+	D3DKMT_HANDLE few[FEW];
+	D3DKMT_HANDLE *handles; /* NULL: there was no list */
+};
+
+/* All of them, or nothing is called: one bad handle changes nothing. */
+static HRESULT map_list(struct dxgk_umd_device *device, enum umd_callback callback,
+			const char *argument, const HANDLE *list, UINT count, unsigned kinds,
+			struct mapped_list *mapped)
+{
+	mapped->handles = NULL;
+	if (!list)
+		return S_OK;
+	if (count > MOST) {
+		umd_report(RULE_UMD_COUNT, callback, argument, "has %u elements; %d are the most",
+			   count, MOST);
+		return E_INVALIDARG;
+	}
+	mapped->handles = count <= FEW ? mapped->few : malloc(count * sizeof(*mapped->handles));
+	if (!mapped->handles)
+		return E_OUTOFMEMORY;
+	for (UINT i = 0; i < count; i++)
+		if (!umd_mapped(device, callback, argument, list[i], kinds, &mapped->handles[i])) {
+			if (mapped->handles != mapped->few)
+				free(mapped->handles);
+			return E_INVALIDARG;
+		}
+	return S_OK;
+}
+
+static HRESULT mapped_done(struct mapped_list *mapped, enum umd_callback callback, NTSTATUS status,
+			   const D3DKMT_HANDLE *kernel_list, UINT count)
+{
+	if (mapped->handles != mapped->few)
+		free(mapped->handles);
+	if (!NT_SUCCESS(status))
+		umd_blame_list(callback, "HandleList", kernel_list, count);
+	return umd_answer(status, PLAIN);
+}
+
+static HRESULT offer(HANDLE hDevice, const D3DDDICB_OFFERALLOCATIONS2 *args,
+		     enum umd_callback callback)
+{
+	struct mapped_list mapped;
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
+
+	if (!device)
+		return result;
+	result = map_list(device, callback, "pResources", args->pResources, args->NumAllocations,
+			  UMD_RESOURCE, &mapped);
+	if (FAILED(result))
+		return result;
+	D3DKMT_OFFERALLOCATIONS kernel = {
+		.hDevice = device->kernel,
+		.pResources = mapped.handles,
+		.HandleList = args->HandleList,
+		.NumAllocations = args->NumAllocations,
+		.Priority = (D3DKMT_OFFER_PRIORITY)args->Priority,
+		.Flags.AllowDecommit = args->Flags.AllowDecommit,
+	};
+	return mapped_done(&mapped, callback, D3DKMTOfferAllocations(&kernel), args->HandleList,
+			   args->NumAllocations);
+}
+
+HRESULT APIENTRY umd_callback_OfferAllocations(HANDLE hDevice,
+					       CONST D3DDDICB_OFFERALLOCATIONS *args)
+{
+	if (!args)
+		return offer(hDevice, NULL, UMD_OfferAllocations);
+	D3DDDICB_OFFERALLOCATIONS2 same = { .pResources = args->pResources,
+					    .HandleList = args->HandleList,
+					    .NumAllocations = args->NumAllocations,
+					    .Priority = args->Priority };
+	return offer(hDevice, &same, UMD_OfferAllocations);
+}
+
+HRESULT APIENTRY umd_callback_OfferAllocations2(HANDLE hDevice,
+						CONST D3DDDICB_OFFERALLOCATIONS2 *args)
+{
+	return offer(hDevice, args, UMD_OfferAllocations2);
+}
+
+HRESULT APIENTRY umd_callback_ReclaimAllocations(HANDLE hDevice,
+						 CONST D3DDDICB_RECLAIMALLOCATIONS *args)
+{
+	struct mapped_list mapped;
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations, &result);
+
+	if (!device)
+		return result;
+	result = map_list(device, UMD_ReclaimAllocations, "pResources", args->pResources,
+			  args->NumAllocations, UMD_RESOURCE, &mapped);
+	if (FAILED(result))
+		return result;
+	D3DKMT_RECLAIMALLOCATIONS kernel = {
+		.hDevice = device->kernel,
+		.pResources = mapped.handles,
+		.HandleList = args->HandleList,
+		.pDiscarded = args->pDiscarded,
+		.NumAllocations = args->NumAllocations,
+	};
+	return mapped_done(&mapped, UMD_ReclaimAllocations, D3DKMTReclaimAllocations(&kernel),
+			   args->HandleList, args->NumAllocations);
+}
+
+/* The kernel has one call and one place for both kinds of answers: the newer one has a third value. */
+static HRESULT reclaim(struct dxgk_umd_device *device, D3DDDICB_RECLAIMALLOCATIONS3 *args,
+		       enum umd_callback callback)
+{
+	struct mapped_list mapped;
+	HRESULT result = map_list(device, callback, "pResources", args->pResources,
+				  args->NumAllocations, UMD_RESOURCE, &mapped);
+
+	if (FAILED(result))
+		return result;
+	D3DKMT_RECLAIMALLOCATIONS2 kernel = {
+		.hPagingQueue = args->PagingQueue,
+		.NumAllocations = args->NumAllocations,
+		.pResources = mapped.handles,
+		.HandleList = args->HandleList,
+		.pResults = args->pResults,
+	};
+	NTSTATUS status = D3DKMTReclaimAllocations2(&kernel);
+	if (NT_SUCCESS(status))
+		args->PagingFenceValue = kernel.PagingFenceValue;
+	else
+		umd_blame(callback, "PagingQueue", args->PagingQueue, -1);
+	return mapped_done(&mapped, callback, status, args->HandleList, args->NumAllocations);
+}
+
+_Static_assert(sizeof(BOOL) == sizeof(D3DDDI_RECLAIM_RESULT), "one array for both");
+
+HRESULT APIENTRY umd_callback_ReclaimAllocations2(HANDLE hDevice,
+						  D3DDDICB_RECLAIMALLOCATIONS2 *args)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations2, &result);
+
+	if (!device)
+		return result;
+	D3DDDICB_RECLAIMALLOCATIONS3 same = {
+		.PagingQueue = args->PagingQueue,
+		.NumAllocations = args->NumAllocations,
+		.pResources = args->pResources,
+		.HandleList = args->HandleList,
+		.pResults = (D3DDDI_RECLAIM_RESULT *)args->pDiscarded,
+	};
+	result = reclaim(device, &same, UMD_ReclaimAllocations2);
+	if (FAILED(result))
+		return result;
+	for (UINT i = 0; args->pDiscarded && i < args->NumAllocations; i++)
+		args->pDiscarded[i] = args->pDiscarded[i] != D3DDDI_RECLAIM_RESULT_OK;
+	args->PagingFenceValue = same.PagingFenceValue;
+	return result;
+}
+
+HRESULT APIENTRY umd_callback_ReclaimAllocations3(HANDLE hDevice,
+						  D3DDDICB_RECLAIMALLOCATIONS3 *args)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations3, &result);
+
+	return device ? reclaim(device, args, UMD_ReclaimAllocations3) : result;
+}
+
+HRESULT APIENTRY umd_callback_SignalSynchronizationObjectFromGpu2(
+	HANDLE hDevice, CONST D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *args)
+{
+	const enum umd_callback callback = UMD_SignalSynchronizationObjectFromGpu2;
+	struct mapped_list mapped;
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
+
+	if (!device)
+		return result;
+	result = map_list(device, callback, "BroadcastContextArray", args->BroadcastContextArray,
+			  args->BroadcastContextCount, UMD_CONTEXT, &mapped);
+	if (FAILED(result))
+		return result;
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 kernel = {
+		.ObjectCount = args->ObjectCount,
+		.ObjectHandleArray = args->ObjectHandleArray,
+		.Flags = args->Flags,
+		.BroadcastContextCount = args->BroadcastContextCount,
+		.BroadcastContextArray = mapped.handles,
+		.FenceValue = args->FenceValue,
+	};
+	return mapped_done(&mapped, callback, D3DKMTSignalSynchronizationObjectFromGpu2(&kernel),
+			   args->ObjectHandleArray, args->ObjectCount);
+}
+
+HRESULT APIENTRY umd_callback_SubmitSignalSyncObjectsToHwQueue(
+	HANDLE hDevice, CONST D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *args)
+{
+	const enum umd_callback callback = UMD_SubmitSignalSyncObjectsToHwQueue;
+	struct mapped_list mapped;
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
+
+	if (!device)
+		return result;
+	result = map_list(device, callback, "BroadcastHwQueueArray", args->BroadcastHwQueueArray,
+			  args->BroadcastHwQueueCount, UMD_HWQUEUE, &mapped);
+	if (FAILED(result))
+		return result;
+	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE kernel = {
+		.Flags = args->Flags,
+		.BroadcastHwQueueCount = args->BroadcastHwQueueCount,
+		.BroadcastHwQueueArray = mapped.handles,
+		.ObjectCount = args->ObjectCount,
+		.ObjectHandleArray = args->ObjectHandleArray,
+		.FenceValueArray = args->FenceValueArray,
+	};
+	return mapped_done(&mapped, callback, D3DKMTSubmitSignalSyncObjectsToHwQueue(&kernel),
+			   args->ObjectHandleArray, args->ObjectCount);
+}
+
+/* ---- the rest ---- */
+
+/* A reservation names a paging queue or the adapter; a driver does not know the kernel's handle of that, and says 0. */
+HRESULT APIENTRY umd_callback_ReserveGpuVirtualAddress(HANDLE hDevice,
+						       D3DDDI_RESERVEGPUVIRTUALADDRESS *args)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device =
+		umd_begin(hDevice, args, UMD_ReserveGpuVirtualAddress, &result);
+
+	if (!device)
+		return result;
+	D3DKMT_HANDLE wanted = args->hPagingQueue;
+	if (!wanted)
+		args->hAdapter = device->kernel_adapter;
+	NTSTATUS status = D3DKMTReserveGpuVirtualAddress(args);
+	args->hPagingQueue = wanted;
+	if (!NT_SUCCESS(status))
+		umd_blame(UMD_ReserveGpuVirtualAddress, "hPagingQueue", wanted, -1);
+	return umd_answer(status, PLAIN);
+}
+
+/* Asked of the adapter, and what it is about comes with it. */
+HRESULT APIENTRY umd_callback_Escape(HANDLE hAdapter, CONST D3DDDICB_ESCAPE *args)
+{
+	struct dxgk_umd_adapter *adapter = umd_adapter_find(hAdapter);
+	struct dxgk_umd_device *device = NULL;
+	HRESULT result;
+
+	if (!adapter || !args) {
+		if (!adapter)
+			umd_report_handle(UMD_Escape, "hAdapter", hAdapter, UMD_ADAPTER, NULL);
+		else
+			umd_report(RULE_UMD_HANDLE, UMD_Escape, "pData", "is NULL");
+		return E_INVALIDARG;
+	}
+	if (atomic_load_explicit(&umd_watched, memory_order_relaxed) != 0 &&
+	    umd_watch(UMD_Escape, &result))
+		return result;
+	D3DKMT_ESCAPE kernel = {
+		.hAdapter = adapter->kernel,
+		.Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
+		.Flags = args->Flags,
+		.pPrivateDriverData = args->pPrivateDriverData,
+		.PrivateDriverDataSize = args->PrivateDriverDataSize,
+	};
+	if (args->hDevice || args->hContext) {
+		device = umd_device_find(args->hDevice);
+		if (!device) {
+			umd_report_handle(UMD_Escape, "hDevice", args->hDevice, UMD_DEVICE, NULL);
+			return E_INVALIDARG;
+		}
+		kernel.hDevice = device->kernel;
+	}
+	if (args->hContext && !umd_mapped(device, UMD_Escape, "hContext", args->hContext,
+					  UMD_ANY_CONTEXT, &kernel.hContext))
+		return E_INVALIDARG;
+	return umd_answer(D3DKMTEscape(&kernel), PLAIN);
+}
+
+/* There is no call that takes a client's marker to the trace: it is accepted and goes nowhere. */
+HRESULT APIENTRY umd_callback_LogUMDMarker(HANDLE hDevice, CONST D3DDDICB_LOGUMDMARKER *args)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_LogUMDMarker, &result);
+
+	if (!device)
+		return result;
+	D3DKMT_HANDLE context;
+	return args->hContext && !umd_mapped(device, UMD_LogUMDMarker, "hContext", args->hContext,
+					     UMD_ANY_CONTEXT, &context)
+		       ? E_INVALIDARG
+		       : S_OK;
+}
+
+/* Callbacks may come from any thread at any time, whatever is said here. */
+HRESULT APIENTRY umd_callback_SetAsyncCallbacks(HANDLE hDevice, BOOL value)
+{
+	HRESULT result;
+	struct dxgk_umd_device *device =
+		umd_begin(hDevice, hDevice, UMD_SetAsyncCallbacks, &result);
+
+	if (!device)
+		return result;
+	atomic_store(&device->is_async, value != FALSE);
+	return S_OK;
+}

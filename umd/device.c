@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.c - a device of a driver, its resources, and memory that it is asked to give up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "umd/runtime.h"
+
+struct dxgk_umd_device *_Atomic umd_devices[UMD_OWNERS];
+
+static struct dxgk_umd_device *take_device(void)
+{
+	for (unsigned i = 0; i < UMD_OWNERS; i++) {
+		struct dxgk_umd_device *device = atomic_load(&umd_devices[i]);
+
+		if (!device) {
+			struct dxgk_umd_device *made = calloc(1, sizeof(*made));
+			if (!made)
+				return NULL;
+			made->owner = i;
+			if (atomic_compare_exchange_strong(&umd_devices[i], &device, made))
+				device = made;
+			else
+				free(made);
+		}
+		if (!atomic_exchange(&device->is_taken, true))
+			return device;
+	}
+	return NULL;
+}
+
+/* What is behind it ends with the kernel's device. */
+static void leave_device(struct dxgk_umd_device *device)
+{
+	D3DKMT_DESTROYDEVICE destroy = { device->kernel };
+
+	atomic_store(&device->handle, 0);
+	umd_handles_clear(&device->handles);
+	if (device->kernel)
+		(void)D3DKMTDestroyDevice(&destroy);
+	device->kernel = 0;
+	memset(&device->funcs, 0, sizeof(device->funcs));
+	atomic_fetch_sub(&device->adapter->device_count, 1);
+	atomic_store(&device->is_taken, false);
+}
+
+/* ---- memory is short: the kernel tells the runtime, and that the driver ---- */
+
+static VOID APIENTRY trim(D3DKMT_TRIMNOTIFICATION *notification)
+{
+	struct dxgk_umd_device *device = notification->Context;
+	D3DDDIARG_TRIMRESIDENCYSET args = { .TrimFlags = notification->Flags,
+					    .NumBytesToTrim = notification->NumBytesToTrim };
+
+	umd_enter_ddi("pfnTrimResidencySet");
+	(void)umd_leave_ddi(device->funcs.pfnTrimResidencySet(device->driver, &args));
+}
+
+static HRESULT register_trim(struct dxgk_umd_device *device)
+{
+	D3DKMT_REGISTERTRIMNOTIFICATION args = { .AdapterLuid = device->adapter->luid,
+						 .hDevice = device->kernel,
+						 .Callback = trim,
+						 .Context = device };
+
+	device->trim = NULL;
+	if (device->adapter->version < D3D_UMD_INTERFACE_VERSION_WDDM2_0 ||
+	    !device->funcs.pfnTrimResidencySet)
+		return S_OK;
+	HRESULT result = umd_answer(D3DKMTRegisterTrimNotification(&args), PLAIN);
+	if (SUCCEEDED(result))
+		device->trim = args.Handle;
+	return result;
+}
+
+static void unregister_trim(struct dxgk_umd_device *device)
+{
+	D3DKMT_UNREGISTERTRIMNOTIFICATION args = { .Handle = device->trim };
+
+	if (device->trim)
+		(void)D3DKMTUnregisterTrimNotification(&args);
+	device->trim = NULL;
+}
+
+/* ---- create and destroy ---- */
+
+static HRESULT create_driver_device(struct dxgk_umd_device *device, UINT flags)
+{
+	D3DDDIARG_CREATEDEVICE args = {
+		.hDevice = (HANDLE)(uintptr_t)atomic_load(&device->handle),
+		.Interface = 9,
+		.Version = D3D_UMD_INTERFACE_VERSION_WDDM2_1,
+		.pCallbacks = &device->callbacks,
+		.pDeviceFuncs = &device->funcs,
+		.Flags.Value = flags,
+	};
+
+	umd_enter_ddi("pfnCreateDevice");
+	HRESULT result = umd_leave_ddi(
+		device->adapter->funcs.pfnCreateDevice(device->adapter->driver, &args));
+	if (FAILED(result))
+		return result;
+	device->driver = args.hDevice;
+	if (device->funcs.pfnDestroyDevice)
+		return S_OK;
+	umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "pDeviceFuncs", "has no pfnDestroyDevice");
+	return E_FAIL;
+}
+
+static HRESULT destroy_driver_device(struct dxgk_umd_device *device)
+{
+	umd_enter_ddi("pfnDestroyDevice");
+	return umd_leave_ddi(device->funcs.pfnDestroyDevice(device->driver));
+}
+
+EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flags,
+				     struct dxgk_umd_device **device_out)
+{
+	D3DKMT_CREATEDEVICE kernel = { .hAdapter = adapter->kernel };
+	struct dxgk_umd_device *device = take_device();
+
+	if (!device)
+		return E_OUTOFMEMORY;
+	device->adapter = adapter;
+	device->kernel_adapter = adapter->kernel;
+	atomic_fetch_add(&adapter->device_count, 1);
+	HRESULT result = umd_answer(D3DKMTCreateDevice(&kernel), PLAIN);
+	if (FAILED(result))
+		goto leave;
+	device->kernel = kernel.hDevice;
+	umd_fill_callbacks(&device->callbacks, adapter->version);
+	/* Before the driver's: it calls back from in there. */
+	atomic_store(&device->handle,
+		     umd_handle(UMD_DEVICE, device->owner, ++device->generation, 0));
+	result = create_driver_device(device, flags);
+	if (FAILED(result))
+		goto leave;
+	result = register_trim(device);
+	if (FAILED(result))
+		goto destroy;
+	*device_out = device;
+	return S_OK;
+
+destroy:
+	(void)destroy_driver_device(device);
+leave:
+	leave_device(device);
+	return result;
+}
+
+EXPORTED HRESULT DxgkUmdDestroyDevice(struct dxgk_umd_device *device)
+{
+	/* First: it is told nothing more while it goes. */
+	unregister_trim(device);
+	HRESULT result = destroy_driver_device(device);
+	uint32_t live = atomic_load(&device->handles.live);
+
+	if (live > 0)
+		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hDevice",
+			   "has ended with %u resource%s, contexts or queues of it left", live,
+			   live == 1 ? "" : "s");
+	leave_device(device);
+	return result;
+}
+
+EXPORTED const D3DDDI_DEVICEFUNCS *DxgkUmdDeviceFuncs(const struct dxgk_umd_device *device)
+{
+	return &device->funcs;
+}
+
+EXPORTED HANDLE DxgkUmdDriverDevice(const struct dxgk_umd_device *device)
+{
+	return device->driver;
+}
+
+EXPORTED D3DKMT_HANDLE DxgkUmdKernelDevice(const struct dxgk_umd_device *device)
+{
+	return device->kernel;
+}
+
+EXPORTED void DxgkUmdEnter(struct dxgk_umd_device *device, const char *call)
+{
+	(void)device;
+	umd_enter_ddi(call);
+}
+
+EXPORTED HRESULT DxgkUmdLeave(struct dxgk_umd_device *device, HRESULT result)
+{
+	(void)device;
+	return umd_leave_ddi(result);
+}
+
+/* ---- resources ---- */
+
+EXPORTED HRESULT DxgkUmdCreateResource(struct dxgk_umd_device *device,
+				       D3DDDIARG_CREATERESOURCE *args,
+				       struct dxgk_umd_resource *resource_out)
+{
+	struct umd_slot *slot;
+	HANDLE handle;
+
+	if (!device->funcs.pfnCreateResource)
+		return E_NOTIMPL;
+	slot = umd_slot_reserve(&device->handles);
+	if (!slot)
+		return E_OUTOFMEMORY;
+	slot->is_shared = args->Flags.SharedResource;
+	handle = umd_slot_publish(&device->handles, slot, device->owner, UMD_RESOURCE, 0);
+	args->hResource = handle;
+	umd_enter_ddi("pfnCreateResource");
+	HRESULT result = umd_leave_ddi(device->funcs.pfnCreateResource(device->driver, args));
+	if (SUCCEEDED(result)) {
+		*resource_out = (struct dxgk_umd_resource){ handle, args->hResource };
+		return result;
+	}
+	/* What the driver allocated before it failed, it had to give back. */
+	if (atomic_load(&slot->kernel) != 0)
+		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
+			   "was not created, and is not deallocated");
+	umd_slot_end(&device->handles, slot);
+	return result;
+}
+
+EXPORTED HRESULT DxgkUmdDestroyResource(struct dxgk_umd_device *device,
+					struct dxgk_umd_resource *resource)
+{
+	struct umd_slot *slot = umd_slot_find(&device->handles, resource->runtime, UMD_RESOURCE);
+
+	if (!slot || !device->funcs.pfnDestroyResource) {
+		umd_report_handle(UMD_NO_CALLBACK, "resource", resource->runtime, UMD_RESOURCE,
+				  device);
+		return E_INVALIDARG;
+	}
+	umd_enter_ddi("pfnDestroyResource");
+	HRESULT result =
+		umd_leave_ddi(device->funcs.pfnDestroyResource(device->driver, resource->driver));
+	if (FAILED(result))
+		return result;
+	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel,
+					     .hResource = atomic_load(&slot->kernel) };
+	if (kernel.hResource > UMD_KERNEL_BUSY) {
+		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
+			   "is destroyed, and the driver has not deallocated it");
+		(void)D3DKMTDestroyAllocation2(&kernel);
+	}
+	umd_slot_end(&device->handles, slot);
+	*resource = (struct dxgk_umd_resource){ NULL, NULL };
+	return result;
+}
+
+EXPORTED D3DKMT_HANDLE DxgkUmdKernelResource(const struct dxgk_umd_device *device,
+					     const struct dxgk_umd_resource *resource)
+{
+	struct umd_slot *slot = umd_slot_find((struct umd_handles *)&device->handles,
+					      resource->runtime, UMD_RESOURCE);
+	uint32_t kernel = slot ? atomic_load(&slot->kernel) : 0;
+
+	return kernel == UMD_KERNEL_BUSY ? 0 : kernel;
+}
