@@ -374,13 +374,14 @@ static void reply_call(struct channel_worker *worker, NTSTATUS status)
 
 	reply.image_bytes = travel_reply_bytes(worker->image, status);
 	reply_send(worker, &reply);
-	forget_things(worker);
-	answer(worker);
 }
 
 static void call_settle(struct client_call *call)
 {
-	reply_call(container_of(call, struct channel_worker, call), STATUS_SUCCESS);
+	struct channel_worker *worker = container_of(call, struct channel_worker, call);
+
+	reply_call(worker, STATUS_SUCCESS);
+	answer(worker);
 }
 
 static void serve_call(struct channel_worker *worker, uint32_t id, void *block, uint64_t size_bytes)
