@@ -49,7 +49,7 @@ static bool is_of_a_life(const struct trace_entry *entry)
 {
 	return (entry->info->kind == TRACE_KIND_ASYNC_BEGIN &&
 		(is_in(entry, TRACE_CATEGORY_OBJECT) || is_in(entry, TRACE_CATEGORY_ALLOCATION))) ||
-	       entry->event == TRACE_allocation_owner || entry->event == TRACE_process_is;
+	       entry->event == TRACE_process_is;
 }
 
 static void write_down(struct said *said, const struct trace_entry *entry)
@@ -219,7 +219,7 @@ LATE_TEST(inventory, says_what_was_said_when_it_was_made)
 	EXPECT_EQ(said_of(&late, "hw_context_create "), 1);
 	EXPECT_EQ(said_of(&late, "hw_queue_create "), 3);
 	EXPECT_EQ(said_of(&late, "keyed_mutex_create "), 1);
-	EXPECT_EQ(said_of(&late, "allocation_owner "), 1 + COUNT);
+	EXPECT_EQ(said_of(&late, "allocation_live "), 1 + COUNT);
 }
 
 /* Clients are in their calls: what they have changes under who would look. */
