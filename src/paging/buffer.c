@@ -84,13 +84,14 @@ static NTSTATUS packet_submit(struct sched_packet *packet,
 {
 	struct pager_buffer *buffer = buffer_of(packet);
 	struct pager *pager = buffer->pager;
-	struct miniport_paging_buffer memory = buffer->memory;
+	struct miniport_paging_buffer *submitted = &buffer->submitted;
 
+	*submitted = buffer->memory;
 	/* Before there are tables, which the GPU is to write, nothing has an address there. */
 	if (pager->has_space && !atomic_load(&pager->has_tables))
-		memory.gpu_address = 0;
-	return pager->ops->submit(pager->driver, submission, &memory, 0, memory.used_bytes, 0,
-				  memory.private_used_bytes);
+		submitted->gpu_address = 0;
+	return pager->ops->submit(pager->driver, submission, submitted, 0, submitted->used_bytes, 0,
+				  submitted->private_used_bytes);
 }
 
 static void fail_jobs_of_locked(struct pager *pager, uint64_t sequence)

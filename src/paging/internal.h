@@ -44,7 +44,8 @@ struct pager_buffer {
 	struct pager_stream *stream; /* for which it is built; while there is something in it */
 	struct list link;            /* pager.free_buffers, sent or retired_buffers */
 	struct miniport_paging_buffer memory;
-	uint64_t sequence;       /* when submitted */
+	struct miniport_paging_buffer submitted; /* the same, as the hardware was told of it */
+	uint64_t sequence;                       /* when submitted */
 	uint64_t after_sequence; /* packets of other streams have to be over up to this one */
 	uint32_t generation;     /* in which it was built */
 	bool is_back;            /* from the hardware; others before it may not be */
