@@ -67,8 +67,8 @@ TEST(states, each_step_is_one_event)
 	unlink(path);
 	char *at = text;
 	static const char *const expected[] = {
-		"abcde",
 		"\"allocation content\"",
+		"abcde",
 		"backed",
 		"\"allocation locks\"",
 		"\"allocation locks\"",
