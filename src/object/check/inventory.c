@@ -30,28 +30,56 @@ static void trace_adapter(struct dxg_adapter *adapter)
 
 /* ---- what a device has ---- */
 
-/* Memory is told once, by its maker; so not what others have opened and its maker has destroyed. */
-static void trace_allocation_locked(struct dxg_allocation *allocation)
+static void trace_memory(const struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
 
-	lock_assert_held(&allocation->device->lock);
-	if (allocation != &body->maker)
-		return;
 	allocation_trace_live(allocation, body->memory.id, body->memory.size_bytes,
 			      body->memory.supported_segments);
 	vidmm_allocation_trace(&body->memory);
 }
 
-static void trace_allocations_locked(struct dxg_device *device)
+/* Memory is told once: here as its maker's. */
+static void trace_made_locked(struct dxg_allocation *allocation)
+{
+	lock_assert_held(&allocation->device->lock);
+	if (allocation == &allocation->body->maker)
+		trace_memory(allocation);
+	else
+		allocation->body->is_told = false;
+}
+
+/* Behind all that: as the first one's who has it open, where its maker has destroyed it; and who has it open. */
+static void trace_opened_locked(struct dxg_allocation *allocation)
+{
+	struct allocation_body *body = allocation->body;
+
+	lock_assert_held(&allocation->device->lock);
+	if (allocation == &body->maker)
+		return;
+	if (body->maker.is_being_destroyed && !body->is_told) {
+		trace_memory(allocation);
+		body->is_told = true;
+	}
+	allocation_trace_opened(allocation);
+}
+
+static void each_of_resources_locked(struct dxg_device *device,
+				     void (*tell_locked)(struct dxg_allocation *allocation))
 {
 	lock_assert_held(&device->lock);
 	list_each (struct dxg_resource, resource, &device->resources, device_link) {
 		list_each (struct dxg_allocation, each, &resource->allocations, owner_link)
-			trace_allocation_locked(each);
+			tell_locked(each);
 	}
+}
+
+static void trace_allocations_locked(struct dxg_device *device)
+{
+	lock_assert_held(&device->lock);
+	each_of_resources_locked(device, trace_made_locked);
 	list_each (struct dxg_allocation, each, &device->allocations, owner_link)
-		trace_allocation_locked(each);
+		trace_made_locked(each);
 }
 
 static void trace_hw_queues_locked(const struct hw_queue_parent *parent)
@@ -124,6 +152,15 @@ static void trace_still_process(struct dxg_process *process)
 	lock_release(&process->lock);
 }
 
+static void trace_openings(struct dxg_process *process)
+{
+	list_each (struct dxg_device, device, &process->devices, process_link) {
+		lock_acquire(&device->lock);
+		each_of_resources_locked(device, trace_opened_locked);
+		lock_release(&device->lock);
+	}
+}
+
 void kernel_trace_inventory(struct dxg_kernel *kernel, bool is_still)
 {
 	uint32_t count = 0;
@@ -140,6 +177,8 @@ void kernel_trace_inventory(struct dxg_kernel *kernel, bool is_still)
 	if (is_still) {
 		list_each (struct dxg_process, process, &kernel->processes, kernel_link)
 			trace_still_process(process);
+		list_each (struct dxg_process, process, &kernel->processes, kernel_link)
+			trace_openings(process);
 	}
 	/* Last: where it is comes behind that it lives. */
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)

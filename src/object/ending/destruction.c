@@ -21,6 +21,7 @@
 #include "object/ending/endings.h"
 #include "object/memory/allocation_extra.h"
 #include "object/memory/gpu_addresses.h"
+#include "trace/trace.h"
 
 enum { FEW = 8 };
 
@@ -31,8 +32,11 @@ static void forget_locked(struct dxg_allocation *allocation)
 	lock_assert_held(&allocation->device->lock);
 	(void)!object_retire(&allocation->object);
 	list_remove(&allocation->owner_link);
-	if (allocation->resource)
-		allocation->resource->allocation_count--;
+	if (!allocation->resource)
+		return;
+	allocation->resource->allocation_count--;
+	if (allocation != &allocation->body->maker)
+		trace_allocation_closed(allocation->device->process->id, allocation->object.handle);
 }
 
 /* ---- the stages of a batch (endings.h) ---- */

@@ -91,6 +91,10 @@ struct allocation_body {
 	uint32_t private_bytes;
 	bool has_extra; /* what is under `extra` is set, and has to be given back */
 
+	/* Of one that its maker has no more: the trace that begins has it. Only while clients stand still
+	 * (check/inventory.c). */
+	bool is_told;
+
 	struct hold_count holds; /* of driver_allocation */
 
 	struct vidmm_allocation memory;
@@ -242,5 +246,8 @@ MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
 /* What a trace is told when there is new memory, or when it begins: it is the device's that has this one. */
 void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
 			   uint64_t size_bytes, uint32_t supported_segments);
+
+/* The same of one that is there, when another device has it, too. */
+void allocation_trace_opened(const struct dxg_allocation *allocation);
 
 #endif

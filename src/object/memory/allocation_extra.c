@@ -79,3 +79,12 @@ void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
 			      allocation->resource ? allocation->resource->object.handle : 0,
 			      device->adapter->id);
 }
+
+void allocation_trace_opened(const struct dxg_allocation *allocation)
+{
+	const struct dxg_device *device = allocation->device;
+
+	trace_allocation_opened(device->process->id, allocation->object.handle,
+				allocation->body->memory.id, device->object.handle,
+				allocation->resource->object.handle);
+}

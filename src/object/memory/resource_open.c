@@ -162,6 +162,7 @@ static NTSTATUS join(struct opening *opening)
 		for (uint32_t i = 0; i < opening->built; i++) {
 			struct dxg_allocation *allocation = opening->allocations[i];
 			list_push_back(&resource->allocations, &allocation->owner_link);
+			allocation_trace_opened(allocation);
 			atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
 		}
 		resource->allocation_count = opening->built;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "object/check/inventory.h"
+#include "object/ending/destruction.h"
 #include "object/fence/keyed_mutex.h"
 #include "object/fence/sync_object.h"
 #include "object/memory/allocation.h"
@@ -17,6 +18,9 @@
 #include "object/owner/hw_context.h"
 #include "trace/reader.h"
 #include "trace/trace.h"
+
+static struct client other;
+static struct client third;
 
 /* ---- what a trace says ---- */
 
@@ -64,9 +68,9 @@ static void write_down(struct said *said, const struct trace_entry *entry)
 				 entry->fields[i].text ? entry->fields[i].text : "");
 }
 
-static int by_line(const void *one, const void *other)
+static int by_line(const void *one, const void *two)
 {
-	return strcmp(one, other);
+	return strcmp(one, two);
 }
 
 static void read_back(struct said *said)
@@ -102,6 +106,20 @@ static unsigned said_of(const struct said *said, const char *name)
 	return count;
 }
 
+/* Of memory as the client's. */
+static unsigned lives_of(const struct said *said, const struct client *client)
+{
+	char owner[32];
+	unsigned count = 0;
+
+	snprintf(owner, sizeof(owner), " %x %x ", client->process->id,
+		 client->device->object.handle);
+	for (unsigned i = 0; i < said->count; i++)
+		count += strncmp(said->lines[i], "allocation_live ", 16) == 0 &&
+			 strstr(said->lines[i], owner) != NULL;
+	return count;
+}
+
 static void begin_late(bool is_still)
 {
 	record();
@@ -111,7 +129,6 @@ static void begin_late(bool is_still)
 
 /* ---- what there is ---- */
 
-static struct client other;
 static struct dxg_resource *resource;
 
 static void make_contexts(void)
@@ -163,11 +180,20 @@ static void make_fences(void)
 	object_put(&queue->object);
 }
 
-/* A resource that the other one opens, and memory of none. */
+static void open_shared(struct client *client)
+{
+	struct resource_open_item opened[COUNT];
+	struct resource_open_request request = {
+		.device = client->device, .body = resource->body, .count = COUNT, .items = opened
+	};
+
+	EXPECT_EQ(resource_open(&request), STATUS_SUCCESS);
+}
+
+/* A resource that the others open, and memory of none. */
 static void make_memory(void)
 {
 	struct allocation_item items[COUNT] = { 0 };
-	struct resource_open_item opened[COUNT];
 	struct allocation_request alone = { .device = app.device, .count = 1, .items = items };
 	struct allocation_request shared = { .device = app.device,
 					     .is_new_resource = true,
@@ -182,11 +208,15 @@ static void make_memory(void)
 	EXPECT(handle_find(&app.process->handles, shared.resource_handle, &resource_class, &object,
 			   &class) == HANDLE_FOUND);
 	resource = container_of(object, struct dxg_resource, object);
-	struct resource_open_request request = {
-		.device = other.device, .body = resource->body, .count = COUNT, .items = opened
-	};
-	EXPECT_EQ(resource_open(&request), STATUS_SUCCESS);
+	open_shared(&other);
+	open_shared(&third);
 	object_put(&resource->object);
+}
+
+static void destroy_what_was_made(void)
+{
+	EXPECT_EQ(destruction_of_resource(resource, &(struct destruction_options){ 0 }),
+		  STATUS_SUCCESS);
 }
 
 static void begin(void)
@@ -195,6 +225,7 @@ static void begin(void)
 	scene_begin({ "HwQueues", NULL, 1 }, { "NbAsymetricProcessingNodes", NULL, 2 });
 	client_begin(&app, 1);
 	client_begin(&other, 2);
+	client_begin(&third, 3);
 	make_contexts();
 	make_fences();
 	make_memory();
@@ -203,6 +234,7 @@ static void begin(void)
 
 static void finish(void)
 {
+	client_end(&third);
 	client_end(&other);
 	finish_plain();
 }
@@ -220,13 +252,34 @@ LATE_TEST(inventory, says_what_was_said_when_it_was_made)
 	EXPECT_EQ(said_of(&late, "hw_queue_create "), 3);
 	EXPECT_EQ(said_of(&late, "keyed_mutex_create "), 1);
 	EXPECT_EQ(said_of(&late, "allocation_live "), 1 + COUNT);
+	EXPECT_EQ(said_of(&late, "allocation_opened "), 2 * COUNT);
+}
+
+/* Once, as the memory of the first who has it open; and in each trace anew. */
+LATE_TEST(inventory, says_what_others_have_open_and_its_maker_no_more)
+{
+	destroy_what_was_made();
+	for (int i = 0; i < 2; i++) {
+		begin_late(true);
+		EXPECT_EQ(said_of(&late, "allocation_live "), 1 + COUNT);
+		EXPECT_EQ(lives_of(&late, &app), 1);
+		EXPECT_EQ(lives_of(&late, &other), COUNT);
+		EXPECT_EQ(said_of(&late, "allocation_opened 2 "), COUNT);
+		EXPECT_EQ(said_of(&late, "allocation_opened 3 "), COUNT);
+	}
+	client_end(&other);
+	begin_late(true);
+	EXPECT_EQ(said_of(&late, "allocation_live "), 1 + COUNT);
+	EXPECT_EQ(lives_of(&late, &third), COUNT);
+	EXPECT_EQ(said_of(&late, "allocation_opened "), COUNT);
+	client_begin(&other, 2);
 }
 
 /* Clients are in their calls: what they have changes under who would look. */
 LATE_TEST(inventory, of_what_does_not_stand_still_says_who_there_is)
 {
 	begin_late(false);
-	EXPECT_EQ(said_of(&late, "process_is "), 2);
+	EXPECT_EQ(said_of(&late, "process_is "), 3);
 	EXPECT_EQ(said_of(&late, "device_create "), 0);
 	EXPECT_EQ(said_of(&late, "allocation_"), 0);
 }
