@@ -327,7 +327,8 @@ static bool set_environment(const struct run_request *request)
 	       setenv("DXGK_VERIFY", request->is_again ? "all,refill" : "all", 1) == 0 &&
 	       (!request->is_seeded || setenv("DXGK_SEED", seed, 1) == 0) &&
 	       (*request->plan == '\0' || setenv("DXGK_FAULT", request->plan, 1) == 0) &&
-	       (!request->trace || setenv("DXGK_TRACE", request->trace, 1) == 0);
+	       (!request->trace || (setenv("DXGK_TRACE", request->trace, 1) == 0 &&
+				    setenv("DXGK_TRACE_WITH", "driver", 1) == 0));
 }
 
 /* Called by exit() after the kernel has ended; by a driver that calls it, before the run is over: then nothing is said. */
