@@ -5,8 +5,8 @@
  *	DXGK_ALLOCATIONNAME name = { .hDevice = device, .hAllocation = memory, .Name = "shadow map" };
  *	DxgkNameAllocation(&name);
  *
- * Nothing else is done with it: it is told to a trace that is running (docs/trace.md), and costs next to nothing when none
- * is. D3DKMT has no call for this. A name may be given again; the last one counts.
+ * Nothing else is done with it: it is told to a trace that is running (docs/trace.md), and kept for one that begins later.
+ * D3DKMT has no call for this. A name may be given again; the last one counts, an empty one takes it back.
  */
 #ifndef OPENDXGK_NAME_H
 #define OPENDXGK_NAME_H

@@ -149,7 +149,7 @@ NTSTATUS dispatch_name_allocation(struct call *call, DXGK_ALLOCATIONNAME *args)
 	if (!NT_SUCCESS(status))
 		return status;
 	if (memchr(args->Name, '\0', sizeof(args->Name)))
-		trace_allocation_name(allocation->body->memory.id, args->Name);
+		status = allocation_set_name(allocation, args->Name);
 	else
 		status = invalid(RULE_API_VALUE, "Name", "has no zero within its %zu bytes",
 				 sizeof(args->Name));

@@ -33,9 +33,12 @@ static void trace_adapter(struct dxg_adapter *adapter)
 static void trace_memory(const struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
+	const char *name = atomic_load(&body->name);
 
 	allocation_trace_live(allocation, body->memory.id, body->memory.size_bytes,
 			      body->memory.supported_segments);
+	if (name)
+		trace_allocation_name(body->memory.id, name);
 	vidmm_allocation_trace(&body->memory);
 }
 

@@ -55,6 +55,7 @@ SPECIALIZED void body_end(struct allocation_body *body)
 	vidmm_allocation_finish(&body->memory);
 	if (UNLIKELY(body->has_extra))
 		allocation_extra_end(body);
+	allocation_end_name(body);
 	mem_give(body, body_bytes(body->private_bytes));
 }
 
@@ -224,6 +225,7 @@ SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *
 	body->resource = NULL;
 	body->private_bytes = item->private_bytes;
 	body->has_extra = false;
+	atomic_init(&body->name, NULL);
 	if (UNLIKELY(ledger))
 		allocation_extra_begin(body, ledger);
 	body->holds = (struct hold_count){ 0 };

@@ -97,6 +97,8 @@ struct allocation_body {
 
 	struct hold_count holds; /* of driver_allocation */
 
+	_Atomic(char *) name; /* for traces that begin later; NULL: none */
+
 	struct vidmm_allocation memory;
 	struct list resource_link; /* resource_body.bodies, guarded by its lock */
 
@@ -242,6 +244,9 @@ MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
 MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
 					     struct allocation_item *item, const void *private_data,
 					     uint32_t private_bytes);
+
+/* What its client calls it, for traces; the last name counts, an empty one is none. Refused. */
+MUST_CHECK NTSTATUS allocation_set_name(struct dxg_allocation *allocation, const char *name);
 
 /* What a trace is told when there is new memory, or when it begins: it is the device's that has this one. */
 void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
+#include "base/refusal.h"
 #include "base/section.h"
 #include "object/memory/allocation_extra.h"
 #include "object/memory/resource.h"
@@ -67,6 +69,18 @@ void allocation_quota_give(struct quota_ledger *ledger, uint32_t private_bytes)
 {
 	quota_give(ledger, QUOTA_PRIVATE_BYTES, private_bytes);
 	quota_give(ledger, QUOTA_ALLOCATIONS, 1);
+}
+
+NTSTATUS allocation_set_name(struct dxg_allocation *allocation, const char *name)
+{
+	struct allocation_body *body = allocation->body;
+	char *copy = *name ? mem_strdup(name) : NULL;
+
+	if (*name && !copy)
+		return refuse_no_memory("no memory for the name of an allocation");
+	trace_allocation_name(body->memory.id, name);
+	mem_free(atomic_exchange(&body->name, copy));
+	return STATUS_SUCCESS;
 }
 
 void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,

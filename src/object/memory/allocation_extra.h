@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocation_extra.h - what most allocations have not: a section behind them, and quotas that they
- * count for. Whoever makes one that has neither does not come here.
+ * allocation_extra.h - what most allocations have not: a section behind them, quotas that they count for,
+ * and a name. Whoever makes one that has none of it does not come here.
  */
 #ifndef OBJECT_MEMORY_ALLOCATION_EXTRA_H
 #define OBJECT_MEMORY_ALLOCATION_EXTRA_H
 
+#include "base/mem.h"
 #include "object/memory/allocation.h"
 
 /* One more allocation, and its private data: before the body is there. */
@@ -29,6 +30,15 @@ static inline void allocation_abandon_handle(struct dxg_allocation *allocation)
 
 /* What is shared is charged to the adapter, whose it may become; the quota is its maker's. */
 MUST_CHECK NTSTATUS allocation_extra_take_shared(struct allocation_body *body, uint64_t size_bytes);
+
+/* Of a body that ends. */
+static inline void allocation_end_name(struct allocation_body *body)
+{
+	char *name = atomic_load_explicit(&body->name, memory_order_relaxed);
+
+	if (UNLIKELY(name))
+		mem_free(name);
+}
 
 /* NULL: none. */
 static inline struct section *allocation_section(const struct allocation_body *body)

@@ -53,7 +53,7 @@ static bool is_of_a_life(const struct trace_entry *entry)
 {
 	return (entry->info->kind == TRACE_KIND_ASYNC_BEGIN &&
 		(is_in(entry, TRACE_CATEGORY_OBJECT) || is_in(entry, TRACE_CATEGORY_ALLOCATION))) ||
-	       entry->event == TRACE_process_is;
+	       entry->event == TRACE_process_is || entry->event == TRACE_allocation_name;
 }
 
 static void write_down(struct said *said, const struct trace_entry *entry)
@@ -97,27 +97,29 @@ static void read_back(struct said *said)
 	qsort(said->lines, said->count, sizeof(said->lines[0]), by_line);
 }
 
-static unsigned said_of(const struct said *said, const char *name)
+static unsigned said_with(const struct said *said, const char *name, const char *text)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < said->count; i++)
-		count += strncmp(said->lines[i], name, strlen(name)) == 0;
+		count += strncmp(said->lines[i], name, strlen(name)) == 0 &&
+			 strstr(said->lines[i], text) != NULL;
 	return count;
+}
+
+static unsigned said_of(const struct said *said, const char *name)
+{
+	return said_with(said, name, "");
 }
 
 /* Of memory as the client's. */
 static unsigned lives_of(const struct said *said, const struct client *client)
 {
 	char owner[32];
-	unsigned count = 0;
 
 	snprintf(owner, sizeof(owner), " %x %x ", client->process->id,
 		 client->device->object.handle);
-	for (unsigned i = 0; i < said->count; i++)
-		count += strncmp(said->lines[i], "allocation_live ", 16) == 0 &&
-			 strstr(said->lines[i], owner) != NULL;
-	return count;
+	return said_with(said, "allocation_live ", owner);
 }
 
 static void begin_late(bool is_still)
@@ -180,6 +182,12 @@ static void make_fences(void)
 	object_put(&queue->object);
 }
 
+/* The first allocation of it. */
+static struct dxg_allocation *shared_as(struct dxg_resource *of)
+{
+	return container_of(of->allocations.next, struct dxg_allocation, owner_link);
+}
+
 static void open_shared(struct client *client)
 {
 	struct resource_open_item opened[COUNT];
@@ -211,6 +219,7 @@ static void make_memory(void)
 	open_shared(&other);
 	open_shared(&third);
 	object_put(&resource->object);
+	EXPECT_EQ(allocation_set_name(shared_as(resource), "shadow map"), STATUS_SUCCESS);
 }
 
 static void destroy_what_was_made(void)
@@ -253,6 +262,23 @@ LATE_TEST(inventory, says_what_was_said_when_it_was_made)
 	EXPECT_EQ(said_of(&late, "keyed_mutex_create "), 1);
 	EXPECT_EQ(said_of(&late, "allocation_live "), 1 + COUNT);
 	EXPECT_EQ(said_of(&late, "allocation_opened "), 2 * COUNT);
+}
+
+/* Whoever of them who have it gave it. */
+LATE_TEST(inventory, says_the_last_name_that_was_given)
+{
+	struct dxg_resource *others =
+		container_of(other.device->resources.next, struct dxg_resource, device_link);
+
+	EXPECT_EQ(said_of(&early, "allocation_name "), 1);
+	EXPECT_EQ(allocation_set_name(shared_as(others), "moon"), STATUS_SUCCESS);
+	destroy_what_was_made();
+	begin_late(true);
+	EXPECT_EQ(said_of(&late, "allocation_name "), 1);
+	EXPECT(said_with(&late, "allocation_name ", "moon"));
+	EXPECT_EQ(allocation_set_name(shared_as(others), ""), STATUS_SUCCESS);
+	begin_late(true);
+	EXPECT_EQ(said_of(&late, "allocation_name "), 0);
 }
 
 /* Once, as the memory of the first who has it open; and in each trace anew. */
