@@ -375,7 +375,8 @@ static void put_processes(const struct page *page)
 	process_counter(page, "dxgk_process_paging_out_bytes", "Bytes of it that were copied out.",
 			offsetof(struct live_process, moved_out_bytes));
 	family(page, COUNTER, "dxgk_process_busy_seconds",
-	       "Time in which nodes ran packets of the devices that it has, each node for itself.");
+	       "Time in which nodes had packets of its devices, each node and hardware queue for "
+	       "itself.");
 	for (uint32_t i = 0; i < page->snapshot->process_count && i < METRICS_PROCESSES_MAX; i++) {
 		const struct live_process *process = &page->snapshot->processes[i];
 

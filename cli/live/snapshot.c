@@ -350,11 +350,13 @@ static void read_adapter_line(struct live_snapshot *snapshot, const char *text)
 		snapshot->segments[at - 1].largest_gap_bytes = live_line_number(&line, 2);
 		snapshot->segments[at - 1].offered_bytes = live_line_number(&line, 3);
 		snapshot->segments[at - 1].discards = live_line_number(&line, 4);
-	} else if (live_line_split(text, "node", 3, &line)) {
+	} else if (live_line_split(text, "node", 4, &line)) {
 		uint64_t at = live_line_number(&line, 1);
 
-		if (at < snapshot->node_count)
-			snapshot->nodes[at].queued = live_line_number(&line, 2);
+		if (at >= snapshot->node_count)
+			return;
+		snapshot->nodes[at].queued = live_line_number(&line, 2);
+		snapshot->nodes[at].hw_queues = (uint32_t)live_line_number(&line, 3);
 	} else if (live_line_split(text, "leaves", 3, &line) &&
 		   snapshot->leaves_count < LIVE_LEAVES_MAX) {
 		struct live_leaves *leaves = &snapshot->leaves[snapshot->leaves_count++];

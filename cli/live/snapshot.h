@@ -43,6 +43,7 @@ struct live_node {
 	struct live_packets client;
 	struct live_packets paging;
 	uint64_t queued; /* packets that are not retired, of all queues for it */
+	uint32_t hw_queues;
 };
 
 struct live_process {
@@ -56,8 +57,8 @@ struct live_process {
 
 	/* On the adapter; zeroes and "" of one that has nothing there. */
 	uint64_t moved_in_bytes, moved_out_bytes; /* so far, copies */
-	uint64_t busy_ns;                         /* so far, of what it has now: each node counts */
-	uint64_t queued;                          /* packets */
+	uint64_t busy_ns; /* so far; each node and each hardware queue counts */
+	uint64_t queued;  /* packets */
 	uint64_t offered_bytes;
 	uint32_t resident_allocations;
 	char state[16]; /* active, suspended, lost */

@@ -94,12 +94,15 @@ static void put_adapter(struct screen *screen, const struct live_snapshot *now,
 		const struct live_node *node = &now->nodes[i];
 		double busy = busy_percent(now, before, i);
 		char bar[BAR_WIDTH + 1];
+		char hw_queues[16] = "";
 
 		put_bar(bar, (uint64_t)busy, 100);
+		if (node->hw_queues > 0)
+			snprintf(hw_queues, sizeof(hw_queues), "%u hwq", node->hw_queues);
 		put(screen, TOP_PLAIN,
-		    "node %u           [%s] %3.0f %%  packets %.0f/s  paging %.0f/s  preempted "
+		    "node %-2u %9s [%s] %3.0f %%  packets %.0f/s  paging %.0f/s  preempted "
 		    "%" PRIu64 "  faulted %" PRIu64,
-		    i, bar, busy,
+		    i, hw_queues, bar, busy,
 		    i < before->node_count ? rate(node->client.completed,
 						  before->nodes[i].client.completed, now, before)
 					   : 0,
@@ -306,9 +309,11 @@ void top_print_json(const struct live_snapshot *now, const struct live_snapshot 
 	for (uint32_t i = 0; i < now->node_count; i++)
 		fprintf(out,
 			"%s{\"node\":%u,\"busyPercent\":%.1f,\"busyNs\":%" PRIu64
-			",\"completed\":%" PRIu64 ",\"paging\":%" PRIu64 "}",
+			",\"completed\":%" PRIu64 ",\"paging\":%" PRIu64 ",\"queued\":%" PRIu64
+			",\"hardwareQueues\":%u}",
 			i ? "," : "", i, busy_percent(now, before, i), now->nodes[i].busy_ns,
-			now->nodes[i].client.completed, now->nodes[i].paging.completed);
+			now->nodes[i].client.completed, now->nodes[i].paging.completed,
+			now->nodes[i].queued, now->nodes[i].hw_queues);
 	fprintf(out, "],\"processes\":[");
 	for (uint32_t i = 0; i < now->process_count; i++) {
 		const struct live_process *process = &now->processes[i];

@@ -89,6 +89,42 @@ void hw_may_be_late_locked(struct sched_node *node)
 		restart_clocks_locked(node);
 }
 
+/* ---- who had it ---- */
+
+static uint64_t uncharged_ns_locked(const struct sched_queue *queue, uint64_t now_ns)
+{
+	lock_assert_held(&queue->sched->lock);
+	return list_is_empty(&queue->hw_submitted) || now_ns < queue->hw_charged_ns
+		       ? 0
+		       : now_ns - queue->hw_charged_ns;
+}
+
+uint64_t hw_running_ns_locked(const struct sched_node *node, const struct sched_process *process,
+			      uint64_t now_ns)
+{
+	uint64_t running_ns = 0;
+
+	lock_assert_held(&node->sched->lock);
+	list_each (const struct sched_queue, queue, &node->hw_queues, hw_link) {
+		if (queue->owner->process == process)
+			running_ns += uncharged_ns_locked(queue, now_ns);
+	}
+	return running_ns;
+}
+
+/* One of its packets leaves: the node may have nothing then. */
+static void charge_locked(struct sched_node *node, struct sched_queue *queue)
+{
+	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
+
+	lock_assert_held(&node->sched->lock);
+	if (queue->owner->process)
+		queue->owner->process->busy_ns += uncharged_ns_locked(queue, now_ns);
+	queue->hw_charged_ns = now_ns;
+	if (node->hw_outstanding == 1 && node->outstanding == 0 && now_ns > node->busy_since_ns)
+		node->statistics.busy_ns += now_ns - node->busy_since_ns;
+}
+
 /* ---- in and out ---- */
 
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
@@ -102,11 +138,13 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 	packet->was_submitted = true;
 	if (list_is_empty(&queue->hw_submitted)) {
 		queue->hw_moved_ns = clock_now_ns();
+		queue->hw_charged_ns = queue->hw_moved_ns;
 		tdr_watch_locked(node->sched);
 	}
 	list_push_back(&queue->hw_submitted, &packet->node_link);
 	node->hw_never_late += packet->is_never_late;
-	node->hw_outstanding++;
+	if (node->hw_outstanding++ == 0 && node->outstanding == 0)
+		node->busy_since_ns = queue->hw_moved_ns;
 	trace_hw_packet_submitted(node->sched->config.adapter_id, queue->id, packet->progress,
 				  node->number);
 }
@@ -114,6 +152,7 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, bool is_done)
 {
 	lock_assert_held(&node->sched->lock);
+	charge_locked(node, packet->queue);
 	list_remove(&packet->node_link);
 	node->hw_outstanding--;
 	if (packet->is_never_late)

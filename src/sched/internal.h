@@ -89,7 +89,7 @@ struct sched_node {
 
 	struct sched_node_statistics statistics;
 	uint64_t busy_since_ns;    /* while it has something */
-	uint64_t charged_until_ns; /* … and owners were told of it (sched_owner.busy_ns) */
+	uint64_t charged_until_ns; /* … and processes were told of it (sched_process.busy_ns) */
 
 	uint64_t running_since_ns; /* the first of `submitted` */
 	bool is_contended;         /* the thread looks within a quantum whether somebody waits */
@@ -229,6 +229,9 @@ enum { NODE_STEPS = 64 };
 void node_run_relock(struct sched_node *node, uint32_t steps);
 bool node_has_work_locked(const struct sched_node *node);
 struct sched_packet *node_running_locked(const struct sched_node *node);
+/* How long it has run what it runs, when that is of the process and not charged yet. */
+uint64_t node_running_ns_locked(const struct sched_node *node, const struct sched_process *process,
+				uint64_t now_ns);
 /* An id from the last that completed to the newest the hardware has: others say nothing. */
 bool node_knows_locked(const struct sched_node *node, uint32_t fence);
 /* What the hardware finished; `fence` is the newest of them. */
@@ -277,6 +280,9 @@ const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
 						  const struct sched_fault *fault);
 /* When the first of the node's hardware queues is late. */
 uint64_t hw_deadline_locked(const struct sched_node *node);
+/* As node_running_ns_locked(), of the hardware queues. */
+uint64_t hw_running_ns_locked(const struct sched_node *node, const struct sched_process *process,
+			      uint64_t now_ns);
 /* The only owner of those that are late, or, when none is, of those that have something; or NULL.
  */
 struct sched_owner *hw_guilty_locked(const struct sched_node *node);

@@ -81,17 +81,28 @@ static struct sched_packet_counts *counts_of(struct sched_node *node,
 					       : &node->statistics.clients;
 }
 
-/* The first packet was its own, since it came to be the first. */
-static void charge_owner_locked(struct sched_node *node, struct sched_owner *owner)
+uint64_t node_running_ns_locked(const struct sched_node *node, const struct sched_process *process,
+				uint64_t now_ns)
 {
-	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
+	const struct sched_packet *running = node_running_locked(node);
 	uint64_t since_ns = node->running_since_ns;
 
 	lock_assert_held(&node->sched->lock);
+	if (!running || running->queue->owner->process != process)
+		return 0;
 	if (since_ns < node->charged_until_ns)
 		since_ns = node->charged_until_ns; /* one that went in the same breath */
-	if (now_ns > since_ns)
-		owner->busy_ns += now_ns - since_ns;
+	return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+/* The first packet leaves. */
+static void charge_process_locked(struct sched_node *node, struct sched_process *process)
+{
+	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
+
+	lock_assert_held(&node->sched->lock);
+	if (process)
+		process->busy_ns += node_running_ns_locked(node, process, now_ns);
 	node->charged_until_ns = now_ns;
 }
 
@@ -100,9 +111,9 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, c
 {
 	lock_assert_held(&node->sched->lock);
 	if (node->submitted.next == &packet->node_link)
-		charge_owner_locked(node, packet->queue->owner);
+		charge_process_locked(node, packet->queue->owner->process);
 	list_remove(&packet->node_link);
-	if (--node->outstanding == 0)
+	if (--node->outstanding == 0 && node->hw_outstanding == 0)
 		node->statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
 	owner_submitted_ends_locked(packet->queue->owner, packet);
 	trace_packet_left(node->sched->config.adapter_id, node->number, packet->fence, how);
@@ -383,7 +394,8 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	node->loaded_owner = packet->queue->owner;
 	if (node->outstanding++ == 0) {
 		tdr_running_locked(node);
-		node->busy_since_ns = node->running_since_ns;
+		if (node->hw_outstanding == 0)
+			node->busy_since_ns = node->running_since_ns;
 	} else if (packet_of_node_link(node->submitted.next)->queue != packet->queue) {
 		turns_watch_locked(node);
 	}

@@ -340,6 +340,7 @@ void sched_for_each_queue(struct sched *sched,
 				.process_id = queue->process_id,
 				.handle = queue->handle,
 				.kind = atomic_load_explicit(&queue->kind, memory_order_acquire),
+				.is_hw = queue_is_hw(queue),
 				.node = queue->node,
 				.length = queue->length,
 			};
@@ -351,13 +352,14 @@ void sched_for_each_queue(struct sched *sched,
 	sched_unlock(sched);
 }
 
-uint64_t sched_process_busy_ns(struct sched *sched, uint32_t process_id)
+uint64_t sched_process_busy_ns(struct sched *sched, const struct sched_process *process)
 {
-	uint64_t busy_ns = 0;
-
 	sched_lock(sched);
-	list_each (const struct sched_owner, owner, &sched->owners, link)
-		busy_ns += owner->process_id == process_id ? owner->busy_ns : 0;
+	uint64_t now_ns = clock_peek_ns();
+	uint64_t busy_ns = process->busy_ns;
+	for (uint32_t i = 0; i < sched->config.node_count; i++)
+		busy_ns += node_running_ns_locked(&sched->nodes[i], process, now_ns) +
+			   hw_running_ns_locked(&sched->nodes[i], process, now_ns);
 	sched_unlock(sched);
 	return busy_ns;
 }

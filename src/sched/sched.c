@@ -371,7 +371,7 @@ struct sched_node_statistics sched_node_statistics(struct sched *sched, uint32_t
 
 	sched_lock(sched);
 	struct sched_node_statistics statistics = node->statistics;
-	if (node->outstanding > 0)
+	if (node->outstanding > 0 || node->hw_outstanding > 0)
 		statistics.busy_ns += clock_now_ns() - node->busy_since_ns;
 	sched_unlock(sched);
 	return statistics;

@@ -261,13 +261,18 @@ struct sched_packet {
 
 /* ---- owners ---- */
 
+/* A process on this adapter: who has owners of work, which come and go. */
+struct sched_process {
+	uint32_t id;      /* for logs and traces */
+	uint64_t busy_ns; /* of packets that left the hardware; guarded by the scheduler's lock */
+};
+
 /* Part of a device. */
 struct sched_owner {
 	/* Set at init; `process` by the caller, before it has queues. */
 	struct sched *sched;
-	bool is_system;      /* the kernel's own: never lost, comes first */
-	const void *process; /* in-process priority counts between queues of the same */
-	uint32_t process_id; /* for logs and traces */
+	bool is_system;                /* the kernel's own: never lost, comes first */
+	struct sched_process *process; /* NULL: nobody's; in-process priority counts within it */
 
 	/* Guarded by the scheduler's lock; what is atomic is read freely. */
 	int32_t process_class;       /* PRIORITY_CLASS_LOWEST to …_HIGHEST */
@@ -281,7 +286,6 @@ struct sched_owner {
 	uint64_t last_submitted_ticket;
 	_Atomic uint32_t pending; /* packets; a look without the lock: 0 means idle */
 	uint32_t suspensions;
-	uint64_t busy_ns; /* nodes had something of it to do, each for itself */
 	_Atomic bool is_lost;
 	_Atomic uint64_t *shown; /* the same for who reads it elsewhere; NULL: nobody */
 
@@ -452,6 +456,7 @@ struct sched_queue {
 	uint64_t hw_given;         /* the newest progress that the hardware was given */
 	uint64_t hw_seen;          /* that its fence said */
 	uint64_t hw_moved_ns;      /* when the first of them came to be the first */
+	uint64_t hw_charged_ns;    /* its process was told of them until then (busy_ns) */
 	uint32_t hw_futile_resets; /* that left it as it was, in a row */
 	bool was_hw_late;          /* when the reset under way began */
 	bool is_hit;               /* by a reset: the hardware has nothing of it any more */
@@ -599,6 +604,7 @@ struct sched_queue_facts {
 	uint32_t process_id;
 	uint32_t handle;
 	const char *kind;
+	bool is_hw;
 	uint32_t node;
 	uint32_t length; /* packets that are not retired */
 };
@@ -606,8 +612,11 @@ void sched_for_each_queue(struct sched *sched,
 			  void (*look)(void *context, const struct sched_queue_facts *facts),
 			  void *context);
 
-/* How long nodes had something to do of what a process has now; a node counts for itself. */
-uint64_t sched_process_busy_ns(struct sched *sched, uint32_t process_id);
+/*
+ * How long the hardware had something to do for a process, of devices that have ended, too. Each node counts for itself, and
+ * so does each hardware queue: which of them the hardware runs it does not tell.
+ */
+uint64_t sched_process_busy_ns(struct sched *sched, const struct sched_process *process);
 
 /* How often the hardware did not answer in time, or somebody had it reset. */
 uint32_t sched_recovery_count(struct sched *sched);

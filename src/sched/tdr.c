@@ -306,8 +306,8 @@ static void say_fault_locked(const struct sched_node *node, const struct sched_f
 	lock_assert_held(&node->sched->lock);
 	if (owner && owner->is_system)
 		snprintf(whose, sizeof(whose), "the kernel");
-	else if (owner)
-		snprintf(whose, sizeof(whose), "process %u", owner->process_id);
+	else if (owner && owner->process)
+		snprintf(whose, sizeof(whose), "process %u", owner->process->id);
 	snprintf(access, sizeof(access), "%s by %s",
 		 !fault->is_page_fault ? "work"
 		 : fault->is_write     ? "write"

@@ -68,7 +68,7 @@ enum control_text_kind {
 	/*
 	 * What the adapter and its processes do; with `number`, more about that process:
 	 *	segment NUMBER LARGEST-GAP OFFERED DISCARDS
-	 *	node NUMBER QUEUED
+	 *	node NUMBER QUEUED HARDWARE-QUEUES
 	 *	leaves REASON TIMES
 	 *	process NUMBER MOVED-IN MOVED-OUT BUSY-NS QUEUED OFFERED RESIDENT-ALLOCATIONS STATE
 	 *	device PROCESS HANDLE STATE

@@ -6,6 +6,10 @@
  *
  *	wait   for a fence, and for the key of a mutex
  *	fill   for room in a queue that a wait holds up
+ *
+ * and it has a hardware queue, where an argument is
+ *
+ *	queue
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -92,6 +96,16 @@ static void *fill_queue(void *unused)
 	return NULL;
 }
 
+static int make_hw_queue(void)
+{
+	D3DKMT_CREATEHWCONTEXT context = { .hDevice = queue.hDevice };
+
+	CHECK(D3DKMTCreateHwContext(&context));
+	D3DKMT_CREATEHWQUEUE create = { .hHwContext = context.hHwContext };
+	CHECK(D3DKMTCreateHwQueue(&create));
+	return 0;
+}
+
 static int begin_calls(int argc, char **argv)
 {
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = { .hDevice = queue.hDevice };
@@ -102,6 +116,11 @@ static int begin_calls(int argc, char **argv)
 	CHECK(D3DKMTCreateSynchronizationObject2(&create));
 	fence = create.hSyncObject;
 	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "queue") == 0) {
+			if (make_hw_queue() != 0)
+				return 1;
+			continue;
+		}
 		if (strcmp(argv[i], "fill") == 0) {
 			pthread_create(&thread, NULL, fill_queue, NULL);
 			continue;

@@ -353,15 +353,16 @@ static const struct sched_gpu_ops gpu_ops = {
 
 static char owner_name(const struct sched_owner *owner)
 {
-	return owner->process ? *(const char *)owner->process : '?';
+	return owner->process ? (char)owner->process->id : '?';
 }
 
 void fake_gpu_name_owner(struct sched_owner *owner, char name)
 {
-	static char names[256];
+	static struct sched_process processes[256];
+	struct sched_process *process = &processes[(unsigned char)name];
 
-	names[(unsigned char)name] = name;
-	owner->process = &names[(unsigned char)name];
+	process->id = (unsigned char)name;
+	owner->process = process;
 }
 
 static void owner_lost(void *context, struct sched_owner *owner, uint32_t device_state,

@@ -23,6 +23,7 @@ import urllib.error
 import urllib.request
 
 DXGK, DXGKD, CLIENT = map(os.path.abspath, sys.argv[1:4])
+HW_QUEUES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'api', 'hw_queues.json')
 sys.path.insert(0, sys.argv[4])
 import tap  # noqa: E402
 
@@ -46,15 +47,15 @@ def run(*words, status=0):
 class Server:
     """dxgkd, and a client with a MiB resident."""
 
-    def __init__(self, root):
+    def __init__(self, root, *doing, **settings):
         self.path = os.path.join(root, 'dxgk.sock')
         ready = os.path.join(root, 'ready')
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
             told.bind(ready)
             told.settimeout(PATIENCE)
-            self.process = subprocess.Popen([DXGKD, '--socket', self.path], env=environment(NOTIFY_SOCKET=ready))
+            self.process = subprocess.Popen([DXGKD, '--socket', self.path], env=environment(NOTIFY_SOCKET=ready, **settings))
             assert b'READY=1' in told.recv(256)
-        self.client = subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
+        self.client = subprocess.Popen([CLIENT, *doing], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True)
         assert self.client.stdout.readline().startswith('ready')
 
@@ -172,6 +173,19 @@ def test_lines_and_json_where_there_is_no_terminal(root):
         assert client['movedInBytes'] >= 1 << 20 and client['state'] == 'active', client
         assert client['residentAllocations'] >= 1 and client['busyNs'] >= 0 and client['queued'] == 0, client
         assert first['segments'][0]['sizeBytes'] == second['segments'][0]['sizeBytes']
+
+
+def test_hardware_queues_are_shown(root):
+    with Server(root, 'queue', DXGK_PROFILE=HW_QUEUES) as server:
+        now = json.loads(run('top', '--json', '-n', '1', '--socket', server.path).stdout)
+        assert [node['hardwareQueues'] for node in now['nodes']][0] == 1, now
+        assert '1 hwq' in run('top', '-n', '1', '--socket', server.path).stdout
+        top = Terminal(24, 80, 'top', '--socket', server.path, '-d', '0.2')
+        assert '1 hwq' in top.until('ctl_client')
+        top.type('\n')
+        top.until('hardware queue 0x')
+        top.type('q')
+        assert top.end() == 0
 
 
 def test_a_server_that_goes_ends_the_screen(root):

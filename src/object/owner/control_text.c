@@ -154,14 +154,17 @@ struct queues {
 	uint32_t process_id;
 	uint64_t queued;
 	uint64_t by_node[NODES_MOST];
+	uint32_t hw_by_node[NODES_MOST]; /* hardware queues */
 };
 
 static void look_at_queue(void *context, const struct sched_queue_facts *facts)
 {
 	struct queues *queues = context;
 
-	if (facts->node < NODES_MOST)
+	if (facts->node < NODES_MOST) {
 		queues->by_node[facts->node] += facts->length;
+		queues->hw_by_node[facts->node] += facts->is_hw;
+	}
 	if (facts->process_id != queues->process_id)
 		return;
 	queues->queued += facts->length;
@@ -181,7 +184,7 @@ static void add_adapter(struct control_text *text, struct dxg_adapter *adapter, 
 		    usage.largest_gap_bytes, usage.offered_bytes, usage.traffic.discarded.count);
 	sched_for_each_queue(sched, look_at_queue, &queues);
 	for (uint32_t i = 0; i < adapter->info->node_count && i < NODES_MOST; i++)
-		add(text, "node %u %" PRIu64 "\n", i, queues.by_node[i]);
+		add(text, "node %u %" PRIu64 " %u\n", i, queues.by_node[i], queues.hw_by_node[i]);
 	vidmm_leave_counts(adapter->memory, leaves);
 	for (int i = 0; i < VIDMM_LEAVE_REASONS; i++)
 		add(text, "leaves %s %" PRIu64 "\n", leaves[i].reason, leaves[i].times);
@@ -210,8 +213,9 @@ static void add_process(struct control_text *text, struct dxg_process *process,
 	lock_acquire(&process->lock);
 	add(text, "process %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %s\n",
 	    process->id, facts.moved_in_bytes, facts.moved_out_bytes,
-	    sched_process_busy_ns(sched, process->id), queues.queued, facts.offered_bytes,
-	    facts.resident_count, state_of_locked(process, adapter, facts.is_suspended));
+	    sched_process_busy_ns(sched, &process_adapter->work), queues.queued,
+	    facts.offered_bytes, facts.resident_count,
+	    state_of_locked(process, adapter, facts.is_suspended));
 	if (is_expanded) {
 		list_each (const struct dxg_device, device, &process->devices, process_link) {
 			if (device->adapter == adapter)

@@ -124,8 +124,7 @@ NTSTATUS device_create(struct dxg_process *process, struct dxg_adapter *adapter,
 	/* From here on a reset takes it along. */
 	vidmm_device_init(&device->memory, &device->process_adapter->memory, &device->work, NULL);
 	sched_owner_init(&device->work, adapter->sched, false);
-	device->work.process = process;
-	device->work.process_id = process->id;
+	device->work.process = &device->process_adapter->work;
 	vidmm_device_begin(&device->memory);
 	/* Before the driver has it: it may want memory for the device at once. */
 	context_memory_begin(&device->driver_memory, device, NULL, device);

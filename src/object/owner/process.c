@@ -293,6 +293,7 @@ static struct process_adapter *join_adapter_locked(struct dxg_process *process,
 	process_adapter->memory.account.bank = process->bank;
 	process_adapter->memory.account.ledger = process->ledger;
 	process_adapter->memory.id = process->id;
+	process_adapter->work.id = process->id;
 	process_adapter->memory.pid = process->identity.pid;
 	process_adapter->memory.name = process->identity.name;
 	list_push_back(&process->adapters, &process_adapter->link);

@@ -64,6 +64,7 @@ struct process_adapter {
 	struct list link; /* dxg_process.adapters */
 	struct miniport_client *client;
 	struct vidmm_process memory;
+	struct sched_process work;
 	struct address_space *addresses; /* with the driver's process; NULL: no page tables */
 	struct lock updates_lock;        /* LOCK_RANK_PACKET */
 	struct list updates;             /* gpu_update.link: those that wait for a fence */

@@ -483,6 +483,33 @@ HW_TEST(reset, follows_when_a_driver_says_out_of_turn_that_a_context_was_hit)
 	EXPECT_STREAMS("", "a!", "W3 D141@1 H1 R1");
 }
 
+/* ---- how long for whom ---- */
+
+static bool is_about(uint64_t ns, uint64_t expected_ns)
+{
+	return ns + NS_PER_MS > expected_ns && ns < expected_ns + NS_PER_MS;
+}
+
+HW_TEST(busy, time_counts_of_each_queue_for_its_process_and_of_the_node_once)
+{
+	struct sched_process one = { .id = 7 }, two = { .id = 8 };
+
+	world.owners[0].process = &one;
+	world.owners[1].process = &two;
+	give(make(0, 0, 1), 'a', 1);
+	give(make(1, 1, 1), 'x', 1);
+	pass_time(100 * NS_PER_MS);
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &one), 100 * NS_PER_MS));
+	EXPECT(is_about(sched_node_statistics(world.sched, 1).busy_ns, 100 * NS_PER_MS));
+	reach(&streams[0], 1);
+	pass_time(100 * NS_PER_MS);
+	reach(&streams[1], 1);
+	pass_time(100 * NS_PER_MS);
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &one), 100 * NS_PER_MS));
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &two), 200 * NS_PER_MS));
+	EXPECT(is_about(sched_node_statistics(world.sched, 1).busy_ns, 200 * NS_PER_MS));
+}
+
 HW_TEST(stop, waits_for_the_hardware)
 {
 	struct hw_stream *stream = make(0, 0, 1);

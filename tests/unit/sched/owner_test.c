@@ -337,6 +337,36 @@ WORLD_TEST(endless, work_of_an_owner_that_is_lost_may_be_late)
 	EXPECT_EQ(packet->outcome, SCHED_ABORTED);
 }
 
+/* ---- how long for whom ---- */
+
+static bool is_about(uint64_t ns, uint64_t expected_ns)
+{
+	return ns + NS_PER_MS > expected_ns && ns < expected_ns + NS_PER_MS;
+}
+
+WORLD_TEST(busy, time_of_a_process_counts_while_work_runs_and_stays_when_its_owner_ends)
+{
+	struct sched_process process = { .id = 7 }, other = { .id = 8 };
+	struct sched_owner owner;
+	struct sched_queue queue;
+
+	sched_owner_init(&owner, world.sched, false);
+	owner.process = &process;
+	sched_queue_init(&queue, &owner, 1);
+	work(&queue, 'a');
+	pass_time(100 * NS_PER_MS);
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &process), 100 * NS_PER_MS));
+	pass_time(100 * NS_PER_MS);
+	fake_gpu_complete(&world.gpu, 1, 1);
+	pass_time(100 * NS_PER_MS);
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &process), 200 * NS_PER_MS));
+	sched_queue_finish(&queue, SCHED_RUN_OUT);
+	sched_owner_finish(&owner);
+	EXPECT(is_about(sched_process_busy_ns(world.sched, &process), 200 * NS_PER_MS));
+	EXPECT_EQ(sched_process_busy_ns(world.sched, &other), 0);
+	EXPECT(is_about(sched_node_statistics(world.sched, 1).busy_ns, 200 * NS_PER_MS));
+}
+
 static void finish_queue(void *queue)
 {
 	sched_queue_finish(queue, SCHED_CANCEL_ALL);

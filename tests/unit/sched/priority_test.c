@@ -9,7 +9,7 @@
 static struct ready_set set;
 static struct sched_owner owners[3];
 static struct sched_queue queues[4];
-static const char processes[3];
+static struct sched_process processes[3];
 
 static void prepare(void)
 {
