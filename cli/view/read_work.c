@@ -193,12 +193,18 @@ void builder_on_queue_goes_on(struct builder *builder)
 					builder_number(builder, 1), false));
 }
 
+/* A trace that begins late may be told twice. */
 void builder_on_packet_queued(struct builder *builder)
 {
-	uint32_t row = add_packet(builder,
-				  builder_queue(builder, builder_number(builder, 0),
-						builder_number(builder, 1), false),
-				  builder_number(builder, 2), builder_text(builder, 3));
+	uint32_t queue = builder_queue(builder, builder_number(builder, 0),
+				       builder_number(builder, 1), false);
+	uint64_t ticket = builder_number(builder, 2);
+	uint32_t known = packet_row(builder, queue, ticket);
+
+	if (known != UINT32_MAX && VIEW_AT(builder->model, packets, left, known) < 0)
+		return;
+
+	uint32_t row = add_packet(builder, queue, ticket, builder_text(builder, 3));
 	uint32_t thread = builder_thread(builder);
 
 	if (row == UINT32_MAX || thread == UINT32_MAX)
@@ -233,11 +239,18 @@ static void add_run(struct builder *builder, uint32_t node, uint64_t fence, uint
 	builder_name_row(builder, &builder->runs, key, row);
 }
 
+static bool is_running(const struct builder *builder, struct view_key key)
+{
+	const uint32_t *row = view_map_find(&builder->runs, key);
+
+	return row && VIEW_AT(builder->model, runs, end, *row) < 0;
+}
+
 static uint32_t end_run(struct builder *builder, struct view_key key, int64_t outcome)
 {
 	const uint32_t *row = view_map_find(&builder->runs, key);
 
-	if (!row || VIEW_AT(builder->model, runs, end, *row) >= 0)
+	if (!is_running(builder, key))
 		return UINT32_MAX;
 	SET(builder, runs, end, *row, builder->now);
 	SET(builder, runs, outcome, *row, outcome);
@@ -251,8 +264,10 @@ void builder_on_packet_submitted(struct builder *builder)
 	uint32_t queue = builder_queue(builder, adapter, builder_number(builder, 3), false);
 	uint64_t fence = builder_number(builder, 2);
 
-	add_run(builder, node, fence, packet_row(builder, queue, builder_number(builder, 5)),
-		(struct view_key){ node, fence, 0 });
+	if (!is_running(builder, (struct view_key){ node, fence, 0 }))
+		add_run(builder, node, fence,
+			packet_row(builder, queue, builder_number(builder, 5)),
+			(struct view_key){ node, fence, 0 });
 }
 
 void builder_on_packet_left(struct builder *builder)
@@ -270,6 +285,10 @@ void builder_on_hw_packet_submitted(struct builder *builder)
 	uint64_t adapter = builder_number(builder, 0);
 	uint64_t progress = builder_number(builder, 2);
 	uint32_t queue = builder_queue(builder, adapter, builder_number(builder, 1), true);
+
+	if (is_running(builder, (struct view_key){ queue, progress, 1 }))
+		return;
+
 	uint32_t packet =
 		add_packet(builder, queue, progress, builder_text_of(builder, "hardware queue"));
 

@@ -127,6 +127,15 @@ static void charge_locked(struct sched_node *node, struct sched_queue *queue)
 
 /* ---- in and out ---- */
 
+static void trace_submitted_locked(const struct sched_packet *packet)
+{
+	const struct sched_queue *queue = packet->queue;
+
+	lock_assert_held(&queue->sched->lock);
+	trace_hw_packet_submitted(queue->sched->config.adapter_id, queue->id, packet->progress,
+				  queue->node);
+}
+
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 {
 	struct sched_queue *queue = packet->queue;
@@ -145,8 +154,16 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 	node->hw_never_late += packet->is_never_late;
 	if (node->hw_outstanding++ == 0 && node->outstanding == 0)
 		node->busy_since_ns = queue->hw_moved_ns;
-	trace_hw_packet_submitted(node->sched->config.adapter_id, queue->id, packet->progress,
-				  node->number);
+	trace_submitted_locked(packet);
+}
+
+void hw_trace_packets_locked(const struct sched_node *node)
+{
+	lock_assert_held(&node->sched->lock);
+	list_each (const struct sched_queue, queue, &node->hw_queues, hw_link) {
+		list_each (const struct sched_packet, packet, &queue->hw_submitted, node_link)
+			trace_submitted_locked(packet);
+	}
 }
 
 static void leave_locked(struct sched_node *node, struct sched_packet *packet, bool is_done)

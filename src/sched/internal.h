@@ -245,6 +245,10 @@ void node_give_back_locked(struct sched_node *node, struct sched_queue *ran);
 void node_abort_locked(struct sched_node *node);
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
 struct sched_packet *packet_of_node_link(struct list *link);
+/* Tells a trace what the hardware has. */
+void node_trace_packets_locked(const struct sched_node *node);
+/* … that the packet's queue stands still at it. */
+void queue_trace_waits_locked(const struct sched_packet *packet);
 
 /* Nobody holds it, and there is hardware. */
 bool node_is_free_locked(const struct sched_node *node);
@@ -262,6 +266,8 @@ static inline bool queue_is_hw(const struct sched_queue *queue)
 
 /* Before a packet is given to the hardware. */
 void hw_enter_locked(struct sched_node *node, struct sched_packet *packet);
+/* Tells a trace what the hardware has in them. */
+void hw_trace_packets_locked(const struct sched_node *node);
 /* The driver has refused that packet: it is not with the hardware after all. */
 void hw_refused_locked(struct sched_node *node, struct sched_packet *packet);
 /* One packet less that stops the clocks of the node. */

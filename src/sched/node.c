@@ -271,6 +271,31 @@ void node_abort_locked(struct sched_node *node)
 
 /* ---- in: submission ---- */
 
+void queue_trace_waits_locked(const struct sched_packet *packet)
+{
+	const struct sched_queue *queue = packet->queue;
+
+	lock_assert_held(&queue->sched->lock);
+	trace_queue_waits(queue->sched->config.adapter_id, queue->id, packet->ticket.number,
+			  sched_packet_kind_name(packet->kind));
+}
+
+static void trace_submitted_locked(const struct sched_packet *packet, bool is_resubmission)
+{
+	const struct sched_queue *queue = packet->queue;
+
+	lock_assert_held(&queue->sched->lock);
+	trace_packet_submitted(queue->sched->config.adapter_id, queue->node, packet->fence,
+			       queue->id, is_resubmission, packet->ticket.number);
+}
+
+void node_trace_packets_locked(const struct sched_node *node)
+{
+	lock_assert_held(&node->sched->lock);
+	list_each (const struct sched_packet, packet, &node->submitted, node_link)
+		trace_submitted_locked(packet, false);
+}
+
 /* A step that ended without submission. The packet is still the first that could go. */
 static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 {
@@ -285,9 +310,7 @@ static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 		queue->is_blocked =
 			queue->next == &packet->link || packet->state == PACKET_RETURNED;
 		if (queue->is_blocked)
-			trace_queue_waits(queue->sched->config.adapter_id, queue->id,
-					  packet->ticket.number,
-					  sched_packet_kind_name(packet->kind));
+			queue_trace_waits_locked(packet);
 	}
 	queue_update_ready_locked(queue);
 }
@@ -399,9 +422,7 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	} else if (packet_of_node_link(node->submitted.next)->queue != packet->queue) {
 		turns_watch_locked(node);
 	}
-	trace_packet_submitted(node->sched->config.adapter_id, node->number, packet->fence,
-			       packet->queue->id, submission.is_resubmission,
-			       packet->ticket.number);
+	trace_submitted_locked(packet, submission.is_resubmission);
 	return submission;
 }
 

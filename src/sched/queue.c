@@ -317,6 +317,27 @@ void sched_queue_name(struct sched_queue *queue, uint32_t process_id, uint32_t h
 	trace_queue_is(queue->sched->config.adapter_id, queue->id, process_id, handle, kind);
 }
 
+static void trace_packet_locked(const struct sched_packet *packet)
+{
+	const struct sched_queue *queue = packet->queue;
+
+	lock_assert_held(&queue->sched->lock);
+	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->ticket.number,
+			    sched_packet_kind_name(packet->kind));
+}
+
+/* Where it stands still: at the first packet that has to go to the hardware, maybe again. */
+static void trace_standstill_locked(const struct sched_queue *queue)
+{
+	lock_assert_held(&queue->sched->lock);
+	list_each (const struct sched_packet, packet, &queue->packets, link) {
+		if (packet->state == PACKET_QUEUED || packet->state == PACKET_RETURNED) {
+			queue_trace_waits_locked(packet);
+			return;
+		}
+	}
+}
+
 static void trace_queues_locked(const struct sched_owner *owner)
 {
 	lock_assert_held(&owner->sched->lock);
@@ -326,6 +347,10 @@ static void trace_queues_locked(const struct sched_owner *owner)
 		if (kind)
 			trace_queue_is(owner->sched->config.adapter_id, queue->id,
 				       queue->process_id, queue->handle, kind);
+		list_each (const struct sched_packet, packet, &queue->packets, link)
+			trace_packet_locked(packet);
+		if (queue->is_blocked)
+			trace_standstill_locked(queue);
 	}
 }
 
@@ -369,6 +394,10 @@ void sched_trace_queues(struct sched *sched)
 	sched_lock(sched);
 	list_each (const struct sched_owner, owner, &sched->owners, link)
 		trace_queues_locked(owner);
+	for (uint32_t i = 0; i < sched->config.node_count; i++) {
+		node_trace_packets_locked(&sched->nodes[i]);
+		hw_trace_packets_locked(&sched->nodes[i]);
+	}
 	sched_unlock(sched);
 }
 
@@ -471,8 +500,7 @@ static void queue_push_locked(struct sched_queue *queue, struct sched_packet *pa
 	packet->ticket.number = ++owner->last_ticket;
 	list_push_back(&owner->packets, &packet->ticket.link);
 	atomic_fetch_add(&owner->pending, 1);
-	trace_packet_queued(queue->sched->config.adapter_id, queue->id, packet->ticket.number,
-			    sched_packet_kind_name(packet->kind));
+	trace_packet_locked(packet);
 }
 
 static NTSTATUS queue_add_locked(struct sched_queue *queue, struct sched_packet *packet)

@@ -475,7 +475,7 @@ void sched_hw_queue_init(struct sched_queue *queue, struct sched_owner *owner, u
 void sched_queue_name(struct sched_queue *queue, uint32_t process_id, uint32_t handle,
 		      const char *kind);
 
-/* Tells a trace that begins whose queues there are. */
+/* Tells a trace that begins whose queues there are, what is in them, and what of that the hardware has. */
 void sched_trace_queues(struct sched *sched);
 
 /* What becomes of what the hardware does not have when a queue ends. */

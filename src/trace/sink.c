@@ -278,11 +278,21 @@ static void begin_packet(struct sink *sink, const struct sink_node *node, uint64
 	put_flow(sink, 't', pid, node->node + 1, time_ns, packet->flow);
 }
 
+/* A trace that begins late may be told twice. */
+static bool has_packet(const struct sink_node *node, uint64_t fence)
+{
+	for (uint32_t i = 0; i < node->count; i++) {
+		if (node->packets[i].fence == fence)
+			return true;
+	}
+	return false;
+}
+
 static void submit_packet(struct sink *sink, const struct trace_entry *entry)
 {
 	struct sink_node *node = node_of(sink, entry);
 
-	if (!node || node->count == SINK_PACKETS)
+	if (!node || node->count == SINK_PACKETS || has_packet(node, entry->fields[2].number))
 		return;
 	node->packets[node->count++] = (struct sink_packet){
 		.fence = entry->fields[2].number,

@@ -19,11 +19,10 @@
 #include "trace/trace.h"
 #include "vidmm/control.h"
 
-static void trace_adapter(struct dxg_adapter *adapter)
+static void trace_work(struct dxg_adapter *adapter)
 {
 	struct sched *sched = atomic_load(&adapter->sched);
 
-	miniport_trace_start(adapter->miniport);
 	if (sched)
 		sched_trace_queues(sched);
 }
@@ -170,7 +169,7 @@ void kernel_trace_inventory(struct dxg_kernel *kernel, bool is_still)
 
 	trace_inventory_begin(is_still);
 	for (uint32_t i = 0; i < kernel->adapter_count; i++)
-		trace_adapter(kernel->adapters[i]);
+		miniport_trace_start(kernel->adapters[i]->miniport);
 	lock_acquire(&kernel->lock);
 	list_each (const struct dxg_process, process, &kernel->processes, kernel_link) {
 		trace_process_locked(process);
@@ -183,8 +182,10 @@ void kernel_trace_inventory(struct dxg_kernel *kernel, bool is_still)
 		list_each (struct dxg_process, process, &kernel->processes, kernel_link)
 			trace_openings(process);
 	}
-	/* Last: where it is comes behind that it lives. */
-	for (uint32_t i = 0; i < kernel->adapter_count; i++)
+	/* Last: what is done with it comes behind that it lives. */
+	for (uint32_t i = 0; i < kernel->adapter_count; i++) {
+		trace_work(kernel->adapters[i]);
 		vidmm_trace_inventory(kernel->adapters[i]->memory);
+	}
 	trace_inventory_end(count);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "object/check/inventory.h"
 #include "object/ending/destruction.h"
 #include "object/fence/keyed_mutex.h"
@@ -16,6 +17,7 @@
 #include "object/memory/paging_queue.h"
 #include "object/memory/resource_open.h"
 #include "object/owner/hw_context.h"
+#include "sched/sched.h"
 #include "trace/reader.h"
 #include "trace/trace.h"
 
@@ -45,7 +47,8 @@ static void record(void)
 
 static bool is_in(const struct trace_entry *entry, enum trace_category category)
 {
-	return strcmp(entry->info->category, trace_category_titles[category]) == 0;
+	return entry->info->category &&
+	       strcmp(entry->info->category, trace_category_titles[category]) == 0;
 }
 
 /* What lives, and whose it is; not what is under way. */
@@ -73,7 +76,13 @@ static int by_line(const void *one, const void *two)
 	return strcmp(one, two);
 }
 
-static void read_back(struct said *said)
+/* What is queued and with the hardware; not whose queues there are. */
+static bool is_of_work(const struct trace_entry *entry)
+{
+	return is_in(entry, TRACE_CATEGORY_SUBMIT) && entry->event != TRACE_queue_is;
+}
+
+static void read_back_what(struct said *said, bool (*is_wanted)(const struct trace_entry *entry))
 {
 	static char bytes[1 << 20];
 	char problem[128];
@@ -90,11 +99,16 @@ static void read_back(struct said *said)
 		trace_reader_open(bytes, (size_t)size, problem, sizeof(problem));
 	EXPECT(reader != NULL);
 	while (trace_reader_next(reader, &entry)) {
-		if (is_of_a_life(&entry))
+		if (is_wanted(&entry))
 			write_down(said, &entry);
 	}
 	trace_reader_close(reader);
 	qsort(said->lines, said->count, sizeof(said->lines[0]), by_line);
+}
+
+static void read_back(struct said *said)
+{
+	read_back_what(said, is_of_a_life);
 }
 
 static unsigned said_with(const struct said *said, const char *name, const char *text)
@@ -308,6 +322,96 @@ LATE_TEST(inventory, of_what_does_not_stand_still_says_who_there_is)
 	EXPECT_EQ(said_of(&late, "process_is "), 3);
 	EXPECT_EQ(said_of(&late, "device_create "), 0);
 	EXPECT_EQ(said_of(&late, "allocation_"), 0);
+}
+
+/* ---- work that is under way ---- */
+
+static _Atomic bool is_open;   /* waits are over, and the GPU is done with what it gets */
+static _Atomic uint32_t asked; /* to take something, or whether a wait is over */
+static _Atomic uint32_t retired;
+
+static NTSTATUS take(struct sched_packet *packet, const struct sched_submission *submission)
+{
+	atomic_fetch_add(&asked, 1);
+	if (atomic_load(&is_open))
+		sched_on_completed(packet->queue->sched, submission->node, submission->fence);
+	return STATUS_SUCCESS;
+}
+
+static bool try_wait(struct sched_packet *packet)
+{
+	(void)packet;
+	atomic_fetch_add(&asked, 1);
+	return atomic_load(&is_open);
+}
+
+static void do_nothing(struct sched_packet *packet)
+{
+	(void)packet;
+}
+
+static void count(struct sched_packet *packet, enum sched_outcome outcome)
+{
+	(void)packet;
+	(void)outcome;
+	atomic_fetch_add(&retired, 1);
+}
+
+static const struct sched_packet_ops packet_ops = {
+	.submit = take, .try_wait = try_wait, .signal = do_nothing, .retired = count
+};
+
+/* One the GPU has, a signal behind it, a wait that is not over, and one behind that. */
+static struct sched_packet packets[] = {
+	{ .kind = SCHED_WORK, .ops = &packet_ops },
+	{ .kind = SCHED_SIGNAL, .ops = &packet_ops },
+	{ .kind = SCHED_WAIT, .ops = &packet_ops },
+	{ .kind = SCHED_WORK, .ops = &packet_ops },
+};
+static struct sched_packet hw_packet = { .kind = SCHED_WORK, .ops = &packet_ops, .progress = 1 };
+
+static void await(const _Atomic uint32_t *number, uint32_t wanted)
+{
+	while (atomic_load(number) < wanted)
+		clock_sleep_until(clock_now_ns() + 100000);
+}
+
+LATE_TEST(inventory, says_what_is_queued_and_what_the_hardware_has)
+{
+	struct dxg_context *context =
+		container_of(app.device->contexts.next, struct dxg_context, owned.link);
+	struct dxg_hw_context *hw_context =
+		container_of(app.device->hw_contexts.next, struct dxg_hw_context, owned.link);
+	struct dxg_hw_queue *hw_queue =
+		container_of(hw_context->hw_queues.queues.next, struct dxg_hw_queue, owned.link);
+
+	atomic_store(&is_open, false);
+	atomic_store(&asked, 0);
+	atomic_store(&retired, 0);
+	record();
+	for (unsigned i = 0; i < ARRAY_SIZE(packets); i++)
+		EXPECT_EQ(sched_queue_submit(&context->queue, &packets[i], false), STATUS_SUCCESS);
+	EXPECT_EQ(sched_queue_submit(&hw_queue->queue, &hw_packet, false), STATUS_SUCCESS);
+	await(&asked, 3);
+	read_back_what(&early, is_of_work);
+	EXPECT_EQ(said_of(&early, "packet_queued "), 5);
+	EXPECT_EQ(said_of(&early, "packet_submitted "), 1);
+	EXPECT_EQ(said_of(&early, "hw_packet_submitted "), 1);
+	EXPECT_EQ(said_of(&early, "queue_waits "), 1);
+	for (int is_still = 0; is_still < 2; is_still++) {
+		record();
+		kernel_trace_inventory(&kernel, is_still);
+		read_back_what(&late, is_of_work);
+		for (unsigned i = 0; i < early.count || i < late.count; i++)
+			EXPECT_STR(late.lines[i], early.lines[i]);
+		EXPECT_EQ(late.count, early.count);
+	}
+	atomic_store(&is_open, true);
+	sched_on_completed(adapter->sched, context->node, packets[0].fence);
+	sched_queue_kick(&context->queue);
+	atomic_store(hw_queue->body->slot.value, 1);
+	sched_on_fence_written(adapter->sched);
+	await(&retired, ARRAY_SIZE(packets) + 1);
 }
 
 TEST_MAIN("object/inventory")

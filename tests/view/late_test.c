@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * late_test.c - what a trace tells that begins when there is something already, as the tables have it.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/view/model.h"
+#include "support/test.h"
+#include "trace/trace.h"
+
+static struct view_model model;
+
+static void read_story(void (*tell)(void))
+{
+	int file = memfd_create("trace", MFD_CLOEXEC);
+	int copy = dup(file);
+	char path[64];
+	char problem[512];
+
+	EXPECT(copy >= 0 && trace_start_to(file, "a story", 0));
+	tell();
+	trace_finish();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
+	EXPECT(view_model_read(path, &model, problem, sizeof(problem)));
+	EXPECT_STR(problem, "");
+	close(copy);
+}
+
+/* The scheduler goes on while it is asked: what it does then is told once more. */
+static void tell_twice(void)
+{
+	for (int i = 0; i < 2; i++) {
+		trace_packet_queued(1, 5, 7, "work");
+		trace_packet_queued(1, 5, 8, "wait");
+		trace_packet_submitted(1, 0, 3, 5, 0, 7);
+		trace_hw_packet_submitted(1, 6, 4, 0);
+	}
+	trace_packet_left(1, 0, 3, "completed");
+	trace_packet_retired(1, 5, 7, "done");
+	trace_hw_packet_left(1, 6, 4, "completed");
+}
+
+TEST(late, what_is_told_twice_is_there_once)
+{
+	uint32_t queued = 0;
+
+	read_story(tell_twice);
+	EXPECT_EQ(VIEW_ROWS(&model, packets), 3);
+	EXPECT_EQ(VIEW_ROWS(&model, runs), 2);
+	for (uint32_t i = 0; i < VIEW_ROWS(&model, packets); i++)
+		queued += VIEW_AT(&model, packets, left, i) < 0;
+	EXPECT_EQ(queued, 1);
+	for (uint32_t i = 0; i < VIEW_ROWS(&model, runs); i++)
+		EXPECT(VIEW_AT(&model, runs, end, i) >= 0);
+	view_model_finish(&model);
+}
+
+/* An adapter that begins anew counts from the beginning, too. */
+static void tell_of_two_lives(void)
+{
+	for (int i = 0; i < 2; i++) {
+		trace_packet_queued(1, 5, 7, "work");
+		trace_packet_submitted(1, 0, 3, 5, 0, 7);
+		trace_packet_left(1, 0, 3, "completed");
+		trace_packet_retired(1, 5, 7, "done");
+	}
+}
+
+TEST(late, the_same_number_after_its_end_is_another_packet)
+{
+	read_story(tell_of_two_lives);
+	EXPECT_EQ(VIEW_ROWS(&model, packets), 2);
+	EXPECT_EQ(VIEW_ROWS(&model, runs), 2);
+	view_model_finish(&model);
+}
+
+TEST_MAIN("view/late")
