@@ -30,7 +30,7 @@ static void check_statement(const struct script *script, uint32_t at)
 
 	check_name(script, statement->name);
 	check_name(script, statement->by);
-	check_name(script, statement->place.name);
+	check_name(script, statement->address.name);
 	for (uint32_t i = 0; i < statement->list_count; i++)
 		expect(statement->list[i] < script->name_count);
 	for (uint32_t i = 0; i < statement->command_count; i++) {
