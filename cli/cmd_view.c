@@ -118,8 +118,8 @@ static bool parse_number(const char *text, int64_t *number_out)
 }
 
 /* The last row of `column` with the number that `text` is; false after a complaint. */
-static bool find_row(const struct view_model *model, enum view_column column, const char *option,
-		     const char *text, int64_t *row_out)
+static bool find_row(const struct view_model *model, const char *trace, enum view_column column,
+		     const char *option, const char *text, int64_t *row_out)
 {
 	uint32_t rows = model->rows[view_columns[column].table];
 	int64_t number;
@@ -136,7 +136,7 @@ static bool find_row(const struct view_model *model, enum view_column column, co
 			*row_out = row;
 	}
 	if (*row_out < 0)
-		fprintf(stderr, "dxgk view: %s: the trace has none with the number %s\n", option,
+		fprintf(stderr, "dxgk view: %s: %s has none with the number %s\n", option, trace,
 			text);
 	return *row_out >= 0;
 }
@@ -146,9 +146,10 @@ static int ask(const struct options *options, const struct view_model *model)
 	struct view_about about = { .milliseconds = -1 };
 	struct view_answer answer;
 
-	if (!find_row(model, VIEW_allocations_id, "--allocation", options->allocation,
-		      &about.allocation) ||
-	    !find_row(model, VIEW_packets_ticket, "--packet", options->packet, &about.packet))
+	if (!find_row(model, options->trace, VIEW_allocations_id, "--allocation",
+		      options->allocation, &about.allocation) ||
+	    !find_row(model, options->trace, VIEW_packets_ticket, "--packet", options->packet,
+		      &about.packet))
 		return EXIT_USAGE;
 	if (options->within && !parse_number(options->within, &about.milliseconds)) {
 		fprintf(stderr, "dxgk view: --within: \"%s\" is not a number of milliseconds\n",

@@ -152,7 +152,7 @@ static bool is_meant(const struct view_model *model, int64_t row, int64_t number
 	       VIEW_AT(model, allocations, resource, row) == number;
 }
 
-static int tell_all(const struct view_model *model, const char *what)
+static int tell_all(const struct view_model *model, const char *trace, const char *what)
 {
 	uint64_t number;
 	bool is_found = false;
@@ -171,7 +171,7 @@ static int tell_all(const struct view_model *model, const char *what)
 		tell_life(model, row);
 	}
 	if (!is_found)
-		fprintf(stderr, "dxgk why: the trace has no allocation with the id or handle %s\n",
+		fprintf(stderr, "dxgk why: %s has no allocation with the id or handle %s\n", trace,
 			what);
 	return is_found ? 0 : EXIT_FAILED;
 }
@@ -198,7 +198,7 @@ int cmd_why(int argc, char **argv)
 	if (problem[0])
 		fprintf(stderr, "dxgk why: %s\n", problem);
 
-	int exit_status = tell_all(&model, argv[1]);
+	int exit_status = tell_all(&model, argv[2], argv[1]);
 
 	view_model_finish(&model);
 	return exit_status;

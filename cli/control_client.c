@@ -3,7 +3,6 @@
  * control_client.c - see control_client.h.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,13 +13,31 @@
 #include "cli/control_client.h"
 #include "wire/server_link.h"
 
-/* Evicting and putting in order take what they take. */
-enum { PATIENCE_MS = 60000 };
+/* Evicting and putting in order take what they take; what is only asked is soon answered, or nobody is there. */
+enum { PATIENCE_S = 60, ANSWER_S = 10 };
 
 static int complain(const char *path, const char *what)
 {
-	fprintf(stderr, "dxgk ctl: %s: %s\n", path, what);
+	fprintf(stderr, "dxgk: %s: %s\n", path, what);
 	return -1;
+}
+
+/* For each message, and for being let in. */
+static void be_patient(int file, enum control_kind kind)
+{
+	const struct timeval patience = { .tv_sec =
+						  kind == CONTROL_ESCAPE ? PATIENCE_S : ANSWER_S };
+
+	(void)setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
+
+/* Of errno. */
+static const char *problem_of(void)
+{
+	return errno == EAGAIN   ? "who listens there does not answer"
+	       : errno == EPROTO ? "who listens there does not answer as a kernel does"
+				 : strerror(errno);
 }
 
 /* -1 with errno. */
@@ -35,6 +52,8 @@ static int connect_stream(const char *path)
 	}
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (file >= 0)
+		be_patient(file, CONTROL_STATISTICS);
 	if (file >= 0 && connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		int problem = errno;
 		close(file);
@@ -59,7 +78,6 @@ static bool is_of_program(const char *path)
 /* -1 after saying why. */
 static int open_server(const char *path)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
 	struct wire_message hello = { .hello = { .purpose = WIRE_CONTROL, .name = "dxgk" } };
 	struct wire_message welcome = { 0 };
 	int file = server_link_open(path, &hello, &welcome);
@@ -69,7 +87,6 @@ static int open_server(const char *path)
 			status_name(welcome.welcome.status));
 		return -1;
 	}
-	(void)setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return file;
 }
 
@@ -88,17 +105,6 @@ void control_of_program(struct control_client *client, const char *path)
 	snprintf(client->path, sizeof(client->path), "%s", path);
 }
 
-/* False with errno. */
-static bool exchange_packets(int file, const struct control_request *request, void *body,
-			     struct control_reply *reply)
-{
-	bool is_answered = server_link_ask(file, request, body, reply);
-
-	if (!is_answered && errno == EAGAIN)
-		errno = ETIMEDOUT;
-	return is_answered;
-}
-
 static bool ask_about_trace(const struct control_client *client, const char *verb,
 			    enum control_kind kind, int descriptor, uint32_t wishes)
 {
@@ -112,8 +118,9 @@ static bool ask_about_trace(const struct control_client *client, const char *ver
 
 	if (client->server < 0)
 		return false;
+	be_patient(client->server, CONTROL_ESCAPE);
 	if (!server_link_ask_with(client->server, &request, NULL, descriptor, &reply)) {
-		fprintf(stderr, "dxgk %s: %s: %s\n", verb, client->path, strerror(errno));
+		fprintf(stderr, "dxgk %s: %s: %s\n", verb, client->path, problem_of());
 		return false;
 	}
 	if (!NT_SUCCESS(reply.status))
@@ -142,7 +149,7 @@ static int connect_to(const char *path)
 	if (file < 0 && errno == ENAMETOOLONG)
 		return complain(path, "the path is longer than a socket's can be");
 	if (file < 0)
-		return complain(path, strerror(errno));
+		return complain(path, problem_of());
 	return file;
 }
 
@@ -166,12 +173,6 @@ static bool receive(int file, void *bytes, size_t size_bytes)
 	size_t done = 0;
 
 	while (done < size_bytes) {
-		struct pollfd wait = { .fd = file, .events = POLLIN };
-
-		if (poll(&wait, 1, PATIENCE_MS) == 0) {
-			errno = ETIMEDOUT;
-			return false;
-		}
 		ssize_t got = recv(file, (char *)bytes + done, size_bytes - done, 0);
 		if (got == 0)
 			errno = ECONNRESET;
@@ -216,10 +217,11 @@ bool control_ask(const struct control_client *client, enum control_kind kind, ui
 
 	if (file < 0)
 		return false;
-	is_answered = client->is_server ? exchange_packets(file, &request, body, reply)
+	be_patient(file, kind);
+	is_answered = client->is_server ? server_link_ask(file, &request, body, reply)
 					: exchange(file, &request, body, reply);
 	if (!is_answered)
-		complain(client->path, strerror(errno));
+		complain(client->path, problem_of());
 	if (!client->is_server)
 		close(file);
 	return is_answered;

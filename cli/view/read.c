@@ -240,6 +240,16 @@ static bool read_events(struct trace_reader *reader, struct view_model *model)
 	return !builder.has_no_memory;
 }
 
+/* Whose content it is about. */
+static void name_file(const char *path, char *problem, size_t problem_bytes)
+{
+	char said[256];
+
+	snprintf(said, sizeof(said), "%s", problem);
+	if (said[0])
+		snprintf(problem, problem_bytes, "%s: %s", path, said);
+}
+
 bool view_model_read(const char *path, struct view_model *model, char *problem,
 		     size_t problem_bytes)
 {
@@ -265,6 +275,7 @@ bool view_model_read(const char *path, struct view_model *model, char *problem,
 		else if (!trace_reader_complain(reader, problem, problem_bytes))
 			problem[0] = '\0';
 	}
+	name_file(path, problem, problem_bytes);
 	trace_reader_close(reader);
 	trace_file_close(&file);
 	if (!is_read)

@@ -43,6 +43,15 @@ bool trace_wishes_read(const char *words, uint32_t *wishes)
 	return is_known;
 }
 
+static void write_and_close(struct trace_reader *reader, FILE *out, char *problem,
+			    size_t problem_bytes)
+{
+	sink_write(out, reader);
+	if (!trace_reader_complain(reader, problem, problem_bytes))
+		problem[0] = '\0';
+	trace_reader_close(reader);
+}
+
 bool trace_write_json(const struct trace_file *file, FILE *out, char *problem, size_t problem_bytes)
 {
 	struct trace_reader *reader =
@@ -50,10 +59,7 @@ bool trace_write_json(const struct trace_file *file, FILE *out, char *problem, s
 
 	if (!reader)
 		return false;
-	sink_write(out, reader);
-	if (!trace_reader_complain(reader, problem, problem_bytes))
-		problem[0] = '\0';
-	trace_reader_close(reader);
+	write_and_close(reader, out, problem, problem_bytes);
 	return true;
 }
 
@@ -70,16 +76,20 @@ static bool say(char *problem, size_t problem_bytes, const char *path, const cha
 static bool convert(const struct trace_file *file, const char *to, char *problem,
 		    size_t problem_bytes)
 {
-	FILE *out = fopen(to, "we");
+	struct trace_reader *reader =
+		trace_reader_open(file->bytes, file->size_bytes, problem, problem_bytes);
+	FILE *out = reader ? fopen(to, "we") : NULL;
 
-	if (!out)
-		return say(problem, problem_bytes, to, strerror(errno));
-	bool is_read = trace_write_json(file, out, problem, problem_bytes);
+	if (!out) {
+		if (reader)
+			(void)say(problem, problem_bytes, to, strerror(errno));
+		trace_reader_close(reader);
+		return false;
+	}
+	write_and_close(reader, out, problem, problem_bytes);
 	bool is_written = !ferror(out);
 	is_written = fclose(out) == 0 && is_written;
-	if (is_read && !is_written)
-		return say(problem, problem_bytes, to, strerror(errno));
-	return is_read;
+	return is_written || say(problem, problem_bytes, to, strerror(errno));
 }
 
 bool trace_convert(const char *from, const char *to, char *problem, size_t problem_bytes)

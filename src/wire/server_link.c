@@ -13,6 +13,9 @@
 #include "wire/server_link.h"
 #include "wire/travel.h"
 
+/* A server lets one in, and welcomes one, at once; on a machine with much to do a little later. */
+enum { WELCOME_S = 10 };
+
 static void explain(struct wire_message *welcome, NTSTATUS status, const char *path,
 		    const char *why)
 {
@@ -22,6 +25,14 @@ static void explain(struct wire_message *welcome, NTSTATUS status, const char *p
 		 rule_id(RULE_SYS_SERVER));
 	snprintf(welcome->welcome.reason, sizeof(welcome->welcome.reason),
 		 "no server is reached at %s: %s", path, why);
+}
+
+/* With being let in; 0: for ever. */
+static void be_patient(int file, int seconds)
+{
+	const struct timeval patience = { .tv_sec = seconds };
+
+	(void)setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
 /* -1 with errno. */
@@ -38,15 +49,29 @@ static int connect_to(const char *path)
 	file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (file < 0)
 		return -1;
+	be_patient(file, WELCOME_S);
 	while (connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		if (errno == EINTR)
 			continue;
-		int problem = errno;
+		int problem = errno == EAGAIN ? ETIMEDOUT : errno;
 		close(file);
 		errno = problem;
 		return -1;
 	}
+	be_patient(file, 0);
 	return file;
+}
+
+/* False: who listens is silent. */
+static bool is_answering(int file)
+{
+	struct pollfd wait = { .fd = file, .events = POLLIN };
+	int ready;
+
+	do {
+		ready = poll(&wait, 1, WELCOME_S * 1000);
+	} while (ready < 0 && errno == EINTR);
+	return ready > 0;
 }
 
 static bool is_somebody_there(const char *path)
@@ -92,7 +117,7 @@ int server_link_open(const char *path, struct wire_message *hello, struct wire_m
 	hello->hello.version = WIRE_VERSION;
 	hello->hello.call_count = CALL_COUNT;
 	hello->hello.hash = travel_hash();
-	if (wire_send(file, hello, -1, true) == WIRE_BROKEN ||
+	if (wire_send(file, hello, -1, true) == WIRE_BROKEN || !is_answering(file) ||
 	    wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
 	    welcome->kind != WIRE_WELCOME) {
 		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
