@@ -138,16 +138,6 @@ bool adapter_facts_ask(const D3DKMT_ADAPTERINFO *info, struct adapter_facts *fac
 	return true;
 }
 
-const char *adapter_engine_name(uint32_t engine_type)
-{
-	static const char *const names[] = {
-		"other",          "3D",   "video decode", "video encode", "video processing",
-		"scene assembly", "copy", "overlay",      "crypto"
-	};
-
-	return engine_type < sizeof(names) / sizeof(names[0]) ? names[engine_type] : "unknown";
-}
-
 const char *adapter_address_model(const struct adapter_facts *facts)
 {
 	if (facts->caps_2_0.GpuMmuSupported)

@@ -38,9 +38,6 @@ struct adapter_facts {
 /* False, after saying which question failed and why on standard error. */
 bool adapter_facts_ask(const D3DKMT_ADAPTERINFO *info, struct adapter_facts *facts);
 
-/* "3D", "copy" … */
-const char *adapter_engine_name(uint32_t engine_type);
-
 /* "GPU virtual addresses (GpuMmu)" … */
 const char *adapter_address_model(const struct adapter_facts *facts);
 

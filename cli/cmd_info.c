@@ -8,6 +8,7 @@
 
 #include "cli/adapter_facts.h"
 #include "cli/commands.h"
+#include "trace/engine.h"
 
 static void print_size(const char *label, uint64_t bytes)
 {
@@ -49,7 +50,7 @@ static void print_for_people(const struct adapter_facts *facts)
 		printf("  %-18s %s\n", "address model", adapter_address_model(facts));
 	for (uint32_t i = 0; i < facts->node_count && i < FACTS_MAX_NODES; i++)
 		printf("  node %-13u %s (%s)\n", i, facts->nodes[i].name,
-		       adapter_engine_name(facts->nodes[i].engine_type));
+		       engine_type_words(facts->nodes[i].engine_type));
 	for (uint32_t i = 0; i < facts->segment_count && i < FACTS_MAX_SEGMENTS; i++)
 		printf("  segment %-10u %s, %llu MiB\n", i + 1,
 		       facts->segments[i].is_aperture ? "aperture" : "memory",
@@ -104,7 +105,7 @@ static void print_json(const struct adapter_facts *facts)
 	       facts->caps_2_0.Support64BitAtomics ? "true" : "false");
 	for (uint32_t i = 0; i < facts->node_count && i < FACTS_MAX_NODES; i++) {
 		printf("%s\n        { \"engine\": \"%s\", \"name\": ", i ? "," : "",
-		       adapter_engine_name(facts->nodes[i].engine_type));
+		       engine_type_words(facts->nodes[i].engine_type));
 		print_json_string(facts->nodes[i].name);
 		printf(" }");
 	}

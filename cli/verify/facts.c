@@ -10,6 +10,7 @@
 #include "cli/adapter_facts.h"
 #include "cli/run/exerciser.h"
 #include "cli/verify/facts.h"
+#include "trace/engine.h"
 
 enum { PROBE_COMMAND_BYTES = 65536, PROBE_PATCHES = 16, PROBE_BYTES = 4096 };
 
@@ -44,7 +45,7 @@ static void take_nodes(const struct adapter_facts *known, struct verify_facts *f
 	facts->node_count = known->node_count;
 	for (uint32_t i = 0; i < known->node_count && i < VERIFY_NODES_MAX; i++)
 		snprintf(facts->nodes[i].engine, sizeof(facts->nodes[i].engine), "%s",
-			 adapter_engine_name(known->nodes[i].engine_type));
+			 engine_type_words(known->nodes[i].engine_type));
 }
 
 static void take_segments(const struct adapter_facts *known, struct verify_facts *facts)

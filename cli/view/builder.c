@@ -190,9 +190,14 @@ static uint32_t named_row(struct builder *builder, struct view_map *map, enum vi
 
 uint32_t builder_node(struct builder *builder, uint64_t adapter, uint64_t node)
 {
-	return named_row(builder, &builder->nodes, VIEW_nodes,
-			 (struct view_key){ adapter, node, 0 }, VIEW_nodes_adapter,
-			 VIEW_nodes_number);
+	struct view_key key = { adapter, node, 0 };
+	uint32_t row = named_row(builder, &builder->nodes, VIEW_nodes, key, VIEW_nodes_adapter,
+				 VIEW_nodes_number);
+	const uint32_t *name = view_map_find(&builder->node_names, key);
+
+	if (name && row != UINT32_MAX)
+		SET(builder, nodes, name, row, *name);
+	return row;
 }
 
 uint32_t builder_segment(struct builder *builder, uint64_t adapter, uint64_t segment)

@@ -45,6 +45,7 @@ struct builder {
 	struct view_map devices;     /* process, handle */
 	struct view_map contexts;    /* process, handle (of queues, too): row of its device */
 	struct view_map nodes;       /* adapter, node */
+	struct view_map node_names;  /* adapter, node: text */
 	struct view_map segments;    /* adapter, segment */
 	struct view_map queues;      /* adapter, queue, is a hardware queue */
 	struct view_map allocations; /* id: the one that is alive, or was last */
@@ -99,6 +100,7 @@ void builder_on_queue_signal_of(struct builder *builder);
 void builder_on_paging_queue_create(struct builder *builder);
 void builder_on_paging_queue_added(struct builder *builder);
 void builder_on_paging_queue_reached(struct builder *builder);
+void builder_on_node_is(struct builder *builder);
 void builder_on_queue_is(struct builder *builder);
 void builder_on_queue_waits(struct builder *builder);
 void builder_on_queue_goes_on(struct builder *builder);

@@ -164,6 +164,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_api_call_arguments] = on_call_arguments,
 	[TRACE_ddi_call_arguments] = on_call_arguments,
 	[TRACE_segment_is] = builder_on_segment_is,
+	[TRACE_node_is] = builder_on_node_is,
 	[TRACE_queue_is] = builder_on_queue_is,
 	[TRACE_queue_wait_for] = builder_on_queue_wait_for,
 	[TRACE_queue_signal_of] = builder_on_queue_signal_of,
@@ -208,7 +209,8 @@ static void finish_builder(struct builder *builder)
 		&builder->processes, &builder->threads,      &builder->nodes,   &builder->segments,
 		&builder->queues,    &builder->allocations,  &builder->packets, &builder->runs,
 		&builder->waits,     &builder->rooms,        &builder->series,  &builder->ranges,
-		&builder->pagings,   &builder->paging_syncs, &builder->devices, &builder->contexts
+		&builder->pagings,   &builder->paging_syncs, &builder->devices, &builder->contexts,
+		&builder->node_names
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)

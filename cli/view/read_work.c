@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/view/builder.h"
@@ -153,6 +154,19 @@ void builder_on_queue_is(struct builder *builder)
 	describe_queue(builder, is_hardware, builder_text(builder, 4));
 	if (is_hardware)
 		describe_queue(builder, false, builder_text_of(builder, "software queue"));
+}
+
+/* For when it has something to do: a node that has not is none in the picture. */
+void builder_on_node_is(struct builder *builder)
+{
+	char name[512];
+
+	snprintf(name, sizeof(name), "%.400s (%.100s)", builder->entry->fields[3].text,
+		 builder->entry->fields[2].text);
+	builder_name_row(
+		builder, &builder->node_names,
+		(struct view_key){ builder_number(builder, 0), builder_number(builder, 1), 0 },
+		(uint32_t)builder_text_of(builder, name));
 }
 
 static void end_wait(struct builder *builder, uint32_t queue)

@@ -22,6 +22,7 @@
 #include "nt/nt.h"
 #include "nt/registry.h"
 #include "nt/verify.h"
+#include "trace/engine.h"
 #include "trace/trace.h"
 
 /* How many DMA buffers a driver has to be able to queue at once. */
@@ -506,6 +507,10 @@ void miniport_trace_start(const struct miniport *miniport)
 		trace_segment_is(miniport->adapter_id, miniport->info.segments[i].id,
 				 miniport->info.segments[i].size_bytes,
 				 miniport->info.segments[i].is_aperture ? "aperture" : "local");
+	for (uint32_t i = 0; i < miniport->info.node_count; i++)
+		trace_node_is(miniport->adapter_id, i,
+			      engine_type_words(miniport->info.nodes[i].engine_type),
+			      miniport->info.nodes[i].name);
 }
 
 NTSTATUS miniport_start(const struct miniport_config *config, const struct miniport_events *events,

@@ -222,13 +222,48 @@ static uint32_t adapter_pid(uint32_t adapter)
 	return UINT32_C(0x70000000) + adapter;
 }
 
+static uint64_t adapter_bit(uint32_t adapter)
+{
+	return adapter < 64 ? UINT64_C(1) << adapter : 0;
+}
+
+static void name_node(struct sink *sink, uint32_t adapter, uint32_t number, const char *name)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "node %" PRIu32 "%s%s", number, *name ? " " : "", name);
+	put_thread(sink->out, adapter_pid(adapter), number + 1, text);
+}
+
+static void name_adapter(struct sink *sink, uint32_t adapter)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "adapter %" PRIu32, adapter);
+	fputs(",\n", sink->out);
+	put_process_name(sink->out, adapter_pid(adapter), name);
+}
+
+/* Who meets an adapter's nodes so does not number them later. Of numbers that are too high the last word counts. */
+static void meet_node(struct sink *sink, const struct trace_entry *entry)
+{
+	uint32_t adapter = (uint32_t)entry->fields[0].number;
+	char name[480];
+
+	if (!(sink->named_adapters & adapter_bit(adapter)))
+		name_adapter(sink, adapter);
+	sink->named_adapters |= adapter_bit(adapter);
+	snprintf(name, sizeof(name), "%.360s (%.100s)", entry->fields[3].text,
+		 entry->fields[2].text);
+	name_node(sink, adapter, (uint32_t)entry->fields[1].number, name);
+}
+
 /* Its row begins with the first packet that it is seen with. NULL: there are too many. */
 static struct sink_node *node_of(struct sink *sink, const struct trace_entry *entry)
 {
 	uint32_t adapter = (uint32_t)entry->fields[0].number;
 	uint32_t number = (uint32_t)entry->fields[1].number;
 	bool is_new_adapter = true;
-	char name[32];
 
 	for (uint32_t i = 0; i < sink->node_count; i++) {
 		if (sink->nodes[i].adapter != adapter)
@@ -239,13 +274,11 @@ static struct sink_node *node_of(struct sink *sink, const struct trace_entry *en
 	}
 	if (sink->node_count == SINK_NODES)
 		return NULL;
-	if (is_new_adapter) {
-		snprintf(name, sizeof(name), "adapter %" PRIu32, adapter);
-		fputs(",\n", sink->out);
-		put_process_name(sink->out, adapter_pid(adapter), name);
+	if (!(sink->named_adapters & adapter_bit(adapter))) {
+		if (is_new_adapter)
+			name_adapter(sink, adapter);
+		name_node(sink, adapter, number, "");
 	}
-	snprintf(name, sizeof(name), "node %" PRIu32, number);
-	put_thread(sink->out, adapter_pid(adapter), number + 1, name);
 	struct sink_node *node = &sink->nodes[sink->node_count++];
 	node->adapter = adapter;
 	node->node = number;
@@ -392,6 +425,8 @@ void sink_event(struct sink *sink, const struct trace_entry *entry)
 	if (entry->info->kind == TRACE_KIND_METADATA)
 		return;
 	put_event(sink, entry);
+	if (entry->event == TRACE_node_is)
+		meet_node(sink, entry);
 	if (entry->event == TRACE_packet_queued)
 		queue_packet(sink, entry);
 	if (entry->event == TRACE_packet_submitted)

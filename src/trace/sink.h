@@ -40,6 +40,7 @@ struct sink {
 	FILE *out;
 	uint32_t pid;
 	struct sink_node nodes[SINK_NODES];
+	uint64_t named_adapters; /* bit n: the nodes of adapter n have names */
 	uint32_t node_count;
 	uint32_t pids[SINK_PROCESSES]; /* by number of a process; 0: not known */
 

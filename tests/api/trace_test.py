@@ -129,6 +129,7 @@ def test_nodes_are_tracks_and_packets_have_arrows(root):
                  if event['ph'] == 'M' and event['name'] == 'thread_name'}
     tracks = [event for event in events if event['ph'] == 'B' and event['cat'] == 'node']
     assert tracks and all(names[event['pid'], event['tid']].startswith('node ') for event in tracks)
+    assert {'node 0 3D (3D)', 'node 1 Copy (copy)'} <= set(names.values()), names
     began = {event['id'] for event in events if event['ph'] == 's'}
     assert began and {event['id'] for event in events if event['ph'] == 't'} <= began
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/view/model.h"
+#include "cli/view/names.h"
 #include "support/test.h"
 #include "trace/trace.h"
 
@@ -72,6 +73,26 @@ TEST(late, the_same_number_after_its_end_is_another_packet)
 	read_story(tell_of_two_lives);
 	EXPECT_EQ(VIEW_ROWS(&model, packets), 2);
 	EXPECT_EQ(VIEW_ROWS(&model, runs), 2);
+	view_model_finish(&model);
+}
+
+static void tell_of_nodes(void)
+{
+	trace_packet_queued(1, 5, 7, "work");
+	trace_packet_submitted(1, 1, 3, 5, 0, 7);
+	trace_node_is(1, 0, "3D", "3D 0");
+	trace_node_is(1, 1, "copy", "DMA engine");
+	trace_packet_left(1, 1, 3, "completed");
+}
+
+/* As dxgk info prints it. Where nothing happened there is nothing to see. */
+TEST(late, a_node_is_called_what_its_driver_calls_it)
+{
+	view_name name;
+
+	read_story(tell_of_nodes);
+	EXPECT_EQ(VIEW_ROWS(&model, nodes), 1);
+	EXPECT_STR(view_node_name(&model, 0, name), "node 1.1 DMA engine (copy)");
 	view_model_finish(&model);
 }
 

@@ -56,7 +56,8 @@ static bool is_of_a_life(const struct trace_entry *entry)
 {
 	return (entry->info->kind == TRACE_KIND_ASYNC_BEGIN &&
 		(is_in(entry, TRACE_CATEGORY_OBJECT) || is_in(entry, TRACE_CATEGORY_ALLOCATION))) ||
-	       entry->event == TRACE_process_is || entry->event == TRACE_allocation_name;
+	       entry->event == TRACE_process_is || entry->event == TRACE_node_is ||
+	       entry->event == TRACE_allocation_name;
 }
 
 static void write_down(struct said *said, const struct trace_entry *entry)
@@ -270,6 +271,7 @@ LATE_TEST(inventory, says_what_was_said_when_it_was_made)
 	for (unsigned i = 0; i < early.count || i < late.count; i++)
 		EXPECT_STR(late.lines[i], early.lines[i]);
 	EXPECT_EQ(late.count, early.count);
+	EXPECT_EQ(said_of(&late, "node_is "), 2);
 	EXPECT_EQ(said_of(&late, "context_create "), 2);
 	EXPECT_EQ(said_of(&late, "hw_context_create "), 1);
 	EXPECT_EQ(said_of(&late, "hw_queue_create "), 3);
