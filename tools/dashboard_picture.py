@@ -12,7 +12,8 @@ WIDTH, UNIT, GRID, STEPS = 1000, 26, 24, 120
 COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00')
 DASHES = ('', '6 3', '2 3', '8 3 2 3')
 ENTERING, IN, LEAVING, DISCARDED = 1, 2, 3, 2
-UNITS = {'bytes': (1 << 20, 'MiB'), 'Bps': (1 << 20, 'MiB/s'), 'percentunit': (0.01, '%'), 'ops': (1, '/s'), 'none': (1, '')}
+API_CALL, GOOD = 0, ('', 'STATUS_SUCCESS', 'STATUS_PENDING')
+UNITS = {'bytes': (1 << 20, 'MiB'), 'Bps': (1 << 20, 'MiB/s'), 'percentunit': (0.01, '%'), 'ops': (1, '/s'), 's': (1e-6, 'µs'), 'none': (1, '')}
 
 
 class Run:
@@ -112,6 +113,41 @@ class Run:
 
     def dxgk_resets_total(self):
         return {'': [len(self.marks('reset'))] * STEPS}
+
+    def api_calls(self):
+        """(name, when it was over, how long it took, did it succeed) of each call of a client."""
+        calls = self.tables['calls']
+        for name, kind, begin, length, status in zip(*(calls[column] for column in ('name', 'kind', 'begin', 'length', 'status'))):
+            if kind == API_CALL and length >= 0:
+                yield self.text(name), begin + length, length / 1e9, self.text(status) in GOOD
+
+    def dxgk_calls_total(self):
+        return {result: self.rate([(time, 1) for _, time, _, is_good in self.api_calls() if is_good == (result == 'success')])
+                for result in ('success', 'failure')}
+
+    def dxgk_call_seconds_sum(self):
+        """The mean in each step of the two kinds that took longest, as the panel asks for."""
+        spent, made = {}, {}
+        for name, time, seconds, _ in self.api_calls():
+            step = min(STEPS - 1, int(time / self.step))
+            spent.setdefault(name, [0.0] * STEPS)[step] += seconds
+            made.setdefault(name, [0] * STEPS)[step] += 1
+        means = {name: [much / max(1, count) for much, count in zip(spent[name], made[name])] for name in spent}
+        return {name: means[name] for name in sorted(means, key=lambda name: (-max(means[name]), name))[:2]}
+
+    def dxgk_quota_refusals_total(self):
+        marks = self.tables['marks']
+        return {'quotas': self.rate([(time, 1) for time, of, rule in zip(marks['time'], marks['kind'], marks['text'])
+                                     if self.text(of) == 'refusal' and 'SYS-QUOTA' in self.text(rule)])}
+
+    def dxgk_ring_sleeps_total(self):
+        return {'sleeps': [0.0] * STEPS}  # no server, no rings
+
+    def dxgk_clients(self):
+        return self.dxgk_processes()
+
+    def dxgk_client_deaths_total(self):
+        return {'': [0] * STEPS}  # a simulated run has nobody who is killed
 
     def dxgk_processes(self):
         return {'': [len(self.tables['processes']['id'])] * STEPS}

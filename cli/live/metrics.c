@@ -12,7 +12,10 @@ struct page {
 	const struct live_snapshot *snapshot;
 	const struct metrics_form *form;
 	FILE *out;
+	char adapter[24]; /* the label: which one it is */
 };
+
+enum { LABELS_BYTES = 128 };
 
 /* A family begins: its samples follow. In OpenMetrics the name of a counter is that without "_total". */
 static void family(const struct page *page, enum kind kind, const char *name, const char *help)
@@ -53,6 +56,16 @@ static void seconds(const struct page *page, const char *name, const char *label
 		ns % NS_PER_S);
 }
 
+/* Of the adapter, with `more` labels or none. */
+static void adapter_number(const struct page *page, const char *name, const char *more,
+			   uint64_t value)
+{
+	char labels[LABELS_BYTES];
+
+	snprintf(labels, sizeof(labels), "%s%s%s", page->adapter, *more ? "," : "", more);
+	number(page, name, labels, value);
+}
+
 /* ---- segments ---- */
 
 static void segment_family(const struct page *page, const char *name, const char *help,
@@ -67,7 +80,7 @@ static void segment_family(const struct page *page, const char *name, const char
 		memcpy(&value, (const char *)segment + offset, sizeof(value));
 		snprintf(labels, sizeof(labels), "segment=\"%u\",kind=\"%s\"", i + 1,
 			 segment->is_aperture ? "aperture" : "memory");
-		number(page, name, labels, value);
+		adapter_number(page, name, labels, value);
 	}
 }
 
@@ -106,7 +119,7 @@ static void node_packets(const struct page *page, const char *name, const char *
 			memcpy(&value, (const char *)kinds[kind] + offset, sizeof(value));
 			snprintf(labels, sizeof(labels), "node=\"%u\",kind=\"%s\"", i,
 				 kind == 0 ? "client" : "paging");
-			number(page, sample, labels, value);
+			adapter_number(page, sample, labels, value);
 		}
 	}
 }
@@ -116,9 +129,9 @@ static void put_nodes(const struct page *page)
 	family(page, COUNTER, "dxgk_node_busy_seconds",
 	       "Time in which the node had something to do.");
 	for (uint32_t i = 0; i < page->snapshot->node_count; i++) {
-		char labels[32];
+		char labels[LABELS_BYTES];
 
-		snprintf(labels, sizeof(labels), "node=\"%u\"", i);
+		snprintf(labels, sizeof(labels), "%s,node=\"%u\"", page->adapter, i);
 		seconds(page, "dxgk_node_busy_seconds_total", labels,
 			page->snapshot->nodes[i].busy_ns);
 	}
@@ -128,7 +141,7 @@ static void put_nodes(const struct page *page)
 		char labels[32];
 
 		snprintf(labels, sizeof(labels), "node=\"%u\"", i);
-		number(page, "dxgk_queue_packets", labels, page->snapshot->nodes[i].queued);
+		adapter_number(page, "dxgk_queue_packets", labels, page->snapshot->nodes[i].queued);
 	}
 	node_packets(page, "dxgk_packets_submitted", "Packets the node was given.",
 		     offsetof(struct live_packets, submitted));
@@ -152,27 +165,29 @@ static void put_adapter(const struct page *page)
 	number(page, "dxgk_build_info", "version=\"" DXGK_VERSION "\"", 1);
 	family(page, COUNTER, "dxgk_paging_bytes",
 	       "Bytes of allocations that were brought in, or left.");
-	number(page, "dxgk_paging_bytes_total", "direction=\"in\"", snapshot->moved_in_bytes);
-	number(page, "dxgk_paging_bytes_total", "direction=\"out\"", snapshot->moved_out_bytes);
+	adapter_number(page, "dxgk_paging_bytes_total", "direction=\"in\"",
+		       snapshot->moved_in_bytes);
+	adapter_number(page, "dxgk_paging_bytes_total", "direction=\"out\"",
+		       snapshot->moved_out_bytes);
 	family(page, COUNTER, "dxgk_paging_moves",
 	       "Times that an allocation was brought in, or left.");
-	number(page, "dxgk_paging_moves_total", "direction=\"in\"", snapshot->moves_in);
-	number(page, "dxgk_paging_moves_total", "direction=\"out\"", snapshot->moves_out);
+	adapter_number(page, "dxgk_paging_moves_total", "direction=\"in\"", snapshot->moves_in);
+	adapter_number(page, "dxgk_paging_moves_total", "direction=\"out\"", snapshot->moves_out);
 	family(page, COUNTER, "dxgk_discarded_bytes", "Bytes that were given up without a copy.");
-	number(page, "dxgk_discarded_bytes_total", "", snapshot->discarded_bytes);
+	adapter_number(page, "dxgk_discarded_bytes_total", "", snapshot->discarded_bytes);
 	uint64_t discards = 0;
 
 	for (uint32_t i = 0; i < snapshot->segment_count; i++)
 		discards += snapshot->segments[i].discards;
 	family(page, COUNTER, "dxgk_discards", "Times that content was given up without a copy.");
-	number(page, "dxgk_discards_total", "", discards);
+	adapter_number(page, "dxgk_discards_total", "", discards);
 	family(page, COUNTER, "dxgk_evictions",
 	       "Times that an allocation was told to leave, by reason.");
 	for (uint32_t i = 0; i < snapshot->leaves_count; i++) {
 		char labels[64];
 
 		snprintf(labels, sizeof(labels), "reason=\"%s\"", snapshot->leaves[i].reason);
-		number(page, "dxgk_evictions_total", labels, snapshot->leaves[i].times);
+		adapter_number(page, "dxgk_evictions_total", labels, snapshot->leaves[i].times);
 	}
 	family(page, COUNTER, "dxgk_refusals", "Calls and answers that were refused, by rule.");
 	for (uint32_t i = 0; i < snapshot->refusal_count; i++) {
@@ -182,7 +197,7 @@ static void put_adapter(const struct page *page)
 		number(page, "dxgk_refusals_total", labels, snapshot->refusals[i].times);
 	}
 	family(page, COUNTER, "dxgk_resets", "Recoveries, those that were forced included.");
-	number(page, "dxgk_resets_total", "", snapshot->resets);
+	adapter_number(page, "dxgk_resets_total", "", snapshot->resets);
 }
 
 /* ---- what was counted ---- */
@@ -318,7 +333,8 @@ static void put_counts(const struct page *page)
 static void begin_process(const struct page *page, const char *name,
 			  const struct live_process *process)
 {
-	fprintf(page->out, "%s{process=\"%u\",pid=\"%u\",name=\"", name, process->id, process->pid);
+	fprintf(page->out, "%s{%s,process=\"%u\",pid=\"%u\",name=\"", name, page->adapter,
+		process->id, process->pid);
 	put_label_text(page, process->name);
 }
 
@@ -362,8 +378,15 @@ static void process_family(const struct page *page, const char *name, const char
 
 static void put_processes(const struct page *page)
 {
+	uint32_t clients = 0;
+
+	for (uint32_t i = 0; i < page->snapshot->process_count; i++)
+		clients += page->snapshot->processes[i].handles > 0;
 	family(page, GAUGE, "dxgk_processes", "Processes that the kernel knows.");
 	number(page, "dxgk_processes", "", page->snapshot->process_count);
+	family(page, GAUGE, "dxgk_clients",
+	       "Those of them that have a handle: who only controls has none.");
+	number(page, "dxgk_clients", "", clients);
 	if (!page->form->is_per_process)
 		return;
 	process_family(page, "dxgk_process_budget_bytes", "What the process is granted.",
@@ -388,8 +411,12 @@ static void put_processes(const struct page *page)
 
 void metrics_print(const struct live_snapshot *snapshot, const struct metrics_form *form, FILE *out)
 {
-	struct page page = { snapshot, form, out };
+	struct page page = { snapshot, form, out, "adapter=\"1\"" };
+	const char *at = snapshot->counts;
+	struct live_line line;
 
+	if (next_count(&at, "adapter", 4, &line))
+		snprintf(page.adapter, sizeof(page.adapter), "adapter=\"%.10s\"", line.words[1]);
 	put_adapter(&page);
 	put_counts(&page);
 	put_segments(&page);

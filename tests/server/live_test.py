@@ -213,15 +213,15 @@ def test_metrics_agree_with_the_statistics(root):
         found = samples(text)
         stats = run('ctl', '--socket', server.path, 'stats').stdout
         resident = int(re.search(r'^segment 1\n.*\n +resident +(\d+) bytes', stats, re.MULTILINE)[1])
-        assert found[('dxgk_segment_resident_bytes', 'segment="1",kind="memory"')] == resident
+        assert found[('dxgk_segment_resident_bytes', 'adapter="1",segment="1",kind="memory"')] == resident
         assert any(name == 'dxgk_process_used_bytes' and 'ctl_client' in labels and value >= 1 << 20
                    for (name, labels), value in found.items()), text
-        assert found[('dxgk_segment_largest_free_bytes', 'segment="1",kind="memory"')] > 0
-        assert found[('dxgk_queue_packets', 'node="0"')] == 0
-        assert found[('dxgk_evictions_total', 'reason="room-for"')] == 0
+        assert found[('dxgk_segment_largest_free_bytes', 'adapter="1",segment="1",kind="memory"')] > 0
+        assert found[('dxgk_queue_packets', 'adapter="1",node="0"')] == 0
+        assert found[('dxgk_evictions_total', 'adapter="1",reason="room-for"')] == 0
         run('ctl', '--socket', server.path, 'evict-all')
         again = samples(run('metrics', '--per-process', '--socket', server.path).stdout)
-        assert again[('dxgk_evictions_total', 'reason="control"')] >= 1, again
+        assert again[('dxgk_evictions_total', 'adapter="1",reason="control"')] >= 1, again
         moved = {name: value for (name, labels), value in again.items() if 'ctl_client' in labels}
         assert moved['dxgk_process_paging_in_bytes_total'] >= 1 << 20, moved
         assert moved['dxgk_process_paging_out_bytes_total'] >= 1 << 20 and 'dxgk_process_busy_seconds_total' in moved, moved
@@ -249,6 +249,26 @@ def test_metrics_count_calls_deaths_and_quotas(root):
         deadline = time.monotonic() + PATIENCE
         while samples(run('metrics', '--socket', server.path).stdout)[('dxgk_client_deaths_total', '')] != 1:
             assert time.monotonic() < deadline
+
+
+def profile(root, **content):
+    path = os.path.join(root, 'profile.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(content, file)
+    return path
+
+
+def test_a_refusal_by_a_quota_is_counted(root):
+    limits = {'user': {'allocations': 1}}
+    with Server(root, DXGK_PROFILE=profile(root, adapters=[{'driver': 'soft', 'name': 'Soft'}], limits=limits)) as server:
+        before = samples(run('metrics', '--socket', server.path).stdout)
+        assert before[('dxgk_clients', '')] == 1 and not [name for name, _ in before if 'quota' in name], before
+        second = subprocess.run([CLIENT], env=environment(DXGK_SOCKET=server.path), stdin=subprocess.DEVNULL, capture_output=True,
+                                check=False, timeout=PATIENCE)
+        assert second.returncode == 1, second
+        found = samples(run('metrics', '--socket', server.path).stdout)
+        assert found[('dxgk_quota_refusals_total', 'quota="allocations"')] == 1, found
+        assert found[('dxgk_refusals_total', 'rule="SYS-QUOTA"')] >= 1, found
 
 
 def test_openmetrics_ends_with_its_end(root):
