@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/ctl.h"
 #include "cli/live/target.h"
+#include "cli/live/terminal.h"
 #include "cli/live/top.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, LINES_MAX = 512, BATCH_WIDTH = TOP_LINE_BYTES - 1 };
@@ -111,7 +112,7 @@ static int parse(int argc, char **argv, struct options *options)
 static void print_lines(struct live_snapshot *now, const struct live_snapshot *before)
 {
 	static struct top_line lines[LINES_MAX];
-	struct top_view view = { .selected = UINT32_MAX };
+	struct top_view view = { .selected = TOP_NONE };
 	uint32_t count = top_lines(now, before, &view, BATCH_WIDTH, LINES_MAX, lines);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -386,7 +387,6 @@ int cmd_top(int argc, char **argv)
 	}
 	if (exit_status != 0)
 		return exit_status;
-	if (options.is_batch || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
-		return run_batch(&options);
-	return run_screen(&options);
+	return options.is_batch || !terminal_has_screen() ? run_batch(&options)
+							  : run_screen(&options);
 }

@@ -251,6 +251,31 @@ static void put_process(struct screen *screen, const struct live_snapshot *now,
 	    process->handles, process->class);
 }
 
+/* The selected line is on the screen, and half of that below it when there is more to tell of it. */
+static void keep_in_sight(struct top_view *view, uint32_t line_count, uint32_t rows)
+{
+	if (view->selected == TOP_NONE)
+		return;
+	uint32_t below = view->is_expanded ? rows / 2 : 0;
+	uint32_t last = rows > below ? rows - below - 1 : 0;
+
+	if (view->selected >= line_count)
+		view->selected = line_count ? line_count - 1 : 0;
+	if (view->first > view->selected)
+		view->first = view->selected;
+	if (view->selected - view->first > last)
+		view->first = view->selected - last;
+}
+
+static uint32_t count_shown(const struct live_snapshot *now, const char *filter)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < now->process_count; i++)
+		count += is_shown(&now->processes[i], filter);
+	return count;
+}
+
 static void put_processes(struct screen *screen, struct live_snapshot *now,
 			  const struct live_snapshot *before, struct top_view *view)
 {
@@ -263,21 +288,21 @@ static void put_processes(struct screen *screen, struct live_snapshot *now,
 		qsort(now->processes, now->process_count, sizeof(*now->processes),
 		      orders[view->order]);
 	view->expanded = 0;
+	keep_in_sight(view, count_shown(now, view->filter), screen->height - screen->count);
 	for (uint32_t i = 0; i < now->process_count; i++) {
 		const struct live_process *process = &now->processes[i];
 		bool is_selected = shown == view->selected;
 
 		if (!is_shown(process, view->filter))
 			continue;
-		put_process(screen, now, before, process, is_selected);
+		if (shown >= view->first)
+			put_process(screen, now, before, process, is_selected);
 		if (is_selected && view->is_expanded) {
 			view->expanded = process->id;
 			put_expanded(screen, now, process);
 		}
 		shown++;
 	}
-	if (view->selected >= shown)
-		view->selected = shown ? shown - 1 : 0;
 }
 
 uint32_t top_lines(struct live_snapshot *now, const struct live_snapshot *before,

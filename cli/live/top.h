@@ -22,12 +22,14 @@ enum top_order {
 struct top_view {
 	enum top_order order;
 	char filter[LIVE_NAME_BYTES]; /* a part of the name, or the pid; "": all */
-	uint32_t selected;            /* a line of the table, from 0 */
+	uint32_t selected;            /* a line of the table, from 0; TOP_NONE: none */
+	uint32_t first;               /* in and out: the line that is the first on the screen */
 	bool is_expanded;             /* the selected one tells more */
 	uint32_t expanded;            /* out: its process, for the next snapshot; 0: none */
 };
 
 enum { TOP_LINE_BYTES = 256 };
+static const uint32_t TOP_NONE = UINT32_MAX;
 
 enum top_style { TOP_PLAIN, TOP_HEAD, TOP_SELECTED, TOP_ALARM };
 

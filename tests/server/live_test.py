@@ -71,10 +71,13 @@ class Server:
 class Terminal:
     """A program in a terminal of its own; `screen()` is all it has drawn since it was last asked."""
 
-    def __init__(self, rows, columns, *words):
+    def __init__(self, rows, columns, *words, kind='xterm'):
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            os.execve(DXGK, [DXGK, *words], environment(TERM='xterm', LANG='C.UTF-8'))
+            settings = environment(TERM=kind or '', LANG='C.UTF-8')
+            if kind is None:
+                del settings['TERM']
+            os.execve(DXGK, [DXGK, *words], settings)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
         self.drawn = ''
 
@@ -160,6 +163,37 @@ def test_keys_order_filter_freeze_expand_and_ask_before_they_evict(root):
         top.until('is no size')
         top.type('q')
         assert top.end() == 0
+
+
+def test_a_terminal_without_a_screen_gets_lines(root):
+    with Server(root) as server:
+        for kind in ('dumb', None, 'nothing-of-that-name'):
+            top = Terminal(24, 80, 'top', '--socket', server.path, '-n', '1', kind=kind)
+            drawn = top.until('ctl_client')
+            assert '\x1b' not in drawn and 'segment 1' in drawn, drawn
+            assert top.end() == 0, kind
+
+
+def test_the_chosen_one_is_in_sight_among_fifty(root):
+    with Server(root) as server:
+        crowd = [subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=server.path), stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True) for _ in range(50)]
+        for client in crowd:
+            assert client.stdout.readline().startswith('ready')
+        top = Terminal(24, 80, 'top', '--socket', server.path, '-d', '0.2')
+        top.until('ctl_client')
+        top.type('p')
+        last = str(max(client.pid for client in crowd))
+        top.type('\x1bOB' * 60)
+        top.until(last)
+        top.type('\n')
+        top.until('offered')
+        top.type('\n' + '\x1bOA' * 60)
+        top.until(str(min([client.pid for client in crowd] + [server.client.pid])))
+        top.type('q')
+        assert top.end() == 0
+        for client in crowd:
+            client.communicate('', timeout=PATIENCE)
 
 
 def test_lines_and_json_where_there_is_no_terminal(root):
