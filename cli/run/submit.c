@@ -243,11 +243,13 @@ static uint64_t find_buffer(struct thing *context, bool has_lists, struct buffer
 	struct ring *ring = &context->ring;
 	uint64_t slot = ring->submitted % RING_SLOTS * ring->slot_bytes;
 
-	*buffer = (struct buffer){ .bytes = ring->bytes + slot, .capacity = ring->slot_bytes };
 	if (has_lists)
 		*buffer = (struct buffer){ .bytes = context->lists.commands,
 					   .capacity = context->lists.command_bytes,
 					   .lists = &context->lists };
+	else
+		*buffer = (struct buffer){ .bytes = ring->bytes + slot,
+					   .capacity = ring->slot_bytes };
 	return ring->address + slot;
 }
 
