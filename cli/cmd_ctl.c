@@ -27,7 +27,7 @@ bool ctl_escape(const struct control_client *client, const char *what, uint32_t 
 	if (!control_ask(client, CONTROL_ESCAPE, type, data, size_bytes, &reply))
 		return false;
 	if (!NT_SUCCESS(reply.status))
-		control_print_refusal(what, &reply);
+		control_print_refusal(client, what, &reply);
 	return NT_SUCCESS(reply.status);
 }
 
@@ -237,7 +237,7 @@ static bool ask_text(const struct control_client *client, enum control_kind kind
 		return false;
 	text[CONTROL_MOST_BYTES - 1] = '\0';
 	if (!NT_SUCCESS(reply.status))
-		control_print_refusal(what, &reply);
+		control_print_refusal(client, what, &reply);
 	return NT_SUCCESS(reply.status);
 }
 

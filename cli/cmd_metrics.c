@@ -76,7 +76,7 @@ static bool print_to(const struct options *options, const struct metrics_form *f
 {
 	struct live_snapshot snapshot;
 
-	if (!live_snapshot_take(&options->target.client, "metrics", 0, &snapshot))
+	if (!live_snapshot_take(&options->target.client, 0, &snapshot))
 		return false;
 	metrics_print(&snapshot, form, out);
 	live_snapshot_finish(&snapshot);

@@ -130,13 +130,13 @@ static int run_batch(const struct options *options)
 	struct live_snapshot before, now;
 	bool is_first = true;
 
-	if (!live_snapshot_take(&options->target.client, "top", 0, &before))
+	if (!live_snapshot_take(&options->target.client, 0, &before))
 		return EXIT_FAILED;
 	for (uint64_t i = 0; options->count == 0 || i < options->count; i++) {
 		if (!is_first || options->count != 1)
 			pause_for(options->seconds);
 		is_first = false;
-		if (!live_snapshot_take(&options->target.client, "top", 0, &now)) {
+		if (!live_snapshot_take(&options->target.client, 0, &now)) {
 			live_snapshot_finish(&before);
 			return EXIT_FAILED;
 		}
@@ -327,7 +327,7 @@ static void look_again(struct top *top)
 {
 	struct live_snapshot next;
 
-	if (!live_snapshot_take(&top->options->target.client, "top", top->view.expanded, &next)) {
+	if (!live_snapshot_take(&top->options->target.client, top->view.expanded, &next)) {
 		top->has_ended = true;
 		return;
 	}
@@ -342,9 +342,9 @@ static int run_screen(const struct options *options)
 	uint64_t shown = 0;
 	int key;
 
-	if (!live_snapshot_take(&options->target.client, "top", 0, &top.before))
+	if (!live_snapshot_take(&options->target.client, 0, &top.before))
 		return EXIT_FAILED;
-	if (!live_snapshot_take(&options->target.client, "top", 0, &top.now)) {
+	if (!live_snapshot_take(&options->target.client, 0, &top.now)) {
 		live_snapshot_finish(&top.before);
 		return EXIT_FAILED;
 	}

@@ -227,9 +227,10 @@ bool control_ask(const struct control_client *client, enum control_kind kind, ui
 	return is_answered;
 }
 
-void control_print_refusal(const char *what, const struct control_reply *reply)
+void control_print_refusal(const struct control_client *client, const char *what,
+			   const struct control_reply *reply)
 {
-	fprintf(stderr, "dxgk ctl: %s: %s (%s%s%s)\n", what,
-		reply->reason[0] ? reply->reason : "refused", reply->rule,
+	fprintf(stderr, "dxgk %s: %s%s%s (%s%s%s)\n", client->command, what ? what : "",
+		what ? ": " : "", reply->reason[0] ? reply->reason : "refused", reply->rule,
 		reply->rule[0] ? ", " : "", status_name(reply->status));
 }

@@ -11,6 +11,7 @@
 #include "wire/control.h"
 
 struct control_client {
+	const char *command; /* of dxgk that asks: what is said begins with it */
 	char path[4096];
 	bool is_server; /* else a program that was started with DXGK_CONTROL=path */
 	int server;    /* the connection, for all questions; -1: it was not to be, which was said */
@@ -39,7 +40,8 @@ bool control_trace_end(const struct control_client *client, const char *verb);
 bool control_ask(const struct control_client *client, enum control_kind kind, uint32_t type,
 		 void *body, uint32_t size_bytes, struct control_reply *reply);
 
-/* "dxgk ctl: …: why", for a reply that is a refusal. */
-void control_print_refusal(const char *what, const struct control_reply *reply);
+/* "dxgk COMMAND: what: why", for a reply that is a refusal. NULL: there is nothing to say but the command. */
+void control_print_refusal(const struct control_client *client, const char *what,
+			   const struct control_reply *reply);
 
 #endif

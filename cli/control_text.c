@@ -35,7 +35,7 @@ static bool take_part(const struct control_client *client, struct control_part *
 	return true;
 }
 
-char *control_text_take(const struct control_client *client, const char *verb,
+char *control_text_take(const struct control_client *client, const char *what,
 			enum control_text_kind kind, uint32_t number)
 {
 	struct control_reply reply = { 0 };
@@ -56,6 +56,6 @@ char *control_text_take(const struct control_client *client, const char *verb,
 			break;
 	}
 	if (!NT_SUCCESS(reply.status))
-		control_print_refusal(verb, &reply);
+		control_print_refusal(client, what, &reply);
 	return NULL;
 }

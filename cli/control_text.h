@@ -9,9 +9,9 @@
 
 /*
  * Ended by a zero; mem_free() gives it back. NULL when the kernel did not answer or refused it, or there is no memory,
- * which was said for `verb`.
+ * which was said (`what`: as in control_print_refusal()).
  */
-char *control_text_take(const struct control_client *client, const char *verb,
+char *control_text_take(const struct control_client *client, const char *what,
 			enum control_text_kind kind, uint32_t number);
 
 #endif

@@ -230,7 +230,7 @@ int ctl_map(const struct control_client *client, char **arguments)
 	map.text = control_text_take(client, "map", CONTROL_TEXT_MAP, (uint32_t)segment);
 	if (!map.text)
 		return CTL_FAILED;
-	bool is_good = live_snapshot_take(client, "map", 0, &map.snapshot);
+	bool is_good = live_snapshot_take(client, 0, &map.snapshot);
 	if (is_good && !read_map(&map)) {
 		fprintf(stderr, "dxgk ctl: map: no memory\n");
 		is_good = false;

@@ -21,7 +21,7 @@ static bool ask(const struct control_client *client, D3DKMT_QUERYSTATISTICS_TYPE
 	if (!control_ask(client, CONTROL_STATISTICS, 0, query, sizeof(*query), &reply))
 		return false;
 	if (!NT_SUCCESS(reply.status))
-		control_print_refusal("stats", &reply);
+		control_print_refusal(client, "stats", &reply);
 	return NT_SUCCESS(reply.status);
 }
 

@@ -3,8 +3,9 @@
  * listener.c - where clients connect: a socket at a path, or the one that systemd handed over.
  *
  * A path at which somebody listens is not taken; one that a server left behind when it was killed is.
- * Two servers that start at the same moment are kept apart by a lock on a file beside the socket, which
- * stays: who removed it could lock another one than who opened it before.
+ * Two servers that start at the same moment are kept apart by a lock on a file beside the socket. Who has
+ * the lock removes the file at his end; who opened it before and locks it then has a file without a name,
+ * and begins again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@ enum { BACKLOG = 64, FIRST_HANDED_OVER = 3 };
 
 static struct {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": it is not ours to remove */
-	int lock_file;
+	char lock_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
+	int lock_file; /* -1: we do not have the lock */
 } bound = { .lock_file = -1 };
 
 /* ---- systemd ---- */
@@ -67,20 +69,43 @@ static int take_handed_over(void)
 
 /* ---- a path ---- */
 
+/* -1 after saying why. */
+static int open_lock(const char *path)
+{
+	snprintf(bound.lock_path, sizeof(bound.lock_path), "%s.lock", path);
+	int file =
+		open(bound.lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+
+	if (file < 0) {
+		log_error("dxgkd: %s: %s", bound.lock_path, strerror(errno));
+		return -1;
+	}
+	if (flock(file, LOCK_EX | LOCK_NB) == 0)
+		return file;
+	log_error("dxgkd: %s: another server has it", path);
+	close(file);
+	return -1;
+}
+
+/* Whoever comes next finds this file? */
+static bool has_name(int file, const char *name)
+{
+	struct stat ours, named;
+
+	return fstat(file, &ours) == 0 && lstat(name, &named) == 0 && ours.st_dev == named.st_dev &&
+	       ours.st_ino == named.st_ino;
+}
+
 static bool lock_path(const char *path)
 {
-	char name[sizeof(bound.path) + 8];
+	int file = open_lock(path);
 
-	snprintf(name, sizeof(name), "%s.lock", path);
-	bound.lock_file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-	if (bound.lock_file < 0) {
-		log_error("dxgkd: %s: %s", name, strerror(errno));
-		return false;
+	while (file >= 0 && !has_name(file, bound.lock_path)) {
+		close(file);
+		file = open_lock(path);
 	}
-	if (flock(bound.lock_file, LOCK_EX | LOCK_NB) == 0)
-		return true;
-	log_error("dxgkd: %s: another server has it", path);
-	return false;
+	bound.lock_file = file;
+	return file >= 0;
 }
 
 /* Somebody may listen there without our lock. */
@@ -188,7 +213,9 @@ void listener_close(int listener)
 	bound.path[0] = '\0';
 	if (listener >= 0)
 		close(listener);
-	if (bound.lock_file >= 0)
+	if (bound.lock_file >= 0) {
+		unlink(bound.lock_path);
 		close(bound.lock_file);
+	}
 	bound.lock_file = -1;
 }

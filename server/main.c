@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +28,21 @@ static void print_usage(FILE *out)
 	      out);
 }
 
-/* Seconds, perhaps with a fraction or an s behind it. */
+/* Digits, perhaps with a point and more of them. */
 static int read_seconds(const char *text, int64_t *ns_out)
 {
-	char *end;
-	double seconds;
+	static const char digits[] = "0123456789";
+	const char *behind = text + strspn(text, digits);
+	bool is_number = behind > text;
 
-	errno = 0;
-	seconds = strtod(text, &end);
-	if (errno != 0 || end == text || (*end != '\0' && strcmp(end, "s") != 0) ||
-	    !(seconds >= 0 && seconds <= 1e9))
+	if (is_number && *behind == '.') {
+		size_t fraction = strspn(behind + 1, digits);
+
+		is_number = fraction > 0;
+		behind += 1 + fraction;
+	}
+	double seconds = is_number && *behind == '\0' ? strtod(text, NULL) : -1;
+	if (!(seconds >= 0 && seconds <= 1e9))
 		return -1;
 	*ns_out = (int64_t)(seconds * 1e9);
 	return 0;

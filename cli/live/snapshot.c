@@ -13,8 +13,8 @@
 #include "cli/control_text.h"
 #include "cli/live/snapshot.h"
 
-static bool ask(const struct control_client *client, const char *verb,
-		D3DKMT_QUERYSTATISTICS_TYPE type, uint32_t selector, D3DKMT_QUERYSTATISTICS *query)
+static bool ask(const struct control_client *client, D3DKMT_QUERYSTATISTICS_TYPE type,
+		uint32_t selector, D3DKMT_QUERYSTATISTICS *query)
 {
 	struct control_reply reply;
 
@@ -23,16 +23,15 @@ static bool ask(const struct control_client *client, const char *verb,
 	if (!control_ask(client, CONTROL_STATISTICS, 0, query, sizeof(*query), &reply))
 		return false;
 	if (!NT_SUCCESS(reply.status))
-		control_print_refusal(verb, &reply);
+		control_print_refusal(client, NULL, &reply);
 	return NT_SUCCESS(reply.status);
 }
 
-static bool take_adapter(const struct control_client *client, const char *verb,
-			 struct live_snapshot *snapshot)
+static bool take_adapter(const struct control_client *client, struct live_snapshot *snapshot)
 {
 	D3DKMT_QUERYSTATISTICS query;
 
-	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_ADAPTER, 0, &query))
+	if (!ask(client, D3DKMT_QUERYSTATISTICS_ADAPTER, 0, &query))
 		return false;
 
 	const D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION *adapter =
@@ -51,12 +50,12 @@ static bool take_adapter(const struct control_client *client, const char *verb,
 	return true;
 }
 
-static bool take_segment(const struct control_client *client, const char *verb, uint32_t index,
+static bool take_segment(const struct control_client *client, uint32_t index,
 			 struct live_segment *segment)
 {
 	D3DKMT_QUERYSTATISTICS query;
 
-	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_SEGMENT, index, &query))
+	if (!ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, index, &query))
 		return false;
 
 	const D3DKMT_QUERYSTATISTICS_SEGMENT_INFORMATION *answer =
@@ -80,12 +79,11 @@ static struct live_packets packets_of(
 				      packets->PacketPreempted, packets->PacketFaulted };
 }
 
-static bool take_node(const struct control_client *client, const char *verb, uint32_t index,
-		      struct live_node *node)
+static bool take_node(const struct control_client *client, uint32_t index, struct live_node *node)
 {
 	D3DKMT_QUERYSTATISTICS query;
 
-	if (!ask(client, verb, D3DKMT_QUERYSTATISTICS_NODE, index, &query))
+	if (!ask(client, D3DKMT_QUERYSTATISTICS_NODE, index, &query))
 		return false;
 
 	const D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION *all =
@@ -257,8 +255,7 @@ static bool add_refusal_lines(struct live_snapshot *snapshot, char *text, uint32
 }
 
 /* As many lines as an answer has room for, then those behind. */
-static bool take_lines(const struct control_client *client, const char *verb,
-		       enum control_kind kind,
+static bool take_lines(const struct control_client *client, enum control_kind kind,
 		       bool (*add)(struct live_snapshot *snapshot, char *text, uint32_t *last),
 		       struct live_snapshot *snapshot)
 {
@@ -272,11 +269,11 @@ static bool take_lines(const struct control_client *client, const char *verb,
 			return false;
 		text[sizeof(text) - 1] = '\0';
 		if (!NT_SUCCESS(reply.status)) {
-			control_print_refusal(verb, &reply);
+			control_print_refusal(client, NULL, &reply);
 			return false;
 		}
 		if (!add(snapshot, text, &after)) {
-			fprintf(stderr, "dxgk %s: no memory\n", verb);
+			fprintf(stderr, "dxgk %s: no memory\n", client->command);
 			return false;
 		}
 	} while (after != 0);
@@ -366,10 +363,10 @@ static void read_adapter_line(struct live_snapshot *snapshot, const char *text)
 	}
 }
 
-static bool take_details(const struct control_client *client, const char *verb, uint32_t expanded,
+static bool take_details(const struct control_client *client, uint32_t expanded,
 			 struct live_snapshot *snapshot)
 {
-	snapshot->details = control_text_take(client, verb, CONTROL_TEXT_DETAILS, expanded);
+	snapshot->details = control_text_take(client, NULL, CONTROL_TEXT_DETAILS, expanded);
 	if (!snapshot->details)
 		return false;
 	for (const char *line = snapshot->details; line && *line; line = strchr(line, '\n')) {
@@ -380,21 +377,21 @@ static bool take_details(const struct control_client *client, const char *verb, 
 	return true;
 }
 
-bool live_snapshot_take(const struct control_client *client, const char *verb, uint32_t expanded,
+bool live_snapshot_take(const struct control_client *client, uint32_t expanded,
 			struct live_snapshot *snapshot)
 {
 	*snapshot = (struct live_snapshot){ .at_ns = clock_now_ns() };
 
-	bool is_taken = take_adapter(client, verb, snapshot);
+	bool is_taken = take_adapter(client, snapshot);
 
 	for (uint32_t i = 0; is_taken && i < snapshot->segment_count; i++)
-		is_taken = take_segment(client, verb, i, &snapshot->segments[i]);
+		is_taken = take_segment(client, i, &snapshot->segments[i]);
 	for (uint32_t i = 0; is_taken && i < snapshot->node_count; i++)
-		is_taken = take_node(client, verb, i, &snapshot->nodes[i]);
-	if (is_taken && take_lines(client, verb, CONTROL_PROCESSES, add_processes, snapshot) &&
-	    take_lines(client, verb, CONTROL_REFUSALS, add_refusal_lines, snapshot) &&
-	    take_details(client, verb, expanded, snapshot) &&
-	    (snapshot->counts = control_text_take(client, verb, CONTROL_TEXT_COUNTS, 0)))
+		is_taken = take_node(client, i, &snapshot->nodes[i]);
+	if (is_taken && take_lines(client, CONTROL_PROCESSES, add_processes, snapshot) &&
+	    take_lines(client, CONTROL_REFUSALS, add_refusal_lines, snapshot) &&
+	    take_details(client, expanded, snapshot) &&
+	    (snapshot->counts = control_text_take(client, NULL, CONTROL_TEXT_COUNTS, 0)))
 		return true;
 	live_snapshot_finish(snapshot);
 	return false;

@@ -96,11 +96,11 @@ struct live_snapshot {
 };
 
 /*
- * False when the kernel did not answer, or there is no memory, which was said for `verb`. Of process `expanded` (0: none)
+ * False when the kernel did not answer, or there is no memory, which was said. Of process `expanded` (0: none)
  * `details` tells devices, queues and the largest allocations.
  */
-MUST_CHECK bool live_snapshot_take(const struct control_client *client, const char *verb,
-				   uint32_t expanded, struct live_snapshot *snapshot);
+MUST_CHECK bool live_snapshot_take(const struct control_client *client, uint32_t expanded,
+				   struct live_snapshot *snapshot);
 /* Accepts a zeroed struct. */
 void live_snapshot_finish(struct live_snapshot *snapshot);
 

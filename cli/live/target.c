@@ -42,6 +42,7 @@ bool live_target_find(struct live_target *target, const char *verb)
 	const char *server = target->server;
 	const char *program = target->program;
 
+	target->client.command = verb;
 	if (target->luid && !parse_luid(target->luid, &target->client.luid)) {
 		fprintf(stderr, "dxgk %s: --adapter: \"%s\" is not one\n", verb, target->luid);
 		return false;

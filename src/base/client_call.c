@@ -36,23 +36,13 @@ void client_call_finish(struct client_call *call)
 	*call = (struct client_call){ 0 };
 }
 
-/* Room for one more behind `count`, which is doubled where it has to be. NULL: there is none. */
-static void *grow_by_one(void *items, uint32_t count, size_t item_bytes)
-{
-	if (count > 0 && !is_power_of_two(count))
-		return items;
-	return count > UINT32_MAX / 4
-		       ? NULL
-		       : mem_realloc(items, (count > 0 ? (size_t)count * 2 : 1) * item_bytes);
-}
-
 /* ---- in ---- */
 
 NTSTATUS client_call_bring(struct client_call *call, uint64_t address, uint64_t size_bytes,
 			   int descriptor, uint64_t offset)
 {
-	struct client_brought *brought =
-		grow_by_one(call->brought, call->brought_count, sizeof(*brought));
+	struct client_brought *brought = mem_grow_array(call->brought, call->brought_count,
+							&call->brought_capacity, sizeof(*brought));
 
 	if (!brought)
 		return STATUS_NO_MEMORY;
@@ -90,8 +80,8 @@ static bool file_hold(struct client_call *call, struct client_file *file)
 		if (call->files[i] == file)
 			return true;
 	}
-	struct client_file **files =
-		grow_by_one(call->files, call->file_count, sizeof(struct client_file *));
+	struct client_file **files = mem_grow_array(
+		call->files, call->file_count, &call->file_capacity, sizeof(struct client_file *));
 	if (!files)
 		return false;
 	client_file_get(file);
@@ -113,7 +103,7 @@ static bool run_add(struct client_call *call, struct client_view_run run)
 			return true;
 		}
 	}
-	runs = grow_by_one(call->runs, call->run_count, sizeof(*runs));
+	runs = mem_grow_array(call->runs, call->run_count, &call->run_capacity, sizeof(*runs));
 	if (!runs)
 		return false;
 	call->runs = runs;
@@ -147,7 +137,8 @@ NTSTATUS client_call_add_view(uint64_t address, uint64_t stamp, enum client_view
 		.kind = kind,
 		.first_run = first_open_run(call),
 	};
-	struct client_view *views = grow_by_one(call->views, call->view_count, sizeof(*views));
+	struct client_view *views =
+		mem_grow_array(call->views, call->view_count, &call->view_capacity, sizeof(*views));
 
 	assert(call->run_count > view.first_run);
 	if (!views) {

@@ -17,6 +17,7 @@
 #define BASE_CLIENT_CALL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -70,6 +71,10 @@ struct client_call {
 	struct client_file **files; /* of the runs; held until the end */
 	uint32_t brought_count;
 	uint32_t file_count;
+	size_t view_capacity;
+	size_t run_capacity;
+	size_t brought_capacity;
+	size_t file_capacity;
 };
 
 /* This thread's calls note there what they show. `call` is zeroed; one call has one. */

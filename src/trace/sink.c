@@ -155,7 +155,7 @@ static void put_process_name(FILE *out, uint32_t pid, const char *name)
 	fputs("}}", out);
 }
 
-void sink_begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid)
+static void begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid)
 {
 	*sink = (struct sink){ .out = out, .pid = pid };
 	fputs("{\"traceEvents\":[\n", out);
@@ -450,20 +450,15 @@ static void end_packets(struct sink *sink, uint64_t time_ns)
 	}
 }
 
-void sink_end(struct sink *sink)
-{
-	fputs("\n],\"displayTimeUnit\":\"ns\"}\n", sink->out);
-}
-
 void sink_write(FILE *out, struct trace_reader *reader)
 {
 	const struct trace_facts *facts = trace_reader_facts(reader);
 	struct trace_entry entry = { 0 };
 	struct sink sink;
 
-	sink_begin(&sink, out, facts->program, facts->pid);
+	begin(&sink, out, facts->program, facts->pid);
 	while (trace_reader_next(reader, &entry))
 		sink_event(&sink, &entry);
 	end_packets(&sink, entry.time_ns);
-	sink_end(&sink);
+	fputs("\n],\"displayTimeUnit\":\"ns\"}\n", out);
 }

@@ -51,14 +51,12 @@ struct sink {
 };
 
 /*
- * begin, any number of events, end. The stream's own error flag tells how it went. What a viewer draws: threads of the
+ * One event of several in one file. The stream's own error flag tells how it went. What a viewer draws: threads of the
  * program with calls, entry points and moments; lives and curves of each process, by its pid; for each adapter a process
  * of its own with a track for each node; arrows from where a packet is queued to where it runs, to where it is retired, and on to the fence
  * that is signalled behind it.
  */
-void sink_begin(struct sink *sink, FILE *out, const char *process_name, uint32_t pid);
 void sink_event(struct sink *sink, const struct trace_entry *entry);
-void sink_end(struct sink *sink);
 
 /* All of them, from a reader that has not shown any. */
 void sink_write(FILE *out, struct trace_reader *reader);

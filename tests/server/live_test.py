@@ -55,9 +55,13 @@ class Server:
             told.settimeout(PATIENCE)
             self.process = subprocess.Popen([DXGKD, '--socket', self.path], env=environment(NOTIFY_SOCKET=ready, **settings))
             assert b'READY=1' in told.recv(256)
-        self.client = subprocess.Popen([CLIENT, *doing], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE, text=True)
-        assert self.client.stdout.readline().startswith('ready')
+        try:
+            self.client = subprocess.Popen([CLIENT, *doing], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
+                                           stdout=subprocess.PIPE, text=True)
+            assert self.client.stdout.readline().startswith('ready')
+        except BaseException:
+            self.process.kill()
+            raise
 
     def __enter__(self):
         return self
@@ -238,6 +242,13 @@ def test_nonsense_is_refused(root):
                   ('metrics', 'extra'), ('metrics', '--listen', 'x'), ('metrics', '--listen', '0.0.0.0:9400'),
                   ('metrics', '--listen', '127.0.0.1:99999'), ('top', '--adapter', '7')):
         run(words[0], '--socket', nobody, *words[1:], status=2)
+
+
+def test_a_refusal_names_the_command(root):
+    with Server(root) as server:
+        for words in (('ctl', 'stats'), ('ctl', 'map', '1'), ('top', '-n', '1'), ('metrics',)):
+            said = run(words[0], '--socket', server.path, '--adapter', '00000000:000000ff', *words[1:], status=1).stderr
+            assert said.startswith(f'dxgk {words[0]}: ') and 'STATUS_' in said, said
 
 
 def test_metrics_agree_with_the_statistics(root):

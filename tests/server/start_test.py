@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """start_test.py - where a server listens, who may connect, how it starts and ends.
 
-usage: start_test.py dxgkd client path-of-tools
+usage: start_test.py dxgkd client path-of-late_lock.so path-of-tools
 
 The client prints what its adapters are and ends (dxgk info).
 """
@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 
-DXGKD, CLIENT = sys.argv[1], sys.argv[2]
-sys.path.insert(0, sys.argv[3])
+DXGKD, CLIENT, LATE_LOCK = sys.argv[1:4]
+sys.path.insert(0, sys.argv[4])
 import tap  # noqa: E402
 
 PATIENCE_S = 60
@@ -106,6 +106,7 @@ def serves(folder):
         expect(problems, ended == 0, f'ended with {ended}: {said}')
         expect(problems, server.await_word('STOPPING=1'), 'does not say STOPPING=1')
         expect(problems, not os.path.exists(server.path), 'its socket is left')
+        expect(problems, not os.path.exists(server.path + '.lock'), 'its lock is left')
     return problems
 
 
@@ -116,6 +117,7 @@ def second_is_refused(folder):
         with Server(folder) as second:
             ended, said = second.result()
             expect(problems, ended == 1 and 'another server has it' in said, f'{ended}: {said}')
+        expect(problems, os.path.exists(first.path + '.lock'), 'who was refused took the lock of who was not')
         status, said = client(first.path)
         expect(problems, status == 0, f'the first one serves no more: {said}')
     return problems
@@ -131,6 +133,21 @@ def dead_one_is_followed(folder):
         expect(problems, second.await_word('READY=1'), 'the path is not taken over')
         status, said = client(second.path)
         expect(problems, status == 0, said)
+        second.end()
+        expect(problems, not os.path.exists(second.path + '.lock'), 'the lock of who was killed is left')
+    return problems
+
+
+def lock_has_a_name(folder):
+    """Who opened the lock of a server that ends then locks a file that nobody else finds, and does not go by it."""
+    problems = []
+    lock = os.path.join(folder, 'dxgk.sock.lock')
+    with Server(folder, LD_PRELOAD=LATE_LOCK, TEST_LATE_LOCK=lock) as first:
+        expect(problems, first.await_word('READY=1'), 'does not start')
+        expect(problems, os.path.exists(lock), 'its lock is a file without a name')
+        with Server(folder) as second:
+            ended, said = second.result()
+            expect(problems, ended == 1 and 'another server has it' in said, f'{ended}: {said}')
     return problems
 
 
@@ -144,6 +161,16 @@ def strange_paths_are_refused(folder):
         with Server(folder, path=path) as server:
             ended, said = server.result()
             expect(problems, ended == 1 and reason in said, f'{path}: {ended}, {said}')
+        expect(problems, not os.path.exists(path + '.lock'), f'{path}: its lock is left')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+        path = os.path.join(folder, 'other.sock')
+        other.bind(path)
+        other.listen()
+        with Server(folder, path=path) as server:
+            ended, said = server.result()
+            expect(problems, ended == 1 and 'another server has it' in said, f'{path}: {ended}, {said}')
+        expect(problems, os.path.exists(path), 'the socket of somebody else is gone')
+        expect(problems, not os.path.exists(path + '.lock'), f'{path}: its lock is left')
     with open(there, encoding='ascii') as file:
         expect(problems, file.read() == 'kept', 'a file that was there is not as it was')
     return problems
@@ -302,7 +329,7 @@ def ends_when_idle(folder):
         ended, said = server.result()
         expect(problems, ended == 0, f'ended with {ended}: {said}')
         expect(problems, not os.path.exists(server.path), 'its socket is left')
-    for nonsense in ('soon', '-1', '1e99'):
+    for nonsense in ('soon', '', '-1', '+1', ' 1', '1e3', '0x10', 'inf', 'nan', '1.', '.', '3s', '1000000001', '9' * 40):
         with Server(folder, '--idle-exit', nonsense) as server:
             ended, said = server.result()
             expect(problems, ended == 2 and 'is no number of seconds' in said, f'{nonsense}: {ended}, {said}')
@@ -313,6 +340,7 @@ CLAIMS = {
     'a server listens, serves, says so to systemd and ends in order': serves,
     'a second server at a path is refused': second_is_refused,
     'the path of a dead server is taken over': dead_one_is_followed,
+    'the lock that counts is the one at the path': lock_has_a_name,
     'paths that are something else are refused, and left alone': strange_paths_are_refused,
     'a client of nobody is refused by name, or embedded when it said auto': clients_of_nobody,
     'a path that is too long is refused, and not another one taken': a_path_is_not_shortened,

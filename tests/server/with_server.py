@@ -19,25 +19,38 @@ import time
 PATIENCE_S = 60
 
 
+def starts(server, ready):
+    """True when it has said READY=1; False when it ends before that, or says nothing for too long."""
+    deadline = time.monotonic() + PATIENCE_S
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            if b"READY=1" in ready.recv(256):
+                return True
+        except socket.timeout:
+            pass
+    return False
+
+
 def main():
     dxgkd, program = sys.argv[1], sys.argv[2:]
     with tempfile.TemporaryDirectory(prefix="dxgk-test-") as folder:
         path = os.path.join(folder, "dxgk.sock")
         ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         ready.bind(os.path.join(folder, "ready"))
-        ready.settimeout(PATIENCE_S)
+        ready.settimeout(0.2)
         environment = dict(os.environ, DXGK_TESTING="1", NOTIFY_SOCKET=os.path.join(folder, "ready"))
         wrapper = os.environ.get("TEST_SERVER_WRAPPER", "").split()
         server = subprocess.Popen(wrapper + [dxgkd, "--socket", path], env=environment, stdin=subprocess.DEVNULL)
-        try:
-            while b"READY=1" not in ready.recv(256):
-                pass
-        except socket.timeout:
+        if not starts(server, ready):
             server.kill()
             print("Bail out! the server does not start")
             return 1
         client = dict(os.environ, DXGK_SOCKET=path)
-        status = subprocess.call(program, env=client)
+        try:
+            status = subprocess.call(program, env=client)
+        except OSError as problem:
+            print(f"Bail out! {problem}")
+            status = 1
         if server.poll() is None:
             server.send_signal(signal.SIGTERM)
         try:
