@@ -311,4 +311,9 @@ TEST(found, an_offer_of_a_list_that_is_refused_costs_no_content)
 	expect_none("PARK_PAIR=offer_list/hold_second_*", "PARK_SCENE=gpu/*");
 }
 
+TEST(found, what_is_destroyed_while_a_trim_looks_at_it_ends_when_that_is_over)
+{
+	expect_none("PARK_PAIR=trim/destroy*", "PARK_SCENE=system/offered_out");
+}
+
 API_TEST_MAIN("park")

@@ -613,8 +613,8 @@ static NTSTATUS destroy_resource_now(struct dxg_resource *resource)
 		ending_run_now(&batch_ending, &batch);
 		if (batch.is_resource_going)
 			return STATUS_SUCCESS;
+		/* Nothing is added to it any more: the rest need not be taken inside. */
 		batch_init(&batch, resource->device, resource, 1);
-		batch_enter(&batch);
 	}
 }
 

@@ -319,7 +319,6 @@ static uint32_t await_departed(void *subject, struct sched_wait *waits)
 	struct context_allocation *allocation = subject;
 
 	vidmm_work_set_remove(&allocation->owner->set, &allocation->member);
-	vidmm_allocation_retire(&allocation->memory);
 	allocation->departure.done = departed;
 	return !vidmm_allocation_depart(&allocation->memory, &allocation->departure);
 }
@@ -521,7 +520,6 @@ static NTSTATUS create_for(struct context_memory *owner,
 		return status;
 	}
 	/* It was never in place, so nothing is waited for. */
-	vidmm_allocation_retire(&allocation->memory);
 	if (vidmm_is_paged(&allocation->memory))
 		vidmm_allocation_leave(&allocation->memory);
 	vidmm_allocation_finish(&allocation->memory);
