@@ -320,6 +320,7 @@ def check_documented(facts):
         yield from (f'{page}: has {name}, which {path} does not read' for name in sorted(there - here))
     yield from check_members(facts)
     yield from check_verbs(facts)
+    yield from check_scripts(facts)
 
 
 def check_members(facts):
@@ -353,6 +354,34 @@ def check_verbs(facts):
     for control in sorted(facts.controls):
         if not re.search(rf'^\*{control}\*', page, re.MULTILINE):
             yield f'cli/cmd_ctl.c: the control {control} is not in docs/man/dxgk.1.scd'
+
+
+def table(facts, path, name):
+    """The first words of the rows of a table."""
+    found = re.search(rf'\b{name}\[[^\]]*\] = \{{(.*?)\n\}};', facts.read(path), re.DOTALL)
+    return re.findall(r'\{ "([^"]+)"', found.group(1)) if found else []
+
+
+def check_scripts(facts):
+    """Statements, their words and settings of scripts are in dxgk-run(5), and no others."""
+    name = 'docs/man/dxgk-run.5.scd'
+    page = facts.read(name)
+    verbs = table(facts, 'cli/run/reader.c', 'verbs')
+    for path, words in (('cli/run/reader.c', verbs + table(facts, 'cli/run/reader.c', 'state_words')),
+                        ('cli/run/reader_names.c', table(facts, 'cli/run/reader_names.c', 'option_words')),
+                        ('cli/run/reader_submit.c', table(facts, 'cli/run/reader_submit.c', 'command_words')),
+                        ('cli/run/reader_controls.c', table(facts, 'cli/run/reader_controls.c', 'fuzzes')),
+                        ('cli/verifier_options.c', table(facts, 'cli/verifier_options.c', 'verifier_options'))):
+        yield from (f'{path}: the word {word} is not in {name}' for word in words if f'*{word}*' not in page)
+    for key in table(facts, 'cli/run/reader_submit.c', 'setting_keys'):
+        if not re.search(rf'\b{key}\b', page):
+            yield f'cli/run/reader_submit.c: the setting {key} is not in {name}'
+    start = page.find('\n# STATEMENTS') + 1
+    for found in re.finditer(r'\n\n(\*.*)', page[start:page.find('\n# SEE ALSO')] if start else ''):
+        for word in re.findall(r'(?:^|, )\*([a-z-]+)\*', found.group(1)):
+            if word not in verbs + ['expect', 'try']:
+                number = page.count('\n', 0, start + found.start(1)) + 1
+                yield f'{name}:{number}: scripts have no statement {word}'
 
 
 def check(root, builddir=None):

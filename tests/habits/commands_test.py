@@ -147,6 +147,22 @@ def test_what_is_read_is_documented(root):
         tap.write_tree(root, {path: PROJECT.get(path, '')})
 
 
+def test_scripts_and_their_page_have_the_same_statements(root):
+    script = {'cli/run/reader.c': '} verbs[] = {\n\t{ "map", VERB_MAP },\n\t{ "kill", VERB_KILL },\n};\n',
+              'cli/run/reader_names.c': '} option_words[] = {\n\t{ "low", OPTION_LOW },\n};\n',
+              'cli/run/reader_submit.c': '} setting_keys[] = {\n\t{ "CopyEngines", false },\n};\n'}
+    page = 'docs/man/dxgk-run.5.scd'
+    right = ('# SETTINGS\n\n\tCopyEngines\n\n# STATEMENTS: ALL\n\n*map* _X_ [*low*], *kill* _X_\n\tx\n\n'
+             '*expect* _X_\n\tx\n\n\t*nop*++\n*fill*\n\n# SEE ALSO\n')
+    assert problems(root, **script, **{page: right}) == []
+    for text, expected in ((right.replace('*kill*', 'kill'), 'cli/run/reader.c: the word kill'),
+                           (right.replace('*low*', 'low'), 'cli/run/reader_names.c: the word low'),
+                           (right.replace('CopyEngines', ''), 'the setting CopyEngines'),
+                           (right.replace('*expect*', '*hope*'), f'{page}:10: scripts have no statement hope')):
+        found = problems(root, **script, **{page: text})
+        assert len(found) == 1 and expected in found[0], (expected, found)
+
+
 def test_a_program_in_c_is_not_a_command(root):
     assert problems(root, text='```c\nmake walk\n```\n') == []
 
