@@ -2,7 +2,7 @@
 /*
  * refusal.h - every refusal has a reason (the kernel's side of <opendxgk/refusal.h>).
  *
- *	return refuse(STATUS_INVALID_PARAMETER, RULE_API_FLAGS, "Flags",
+ *	return refuse(STATUS_INVALID_PARAMETER, RULE_API_RESERVED, "Flags",
  *		      "has reserved bits 0x%x set", flags & ~known);
  *
  * The first refusal of a call stands: whoever noticed it knows most. Outer layers pass the status

@@ -230,7 +230,7 @@ NTSTATUS dispatch_destroy_synchronization_object(struct call *call,
 	share_sweep(call->process->shares);
 	if (sync->access.is_owned)
 		return invalid(RULE_API_SYNC_OWNED, "hSyncObject",
-			       "0x%08x is the fence of a paging queue and ends with that",
+			       "0x%08x is the fence of a queue and ends with that",
 			       args->hSyncObject);
 	if (!sync_object_destroy_and_put(sync))
 		return invalid(RULE_API_HANDLE, "hSyncObject",

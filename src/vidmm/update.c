@@ -61,7 +61,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 
 	lock_assert_held(&place->manager->lock);
 	if (count == 0)
-		return refuse(STATUS_NO_MEMORY, RULE_MM_BUDGET, "SupportedSegmentSet",
+		return refuse(STATUS_NO_MEMORY, RULE_MM_NO_ROOM, "SupportedSegmentSet",
 			      "has no segment that could ever hold it");
 	if (place_has_cpu_lock(place) && place->list_count > 0 &&
 	    !NT_SUCCESS(window_promise_locked(place)))

@@ -95,6 +95,17 @@ TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
 	scene_finish();
 }
 
+TEST(update, to_what_could_never_hold_it_names_the_room_and_no_budget)
+{
+	scene_init_with(NULL, 24 * MIB, SET_SYSTEM);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_NO_MEMORY);
+	EXPECT_RULE("MM-NO-ROOM");
+	EXPECT_EQ(scene.thing.memory->supported_segments, SET_SYSTEM);
+	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
+	scene_finish();
+}
+
 /* The call has said that it will be: there is no other way left to say that it is not. */
 TEST(update, whose_move_fails_later_says_so)
 {
