@@ -202,25 +202,27 @@ static enum engine_result reset_packets_relock(struct sched_node *node,
 
 	lock_assert_held(&node->sched->lock);
 	sched_unlock(sched);
-	sched->ops->ignore_events(sched->gpu, node->number, true);
 	sched->ops->flush_events(sched->gpu);
 	sched_lock(sched);
-	if (node->outstanding > 0) {
-		node->is_deaf = true;
-		reset_step(sched, node->number, "reset engine");
-		sched_unlock(sched);
-		NTSTATUS status = sched->ops->reset_node(sched->gpu, node->number, &aborted);
-		sched_lock(sched);
-		if (NT_SUCCESS(status)) {
-			preempt_forget_locked(node);
-			result = engine_was_reset_locked(node, aborted, fault);
-		} else {
-			log_warn("adapter %u, node %u: the engine's reset failed with %s",
-				 sched->config.adapter_id, node->number, status_name(status));
-			result = ENGINE_FAILED;
-		}
-		node->is_deaf = false;
+	if (node->outstanding == 0)
+		return result;
+	/* Not a moment sooner: the answer to a preemption that no reset makes meaningless must be heard. */
+	node->is_deaf = true;
+	reset_step(sched, node->number, "reset engine");
+	sched_unlock(sched);
+	sched->ops->ignore_events(sched->gpu, node->number, true);
+	sched->ops->flush_events(sched->gpu);
+	NTSTATUS status = sched->ops->reset_node(sched->gpu, node->number, &aborted);
+	sched_lock(sched);
+	if (NT_SUCCESS(status)) {
+		preempt_forget_locked(node);
+		result = engine_was_reset_locked(node, aborted, fault);
+	} else {
+		log_warn("adapter %u, node %u: the engine's reset failed with %s",
+			 sched->config.adapter_id, node->number, status_name(status));
+		result = ENGINE_FAILED;
 	}
+	node->is_deaf = false;
 	sched_unlock(sched);
 	sched->ops->ignore_events(sched->gpu, node->number, false);
 	/* Hardware queues of the node went on, and were not heard. */

@@ -308,6 +308,8 @@ static void gpu_ignore_events(struct miniport *miniport, uint32_t node, bool is_
 	lock_acquire(&gpu->lock);
 	gpu->nodes[node].is_ignored = is_ignored;
 	lock_release(&gpu->lock);
+	if (is_ignored && gpu->on_ignored)
+		gpu->on_ignored(node);
 }
 
 static void gpu_flush_events(struct miniport *miniport)

@@ -78,8 +78,9 @@ struct fake_gpu {
 	void (*on_hw_reset)(uint32_t node); /* in the middle of one: who was hit */
 	void (*on_debug_info)(uint32_t reason);
 	void (*on_reset)(uint32_t node); /* in the middle of an engine's */
-	void (*on_reset_ended)(void);    /* an adapter's */
-	bool is_silent;                  /* the log is left alone: many threads */
+	void (*on_ignored)(uint32_t node);
+	void (*on_reset_ended)(void); /* an adapter's */
+	bool is_silent;               /* the log is left alone: many threads */
 	_Atomic uint32_t completions;
 	_Atomic uint32_t entered; /* threads inside submit() of a node, a byte each; one at most */
 	uint32_t telling;         /* events on their way */

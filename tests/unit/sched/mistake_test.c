@@ -218,6 +218,33 @@ WORLD_TEST(preemption, that_is_never_answered_is_lost)
 		    "the hardware has nothing");
 }
 
+static void complete_what_runs(uint32_t reason)
+{
+	(void)reason;
+	fake_gpu_complete(&world.gpu, 1, 1);
+}
+
+static void answer_unheard(uint32_t node)
+{
+	world.gpu.nodes[node].preemption = 0;
+}
+
+/* It has nothing left to be reset for, and is about to answer. */
+WORLD_TEST(preemption, of_an_engine_that_is_spared_its_reset_is_heard)
+{
+	ask_for_preemption();
+	world.gpu.on_debug_info = complete_what_runs;
+	world.gpu.on_ignored = answer_unheard;
+	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
+	EXPECT_STR(happened(), "D141@1 a.");
+	EXPECT_EQ(world.gpu.nodes[1].preemption, 1);
+	fake_gpu_preempted(&world.gpu, 1, 0);
+	EXPECT_STR(happened(), "1:b2");
+	fake_gpu_complete(&world.gpu, 1, 1);
+	pass_time(2 * DELAY_NS);
+	expect_silence();
+}
+
 /* ---- faults ---- */
 
 TEST(fault, of_what_the_hardware_does_not_have_is_told)
