@@ -7,7 +7,8 @@
  *	its end is reported      the bytes are compared, at that moment    DDI-FENCE-NO-EARLY
  *	                         and it was preempted meanwhile            DDI-PREEMPT-RESUBMIT
  *
- * A client that waits for the end looks too late for that: by then even a completion that came too early is true.
+ * A client that waits for the end looks too late for that: by then even a completion that came too early is true. What is said of
+ * hardware that was pulled out is about nothing.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -38,6 +39,11 @@ static struct lock markers_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "verified mar
 static struct expectation expectations[EXPECTATIONS];
 static uint64_t serials;
 static _Atomic int expectation_count; /* read without the lock: mostly there is none */
+
+/* Of an adapter; guarded by markers_lock. */
+struct markers {
+	bool is_gone;
+};
 
 static bool are_there_any(void)
 {
@@ -100,13 +106,16 @@ static struct expectation *oldest_locked(const void *kernel, uint64_t commands)
 static void on_submission(const struct verify_call *call, enum handle_kind kind, const void *handle,
 			  uint64_t commands, const struct expectation *runs)
 {
+	const struct markers *markers = call->adapter->states[VERIFY_WATCH_markers];
 	struct handle_record record;
 
 	if (!handles_find(call->adapter, kind, handle, &record))
 		return;
 	lock_acquire(&markers_lock);
 	struct expectation *expectation = oldest_locked(record.kernel, commands);
-	if (expectation) {
+	if (expectation && markers->is_gone) {
+		drop_locked(expectation);
+	} else if (expectation) {
 		expectation->state = runs->state;
 		expectation->adapter = call->adapter;
 		expectation->node = runs->node;
@@ -256,9 +265,38 @@ static void callback_before(struct verify_callback *callback, void *state)
 
 /* ---- every call ---- */
 
-static void before(struct verify_call *call, void *state)
+/* What ran there has no end any more. */
+static void forget_running_locked(const struct verify_adapter *adapter)
+{
+	lock_assert_held(&markers_lock);
+	for (size_t i = 0; i < EXPECTATIONS; i++) {
+		if ((expectations[i].state == RUNNING ||
+		     expectations[i].state == RUNNING_IN_QUEUE) &&
+		    expectations[i].adapter == adapter)
+			drop_locked(&expectations[i]);
+	}
+}
+
+static void on_removal(const struct verify_adapter *adapter, struct markers *markers)
+{
+	lock_acquire(&markers_lock);
+	markers->is_gone = true;
+	forget_running_locked(adapter);
+	lock_release(&markers_lock);
+}
+
+static void end(struct verify_adapter *adapter, void *state)
 {
 	(void)state;
+	lock_acquire(&markers_lock);
+	forget_running_locked(adapter);
+	lock_release(&markers_lock);
+}
+
+static void before(struct verify_call *call, void *state)
+{
+	if (call->ddi == DDI_NOTIFY_SURPRISE_REMOVAL)
+		on_removal(call->adapter, state);
 	if (!are_there_any())
 		return;
 	if (call->ddi == DDI_SUBMIT_COMMAND_VIRTUAL) {
@@ -298,21 +336,8 @@ static void after(struct verify_call *call, void *state)
 	}
 }
 
-/* What ran there has no end any more. */
-static void end(struct verify_adapter *adapter, void *state)
-{
-	(void)state;
-	lock_acquire(&markers_lock);
-	for (size_t i = 0; i < EXPECTATIONS; i++) {
-		if ((expectations[i].state == RUNNING ||
-		     expectations[i].state == RUNNING_IN_QUEUE) &&
-		    expectations[i].adapter == adapter)
-			drop_locked(&expectations[i]);
-	}
-	lock_release(&markers_lock);
-}
-
 const struct verify_watching verify_watch_markers = {
+	.state_bytes = sizeof(struct markers),
 	.end = end,
 	.before = before,
 	.after = after,

@@ -581,6 +581,44 @@ static void preempt_with_marker(struct stage *stage)
 	verify_expect_nothing(marker, sizeof(*marker));
 }
 
+static NTSTATUS APIENTRY agree(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+	(void)context;
+	(void)type;
+	return STATUS_SUCCESS;
+}
+
+static void bend_agrees(DRIVER_INITIALIZATION_DATA *driver)
+{
+	driver->DxgkDdiNotifySurpriseRemoval = agree;
+}
+
+/* Of what it had, and of what it is given all the same, it says that it is over. */
+static void remove_with_marker(struct stage *stage)
+{
+	struct host_context context;
+
+	host_context_create(&stage->host, &context, 0, true);
+	expect_marker(&context, 0x10000 + 1);
+	expect_marker(&context, 0x10000 + 2);
+	stage_submit(stage, &context, 0, 1);
+	EXPECT(miniport_notify_surprise_removal(stage->host.miniport));
+	stage_submit(stage, &context, 0, 2);
+	completed(stage, 2);
+	end(stage, &context);
+	verify_expect_nothing(marker, sizeof(*marker));
+}
+
+TEST(packet, of_hardware_that_is_gone_writes_nothing)
+{
+	const struct miniport_setting settings[] = { NUMBER("HandCranked", 1),
+						     NUMBER("SurpriseRemoval", 1),
+						     NUMBER("Whole", 1) };
+
+	stage_play(bend_agrees, remove_with_marker, settings, ARRAY_SIZE(settings));
+	EXPECT_EQ(stage_reports(RULE_DDI_FENCE_NO_EARLY), 0);
+}
+
 TEST(packet, that_was_preempted_writes_the_same)
 {
 	EXPECT_RULE(RULE_DDI_PREEMPT_RESUBMIT, bend_nothing, preempt_with_marker,
