@@ -13,16 +13,19 @@
 #include "gpu.h"
 #include "minigpu.h"
 
-#define TAG          0x696e694du /* "Mini" in a pool listing */
-#define MEMORY_BYTES ((SIZE_T)32 << 20)
+#define TAG 0x696e694du /* "Mini" in a pool listing */
 
 enum { LOCAL_SEGMENT = 1, SYSTEM_SEGMENT }; /* the kernel adds the second */
 
 struct adapter {
 	DXGKRNL_INTERFACE dxgk;
-	PVOID memory; /* what LOCAL_SEGMENT is */
 	struct gpu gpu;
 };
+
+static struct gpu *gpu_of(HANDLE hAdapter)
+{
+	return &((struct adapter *)hAdapter)->gpu;
+}
 
 /* ---- interrupts ---- */
 
@@ -46,60 +49,31 @@ static void interrupt(struct gpu *gpu)
 						 adapter, 0, &result);
 }
 
-static VOID APIENTRY dpc_routine(PVOID MiniportDeviceContext)
+static VOID APIENTRY dpc_routine(PVOID context)
 {
-	struct adapter *adapter = MiniportDeviceContext;
+	struct adapter *adapter = context;
 
 	adapter->dxgk.DxgkCbNotifyDpc(adapter->dxgk.DeviceHandle);
 }
 
 /* ---- submission: DISPATCH_LEVEL ---- */
 
-static NTSTATUS APIENTRY submit_command_virtual(HANDLE hAdapter,
-						const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+static NTSTATUS APIENTRY submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
 {
-	struct gpu *gpu = &((struct adapter *)hAdapter)->gpu;
-	struct gpu_context *context = args->hContext;
-	struct gpu_packet packet = {
-		.context = context,
+	const struct gpu_packet packet = {
+		.context = args->hContext,
 		.address = args->DmaBufferVirtualAddress,
 		.size_bytes = args->Flags.NullRendering ? 0 : args->DmaBufferSize,
 		.fence = args->SubmissionFenceId,
 	};
-	KIRQL irql;
 
-	KeAcquireSpinLock(&gpu->lock, &irql);
-	NT_ASSERT(gpu->count < GPU_RING_PACKETS);
-	if (args->Flags.Resubmission)
-		packet.at = context->preempted_at;
-	RtlZeroMemory(&context->preempted_at, sizeof(context->preempted_at));
-	gpu->ring[(gpu->first + gpu->count++) % GPU_RING_PACKETS] = packet;
-	KeReleaseSpinLock(&gpu->lock, irql);
-	KeSetEvent(&gpu->wake, IO_NO_INCREMENT, FALSE);
+	gpu_submit(gpu_of(hAdapter), &packet, args->Flags.Resubmission);
 	return STATUS_SUCCESS;
 }
 
-/* The engine is between two pages, so it stops here and now. One that is stuck does not answer, and will be reset. */
 static NTSTATUS APIENTRY preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTCOMMAND *args)
 {
-	struct gpu *gpu = &((struct adapter *)hAdapter)->gpu;
-	KIRQL irql;
-
-	KeAcquireSpinLock(&gpu->lock, &irql);
-	if (!gpu->is_stuck) {
-		/* Backwards: of several packets of a context the first is the one that has begun. */
-		while (gpu->count > 0) {
-			ULONG last = (gpu->first + --gpu->count) % GPU_RING_PACKETS;
-			gpu->ring[last].context->preempted_at = gpu->ring[last].at;
-		}
-		gpu->event = (DXGKARGCB_NOTIFY_INTERRUPT_DATA){
-			.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED,
-			.DmaPreempted = { .PreemptionFenceId = args->PreemptionFenceId,
-					  .LastCompletedFenceId = gpu->last_fence },
-		};
-		interrupt(gpu);
-	}
-	KeReleaseSpinLock(&gpu->lock, irql);
+	gpu_preempt(gpu_of(hAdapter), args->PreemptionFenceId);
 	return STATUS_SUCCESS;
 }
 
@@ -108,7 +82,7 @@ static NTSTATUS APIENTRY preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTC
 static ULONGLONG encode(const struct adapter *adapter, UINT segment, ULONGLONG address)
 {
 	if (segment == LOCAL_SEGMENT)
-		address += MmGetPhysicalAddress(adapter->memory).QuadPart;
+		address += MmGetPhysicalAddress(adapter->gpu.memory).QuadPart;
 	return address | GPU_PTE_VALID;
 }
 
@@ -119,19 +93,17 @@ static VOID APIENTRY set_root_page_table(HANDLE hAdapter, const DXGKARG_SETROOTP
 	context->root = encode(hAdapter, args->Address.SegmentId, args->Address.SegmentOffset);
 }
 
-static NTSTATUS update_page_table(const struct adapter *adapter,
-				  const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *args)
+static void update_page_table(HANDLE hAdapter, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *args)
 {
 	ULONGLONG *table = (ULONGLONG *)args->PageTableAddress.CpuVirtual + args->StartIndex;
 
 	for (UINT i = 0; i < args->NumPageTableEntries; i++) {
 		const DXGK_PTE *pte = &args->pPageTableEntries[args->Flags.Repeat ? 0 : i];
-		ULONGLONG entry = encode(adapter, pte->Segment, pte->PageAddress << PAGE_SHIFT);
+		ULONGLONG entry = encode(hAdapter, pte->Segment, pte->PageAddress << PAGE_SHIFT);
 
 		entry |= pte->ReadOnly ? GPU_PTE_READ_ONLY : 0;
 		WriteULong64Release(&table[i], pte->Valid ? entry : 0);
 	}
-	return STATUS_SUCCESS;
 }
 
 /* The processor writes page tables at once; everything else becomes a command like a client's, for the engine. */
@@ -141,7 +113,8 @@ static NTSTATUS APIENTRY build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGIN
 
 	switch (args->Operation) {
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-		return update_page_table(hAdapter, &args->UpdatePageTable);
+		update_page_table(hAdapter, &args->UpdatePageTable);
+		return STATUS_SUCCESS;
 	case DXGK_OPERATION_VIRTUAL_TRANSFER:
 		command = (struct minigpu_command){ MINIGPU_COPY,
 						    args->TransferVirtual.DestinationVirtualAddress,
@@ -166,80 +139,39 @@ static NTSTATUS APIENTRY build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGIN
 
 /* ---- recovery ---- */
 
-/* Nothing that was submitted runs any more. Returns the fence of what was aborted, or else completed last. */
-static ULONG reset(struct gpu *gpu, BOOLEAN goes_on)
-{
-	KIRQL irql;
-
-	KeAcquireSpinLock(&gpu->lock, &irql);
-	if (gpu->count > 0)
-		gpu->last_fence = gpu->ring[gpu->first].fence;
-	/* Behind it there may be some that have begun before, and come again. */
-	for (ULONG i = gpu->count; i-- > 1;) {
-		struct gpu_packet *packet = &gpu->ring[(gpu->first + i) % GPU_RING_PACKETS];
-		packet->context->preempted_at = packet->at;
-	}
-	gpu->count = 0;
-	gpu->is_stuck = !goes_on;
-	ULONG last_fence = gpu->last_fence;
-	KeReleaseSpinLock(&gpu->lock, irql);
-	return last_fence;
-}
-
 static NTSTATUS APIENTRY reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *args)
 {
-	args->LastAbortedFenceId = reset(&((struct adapter *)hAdapter)->gpu, TRUE);
+	args->LastAbortedFenceId = gpu_reset(gpu_of(hAdapter), TRUE);
 	return STATUS_SUCCESS;
 }
 
+/* Also to start again: with an empty ring the engine touches nothing in between. */
 static NTSTATUS APIENTRY reset_from_timeout(HANDLE hAdapter)
 {
-	reset(&((struct adapter *)hAdapter)->gpu, FALSE);
+	gpu_reset(gpu_of(hAdapter), TRUE);
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS APIENTRY restart_from_timeout(HANDLE hAdapter)
+/* What is submitted from now on does not run. */
+static NTSTATUS APIENTRY notify_surprise_removal(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
-	reset(&((struct adapter *)hAdapter)->gpu, TRUE);
+	gpu_reset(gpu_of(context), FALSE);
 	return STATUS_SUCCESS;
-}
-
-static NTSTATUS APIENTRY notify_surprise_removal(PVOID MiniportDeviceContext,
-						 IN_DXGK_SURPRISE_REMOVAL_TYPE RemovalType)
-{
-	return reset_from_timeout(MiniportDeviceContext);
-}
-
-/* A register, as it is between two pages of work. */
-static ULONG read_register(struct gpu *gpu, const ULONG *place)
-{
-	KIRQL irql;
-
-	KeAcquireSpinLock(&gpu->lock, &irql);
-	ULONG value = *place;
-	KeReleaseSpinLock(&gpu->lock, irql);
-	return value;
 }
 
 static NTSTATUS APIENTRY query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *args)
 {
-	struct gpu *gpu = &((struct adapter *)hAdapter)->gpu;
-
-	args->CurrentFence = read_register(gpu, &gpu->last_fence);
+	args->CurrentFence = gpu_last_fence(gpu_of(hAdapter));
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY query_engine_status(HANDLE hAdapter, DXGKARG_QUERYENGINESTATUS *args)
 {
-	struct gpu *gpu = &((struct adapter *)hAdapter)->gpu;
-
-	args->EngineStatus.Value = 0;
-	args->EngineStatus.Responsive = !read_register(gpu, &gpu->is_stuck);
+	args->EngineStatus = (DXGK_ENGINESTATUS){ .Responsive = !gpu_is_stuck(gpu_of(hAdapter)) };
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS APIENTRY query_dependent_engine_group(HANDLE hAdapter,
-						      DXGKARG_QUERYDEPENDENTENGINEGROUP *args)
+static NTSTATUS APIENTRY dependent_engines(HANDLE hAdapter, DXGKARG_QUERYDEPENDENTENGINEGROUP *args)
 {
 	args->DependentNodeOrdinalMask = 1ULL << args->NodeOrdinal;
 	return STATUS_SUCCESS;
@@ -257,7 +189,6 @@ static const DXGK_DRIVERCAPS driver_caps = {
 	.WDDMVersion = DXGKDDI_WDDMv2_6,
 	.PreemptionCaps = { D3DKMDT_GRAPHICS_PREEMPTION_PRIMITIVE_BOUNDARY,
 			    D3DKMDT_COMPUTE_PREEMPTION_DISPATCH_BOUNDARY },
-	.SupportNonVGA = TRUE,
 	.SupportPerEngineTDR = TRUE,
 	.SupportSurpriseRemoval = TRUE,
 };
@@ -288,9 +219,9 @@ static NTSTATUS answer_segments(const struct adapter *adapter, const DXGKARG_QUE
 	if (out->pSegmentDescriptor)
 		*(DXGK_SEGMENTDESCRIPTOR4 *)out->pSegmentDescriptor = (DXGK_SEGMENTDESCRIPTOR4){
 			.Flags = { .CpuVisible = 1, .ApplicationTarget = 1, .LocalBudgetGroup = 1 },
-			.Size = MEMORY_BYTES,
-			.CommitLimit = MEMORY_BYTES,
-			.CpuTranslatedAddress = MmGetPhysicalAddress(adapter->memory),
+			.Size = GPU_MEMORY_BYTES,
+			.CommitLimit = GPU_MEMORY_BYTES,
+			.CpuTranslatedAddress = MmGetPhysicalAddress(adapter->gpu.memory),
 		};
 	out->NbSegment = 1;
 	out->PagingBufferSize = PAGE_SIZE;
@@ -369,16 +300,13 @@ static NTSTATUS allocation_create(DXGK_ALLOCATIONINFO *info)
 
 	if (info->PrivateDriverDataSize != sizeof(*wish) || wish->magic != MINIGPU_MAGIC ||
 	    wish->size_bytes == 0 || wish->size_bytes > MINIGPU_MAX_BYTES ||
-	    (wish->flags & ~MINIGPU_FLAGS))
+	    (wish->flags & ~MINIGPU_FLAGS) || !(wish->flags & MINIGPU_EITHER))
 		return STATUS_INVALID_PARAMETER;
-	UINT segments = wish->flags & (MINIGPU_LOCAL | MINIGPU_SYSTEM); /* a bit for each */
-	if (segments == 0)
-		segments = MINIGPU_LOCAL | MINIGPU_SYSTEM;
+	UINT set = wish->flags & MINIGPU_EITHER; /* of segments, a bit for each */
 	info->Alignment = PAGE_SIZE;
 	info->Size = ROUND_TO_PAGES(wish->size_bytes);
-	info->PreferredSegment.SegmentId0 =
-		segments & MINIGPU_LOCAL ? LOCAL_SEGMENT : SYSTEM_SEGMENT;
-	info->SupportedReadSegmentSet = info->SupportedWriteSegmentSet = segments;
+	info->PreferredSegment.SegmentId0 = set & MINIGPU_LOCAL ? LOCAL_SEGMENT : SYSTEM_SEGMENT;
+	info->SupportedReadSegmentSet = info->SupportedWriteSegmentSet = set;
 	info->FlagsWddm2.CpuVisible = (wish->flags & MINIGPU_CPU_VISIBLE) != 0;
 	info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
 	return object_create(&info->hAllocation);
@@ -431,39 +359,26 @@ static NTSTATUS APIENTRY add_device(IN_CONST_PDEVICE_OBJECT device, PVOID *conte
 	return *context_out ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
-/* Also of one that started in part. */
-static NTSTATUS APIENTRY stop_device(PVOID MiniportDeviceContext)
-{
-	struct adapter *adapter = MiniportDeviceContext;
-
-	gpu_stop(&adapter->gpu);
-	if (adapter->memory)
-		MmFreeContiguousMemory(adapter->memory);
-	RtlZeroMemory(adapter, sizeof(*adapter));
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS APIENTRY start_device(PVOID MiniportDeviceContext, DXGK_START_INFO *start_info,
+static NTSTATUS APIENTRY start_device(PVOID context, DXGK_START_INFO *start_info,
 				      DXGKRNL_INTERFACE *dxgk, ULONG *sources, ULONG *children)
 {
-	struct adapter *adapter = MiniportDeviceContext;
-	const PHYSICAL_ADDRESS anywhere = { .QuadPart = -1 };
+	struct adapter *adapter = context;
 
 	*sources = *children = 0; /* of a display */
 	adapter->dxgk = *dxgk;
 	adapter->gpu.interrupt = interrupt;
-	adapter->memory = MmAllocateContiguousMemory(MEMORY_BYTES, anywhere);
-	NTSTATUS status = adapter->memory ? gpu_start(&adapter->gpu) : STATUS_NO_MEMORY;
-	if (!NT_SUCCESS(status))
-		stop_device(adapter);
-	return status;
+	return gpu_start(&adapter->gpu);
+}
+
+static NTSTATUS APIENTRY stop_device(PVOID context)
+{
+	gpu_stop(gpu_of(context));
+	return STATUS_SUCCESS;
 }
 
 static VOID APIENTRY unload(VOID)
 {
 }
-
-DRIVER_INITIALIZE DriverEntry;
 
 DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT driver, PUNICODE_STRING registry_path)
 {
@@ -488,15 +403,15 @@ DECLSPEC_EXPORT NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT driver, PUNICODE_STRIN
 		.DxgkDdiCloseAllocation = close_allocation,
 		.DxgkDdiBuildPagingBuffer = build_paging_buffer,
 		.DxgkDdiSetRootPageTable = set_root_page_table,
-		.DxgkDdiSubmitCommandVirtual = submit_command_virtual,
+		.DxgkDdiSubmitCommandVirtual = submit_command,
 		.DxgkDdiPreemptCommand = preempt_command,
 		.DxgkDdiDpcRoutine = dpc_routine,
 		.DxgkDdiQueryCurrentFence = query_current_fence,
 		.DxgkDdiQueryEngineStatus = query_engine_status,
-		.DxgkDdiQueryDependentEngineGroup = query_dependent_engine_group,
+		.DxgkDdiQueryDependentEngineGroup = dependent_engines,
 		.DxgkDdiResetEngine = reset_engine,
 		.DxgkDdiResetFromTimeout = reset_from_timeout,
-		.DxgkDdiRestartFromTimeout = restart_from_timeout,
+		.DxgkDdiRestartFromTimeout = reset_from_timeout,
 	};
 
 	return DxgkInitialize(driver, registry_path, &data);

@@ -37,6 +37,8 @@ static uint32_t allocation_data_for(uint64_t size_bytes, uint32_t wishes, void *
 		allocation.flags |= MINIGPU_LOCAL;
 	if (wishes & DXGK_EXERCISER_SYSTEM)
 		allocation.flags |= MINIGPU_SYSTEM;
+	if (!(allocation.flags & MINIGPU_EITHER))
+		allocation.flags |= MINIGPU_EITHER;
 	return put(&allocation, sizeof(allocation), data, room);
 }
 

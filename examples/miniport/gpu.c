@@ -144,27 +144,113 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 	PsTerminateSystemThread(STATUS_SUCCESS);
 }
 
+/* ---- what the driver sees ---- */
+
 NTSTATUS gpu_start(struct gpu *gpu)
 {
+	const PHYSICAL_ADDRESS anywhere = { .QuadPart = -1 };
 	OBJECT_ATTRIBUTES attributes;
 
+	gpu->memory = MmAllocateContiguousMemory(GPU_MEMORY_BYTES, anywhere);
+	if (!gpu->memory)
+		return STATUS_NO_MEMORY;
 	KeInitializeSpinLock(&gpu->lock);
 	KeInitializeEvent(&gpu->wake, SynchronizationEvent, FALSE);
 	InitializeObjectAttributes(&attributes, NULL, OBJ_KERNEL_HANDLE, NULL, NULL);
-	return PsCreateSystemThread(&gpu->thread, THREAD_ALL_ACCESS, &attributes, NULL, NULL,
-				    engine_thread, gpu);
+	NTSTATUS status = PsCreateSystemThread(&gpu->thread, THREAD_ALL_ACCESS, &attributes, NULL,
+					       NULL, engine_thread, gpu);
+	if (!NT_SUCCESS(status))
+		MmFreeContiguousMemory(gpu->memory);
+	return status;
 }
 
 void gpu_stop(struct gpu *gpu)
 {
 	KIRQL irql;
 
-	if (!gpu->thread)
-		return;
 	KeAcquireSpinLock(&gpu->lock, &irql);
 	gpu->is_stopping = TRUE;
 	KeReleaseSpinLock(&gpu->lock, irql);
 	KeSetEvent(&gpu->wake, IO_NO_INCREMENT, FALSE);
 	ZwWaitForSingleObject(gpu->thread, FALSE, NULL);
 	ZwClose(gpu->thread);
+	MmFreeContiguousMemory(gpu->memory);
+	RtlZeroMemory(gpu, sizeof(*gpu));
+}
+
+void gpu_submit(struct gpu *gpu, const struct gpu_packet *packet, BOOLEAN comes_again)
+{
+	struct gpu_context *context = packet->context;
+	KIRQL irql;
+
+	KeAcquireSpinLock(&gpu->lock, &irql);
+	NT_ASSERT(gpu->count < GPU_RING_PACKETS);
+	struct gpu_packet *last = &gpu->ring[(gpu->first + gpu->count++) % GPU_RING_PACKETS];
+	*last = *packet;
+	if (comes_again)
+		last->at = context->preempted_at;
+	RtlZeroMemory(&context->preempted_at, sizeof(context->preempted_at));
+	KeReleaseSpinLock(&gpu->lock, irql);
+	KeSetEvent(&gpu->wake, IO_NO_INCREMENT, FALSE);
+}
+
+/* The engine is between two pages, so it stops here and now. */
+void gpu_preempt(struct gpu *gpu, ULONG preemption_fence)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&gpu->lock, &irql);
+	if (!gpu->is_stuck) {
+		/* Backwards: of several packets of a context the first is the one that has begun. */
+		while (gpu->count > 0) {
+			ULONG last = (gpu->first + --gpu->count) % GPU_RING_PACKETS;
+			gpu->ring[last].context->preempted_at = gpu->ring[last].at;
+		}
+		gpu->event = (DXGKARGCB_NOTIFY_INTERRUPT_DATA){
+			.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED,
+			.DmaPreempted = { .PreemptionFenceId = preemption_fence,
+					  .LastCompletedFenceId = gpu->last_fence },
+		};
+		gpu->interrupt(gpu);
+	}
+	KeReleaseSpinLock(&gpu->lock, irql);
+}
+
+ULONG gpu_reset(struct gpu *gpu, BOOLEAN goes_on)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&gpu->lock, &irql);
+	if (gpu->count > 0)
+		gpu->last_fence = gpu->ring[gpu->first].fence;
+	/* Behind it there may be some that have begun before, and come again. */
+	for (ULONG i = gpu->count; i-- > 1;) {
+		struct gpu_packet *packet = &gpu->ring[(gpu->first + i) % GPU_RING_PACKETS];
+		packet->context->preempted_at = packet->at;
+	}
+	gpu->count = 0;
+	gpu->is_stuck = !goes_on;
+	ULONG last_fence = gpu->last_fence;
+	KeReleaseSpinLock(&gpu->lock, irql);
+	return last_fence;
+}
+
+ULONG gpu_last_fence(struct gpu *gpu)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&gpu->lock, &irql);
+	ULONG last_fence = gpu->last_fence;
+	KeReleaseSpinLock(&gpu->lock, irql);
+	return last_fence;
+}
+
+BOOLEAN gpu_is_stuck(struct gpu *gpu)
+{
+	KIRQL irql;
+
+	KeAcquireSpinLock(&gpu->lock, &irql);
+	BOOLEAN is_stuck = gpu->is_stuck;
+	KeReleaseSpinLock(&gpu->lock, irql);
+	return is_stuck;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu.h - the hardware of the mini GPU: one engine, a ring of packets, page tables, an interrupt.
+ * gpu.h - the hardware of the mini GPU: memory, one engine, a ring of packets, page tables, an interrupt.
  *
  * The engine is a system thread. Where you have hardware, its registers are here instead.
  */
@@ -16,6 +16,8 @@ enum {
 	GPU_INDEX_BITS = 9,
 	GPU_ADDRESS_BITS = PAGE_SHIFT + GPU_TABLE_LEVELS * GPU_INDEX_BITS,
 };
+
+#define GPU_MEMORY_BYTES ((SIZE_T)32 << 20)
 
 /* A page-table entry is the physical address of a page, and these. */
 #define GPU_PTE_VALID     0x1ULL
@@ -42,6 +44,7 @@ struct gpu_packet {
 
 struct gpu {
 	void (*interrupt)(struct gpu *gpu); /* DISPATCH_LEVEL, with the lock */
+	PVOID memory;
 	HANDLE thread;
 	KEVENT wake;     /* to be set when there is something to do */
 	KSPIN_LOCK lock; /* guards the rest. The engine holds it for a page of work at a time */
@@ -49,11 +52,22 @@ struct gpu {
 	ULONG first, count;
 	ULONG last_fence;                      /* completed, or aborted */
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA event; /* what it interrupts for */
-	ULONG is_stuck;                        /* hung, faulted, or halted by the driver */
+	BOOLEAN is_stuck;                      /* hung, faulted, or halted by the driver */
 	BOOLEAN is_stopping;
 };
 
-NTSTATUS gpu_start(struct gpu *gpu);
-void gpu_stop(struct gpu *gpu); /* also of one that did not start */
+NTSTATUS gpu_start(struct gpu *gpu); /* all zeroes, but for `interrupt` */
+void gpu_stop(struct gpu *gpu);      /* zeroes again */
+
+/* The rest at DISPATCH_LEVEL or below. */
+
+/* A packet that comes again goes on where it was. The ring has room for GPU_RING_PACKETS. */
+void gpu_submit(struct gpu *gpu, const struct gpu_packet *packet, BOOLEAN comes_again);
+/* Empties the ring and interrupts, at once. An engine that is stuck does not answer. */
+void gpu_preempt(struct gpu *gpu, ULONG preemption_fence);
+/* Nothing that was submitted runs any more. Returns the fence of what was aborted, or else completed last. */
+ULONG gpu_reset(struct gpu *gpu, BOOLEAN goes_on);
+ULONG gpu_last_fence(struct gpu *gpu);
+BOOLEAN gpu_is_stuck(struct gpu *gpu);
 
 #endif

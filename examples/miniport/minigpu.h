@@ -12,9 +12,10 @@
 
 #define MINIGPU_MAGIC 0x494e494du /* "MINI", the first word of all private data */
 
-/* pPrivateDriverData of an allocation. Without LOCAL and SYSTEM it may be in either memory. */
+/* pPrivateDriverData of an allocation. It may be in one of the memories, or in either. */
 #define MINIGPU_LOCAL       0x1u
 #define MINIGPU_SYSTEM      0x2u
+#define MINIGPU_EITHER      0x3u
 #define MINIGPU_CPU_VISIBLE 0x4u
 #define MINIGPU_FLAGS       0x7u
 

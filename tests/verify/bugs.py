@@ -338,6 +338,8 @@ def try_bugs(bugs, action, jobs):
 def choose(bugs, options):
     if options.all or options.build:
         return bugs
+    for bug in bugs:        # the others are not tried today, but can be
+        edited_sources(bug)
     names = options.only.split(',') if options.only else SOME
     unknown = set(names) - {bug.name for bug in bugs}
     if unknown:

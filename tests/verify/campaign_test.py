@@ -33,6 +33,7 @@ atexit.register(shutil.rmtree, WORK, True)
 
 CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *args)\n{\n'
 ALLOCATION = 'static NTSTATUS allocation_create(DXGK_ALLOCATIONINFO *info)\n{\n'
+SUBMIT = '	gpu_submit(gpu_of(hAdapter), &packet, args->Flags.Resubmission);\n'
 DESTROY = '	ExFreePoolWithTag(handle, TAG);\n'
 EDITS = {
     'crash': (ALLOCATION, ALLOCATION + '	*(volatile int *)8 = 1; /* here */\n'),
@@ -48,8 +49,7 @@ EDITS = {
 		ExFreePoolWithTag(fresh, TAG);
 '''),
     'undefined': (ALLOCATION, ALLOCATION + '	volatile int bits = 40;\n	volatile int wide = 1 << bits; /* here */\n	(void)wide;\n'),
-    'race': ('	KeSetEvent(&gpu->wake, IO_NO_INCREMENT, FALSE);\n', '	KeSetEvent(&gpu->wake, IO_NO_INCREMENT, FALSE);\n'
-                                                                      '	gpu->is_stuck &= 1; /* here */\n'),
+    'race': (SUBMIT, SUBMIT + '	gpu_of(hAdapter)->is_stuck &= 1; /* here */\n'),
     'no-start': ('static NTSTATUS APIENTRY add_device(', 'static NTSTATUS APIENTRY add_nothing(void);\n'
                                                         'static NTSTATUS APIENTRY add_device('),
 }
@@ -439,7 +439,7 @@ def test_races_are_told_by_the_thread_sanitizer_and_by_nobody_else(root):
     done = campaign(image, os.path.join(root, 'race'), '--sanitize', 'thread', '--plan', 'none', seeds='0..4', status=4,
                     cwd=image.parent, library_path=None)
     assert 'DDI-SANITIZER: error: ThreadSanitizer: data race with ' in done.stdout, done.stdout
-    assert f'submit_command_virtual (driver.c:{line_of("race")})' in done.stdout, done.stdout
+    assert f'submit_command (driver.c:{line_of("race")})' in done.stdout, done.stdout
     assert rules_of(os.path.join(root, 'race')) == {'DDI-SANITIZER'}, done.stdout
     folder = sorted(pathlib.Path(root, 'race', 'failing').iterdir())[0]
     done = verify('replay', folder)
