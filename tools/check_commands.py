@@ -321,6 +321,7 @@ def check_documented(facts):
     yield from check_members(facts)
     yield from check_verbs(facts)
     yield from check_scripts(facts)
+    yield from check_campaigns(facts)
 
 
 def check_members(facts):
@@ -382,6 +383,19 @@ def check_scripts(facts):
             if word not in verbs + ['expect', 'try']:
                 number = page.count('\n', 0, start + found.start(1)) + 1
                 yield f'{name}:{number}: scripts have no statement {word}'
+
+
+def check_campaigns(facts):
+    """Workloads and faults of dxgk verify are in docs/verify.md, and no others."""
+    page = facts.read('docs/verify.md')
+    here = {*re.findall(r'"(W\d\d)", "([a-z-]+)"', ' '.join(facts.sources('cli').values()))}
+    there = {*re.findall(r'^\| (W\d\d) ([a-z-]+) \|', page, re.MULTILINE)}
+    yield from (f'cli/verify/: {" ".join(each)} is not in docs/verify.md' for each in sorted(here - there))
+    yield from (f'docs/verify.md: there is no {" ".join(each)}' for each in sorted(there - here))
+    here = {*re.findall(r'^FAULT\(\w+, "([a-z-]+)"', facts.read('src/verify/plan.def'), re.MULTILINE)}
+    there = {*re.findall(r'^\| F\d+ \| `([a-z-]+)', page, re.MULTILINE)}
+    yield from (f'src/verify/plan.def: {each} is not in docs/verify.md' for each in sorted(here - there))
+    yield from (f'docs/verify.md: there is no fault {each}' for each in sorted(there - here))
 
 
 def check(root, builddir=None):

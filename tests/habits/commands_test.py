@@ -163,6 +163,19 @@ def test_scripts_and_their_page_have_the_same_statements(root):
         assert len(found) == 1 and expected in found[0], (expected, found)
 
 
+def test_workloads_and_faults_have_their_rows(root):
+    campaign = {'cli/verify/workloads.c': 'WORKLOAD(start, "W00", "start", 0)\n',
+                'src/verify/plan.def': 'FAULT(RESTART, "restart", NONE)\n'}
+    page = 'docs/verify.md'
+    right = '| W00 start | | x |\n\n| F9 | `restart` | x |\n'
+    assert problems(root, **campaign, **{page: right}) == []
+    for old, new, expected in (('W00', 'W01', {'cli/verify/: W00 start is not in docs/verify.md', f'{page}: there is no W01 start'}),
+                               ('restart', 'stop', {'src/verify/plan.def: restart is not in docs/verify.md',
+                                                    f'{page}: there is no fault stop'})):
+        found = problems(root, **campaign, **{page: right.replace(old, new)})
+        assert set(found) == expected, found
+
+
 def test_a_program_in_c_is_not_a_command(root):
     assert problems(root, text='```c\nmake walk\n```\n') == []
 
