@@ -388,7 +388,7 @@ def check_scripts(facts):
 def check_campaigns(facts):
     """Workloads and faults of dxgk verify are in docs/verify.md, and no others."""
     page = facts.read('docs/verify.md')
-    here = {*re.findall(r'"(W\d\d)", "([a-z-]+)"', ' '.join(facts.sources('cli').values()))}
+    here = {*re.findall(r'"(W\d\d)",\s*(?:\.name = )?"([a-z-]+)"', ' '.join(facts.sources('cli').values()))}
     there = {*re.findall(r'^\| (W\d\d) ([a-z-]+) \|', page, re.MULTILINE)}
     yield from (f'cli/verify/: {" ".join(each)} is not in docs/verify.md' for each in sorted(here - there))
     yield from (f'docs/verify.md: there is no {" ".join(each)}' for each in sorted(there - here))

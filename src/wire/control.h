@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.h - what goes over the control socket of a kernel: one request and one reply for each
+ * control.h - what goes over the control socket of a kernel: one request and one reply, of a server any number in one
  * connection.
  *
  *	client ──▶ control_request, then size_bytes of the question: what an escape carries, a
