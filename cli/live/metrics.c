@@ -157,6 +157,68 @@ static void put_nodes(const struct page *page)
 
 /* ---- the adapter ---- */
 
+/* The next line of that kind behind `*at`; false: there is none. */
+static bool next_count(const char **at, const char *kind, uint32_t words, struct live_line *line)
+{
+	while (*at && **at) {
+		const char *text = *at;
+		const char *end = strchr(text, '\n');
+
+		*at = end ? end + 1 : NULL;
+		if (live_line_split(text, kind, words, line))
+			return true;
+	}
+	return false;
+}
+
+/* How long something took: a sum, and how many up to each step; from word `first` of a line on. */
+enum { SPREAD_WORDS = 1 + TALLY_STEPS + 1 };
+
+static void put_spread(const struct page *page, const char *name, const char *labels,
+		       const struct live_line *line, uint32_t first)
+{
+	uint64_t sum_ns = live_line_number(line, first);
+	uint64_t times = 0;
+
+	for (uint32_t i = 0; i <= TALLY_STEPS; i++) {
+		times += live_line_number(line, first + 1 + i);
+		fprintf(page->out, "%s_bucket{%s,le=\"", name, labels);
+		if (i < TALLY_STEPS)
+			fprintf(page->out, "%g\"} %" PRIu64 "\n",
+				(double)tally_step_ns(i) / NS_PER_S, times);
+		else
+			fprintf(page->out, "+Inf\"} %" PRIu64 "\n", times);
+	}
+	fprintf(page->out, "%s_sum{%s} %" PRIu64 ".%09" PRIu64 "\n%s_count{%s} %" PRIu64 "\n", name,
+		labels, sum_ns / NS_PER_S, sum_ns % NS_PER_S, name, labels, times);
+}
+
+static void put_resets(const struct page *page)
+{
+	const char *at = page->snapshot->details;
+	struct live_line line;
+
+	family(page, COUNTER, "dxgk_resets",
+	       "Resets that the driver was asked for, by what was reset.");
+	while (next_count(&at, "resets", 3, &line)) {
+		char labels[64];
+
+		snprintf(labels, sizeof(labels), "kind=\"%.32s\"", line.words[1]);
+		adapter_number(page, "dxgk_resets_total", labels, live_line_number(&line, 2));
+	}
+}
+
+static void put_paging_times(const struct page *page)
+{
+	const char *at = page->snapshot->details;
+	struct live_line line;
+
+	family(page, HISTOGRAM, "dxgk_paging_seconds",
+	       "How long paging jobs took, from when they were queued until they were done.");
+	if (next_count(&at, "paging", SPREAD_WORDS + 1, &line))
+		put_spread(page, "dxgk_paging_seconds", page->adapter, &line, 1);
+}
+
 static void put_adapter(const struct page *page)
 {
 	const struct live_snapshot *snapshot = page->snapshot;
@@ -196,25 +258,14 @@ static void put_adapter(const struct page *page)
 		snprintf(labels, sizeof(labels), "rule=\"%s\"", snapshot->refusals[i].rule);
 		number(page, "dxgk_refusals_total", labels, snapshot->refusals[i].times);
 	}
-	family(page, COUNTER, "dxgk_resets", "Recoveries, those that were forced included.");
-	adapter_number(page, "dxgk_resets_total", "", snapshot->resets);
+	family(page, COUNTER, "dxgk_recoveries",
+	       "Times that work hung or faulted, or a reset was asked for.");
+	adapter_number(page, "dxgk_recoveries_total", "", snapshot->resets);
+	put_resets(page);
+	put_paging_times(page);
 }
 
 /* ---- what was counted ---- */
-
-/* The next line of that kind behind `*at`; false: there is none. */
-static bool next_count(const char **at, const char *kind, uint32_t words, struct live_line *line)
-{
-	while (*at && **at) {
-		const char *text = *at;
-		const char *end = strchr(text, '\n');
-
-		*at = end ? end + 1 : NULL;
-		if (live_line_split(text, kind, words, line))
-			return true;
-	}
-	return false;
-}
 
 /* Of one name, by label where `label_name` says what that is. */
 static void count_family(const struct page *page, const char *name, const char *help,
@@ -242,7 +293,7 @@ static void count_family(const struct page *page, const char *name, const char *
 		number(page, sample, "", 0);
 }
 
-enum { CALL_WORDS = 4 + TALLY_STEPS + 1 };
+enum { CALL_WORDS = 3 + SPREAD_WORDS };
 
 static uint64_t calls_of(const struct live_line *line)
 {
@@ -255,23 +306,10 @@ static uint64_t calls_of(const struct live_line *line)
 
 static void put_call_times(const struct page *page, const struct live_line *line)
 {
-	uint64_t sum_ns = live_line_number(line, 3);
-	uint64_t calls = 0;
+	char labels[LABELS_BYTES];
 
-	for (uint32_t i = 0; i <= TALLY_STEPS; i++) {
-		uint64_t ns = tally_step_ns(i);
-
-		calls += live_line_number(line, 4 + i);
-		fprintf(page->out, "dxgk_call_seconds_bucket{call=\"%s\",le=\"", line->words[1]);
-		if (i < TALLY_STEPS)
-			fprintf(page->out, "%g\"} %" PRIu64 "\n", (double)ns / NS_PER_S, calls);
-		else
-			fprintf(page->out, "+Inf\"} %" PRIu64 "\n", calls);
-	}
-	fprintf(page->out, "dxgk_call_seconds_sum{call=\"%s\"} %" PRIu64 ".%09" PRIu64 "\n",
-		line->words[1], sum_ns / NS_PER_S, sum_ns % NS_PER_S);
-	fprintf(page->out, "dxgk_call_seconds_count{call=\"%s\"} %" PRIu64 "\n", line->words[1],
-		calls);
+	snprintf(labels, sizeof(labels), "call=\"%.100s\"", line->words[1]);
+	put_spread(page, "dxgk_call_seconds", labels, line, 3);
 }
 
 static void put_calls(const struct page *page)

@@ -27,14 +27,19 @@ void tally_each(void (*visit)(void *context, const struct tally *tally), void *c
 		visit(context, tally);
 }
 
-void tally_time(struct tally_times *times, const char *name, uint64_t ns, bool has_failed)
+void tally_spread_add(struct tally_spread *spread, uint64_t ns)
 {
 	uint32_t step = 0;
 
 	while (step < TALLY_STEPS && ns > tally_step_ns(step))
 		step++;
-	atomic_fetch_add_explicit(&times->counts[step], 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&times->sum_ns, ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&spread->counts[step], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&spread->sum_ns, ns, memory_order_relaxed);
+}
+
+void tally_time(struct tally_times *times, const char *name, uint64_t ns, bool has_failed)
+{
+	tally_spread_add(&times->took, ns);
 	if (has_failed)
 		atomic_fetch_add_explicit(&times->failed, 1, memory_order_relaxed);
 	if (LIKELY(atomic_load_explicit(&times->is_known, memory_order_relaxed)) ||

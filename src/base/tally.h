@@ -30,14 +30,21 @@ void tally_each(void (*visit)(void *context, const struct tally *tally), void *c
 /* How long something took, from a microsecond on in steps of four times as long. */
 enum { TALLY_STEPS = 10 };
 
+/* Of an object that has one of its own, and shows it itself. */
+struct tally_spread {
+	_Atomic uint64_t sum_ns;
+	_Atomic uint64_t
+		counts[TALLY_STEPS + 1]; /* at most as long as the step; the last: longer */
+};
+
+void tally_spread_add(struct tally_spread *spread, uint64_t ns);
+
 struct tally_times {
 	const char *name; /* set at the first time */
 	struct tally_times *next;
 	_Atomic bool is_known;
 	_Atomic uint64_t failed;
-	_Atomic uint64_t sum_ns;
-	_Atomic uint64_t
-		counts[TALLY_STEPS + 1]; /* at most as long as the step; the last: longer */
+	struct tally_spread took;
 };
 
 /* 1 µs, 4 µs … 262 ms. */

@@ -24,6 +24,7 @@
 #include "base/lock.h"
 #include "base/machine.h"
 #include "base/notice.h"
+#include "base/tally.h"
 #include "base/thread.h"
 #include "paging/layout.h"
 #include "paging/pager.h"
@@ -341,6 +342,8 @@ struct pager {
 	/* Grows under lock. */
 	_Atomic uint32_t generation;
 	_Atomic uint32_t outstanding; /* jobs queued and not done; a look without the lock */
+
+	struct tally_spread took; /* jobs, from when they were queued until they were done */
 
 	/* The thread only. */
 	struct pager_buffer *buffers;

@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 
+#include "base/clock.h"
 #include "paging/internal.h"
 #include "trace/trace.h"
 
@@ -92,6 +93,7 @@ void paging_job_queue(struct paging_job *job)
 	assert(atomic_load(&job->state) == JOB_NEW);
 	atomic_store(&job->state, JOB_WAITING);
 	job->ticket = ++pager->last_ticket;
+	job->queued_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
 	job->generation = atomic_load(&pager->generation);
 	list_push_back(&pager->queued, &job->queued_link);
 	if (job->changes_tables)
@@ -100,6 +102,11 @@ void paging_job_queue(struct paging_job *job)
 	trace_paging_job_queued(pager->own.node, job->ticket);
 	lock_release(&pager->lock);
 	job_release(job);
+}
+
+const struct tally_spread *pager_times(const struct pager *pager)
+{
+	return &pager->took;
 }
 
 bool paging_job_is_stale(const struct paging_job *job)
@@ -329,6 +336,8 @@ bool pager_finish_job(struct pager *pager)
 
 	if (!job)
 		return false;
+	uint64_t now_ns = clock_peek_ns();
+	tally_spread_add(&pager->took, now_ns > job->queued_ns ? now_ns - job->queued_ns : 0);
 	pager_quiet_end(pager, job);
 	trace_paging_job_done(pager->own.node, job->ticket, job->status);
 	job->done(job, job->status);

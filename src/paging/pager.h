@@ -134,6 +134,9 @@ void pager_stop(struct pager *pager);
 /* Stops first where nobody did. Accepts NULL. */
 void pager_destroy(struct pager *pager);
 
+/* How long jobs took, from when they were queued until they were done. */
+const struct tally_spread *pager_times(const struct pager *pager);
+
 /* ---- jobs ---- */
 
 /* What a job does next. */
@@ -209,6 +212,7 @@ struct paging_job {
 	struct list change_link;  /* pager.changes: by ticket, until built */
 	struct list yield_link;   /* pager.yielded: others came between, until built */
 	uint64_t ticket;
+	uint64_t queued_ns;
 	uint64_t followed_ticket; /* changes so far have to be built first; 0: none */
 	uint64_t first_sequence;  /* packets that carry something of it; 0: none does yet */
 	uint64_t last_sequence;   /* or of one that it is behind */

@@ -152,6 +152,7 @@ void hw_enter_locked(struct sched_node *node, struct sched_packet *packet)
 	}
 	list_push_back(&queue->hw_submitted, &packet->node_link);
 	node->hw_never_late += packet->is_never_late;
+	node_counts_locked(node, packet)->submitted++;
 	if (node->hw_outstanding++ == 0 && node->outstanding == 0)
 		node->busy_since_ns = queue->hw_moved_ns;
 	trace_submitted_locked(packet);
@@ -172,6 +173,10 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, b
 	charge_locked(node, packet->queue);
 	list_remove(&packet->node_link);
 	node->hw_outstanding--;
+	if (is_done)
+		node_counts_locked(node, packet)->completed++;
+	else
+		node_counts_locked(node, packet)->aborted++;
 	if (packet->is_never_late)
 		hw_may_be_late_locked(node);
 	owner_submitted_ends_locked(packet->queue->owner, packet);
@@ -463,6 +468,7 @@ static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched
 	node->is_hw_resetting = true;
 	node->was_hw_hit = false;
 	node->hw_fault = fault;
+	sched->resets[SCHED_RESET_HW_QUEUES]++;
 	trace_reset_step(sched->config.adapter_id, node->number, "reset hardware queues");
 	sched_unlock(sched);
 	NTSTATUS status = sched->ops->reset_hw_node(sched->gpu, node->number);

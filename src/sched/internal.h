@@ -147,6 +147,7 @@ struct sched {
 	bool is_stopped;       /* by sched_stop() */
 	bool is_ending;
 	uint32_t recovery_count;
+	uint64_t resets[SCHED_RESETS];
 	bool has_written; /* an owner's is set */
 	struct sched_mistake mistake;
 	bool is_watching; /* the thread wakes up in time for the next late packet */
@@ -243,6 +244,9 @@ void node_complete_locked(struct sched_node *node, uint32_t fence);
 void node_give_back_locked(struct sched_node *node, struct sched_queue *ran);
 /* What the hardware had is lost: all of it, or one packet. */
 void node_abort_locked(struct sched_node *node);
+/* Among which it counts. */
+struct sched_packet_counts *node_counts_locked(struct sched_node *node,
+					       const struct sched_packet *packet);
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet);
 struct sched_packet *packet_of_node_link(struct list *link);
 /* Tells a trace what the hardware has. */

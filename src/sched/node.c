@@ -74,9 +74,10 @@ static void node_unload_locked(struct sched_node *node)
 
 /* ---- out: completed, given back, aborted ---- */
 
-static struct sched_packet_counts *counts_of(struct sched_node *node,
-					     const struct sched_packet *packet)
+struct sched_packet_counts *node_counts_locked(struct sched_node *node,
+					       const struct sched_packet *packet)
 {
+	lock_assert_held(&node->sched->lock);
 	return packet->queue->owner->is_system ? &node->statistics.system
 					       : &node->statistics.clients;
 }
@@ -122,7 +123,7 @@ static void leave_locked(struct sched_node *node, struct sched_packet *packet, c
 void node_abort_packet_locked(struct sched_node *node, struct sched_packet *packet)
 {
 	lock_assert_held(&node->sched->lock);
-	counts_of(node, packet)->aborted++;
+	node_counts_locked(node, packet)->aborted++;
 	leave_locked(node, packet, "aborted");
 	packet_over_locked(packet, SCHED_ABORTED);
 }
@@ -136,9 +137,9 @@ static void complete_first_locked(struct sched_node *node)
 	node->completed_fence = packet->fence;
 	node->completed_owner = packet->queue->owner;
 	if (is_done)
-		counts_of(node, packet)->completed++;
+		node_counts_locked(node, packet)->completed++;
 	else
-		counts_of(node, packet)->aborted++;
+		node_counts_locked(node, packet)->aborted++;
 	leave_locked(node, packet, is_done ? "completed" : "aborted");
 	packet_over_locked(packet, is_done ? SCHED_DONE : SCHED_ABORTED);
 }
@@ -205,7 +206,7 @@ static void give_back_packet_locked(struct sched_node *node, struct sched_packet
 	struct sched_queue *queue = packet->queue;
 
 	lock_assert_held(&node->sched->lock);
-	counts_of(node, packet)->preempted++;
+	node_counts_locked(node, packet)->preempted++;
 	leave_locked(node, packet, "preempted");
 	if (!awaits_reset_locked(packet) &&
 	    (packet->is_refused || packet->is_faulted ||
@@ -410,9 +411,9 @@ static struct sched_submission enter_locked(struct sched_node *node, struct sche
 	packet->state = PACKET_SUBMITTED;
 	packet->was_submitted = true;
 	list_push_back(&node->submitted, &packet->node_link);
-	counts_of(node, packet)->submitted++;
+	node_counts_locked(node, packet)->submitted++;
 	if (node->loaded_queue != packet->queue->id)
-		counts_of(node, packet)->switches++;
+		node_counts_locked(node, packet)->switches++;
 	node->loaded_queue = packet->queue->id;
 	node->loaded_owner = packet->queue->owner;
 	if (node->outstanding++ == 0) {

@@ -208,6 +208,7 @@ static enum engine_result reset_packets_relock(struct sched_node *node,
 		return result;
 	/* Not a moment sooner: the answer to a preemption that no reset makes meaningless must be heard. */
 	node->is_deaf = true;
+	sched->resets[SCHED_RESET_ENGINE]++;
 	reset_step(sched, node->number, "reset engine");
 	sched_unlock(sched);
 	sched->ops->ignore_events(sched->gpu, node->number, true);
@@ -368,6 +369,7 @@ static void set_deaf_locked(struct sched *sched, bool is_deaf)
 static const char *reset_and_restart_relock(struct sched *sched, uint32_t node)
 {
 	lock_assert_held(&sched->lock);
+	sched->resets[SCHED_RESET_ADAPTER]++;
 	sched_unlock(sched);
 	sched->ops->flush_events(sched->gpu);
 	reset_step(sched, node, "reset adapter");

@@ -384,3 +384,11 @@ uint32_t sched_recovery_count(struct sched *sched)
 	sched_unlock(sched);
 	return count;
 }
+
+uint64_t sched_reset_count(struct sched *sched, enum sched_reset what)
+{
+	sched_lock(sched);
+	uint64_t count = sched->resets[what];
+	sched_unlock(sched);
+	return count;
+}

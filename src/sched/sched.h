@@ -589,6 +589,7 @@ struct sched_packet_counts {
 	uint64_t switches;  /* it was another queue's than the one before */
 };
 
+/* Those of hardware queues are among the clients'; which of them runs the hardware does not tell, so they switch nothing. */
 struct sched_node_statistics {
 	struct sched_packet_counts clients;
 	struct sched_packet_counts system; /* the kernel's own: paging */
@@ -620,6 +621,10 @@ uint64_t sched_process_busy_ns(struct sched *sched, const struct sched_process *
 
 /* How often the hardware did not answer in time, or somebody had it reset. */
 uint32_t sched_recovery_count(struct sched *sched);
+
+/* What the driver was asked to reset: one recovery may take several, or none when the adapter is given up. */
+enum sched_reset { SCHED_RESET_ENGINE, SCHED_RESET_HW_QUEUES, SCHED_RESET_ADAPTER, SCHED_RESETS };
+uint64_t sched_reset_count(struct sched *sched, enum sched_reset what);
 
 /* Every packet that is not retired, in no order; under the scheduler's lock. For validate. */
 void sched_owner_for_each_packet(struct sched_owner *owner,

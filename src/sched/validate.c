@@ -55,8 +55,9 @@ static const char *validate_node(const struct sched_node *node)
 	CHECK(!node->is_deaf, "a node is being reset");
 	CHECK(node->outstanding == list_length(&node->submitted), "outstanding is miscounted");
 	CHECK(node_counted_locked(node) <= config->outstanding_max, "a node has too much");
-	CHECK(node->outstanding == with_hardware(&node->statistics.clients) +
-					   with_hardware(&node->statistics.system),
+	CHECK(node->outstanding + node->hw_outstanding ==
+		      with_hardware(&node->statistics.clients) +
+			      with_hardware(&node->statistics.system),
 	      "the statistics of a node do not add up");
 	list_each (const struct sched_packet, packet, &node->submitted, node_link) {
 		CHECK(packet->state == PACKET_SUBMITTED, "a submitted packet is not submitted");

@@ -70,6 +70,8 @@ enum control_text_kind {
 	 *	segment NUMBER LARGEST-GAP OFFERED DISCARDS
 	 *	node NUMBER QUEUED HARDWARE-QUEUES
 	 *	leaves REASON TIMES
+	 *	resets WHAT TIMES
+	 *	paging SUM-NS TIMES…      how long paging jobs took, by the steps of base/tally.h
 	 *	process NUMBER MOVED-IN MOVED-OUT BUSY-NS QUEUED OFFERED RESIDENT-ALLOCATIONS STATE
 	 *	device PROCESS HANDLE STATE
 	 *	queue PROCESS HANDLE NODE LENGTH KIND

@@ -3,6 +3,7 @@
  * crash_client.c - for driver_crash_test.py: a client whose escape makes the driver crash.
  *
  *	crash_client crash       prints what came of the escape, and of the next call
+ *	crash_client rude        the same, of an escape after which the driver can go on
  *	crash_client wait        "ready", then what came of a wait for ever, and the fence's value
  */
 #include <inttypes.h>
@@ -54,6 +55,8 @@ int main(int argc, char **argv)
 	D3DKMT_CREATEDEVICE device = { .hAdapter = adapters[0].hAdapter };
 	if (!NT_SUCCESS(D3DKMTCreateDevice(&device)))
 		return 1;
+	if (strcmp(argv[1], "rude") == 0)
+		deed.deed = RUDE_stay_in_region;
 	if (strcmp(argv[1], "wait") == 0)
 		return wait_for_ever(device.hDevice);
 	D3DKMT_ESCAPE escape = { .hAdapter = adapters[0].hAdapter,

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 """driver_crash_test.py - a driver that crashes ends the server, which says where; clients are told, and go on.
 
-usage: driver_crash_test.py path-of-dxgkd path-of-crash_client path-of-rude.so path-of-no_notes.so path-of-tools
+usage: driver_crash_test.py path-of-dxgkd path-of-crash_client path-of-rude.so path-of-no_notes.so path-of-dxgk path-of-tools
 """
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
 
-DXGKD, CLIENT, DRIVER, NO_NOTES = map(os.path.abspath, sys.argv[1:5])
-sys.path.insert(0, sys.argv[5])
+DXGKD, CLIENT, DRIVER, NO_NOTES, DXGK = map(os.path.abspath, sys.argv[1:6])
+sys.path.insert(0, sys.argv[6])
 import tap  # noqa: E402
 
 DEVICE_REMOVED = '0xc00002b6'
@@ -69,6 +70,22 @@ def test_another_server_takes_the_path_over(root):
     done = crash(environment)
     report_of(second)
     assert 'SYS-SERVER' in done.stdout, done
+
+
+def test_what_a_driver_does_wrong_is_counted(root):
+    server, environment = start_server(root)
+
+    def reports():
+        told = subprocess.run([DXGK, 'metrics', '--socket', environment['DXGK_SOCKET']], capture_output=True, text=True, check=True,
+                              timeout=60).stdout
+        return re.findall(r'^dxgk_driver_reports_total\{rule="(.*)"\} (\d+)$', told, re.MULTILINE)
+
+    assert not reports()
+    for times in '12':
+        subprocess.run([CLIENT, 'rude'], env=environment, capture_output=True, check=True, timeout=60)
+        assert reports() == [('DDI-LOCK-HELD', times)], reports()
+    server.terminate()
+    assert 'inside of a critical region' in report_of(server) and server.returncode == 0
 
 
 if __name__ == '__main__':

@@ -296,6 +296,24 @@ def test_metrics_count_calls_deaths_and_quotas(root):
             assert time.monotonic() < deadline
 
 
+def test_resets_are_counted_by_kind_and_paging_by_time(root):
+    with Server(root) as server:
+        before = samples(run('metrics', '--socket', server.path).stdout)
+        resets = {kind: before[('dxgk_resets_total', f'adapter="1",kind="{kind}"')] for kind in ('engine', 'hw-queues', 'adapter')}
+        assert set(resets.values()) == {0}, resets
+        jobs = before[('dxgk_paging_seconds_count', 'adapter="1"')]
+        steps = [value for (name, labels), value in before.items() if name == 'dxgk_paging_seconds_bucket']
+        assert jobs >= 1 and len(steps) == 11 and steps == sorted(steps) and steps[-1] == jobs, steps
+        assert before[('dxgk_paging_seconds_sum', 'adapter="1"')] > 0
+        run('ctl', '--socket', server.path, 'evict-all')
+        run('ctl', '--socket', server.path, 'tdr', 'adapter')
+        found = samples(run('metrics', '--socket', server.path).stdout)
+        assert found[('dxgk_paging_seconds_count', 'adapter="1"')] > jobs
+        assert found[('dxgk_resets_total', 'adapter="1",kind="adapter"')] == 1
+        assert found[('dxgk_resets_total', 'adapter="1",kind="engine"')] == 0
+        assert found[('dxgk_recoveries_total', 'adapter="1"')] == 1
+
+
 def profile(root, **content):
     path = os.path.join(root, 'profile.json')
     with open(path, 'w', encoding='utf-8') as file:

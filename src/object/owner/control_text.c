@@ -14,6 +14,7 @@
 #include "miniport/miniport.h"
 #include "object/owner/control_text.h"
 #include "object/owner/device.h"
+#include "paging/pager.h"
 #include "sched/sched.h"
 #include "vidmm/control.h"
 #include "vidmm/map.h"
@@ -173,6 +174,19 @@ static void look_at_queue(void *context, const struct sched_queue_facts *facts)
 		    facts->node, facts->length, facts->kind);
 }
 
+static const char *const reset_names[SCHED_RESETS] = { [SCHED_RESET_ENGINE] = "engine",
+						       [SCHED_RESET_HW_QUEUES] = "hw-queues",
+						       [SCHED_RESET_ADAPTER] = "adapter" };
+
+/* The rest of a line: nanoseconds in all, and how many took how long. */
+static void add_spread(struct control_text *text, const struct tally_spread *spread)
+{
+	add(text, " %" PRIu64, atomic_load(&spread->sum_ns));
+	for (uint32_t i = 0; i <= TALLY_STEPS; i++)
+		add(text, " %" PRIu64, atomic_load(&spread->counts[i]));
+	add(text, "\n");
+}
+
 static void add_adapter(struct control_text *text, struct dxg_adapter *adapter, struct sched *sched)
 {
 	struct vidmm_leave_count leaves[VIDMM_LEAVE_REASONS];
@@ -188,6 +202,14 @@ static void add_adapter(struct control_text *text, struct dxg_adapter *adapter, 
 	vidmm_leave_counts(adapter->memory, leaves);
 	for (int i = 0; i < VIDMM_LEAVE_REASONS; i++)
 		add(text, "leaves %s %" PRIu64 "\n", leaves[i].reason, leaves[i].times);
+	for (int i = 0; i < SCHED_RESETS; i++)
+		add(text, "resets %s %" PRIu64 "\n", reset_names[i],
+		    sched_reset_count(sched, (enum sched_reset)i));
+	const struct pager *pager = atomic_load(&adapter->pager);
+	if (!pager)
+		return;
+	add(text, "paging");
+	add_spread(text, pager_times(pager));
 }
 
 static const char *state_of_locked(const struct dxg_process *process,
@@ -292,11 +314,8 @@ static void add_tally(void *context, const struct tally *tally)
 
 static void add_times(void *context, const struct tally_times *times)
 {
-	add(context, "call %s %" PRIu64 " %" PRIu64, times->name, atomic_load(&times->failed),
-	    atomic_load(&times->sum_ns));
-	for (uint32_t i = 0; i <= TALLY_STEPS; i++)
-		add(context, " %" PRIu64, atomic_load(&times->counts[i]));
-	add(context, "\n");
+	add(context, "call %s %" PRIu64, times->name, atomic_load(&times->failed));
+	add_spread(context, &times->took);
 }
 
 NTSTATUS control_text_counts(struct dxg_kernel *kernel, struct dxg_adapter *adapter,

@@ -72,12 +72,12 @@ TEST(tally, times_are_counted_by_steps)
 	EXPECT_EQ(told.count, 1);
 	EXPECT(told.last == &calls);
 	EXPECT_STR(calls.name, "call");
-	EXPECT_EQ(atomic_load(&calls.counts[0]), 2);
-	EXPECT_EQ(atomic_load(&calls.counts[1]), 1);
-	EXPECT_EQ(atomic_load(&calls.counts[TALLY_STEPS - 1]), 1);
-	EXPECT_EQ(atomic_load(&calls.counts[TALLY_STEPS]), 1);
+	EXPECT_EQ(atomic_load(&calls.took.counts[0]), 2);
+	EXPECT_EQ(atomic_load(&calls.took.counts[1]), 1);
+	EXPECT_EQ(atomic_load(&calls.took.counts[TALLY_STEPS - 1]), 1);
+	EXPECT_EQ(atomic_load(&calls.took.counts[TALLY_STEPS]), 1);
 	EXPECT_EQ(atomic_load(&calls.failed), 1);
-	EXPECT_EQ(atomic_load(&calls.sum_ns), 2001 + 2 * tally_step_ns(TALLY_STEPS - 1) + 1);
+	EXPECT_EQ(atomic_load(&calls.took.sum_ns), 2001 + 2 * tally_step_ns(TALLY_STEPS - 1) + 1);
 }
 
 TEST_MAIN("base/tally")

@@ -510,6 +510,36 @@ HW_TEST(busy, time_counts_of_each_queue_for_its_process_and_of_the_node_once)
 	EXPECT(is_about(sched_node_statistics(world.sched, 1).busy_ns, 200 * NS_PER_MS));
 }
 
+/* A node's books are of all that it was given, whoever scheduled it. */
+HW_TEST(counts, of_a_node_have_what_hardware_queues_were_given)
+{
+	struct hw_stream *stream = make(0, 0, 1);
+	struct hw_stream *other = make(1, 1, 1);
+	world.gpu.on_hw_reset = hit_first;
+	give(stream, 'a', 1);
+	give(stream, 'b', 2);
+	give(other, 'x', 1);
+	reach(other, 1);
+	reach(stream, 1);
+
+	struct sched_packet_counts counts = sched_node_statistics(world.sched, 1).clients;
+
+	EXPECT_EQ(counts.submitted, 3);
+	EXPECT_EQ(counts.completed, 2);
+	EXPECT_EQ(counts.aborted, 0);
+	EXPECT_EQ(sched_reset_count(world.sched, SCHED_RESET_HW_QUEUES), 0);
+	pass_time(DELAY_NS);
+	counts = sched_node_statistics(world.sched, 1).clients;
+	EXPECT_EQ(counts.submitted, 3);
+	EXPECT_EQ(counts.completed, 2);
+	EXPECT_EQ(counts.aborted, 1);
+	EXPECT_EQ(sched_reset_count(world.sched, SCHED_RESET_HW_QUEUES), 1);
+	EXPECT_EQ(sched_reset_count(world.sched, SCHED_RESET_ENGINE), 0);
+	EXPECT_EQ(sched_reset_count(world.sched, SCHED_RESET_ADAPTER), 0);
+	EXPECT_EQ(sched_node_statistics(world.sched, 0).clients.submitted, 0);
+	happened();
+}
+
 HW_TEST(stop, waits_for_the_hardware)
 {
 	struct hw_stream *stream = make(0, 0, 1);
