@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """counts_test.py - run_tests.py counts what test programs say, and mistrusts how they end."""
 
+import json
 import os
 import sys
 
@@ -122,6 +123,17 @@ def test_patterns_choose_by_name_and_the_long_ones_in_full_only(_):
     assert not chosen('tsan', 'api/lock', ['api'], None, ['api/offer*'])
     assert not chosen('plain', 'park/long', ['soak'], None, ['park/*'])
     assert chosen('plain', 'park/long', ['soak'], None, ['park/long'])
+
+
+def test_what_is_not_written_yet_may_have_assertions(root):
+    sources = {'plain.c': 'int x;\n', 'asserts.c': 'assert(x);\n', 'asks.c': '#ifdef NDEBUG\n#endif\n'}
+    for name, text in sources.items():
+        with open(os.path.join(root, name), 'w', encoding='utf-8') as file:
+            file.write(text)
+    entries = [{'directory': root, 'file': name, 'output': name + '.o'} for name in [*sources, 'generated.c']]
+    with open(os.path.join(root, 'compile_commands.json'), 'w', encoding='utf-8') as file:
+        json.dump(entries, file)
+    assert run_tests.sources_with_assertions(root) == {'asserts.c.o', 'asks.c.o', 'generated.c.o'}
 
 
 def test_records_are_read_while_they_are_written(root):
