@@ -228,10 +228,6 @@ void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *proces
 	list_init(&device->plan_link);
 	list_init(&device->leave_link);
 	list_init(&device->keeps);
-	lock_acquire(&process->manager->lock);
-	assert(vidmm_tables_are_in(process));
-	list_push_back(&process->devices, &device->link);
-	lock_release(&process->manager->lock);
 }
 
 void vidmm_device_finish(struct vidmm_device *device)

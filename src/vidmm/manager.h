@@ -432,11 +432,11 @@ struct vidmm_device {
 	struct paging_dependency dependency;
 };
 
-/* The process's page tables are in, and held until the owner is there. */
+/* The owner need not be there yet; nobody looks at it before the device begins. */
 void vidmm_device_init(struct vidmm_device *device, struct vidmm_process *process,
 		       struct sched_owner *owner, void *driver_device);
 
-/* Its owner is there, and can have work. */
+/* Its owner is there, and can have work. The process's page tables are in, and held so long. */
 void vidmm_device_begin(struct vidmm_device *device);
 
 /* It is about to go: its process's suspension counts for it no more, nor does what it lists. */

@@ -14,10 +14,13 @@
  *
  * Locks: the manager's.
  */
+#include <assert.h>
+
 #include "base/refusal.h"
 #include "vidmm/control.h"
 #include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
+#include "vidmm/table_states.h"
 
 /* ---- devices ---- */
 
@@ -51,6 +54,8 @@ void vidmm_device_begin(struct vidmm_device *device)
 	struct vidmm *manager = device->process->manager;
 
 	lock_acquire(&manager->lock);
+	assert(vidmm_tables_are_in(device->process));
+	list_push_back(&device->process->devices, &device->link);
 	device->stage = state_step(STATES_DEVICE_STAGE, device->stage, DEVICE_OPEN);
 	if (device->process->is_suspended)
 		device_hold_locked(device);

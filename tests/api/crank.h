@@ -411,13 +411,6 @@ static inline NTSTATUS queue_signal(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, 
 	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
 }
 
-static inline NTSTATUS set_priority(D3DKMT_HANDLE context, int priority)
-{
-	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY args = { context, priority };
-
-	return D3DKMTSetContextSchedulingPriority(&args);
-}
-
 static inline NTSTATUS queue_wait(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
 {
 	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,

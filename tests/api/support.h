@@ -203,6 +203,13 @@ static inline D3DKMT_HANDLE create_device(D3DKMT_HANDLE adapter)
 	return device;
 }
 
+static inline NTSTATUS set_priority(D3DKMT_HANDLE context, int priority)
+{
+	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY args = { context, priority };
+
+	return D3DKMTSetContextSchedulingPriority(&args);
+}
+
 static inline NTSTATUS destroy_device(D3DKMT_HANDLE device)
 {
 	D3DKMT_DESTROYDEVICE args = { device };

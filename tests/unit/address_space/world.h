@@ -180,6 +180,7 @@ static inline void party_join(struct party *party)
 	EXPECT_EQ(address_space_start(party->space, &party->driver_process,
 				      &(struct space_root_listener){ root_moved, party }),
 		  STATUS_SUCCESS);
+	vidmm_device_begin(&party->device);
 }
 
 static inline void party_leave(struct party *party)

@@ -57,6 +57,18 @@ TEST(table_states, they_come_back_when_there_is_room_again)
 	finish();
 }
 
+/* A device is made before the scheduler knows its work. */
+TEST(table_states, nobody_asks_for_the_work_of_a_device_that_has_not_begun)
+{
+	struct vidmm_device early;
+
+	start();
+	vidmm_device_init(&early, &app->process, NULL, NULL);
+	crowd_out();
+	vidmm_device_finish(&early);
+	finish();
+}
+
 static void set_slice_end(struct party *party, uint64_t end_ns)
 {
 	lock_acquire(&world.manager->lock);
@@ -96,7 +108,6 @@ TEST(table_states, queued_work_keeps_its_tables_for_its_slice)
 TEST(table_states, a_suspended_process_gives_its_tables_whatever_it_has_queued)
 {
 	start();
-	vidmm_device_begin(&app->device);
 	map_now(app, 510, &memories[0], 20);
 	queue_work(app);
 	EXPECT_EQ(vidmm_process_suspend(&app->process, false), STATUS_SUCCESS);
@@ -124,7 +135,6 @@ static void stand_still_at_work(void)
 static void start_at_work(void)
 {
 	start();
-	vidmm_device_begin(&app->device);
 	map_now(app, 510, &memories[0], 20);
 	stand_still_at_work();
 	evict_segment(world.manager, FAKE_LOCAL);
