@@ -55,6 +55,8 @@ static void accept_clients(void)
 			continue;
 		}
 		log_warn("a client is turned away: the server has few descriptors left");
+		session_turn_away(socket, STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_SERVER,
+				  "the server has few descriptors left, and takes no more clients");
 		close(socket);
 	}
 }

@@ -143,6 +143,8 @@ void serve_settle(void);
 
 /* Of a connection that was accepted, whose descriptor is the session's from now on. */
 void session_begin(struct server *server, int socket);
+/* Not yet a client, or one that was built differently: it is told why it is none. */
+void session_turn_away(int socket, NTSTATUS status, enum rule rule, const char *reason);
 /* On the loop's thread: there is something to read, or to write, or the process has ended. */
 void session_take(struct session *session, uint32_t events);
 void session_process_ended(struct session *session);

@@ -125,13 +125,11 @@ static bool watch(struct session *session)
 						      session->process_file, &death) == 0;
 }
 
-/* Not yet a client: only told why it is none. */
-static void turn_away(int socket, NTSTATUS status, enum rule rule, const char *reason)
+void session_turn_away(int socket, NTSTATUS status, enum rule rule, const char *reason)
 {
 	struct wire_message message = { .kind = WIRE_WELCOME, .welcome = { .status = status } };
 
-	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s",
-		 rule_id(RULE_SYS_SERVER));
+	snprintf(message.welcome.rule, sizeof(message.welcome.rule), "%s", rule_id(rule));
 	snprintf(message.welcome.reason, sizeof(message.welcome.reason), "%s", reason);
 	(void)!wire_send(socket, &message, -1, false);
 }
@@ -178,8 +176,8 @@ void session_begin(struct server *server, int socket)
 	struct session *session = mem_zalloc(sizeof(*session));
 
 	if (!session) {
-		turn_away(socket, STATUS_NO_MEMORY, RULE_API_NO_MEMORY,
-			  "the server has no memory for another client");
+		session_turn_away(socket, STATUS_NO_MEMORY, RULE_API_NO_MEMORY,
+				  "the server has no memory for another client");
 		close(socket);
 		return;
 	}
@@ -245,7 +243,7 @@ static void greet(struct session *session, const struct wire_message *hello)
 	session->is_greeted = true;
 	take_name(session, hello->hello.name, sizeof(hello->hello.name));
 	if (wrong) {
-		turn_away(session->socket, STATUS_REVISION_MISMATCH, RULE_SYS_SERVER, wrong);
+		session_turn_away(session->socket, STATUS_REVISION_MISMATCH, RULE_SYS_SERVER, wrong);
 		session_end(session, NULL);
 		return;
 	}

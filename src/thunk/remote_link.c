@@ -459,7 +459,8 @@ void remote_channel_free(struct remote_channel *channel)
 
 static NTSTATUS refuse_welcome(const struct wire_message *welcome)
 {
-	return refuse(welcome->welcome.status, RULE_SYS_SERVER, NULL, "%s",
+	return refuse(welcome->welcome.status,
+		      is_of_quota(welcome) ? RULE_SYS_QUOTA : RULE_SYS_SERVER, NULL, "%s",
 		      welcome->welcome.reason);
 }
 

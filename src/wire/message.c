@@ -106,6 +106,9 @@ enum wire_result wire_receive(int socket, struct wire_message *message, int *des
 					 .msg_controllen = sizeof(control.bytes) };
 		ssize_t length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+		/* It has hung up, and not read all that we said; what it said is still there. */
+		if (length < 0 && errno == ECONNRESET)
+			length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		result = result_of(length, sizeof(*message));
 		if (length >= 0 && !take_descriptors(&header, descriptor_out))
 			result = WIRE_BROKEN;

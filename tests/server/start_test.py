@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """start_test.py - where a server listens, who may connect, how it starts and ends.
 
-usage: start_test.py dxgkd client path-of-late_lock.so path-of-tools
+usage: start_test.py dxgkd client path-of-late_lock.so path-of-tools dlopen-client folder-of-the-library
 
 The client prints what its adapters are and ends (dxgk info).
 """
 
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import tempfile
 import time
 
 DXGKD, CLIENT, LATE_LOCK = sys.argv[1:4]
+DLOPEN_CLIENT, LIBRARY = sys.argv[5:7]
 sys.path.insert(0, sys.argv[4])
 import tap  # noqa: E402
 
@@ -314,6 +316,50 @@ def says_nothing_about_clients(folder):
     return problems
 
 
+def turned_away_by_name(folder):
+    problems = []
+    profile = os.path.join(folder, 'one.json')
+    with open(profile, 'w', encoding='ascii') as file:
+        file.write('{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
+    with Server(folder, '--profile', profile) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
+            visitor.connect(server.path)
+            for _ in range(20):
+                status, said = client(server.path)
+                expect(problems, status == 1 and 'SYS-QUOTA' in said and 'limits.user.sessions' in said, f'{said}')
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (70, before[1]))
+        for _ in range(20):
+            status, said = client(server.path)
+            expect(problems, status == 1 and 'few descriptors left' in said, f'{said}')
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+        status, said = client(server.path)
+        expect(problems, status == 0, f'with descriptors again: {said}')
+    return problems
+
+
+def library_is_closed(folder):
+    """Who has closed the library has no thread that runs where nothing is."""
+    problems = []
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        environment = {**os.environ, 'DXGK_SOCKET': server.path, 'LD_LIBRARY_PATH': LIBRARY}
+        with subprocess.Popen([DLOPEN_CLIENT, 'stay'], env=environment, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as visitor:
+            expect(problems, visitor.stdout.readline() + visitor.stdout.readline() == b'1 adapter\n' * 2, 'no adapter')
+            server.end()
+            try:
+                visitor.wait(0.3)                            # that it hears of the end takes a moment
+                problems.append(f'ended with {visitor.returncode}')
+            except subprocess.TimeoutExpired:
+                visitor.communicate()
+                expect(problems, visitor.returncode == 0, f'ended with {visitor.returncode}')
+    return problems
+
+
 def ends_when_idle(folder):
     problems = []
     with Server(folder, '--idle-exit', '0.3') as server:
@@ -349,6 +395,8 @@ CLAIMS = {
     'systemd hands a socket over': systemd_hands_over,
     'programs of its own user find nothing in a server': nobody_looks_in,
     'a server that is asked to end tells its clients, and says nothing about them': says_nothing_about_clients,
+    'who is turned away hears why': turned_away_by_name,
+    'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
 }
 
