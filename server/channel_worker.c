@@ -30,6 +30,9 @@ enum { CALL_DESCRIPTORS_MOST = 64, CALL_EVENTS_MOST = 8 };
 
 #define WAKE_AGAIN_NS (10 * NS_PER_MS)
 
+/* Of what there is not enough for a call. */
+enum worker_lack { LACKS_NOTHING, LACKS_MEMORY, LACKS_DESCRIPTORS, LACKS_EVENTS };
+
 struct channel_worker {
 	struct session *session;
 	struct list link; /* session.workers */
@@ -60,7 +63,7 @@ struct channel_worker {
 	uint32_t events[CALL_EVENTS_MOST];
 	uint32_t event_count;
 	struct dxgk_refusal refusal; /* of the last one that was refused */
-	bool lacks_memory;           /* for what came along */
+	enum worker_lack lacks;      /* for what came along */
 	const char *lie;             /* it is no request: why; the session ends */
 	bool has_left;               /* the session's list, before the session: it ends alone */
 	bool is_answered;            /* the request, with what may still be done about it */
@@ -80,6 +83,10 @@ static bool take_descriptor(struct channel_worker *worker, uint64_t token, struc
 	if (token == 0 || token > UINT32_MAX ||
 	    !session_take_descriptor(worker->session, (uint32_t)token, arrived))
 		return false;
+	if (arrived->descriptor < 0) {
+		worker->lacks = LACKS_DESCRIPTORS;
+		return false;
+	}
 	if (worker->descriptor_count == CALL_DESCRIPTORS_MOST) {
 		close(arrived->descriptor);
 		return false;
@@ -92,10 +99,13 @@ static uintptr_t event_arrive(struct channel_worker *worker, uint64_t token, uin
 {
 	uint32_t event = 0;
 
-	if (token != 0 && worker->event_count < CALL_EVENTS_MOST)
-		event = session_event_came(worker->session, (uint32_t)token);
-	if (event == 0)
+	if (token == 0 || worker->event_count == CALL_EVENTS_MOST)
 		return value | CLIENT_PORT_NO_EVENT;
+	event = session_event_came(worker->session, (uint32_t)token);
+	if (event == 0) {
+		worker->lacks = LACKS_EVENTS;
+		return value | CLIENT_PORT_NO_EVENT;
+	}
 	worker->events[worker->event_count++] = event;
 	return event;
 }
@@ -115,7 +125,7 @@ static uintptr_t hook_arrive(struct travel_hooks *hooks, enum travel_thing thing
 		    !NT_SUCCESS(client_call_bring(&worker->call, value,
 						  size_bytes ? size_bytes : arrived.size_bytes,
 						  arrived.descriptor, arrived.offset)))
-			worker->lacks_memory = true;
+			worker->lacks = LACKS_MEMORY;
 		return value;
 	}
 	/* No number that could be a descriptor of this process. */
@@ -356,12 +366,25 @@ static void forget_things(struct channel_worker *worker)
 		session_event_leave(worker->session, worker->events[--worker->event_count]);
 }
 
-static NTSTATUS refuse_opening(uint32_t id)
+static NTSTATUS refuse_lack(enum worker_lack lack)
+{
+	if (lack == LACKS_DESCRIPTORS)
+		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_QUOTA, NULL,
+			      "descriptors that came for calls are above a quota "
+			      "(limits.process.descriptors, limits.user.descriptors), or the "
+			      "server has none left");
+	if (lack == LACKS_EVENTS)
+		return refuse(STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_QUOTA, NULL,
+			      "a client has at most %d events in a server", SESSION_EVENTS_MOST);
+	return refuse_no_memory("no memory for the results of the call");
+}
+
+static NTSTATUS refuse_opening(uint32_t id, enum worker_lack lack)
 {
 	struct refusal_scope scope;
 
 	refusal_begin(&scope, call_describe(id)->name);
-	NTSTATUS status = refuse_no_memory("no memory for the results of the call");
+	NTSTATUS status = refuse_lack(lack);
 	refusal_end_call(&scope, status);
 	return status;
 }
@@ -391,13 +414,13 @@ static void serve_call(struct channel_worker *worker, uint32_t id, void *block, 
 
 	channel_way_prepare(&worker->channel.memory->reply);
 	worker->call = (struct client_call){ 0 };
-	worker->lacks_memory = false;
+	worker->lacks = LACKS_NOTHING;
 	if (!travel_request_open(&image, id, block, size_bytes, &worker->hooks, &why)) {
 		worker->lie = why;
 		if (!why)
-			reply_status(worker, refuse_opening(id));
-	} else if (worker->lacks_memory) {
-		reply_status(worker, refuse_opening(id));
+			reply_status(worker, refuse_opening(id, LACKS_MEMORY));
+	} else if (worker->lacks != LACKS_NOTHING) {
+		reply_status(worker, refuse_opening(id, worker->lacks));
 		travel_image_close(&image);
 	} else {
 		worker->image = &image;
@@ -689,7 +712,7 @@ static NTSTATUS worker_begin(struct session *session, int file)
 	return status;
 }
 
-bool channel_worker_begin(struct session *session, uint32_t number)
+void channel_worker_begin(struct session *session, uint32_t number)
 {
 	struct wire_message message = { .kind = WIRE_CHANNEL, .number = number };
 	int file = channel_file_create(CHANNEL_BYTES);
@@ -700,11 +723,11 @@ bool channel_worker_begin(struct session *session, uint32_t number)
 	refusal_end_call(&scope, status);
 	if (!NT_SUCCESS(status))
 		session_tell_refusal(&message, status);
-	bool is_sent = wire_send(session->socket, &message, NT_SUCCESS(status) ? file : -1,
-				 false) == WIRE_DONE;
-	if (file >= 0)
+	if (!NT_SUCCESS(status) && file >= 0) {
 		close(file);
-	return is_sent;
+		file = -1;
+	}
+	session_answer(session, &message, file);
 }
 
 static void worker_wake(struct channel_worker *worker)

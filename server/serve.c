@@ -32,6 +32,8 @@
 #include "trace/trace.h"
 
 enum {
+	OWED_AGAIN_MS =
+		100, /* where descriptors are too many on their way, nothing tells when there is room */
 	EXIT_NOT_STARTED = 1,
 	EVENTS_AT_ONCE = 64,
 	SPARE_DESCRIPTORS = 64, /* for the kernel itself: drivers, shared objects, files */
@@ -185,6 +187,14 @@ static bool is_gone(const struct epoll_event *event)
 	return true;
 }
 
+static void say_owed(void)
+{
+	list_each_safe (struct session, session, &server.sessions, link) {
+		if (session->owes)
+			session_take(session, 0);
+	}
+}
+
 static void loop(const struct dxgk_serve_options *options, int signals)
 {
 	struct epoll_event events[EVENTS_AT_ONCE];
@@ -193,12 +203,15 @@ static void loop(const struct dxgk_serve_options *options, int signals)
 
 	while (goes_on) {
 		int timeout_ms = idle_timeout_ms(options, &idle_since_ns);
-		int count = epoll_wait(server.poll_file, events, EVENTS_AT_ONCE, timeout_ms);
+		int count = epoll_wait(server.poll_file, events, EVENTS_AT_ONCE,
+				       server.owing_count ? OWED_AGAIN_MS : timeout_ms);
 
 		if (count == 0 && timeout_ms == 0)
 			return; /* idle for long enough */
 		for (int i = 0; i < count && goes_on; i++)
 			goes_on = is_gone(&events[i]) || take_event(&events[i], signals);
+		if (server.owing_count)
+			say_owed();
 	}
 }
 

@@ -55,6 +55,7 @@ struct server {
 	struct list sessions; /* session.link: those that are not over */
 	uint32_t session_count;
 	uint32_t last_number; /* of sessions; the loop's */
+	uint32_t owing_count; /* sessions that owe an answer; the loop's */
 
 	/* Sessions and workers that are being ended, on threads of their own. */
 	_Atomic uint32_t ending;
@@ -70,7 +71,8 @@ struct server {
 struct arrived {
 	struct list link; /* session.arrived */
 	uint32_t token;
-	int descriptor;
+	int descriptor;  /* -1: there was no quota for it, or no room in the server */
+	bool is_counted; /* in the quota */
 	uint64_t offset; /* of memory: where in the file, and how much of it */
 	uint64_t size_bytes;
 };
@@ -94,6 +96,9 @@ struct session {
 	uid_t user;
 	bool is_controller;
 	bool is_greeted;               /* the loop's: its HELLO has come */
+	bool owes;                     /* the loop's: an answer that its socket had no room for */
+	struct wire_message owed;      /* that one */
+	int owed_descriptor;           /* with it; -1: none */
 	bool is_control;               /* a thread of its own reads its socket */
 	struct thread *control_thread; /* that one; its end is waited for at the session's */
 	bool has_session_quota;
@@ -150,6 +155,11 @@ void session_take(struct session *session, uint32_t events);
 void session_process_ended(struct session *session);
 /* What it hears before it is hung up on. From any thread. */
 void session_say_goodbye(struct session *session, enum rule rule, const char *why);
+/*
+ * On the loop's thread, which does not wait: what the socket has no room for is said before anything more of this
+ * client is read. Takes the descriptor, or -1.
+ */
+void session_answer(struct session *session, const struct wire_message *message, int descriptor);
 /* Ends one that has done nothing wrong, after it was told why. */
 void session_part(struct session *session, const char *why);
 void session_get(struct session *session);
@@ -170,7 +180,7 @@ bool session_may_control(const struct session *session);
 /* ---- session_port.c ---- */
 
 extern const struct client_port_services session_port_services;
-/* An event that a request names; 0: it can have no more. */
+/* An event that a request names; 0: it can have no more. Waits for the client to hear of those that are over. */
 uint32_t session_event_came(struct session *session, uint32_t token);
 /* The call is over: if nobody has taken it, it is closed. */
 void session_event_leave(struct session *session, uint32_t event);
@@ -186,7 +196,7 @@ MUST_CHECK NTSTATUS session_unwatch(struct dxg_kernel *kernel, struct dxg_proces
 
 /* ---- session_files.c ---- */
 
-/* From the loop, with its descriptor. False: it has too many that no call wants. */
+/* From the loop, with its descriptor, or -1 where the server has no room. False: it has too many that no call wants. */
 MUST_CHECK bool session_descriptor_came(struct session *session, const struct wire_message *message,
 					int descriptor);
 /* Waits until it is there. False: the session is over. The caller closes it. */
@@ -203,11 +213,8 @@ void session_forget_files(struct session *session);
 
 /* ---- channel_worker.c ---- */
 
-/*
- * Makes a channel and the thread that serves it, and sends the file; or no file, where there can be no more.
- * False: the client does not take it.
- */
-MUST_CHECK bool channel_worker_begin(struct session *session, uint32_t number);
+/* Makes a channel and the thread that serves it, and sends the file; or no file, where there can be no more. */
+void channel_worker_begin(struct session *session, uint32_t number);
 void channel_workers_wake(struct session *session);
 void channel_workers_join(struct session *session);
 

@@ -46,6 +46,8 @@ void session_put(struct session *session)
 	close(session->socket);
 	if (session->process_file >= 0)
 		close(session->process_file);
+	if (session->owes && session->owed_descriptor >= 0)
+		close(session->owed_descriptor);
 	mem_free(session->events);
 	mem_free(session->files);
 	lock_finish(&session->lock);
@@ -243,7 +245,8 @@ static void greet(struct session *session, const struct wire_message *hello)
 	session->is_greeted = true;
 	take_name(session, hello->hello.name, sizeof(hello->hello.name));
 	if (wrong) {
-		session_turn_away(session->socket, STATUS_REVISION_MISMATCH, RULE_SYS_SERVER, wrong);
+		session_turn_away(session->socket, STATUS_REVISION_MISMATCH, RULE_SYS_SERVER,
+				  wrong);
 		session_end(session, NULL);
 		return;
 	}
@@ -256,6 +259,31 @@ static void greet(struct session *session, const struct wire_message *hello)
 		session_end(session, NULL);
 }
 
+/* False: there is no room for it yet. To a client that is gone all is said. */
+static bool say_owed(struct session *session)
+{
+	if (!session->owes)
+		return true;
+	if (wire_send(session->socket, &session->owed, session->owed_descriptor, false) ==
+	    WIRE_WOULD_WAIT)
+		return false;
+	if (session->owed_descriptor >= 0)
+		close(session->owed_descriptor);
+	session->owes = false;
+	session->server->owing_count--;
+	return true;
+}
+
+void session_answer(struct session *session, const struct wire_message *message, int descriptor)
+{
+	assert(!session->owes);
+	session->owed = *message;
+	session->owed_descriptor = descriptor;
+	session->owes = true;
+	session->server->owing_count++;
+	(void)say_owed(session);
+}
+
 static void note_told(struct session *session, uint32_t number)
 {
 	lock_acquire(&session->lock);
@@ -266,7 +294,7 @@ static void note_told(struct session *session, uint32_t number)
 
 /* One that a client sends. False: it is none, and why. */
 static bool take_message(struct session *session, const struct wire_message *message,
-			 int descriptor, const char **why_out)
+			 int descriptor, bool is_crowded, const char **why_out)
 {
 	if (!session->is_greeted) {
 		*why_out = "its first message was no greeting";
@@ -277,7 +305,7 @@ static bool take_message(struct session *session, const struct wire_message *mes
 		greet(session, message);
 		return true;
 	}
-	if (message->kind == WIRE_DESCRIPTOR && descriptor >= 0) {
+	if (message->kind == WIRE_DESCRIPTOR && (descriptor >= 0 || is_crowded)) {
 		*why_out = "it sent more descriptors than a call can name";
 		return session_descriptor_came(session, message, descriptor);
 	}
@@ -285,8 +313,8 @@ static bool take_message(struct session *session, const struct wire_message *mes
 		close(descriptor);
 	*why_out = "it sent a message that none of its kind sends";
 	if (descriptor < 0 && message->kind == WIRE_OPEN_CHANNEL) {
-		*why_out = "it does not take the channel that it asked for";
-		return channel_worker_begin(session, message->number);
+		channel_worker_begin(session, message->number);
+		return true;
 	}
 	if (descriptor < 0 && message->kind == WIRE_TOLD) {
 		note_told(session, message->number);
@@ -305,10 +333,10 @@ void session_take(struct session *session, uint32_t events)
 	if (events & EPOLLOUT)
 		session_say_events(session);
 	session_get(session);
-	while (!atomic_load(&session->is_over) && !session->is_control &&
-	       (result = wire_receive(session->socket, &message, &descriptor, false)) ==
-		       WIRE_DONE) {
-		if (!take_message(session, &message, descriptor, &why) &&
+	while (!atomic_load(&session->is_over) && !session->is_control && say_owed(session) &&
+	       (result = wire_receive(session->socket, &message, &descriptor, false)) <=
+		       WIRE_CROWDED) {
+		if (!take_message(session, &message, descriptor, result == WIRE_CROWDED, &why) &&
 		    !atomic_load(&session->is_over))
 			session_dismiss(session, why);
 	}
@@ -442,6 +470,7 @@ static void session_end(struct session *session, const char *why)
 	lock_acquire(&server->lock);
 	list_remove(&session->link);
 	server->session_count--;
+	server->owing_count -= session->owes;
 	lock_release(&server->lock);
 	atomic_store(&session->is_over, true);
 	shutdown(session->socket, SHUT_RDWR);

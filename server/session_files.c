@@ -28,8 +28,6 @@ static bool is_spare(const struct session *session, const struct arrived *arrive
 /* NULL: it has too many, or there is no memory. */
 static struct arrived *arrived_take(struct session *session)
 {
-	if (!NT_SUCCESS(quota_take(session->ledger, QUOTA_DESCRIPTORS, 1)))
-		return NULL;
 	lock_acquire(&session->lock);
 	bool fits = session->arrived_count < SESSION_ARRIVED_MOST;
 	struct list *link = fits ? list_pop_front(&session->spare_free) : NULL;
@@ -42,7 +40,6 @@ static struct arrived *arrived_take(struct session *session)
 		lock_acquire(&session->lock);
 		session->arrived_count -= fits;
 		lock_release(&session->lock);
-		quota_give(session->ledger, QUOTA_DESCRIPTORS, 1);
 	}
 	return arrived;
 }
@@ -51,7 +48,8 @@ static void arrived_give(struct session *session, struct arrived *arrived)
 {
 	bool is_own = is_spare(session, arrived);
 
-	quota_give(session->ledger, QUOTA_DESCRIPTORS, 1);
+	if (arrived->is_counted)
+		quota_give(session->ledger, QUOTA_DESCRIPTORS, 1);
 	lock_acquire(&session->lock);
 	session->arrived_count--;
 	if (is_own)
@@ -65,13 +63,17 @@ bool session_descriptor_came(struct session *session, const struct wire_message 
 			     int descriptor)
 {
 	struct arrived *arrived = arrived_take(session);
+	bool fits = arrived && descriptor >= 0 &&
+		    NT_SUCCESS(quota_take(session->ledger, QUOTA_DESCRIPTORS, 1));
 
-	if (!arrived) {
+	if (!fits && descriptor >= 0)
 		close(descriptor);
+	if (!arrived)
 		return false;
-	}
+	/* The call that names it is refused, not the client. */
 	arrived->token = message->number;
-	arrived->descriptor = descriptor;
+	arrived->descriptor = fits ? descriptor : -1;
+	arrived->is_counted = fits;
 	arrived->offset = message->memory.offset;
 	arrived->size_bytes = message->memory.size_bytes;
 	lock_acquire(&session->lock);
@@ -111,7 +113,8 @@ bool session_take_descriptor(struct session *session, uint32_t token, struct arr
 void session_close_descriptors(struct session *session)
 {
 	list_drain (struct arrived, arrived, &session->arrived, link) {
-		close(arrived->descriptor);
+		if (arrived->descriptor >= 0)
+			close(arrived->descriptor);
 		arrived_give(session, arrived);
 	}
 }

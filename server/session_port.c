@@ -96,21 +96,33 @@ static bool events_are_there_locked(struct session *session)
 	return session->events != NULL;
 }
 
-uint32_t session_event_came(struct session *session, uint32_t token)
+static uint32_t event_came_locked(struct session *session, uint32_t token)
 {
-	uint32_t event = 0;
-
-	lock_acquire(&session->send_lock);
+	lock_assert_held(&session->send_lock);
 	for (uint32_t i = 0; events_are_there_locked(session) && i < SESSION_EVENTS_MOST; i++) {
 		if (session->events[i].state != EVENT_FREE)
 			continue;
 		session->events[i] = (struct session_event){ .state = EVENT_CAME, .token = token };
 		list_init(&session->events[i].link);
-		event = i + 1;
-		break;
+		return i + 1;
 	}
-	lock_release(&session->send_lock);
-	return event;
+	return 0;
+}
+
+uint32_t session_event_came(struct session *session, uint32_t token)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&session->changed);
+
+		lock_acquire(&session->send_lock);
+		uint32_t event = event_came_locked(session, token);
+		/* Those that are over and that the client has not heard of will be free. */
+		bool is_worth_waiting = !list_is_empty(&session->unsaid_events);
+		lock_release(&session->send_lock);
+		if (event != 0 || !is_worth_waiting || atomic_load(&session->is_over))
+			return event;
+		notice_wait(&session->changed, seen, CLOCK_FOREVER);
+	}
 }
 
 static bool send_event(struct session *session, uint32_t kind, const struct session_event *event)
@@ -155,6 +167,7 @@ static void say_or_queue_locked(struct session *session, struct session_event *e
 void session_say_events(struct session *session)
 {
 	lock_acquire(&session->send_lock);
+	bool has_unsaid = !list_is_empty(&session->unsaid_events);
 	while (!list_is_empty(&session->unsaid_events)) {
 		struct session_event *event =
 			container_of(session->unsaid_events.next, struct session_event, link);
@@ -164,6 +177,8 @@ void session_say_events(struct session *session)
 		list_remove(&event->link);
 	}
 	lock_release(&session->send_lock);
+	if (has_unsaid)
+		notice_give(&session->changed);
 }
 
 static void close_locked(struct session *session, struct session_event *event)

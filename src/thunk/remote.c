@@ -7,6 +7,7 @@
  * A thread takes a channel with its first call and gives it back at its end. Calls are no cancellation
  * points, as in the embedded kernel.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static uint64_t hook_send(struct travel_hooks *hooks, enum travel_thing thing, u
 	if (channel->sent_count == REMOTE_SENT_MOST)
 		return 0; /* the call is refused by the rule it has */
 	token = send_thing(thing, value, size_bytes);
+	channel->lacks_descriptor |= thing == TRAVEL_EVENT && token == 0 && errno == EMFILE;
 	channel->sent[channel->sent_count++] = (struct remote_sent){ thing, value, token };
 	channel->sent_again = channel->sent_count;
 	return token;
@@ -83,8 +85,12 @@ static uint64_t hook_send(struct travel_hooks *hooks, enum travel_thing thing, u
 
 static int hook_arrive_back(struct travel_hooks *hooks, uint64_t token)
 {
-	(void)hooks;
-	return token != 0 ? remote_await_descriptor(WIRE_DESCRIPTOR, (uint32_t)token) : -1;
+	struct remote_channel *channel = container_of(hooks, struct remote_channel, hooks);
+	int descriptor =
+		token != 0 ? remote_await_descriptor(WIRE_DESCRIPTOR, (uint32_t)token) : -1;
+
+	channel->lacks_descriptor = token != 0 && descriptor < 0 && errno == EMFILE;
+	return descriptor;
 }
 
 /* ---- the thread's channel ---- */
@@ -169,6 +175,14 @@ static NTSTATUS refuse_child(void)
 {
 	return refuse(STATUS_NOT_SUPPORTED, RULE_SYS_FORK, NULL,
 		      "the connection to the server is the parent's; exec first");
+}
+
+static NTSTATUS refuse_descriptor(void)
+{
+	return refuse(
+		STATUS_TOO_MANY_OPENED_FILES, RULE_API_DESCRIPTORS, NULL,
+		"no file descriptor for an event or an NT handle: the program has as many as it "
+		"may");
 }
 
 static bool exchange(struct remote_channel *channel, uint32_t call, uint32_t flags,
@@ -284,19 +298,20 @@ static NTSTATUS finish_call(struct remote_channel *channel, struct answer *answe
 			(const struct wire_run *)(views + answer->head.view_count));
 
 		if (!NT_SUCCESS(shown))
-			return shown;
+			return shown == STATUS_DEVICE_REMOVED ? refuse_lost() : shown;
 	}
 	/* It came to no call: nothing has changed. */
 	if (!NT_SUCCESS(answer->head.status) && left == view_bytes)
 		return answer->head.status;
-	if (!travel_reply_apply(id, arguments, at + view_bytes, left - view_bytes, &channel->hooks))
-		return atomic_load(&remote.is_over)
-			       ? refuse_lost()
-			       : refuse(STATUS_INVALID_PARAMETER, RULE_SYS_SERVER, NULL,
-					"another thread has changed the arguments during the call, "
-					"or a "
-					"descriptor did not arrive");
-	return answer->head.status;
+	if (travel_reply_apply(id, arguments, at + view_bytes, left - view_bytes, &channel->hooks))
+		return answer->head.status;
+	if (atomic_load(&remote.is_over))
+		return refuse_lost();
+	if (channel->lacks_descriptor)
+		return refuse_descriptor();
+	return refuse(STATUS_INVALID_PARAMETER, RULE_SYS_SERVER, NULL,
+		      "another thread has changed the arguments during the call, or a descriptor "
+		      "did not arrive");
 }
 
 /* What was locked and cannot be seen is not locked. */
@@ -392,8 +407,11 @@ static NTSTATUS call_server(struct remote_channel *channel, uint32_t id, void *a
 {
 	channel->sent_count = 0;
 	channel->sent_again = 0;
+	channel->lacks_descriptor = false;
 	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
 						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
+	if (UNLIKELY(channel->lacks_descriptor))
+		return refuse_descriptor();
 	if (UNLIKELY(size_bytes == 0))
 		return call_in_parts(channel, id, arguments);
 	if (UNLIKELY(!exchange(channel, id, 0, size_bytes)))

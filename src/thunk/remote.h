@@ -55,7 +55,8 @@ struct remote_channel {
 		uint64_t token;
 	} sent[REMOTE_SENT_MOST];
 	uint32_t sent_count;
-	uint32_t sent_again; /* those of them that the second writing has come to */
+	uint32_t sent_again;   /* those of them that the second writing has come to */
+	bool lacks_descriptor; /* this program has as many as it may: the call is refused */
 };
 
 /* What came by message, and could not be laid down: who waits for it waits no more. */
@@ -67,6 +68,8 @@ struct remote_missed {
 
 struct remote {
 	struct own_fd socket;
+	struct own_fd
+		spare; /* given up while a file comes, for who has as many descriptors as it may; guarded by lock */
 	_Atomic bool is_over;          /* nothing can be asked any more, and `reason` says why */
 	_Atomic bool is_forked;        /* this is a child of the process that connected */
 	_Atomic uint32_t generation;   /* of the connection, from 1; another one when it is over */
@@ -108,12 +111,12 @@ void remote_channel_free(struct remote_channel *channel);
 
 /* Sends it, however long that takes. */
 MUST_CHECK bool remote_send(const struct wire_message *message, int descriptor);
-/* One that came with this number in a message of this kind; -1: it will not come. */
+/* One that came with this number in a message of this kind. -1: it will not, with EMFILE where this program had no room. */
 int remote_await_descriptor(enum wire_kind kind, uint32_t number);
 uint32_t remote_next_number(void);
 /* Events that were set before a reply was sent are set when its call returns. */
 void remote_await_events(uint32_t count);
-/* An eventfd of the program's is the server's to set, by this number; 0: it is none. */
+/* An eventfd of the program's is the server's to set, by this number. 0: it is none, or as errno says. */
 uint32_t remote_event_lend(uintptr_t handle);
 
 /* ---- remote_known.c ---- */
@@ -134,7 +137,9 @@ void remote_known_forget_all(void);
 MUST_CHECK bool remote_arena_reserve(uint64_t *address_out, uint64_t *size_bytes_out);
 void remote_file_came(uint32_t number, int descriptor, uint64_t size_bytes);
 void remote_file_gone(uint32_t number);
-/* Shows what a reply says; false: the host does not, and nothing can be used. */
+/*
+ * Shows what a reply says, or nothing of it can be used. STATUS_DEVICE_REMOVED, and no refusal: the server has gone.
+ */
 MUST_CHECK NTSTATUS remote_views_show(const struct wire_view *views, uint32_t count,
 				      const struct wire_run *runs);
 /* The server has gone: fences read all ones. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/eventfd.h"
@@ -23,9 +24,11 @@
 
 #define LOST_SOCKET "it is the connection to dxgkd, and no call can be made any more"
 #define CUT_OFF     "the program has closed the descriptor of the connection"
+#define NO_ROOM     "the program has as many descriptors as it may, and what the server shows needs one"
 
 struct remote remote = {
 	.socket = OWN_FD_NONE,
+	.spare = OWN_FD_NONE,
 	.lock = LOCK_INITIALIZER(LOCK_RANK_SESSION, "server"),
 	.free_channels = { &remote.free_channels, &remote.free_channels },
 	.channels = { &remote.channels, &remote.channels },
@@ -134,6 +137,7 @@ int remote_await_descriptor(enum wire_kind kind, uint32_t number)
 	lock_release(&remote.lock);
 	int descriptor = arrived ? arrived->descriptor : -1;
 	free(arrived);
+	errno = arrived ? EMFILE : ENOMEM; /* where it came without */
 	return descriptor;
 }
 
@@ -144,6 +148,7 @@ uint32_t remote_event_lend(uintptr_t handle)
 	struct lent_event *event;
 	uint64_t id;
 
+	errno = EBADF;
 	if (handle > INT_MAX || !eventfd_identify((int)handle, &id))
 		return 0;
 	event = malloc(sizeof(*event));
@@ -163,9 +168,7 @@ uint32_t remote_event_lend(uintptr_t handle)
 /* The program may have closed the number, and have another file there. */
 static bool is_still_ours(const struct lent_event *event)
 {
-	uint64_t id;
-
-	return eventfd_identify(event->fd, &id) && id == event->id;
+	return eventfd_is(event->fd, event->id);
 }
 
 static void event_set(const struct lent_event *event, uint64_t count)
@@ -251,7 +254,7 @@ static void note_no_channel(const struct wire_message *message)
 	lock_acquire(&remote.lock);
 	remote.is_over_quota = is_of_quota(message);
 	snprintf(remote.no_channel, sizeof(remote.no_channel), "%.*s", WIRE_TEXT_BYTES - 1,
-		 message->welcome.reason);
+		 NT_SUCCESS(message->welcome.status) ? NO_ROOM : message->welcome.reason);
 	lock_release(&remote.lock);
 }
 
@@ -355,8 +358,30 @@ static void lose(uint32_t generation, const char *why)
 		event_close(event);
 	}
 	own_fd_close(&remote.socket);
+	lock_acquire(&remote.lock);
+	own_fd_close(&remote.spare);
+	lock_release(&remote.lock);
 	remote_listeners_end(true);
 	finish_change();
+}
+
+/*
+ * A program may have as many descriptors as it can. What the server shows is mapped, and its file closed at once, so one
+ * that is kept for that is enough. What a call makes for the program needs one of its own: that call is refused.
+ */
+static bool spare_fill_locked(void)
+{
+	lock_assert_held(&remote.lock);
+	return remote.spare.number >= 0 ||
+	       own_fd_keep(memfd_create("dxgk-spare", MFD_CLOEXEC), &remote.spare);
+}
+
+static void make_room_locked(void)
+{
+	lock_assert_held(&remote.lock);
+	uint32_t kind = wire_next_kind(remote.socket.number);
+	if (kind == WIRE_FILE || kind == WIRE_CHANNEL)
+		own_fd_close(&remote.spare);
 }
 
 /* The number of a descriptor may be another's when the wait for it is over: nobody reads that. */
@@ -367,8 +392,11 @@ static enum wire_result receive_of(uint32_t generation, struct wire_message *mes
 
 	lock_acquire(&remote.lock);
 	if (atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over) &&
-	    own_fd_is_ours(&remote.socket))
+	    own_fd_is_ours(&remote.socket)) {
+		(void)spare_fill_locked();
+		make_room_locked();
 		result = wire_receive(remote.socket.number, message, descriptor_out, false);
+	}
 	lock_release(&remote.lock);
 	return result;
 }
@@ -382,10 +410,12 @@ static void run(void *context)
 	int descriptor;
 
 	while ((result = receive_of(generation, &message, &descriptor)) != WIRE_BROKEN) {
-		if (result == WIRE_DONE)
-			take_message(&message, descriptor);
-		else
+		if (result == WIRE_WOULD_WAIT)
 			(void)!poll(&file, 1, -1);
+		else if (result == WIRE_CROWDED && message.kind == WIRE_FILE)
+			lose(generation, NO_ROOM); /* another thread was quicker */
+		else
+			take_message(&message, descriptor);
 	}
 	if (!remote_is_cut_off())
 		lose(generation, NULL);
@@ -403,6 +433,20 @@ static struct remote_channel *take_free(void)
 	remote.free_count -= link != NULL;
 	lock_release(&remote.lock);
 	return link ? container_of(link, struct remote_channel, link) : NULL;
+}
+
+/* Who finds that the server has hung up says why it did, which the connection's thread will know. */
+static void await_end_if_hung_up(void)
+{
+	for (;;) {
+		uint32_t seen = notice_read(&remote.changed);
+		struct pollfd file = { .fd = remote.socket.number, .events = POLLRDHUP };
+
+		if (atomic_load(&remote.is_over) || !own_fd_is_ours(&remote.socket) ||
+		    poll(&file, 1, 0) != 1)
+			return;
+		notice_wait(&remote.changed, seen, CLOCK_FOREVER);
+	}
 }
 
 struct remote_channel *remote_channel_take(void)
@@ -424,6 +468,7 @@ struct remote_channel *remote_channel_take(void)
 		close(file);
 	if (!is_open) {
 		free(channel);
+		await_end_if_hung_up();
 		return NULL;
 	}
 	channel->generation = atomic_load(&remote.generation);
@@ -504,8 +549,15 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 static void give_up(void)
 {
 	own_fd_close(&remote.socket);
+	own_fd_close(&remote.spare);
 	atomic_store(&remote.is_over, true);
 	atomic_fetch_sub(&remote.generation, 1);
+}
+
+static NTSTATUS refuse_descriptor(void)
+{
+	return refuse(STATUS_TOO_MANY_OPENED_FILES, RULE_API_DESCRIPTORS, NULL,
+		      "no file descriptor for the connection: %s", strerror(errno));
 }
 
 static NTSTATUS connect_anew(void)
@@ -523,9 +575,15 @@ static NTSTATUS connect_anew(void)
 	if (socket < 0)
 		return refuse_welcome(&welcome);
 	if (!own_fd_keep(socket, &kept))
-		return refuse(STATUS_TOO_MANY_OPENED_FILES, RULE_API_DESCRIPTORS, NULL,
-			      "no file descriptor for the connection: %s", strerror(errno));
+		return refuse_descriptor();
 	start_anew(&kept, welcome.welcome.session);
+	lock_acquire(&remote.lock);
+	bool has_spare = spare_fill_locked();
+	lock_release(&remote.lock);
+	if (!has_spare) {
+		give_up();
+		return refuse_descriptor();
+	}
 	if (NT_SUCCESS(thread_create(
 		    "server", run, (void *)(uintptr_t)atomic_load(&remote.generation), &thread))) {
 		thread_detach(thread);

@@ -354,6 +354,8 @@ NTSTATUS remote_views_show(const struct wire_view *wanted, uint32_t count,
 		return refuse(STATUS_ACCESS_DENIED, RULE_MM_LOCK_SHARED, NULL,
 			      "a process that may only read the memory was shown it first: nobody "
 			      "else can be let write to it any more");
+	if (!is_shown && atomic_load(&remote.is_over))
+		return STATUS_DEVICE_REMOVED;
 	return is_shown ? STATUS_SUCCESS
 			: refuse(STATUS_NO_MEMORY, RULE_MM_NO_MAPPINGS, NULL,
 				 "the host does not map what the server shows: too many mappings");

@@ -65,10 +65,10 @@ enum wire_result wire_send(int socket, const struct wire_message *message, int d
 	return result;
 }
 
-/* The first one, or -1; false when there were more, which are closed. */
+/* The first one, or -1; false when there were more, which are closed, or some were cut off behind it. */
 static bool take_descriptors(struct msghdr *header, int *descriptor_out)
 {
-	bool is_right = (header->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+	bool is_right = (header->msg_flags & MSG_TRUNC) == 0;
 
 	*descriptor_out = -1;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
@@ -88,7 +88,16 @@ static bool take_descriptors(struct msghdr *header, int *descriptor_out)
 			}
 		}
 	}
-	return is_right;
+	return is_right && (*descriptor_out < 0 || (header->msg_flags & MSG_CTRUNC) == 0);
+}
+
+uint32_t wire_next_kind(int socket)
+{
+	uint32_t kind;
+
+	return recv(socket, &kind, sizeof(kind), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(kind)
+		       ? kind
+		       : 0;
 }
 
 enum wire_result wire_receive(int socket, struct wire_message *message, int *descriptor_out,
@@ -112,6 +121,8 @@ enum wire_result wire_receive(int socket, struct wire_message *message, int *des
 		result = result_of(length, sizeof(*message));
 		if (length >= 0 && !take_descriptors(&header, descriptor_out))
 			result = WIRE_BROKEN;
+		else if (result == WIRE_DONE && (header.msg_flags & MSG_CTRUNC))
+			result = WIRE_CROWDED;
 	} while (result == WIRE_WOULD_WAIT && waits && wait_for(socket, POLLIN));
 	if (result == WIRE_BROKEN && *descriptor_out >= 0) {
 		close(*descriptor_out);

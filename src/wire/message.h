@@ -94,7 +94,12 @@ struct wire_message {
 /* What a callback is told. */
 enum wire_news { WIRE_NEWS_TRIM = 1, WIRE_NEWS_BUDGET, WIRE_NEWS_ADAPTER };
 
-enum wire_result { WIRE_DONE, WIRE_WOULD_WAIT, WIRE_BROKEN };
+enum wire_result {
+	WIRE_DONE,
+	WIRE_CROWDED, /* received, but for its descriptor: this process has as many as it may */
+	WIRE_WOULD_WAIT,
+	WIRE_BROKEN,
+};
 
 /*
  * Sends a message, and a descriptor unless that is -1. Whole or not at all. Does not wait, unless
@@ -102,6 +107,9 @@ enum wire_result { WIRE_DONE, WIRE_WOULD_WAIT, WIRE_BROKEN };
  */
 MUST_CHECK enum wire_result wire_send(int socket, const struct wire_message *message,
 				      int descriptor, bool waits);
+
+/* What the next one will be; 0: there is none yet, or none any more. */
+uint32_t wire_next_kind(int socket);
 
 /*
  * Takes the next one, with its descriptor or -1. What does not look like one of ours is broken, and

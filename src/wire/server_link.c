@@ -119,8 +119,7 @@ int server_link_open(const char *path, struct wire_message *hello, struct wire_m
 	hello->hello.hash = travel_hash();
 	/* Who takes no more clients says so, and may have hung up before he hears who this is. */
 	(void)!wire_send(file, hello, -1, true);
-	if (!is_answering(file) ||
-	    wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
+	if (!is_answering(file) || wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
 	    welcome->kind != WIRE_WELCOME) {
 		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
 			"who listens there does not answer as dxgkd does");

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -472,6 +473,105 @@ TEST(descriptors, that_we_keep_are_not_among_the_first)
 		low += atoi(at) < 64;
 	/* The event, the NT handle, and what the test's own surroundings left open. */
 	EXPECT(low <= 2 + atoi(getenv("TEST_OPEN")));
+}
+
+/* ---- all of them taken ---- */
+
+enum { FEW = 64 };
+
+static unsigned take_all_numbers(int *taken)
+{
+	unsigned count = 0;
+
+	while (count < FEW && (taken[count] = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0)
+		count++;
+	CHILD_EXPECT(count < FEW);
+	return count;
+}
+
+static NTSTATUS wait_with(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value, int event)
+{
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
+		.hDevice = device,
+		.ObjectCount = 1,
+		.ObjectHandleArray = &fence,
+		.FenceValueArray = &value,
+		.hAsyncEvent = (HANDLE)(intptr_t)event,
+	};
+
+	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+}
+
+static bool is_short_of_descriptors(NTSTATUS status)
+{
+	return status == STATUS_TOO_MANY_OPENED_FILES &&
+	       strcmp(last_refusal().rule, "API-DESCRIPTORS") == 0;
+}
+
+static void *make_and_see_memory(void *context)
+{
+	const struct client *client = context;
+	D3DKMT_HANDLE memory = create_sized(client, LARGE, SOFTGPU_CPU_VISIBLE);
+	void *pointer;
+
+	CHILD_EXPECT(lock2(client->device, memory, &pointer) == STATUS_SUCCESS);
+	memset(pointer, 0x5a, LARGE);
+	return NULL;
+}
+
+CHILD(has_all_it_may)
+{
+	const struct rlimit few = { FEW, FEW };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
+	const UINT64 one = 1;
+	struct client client;
+	uint64_t count_of_event;
+	pthread_t thread;
+	int taken[FEW];
+	HANDLE handle;
+
+	CHILD_EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	client_open(&client, child_open_adapter());
+	fence.hDevice = client.device;
+	fence.Info.Flags.Shared = 1;
+	fence.Info.Flags.NtSecuritySharing = 1;
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_with(client.device, fence.hSyncObject, one, event) == STATUS_SUCCESS);
+	unsigned count = take_all_numbers(taken);
+	/* What is only seen needs none. */
+	make_and_see_memory(&client);
+	for (unsigned i = 0; i < 3; i++) {
+		CHILD_EXPECT(pthread_create(&thread, NULL, make_and_see_memory, &client) == 0);
+		pthread_join(thread, NULL);
+	}
+	/* An event that was given before is set. */
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = client.device,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray =
+								     &fence.hSyncObject,
+							     .FenceValueArray = &one };
+	CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal) == STATUS_SUCCESS);
+	CHILD_EXPECT(read(event, &count_of_event, sizeof(count_of_event)) ==
+		     (ssize_t)sizeof(count_of_event));
+	/* That one is free again. */
+	if (count < FEW && (taken[count] = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0)
+		count++;
+	CHILD_EXPECT(
+		is_short_of_descriptors(wait_with(client.device, fence.hSyncObject, 2, event)));
+	CHILD_EXPECT(is_short_of_descriptors(
+		D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &handle)));
+	while (count > 0)
+		close(taken[--count]);
+	CHILD_EXPECT(wait_with(client.device, fence.hSyncObject, 2, event) == STATUS_SUCCESS);
+	CHILD_EXPECT(D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &handle) ==
+		     STATUS_SUCCESS);
+	return 0;
+}
+
+TEST(descriptors, that_are_all_taken_leave_calls_that_need_none)
+{
+	EXPECT_CHILD(run_child("has_all_it_may"), 0);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include "server/neighbour.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "wire/channel.h"
@@ -280,6 +281,163 @@ TEST(channels, are_limited_and_those_that_are_there_go_on)
 		channel_close(&channels[i]);
 	}
 	close(file);
+	conclude(&house, &before, &neighbour);
+}
+
+/* Asked for by the hundred, before the first answer is read: all of them come, and nobody waits for it. */
+TEST(channels, that_are_asked_for_faster_than_answers_are_read_are_answered)
+{
+	struct pollfd room = { .events = POLLOUT };
+	uint32_t asked = 0;
+	struct belongings before;
+	struct lodger neighbour;
+	struct house house;
+
+	prepare(&house, &before, &neighbour);
+	int file = connect_greeted(&house);
+	room.fd = file;
+	/* Until the socket is full, both ways. */
+	while (poll(&room, 1, 300) == 1) {
+		const struct wire_message message = { .kind = WIRE_OPEN_CHANNEL,
+						      .number = asked + 1 };
+		enum wire_result result = wire_send(file, &message, -1, false);
+
+		EXPECT(result != WIRE_BROKEN);
+		asked += result == WIRE_DONE;
+	}
+	for (uint32_t i = 1; i <= asked; i++) {
+		struct wire_message message;
+
+		EXPECT(hear(file, &message, NULL));
+		EXPECT_EQ(message.kind, WIRE_CHANNEL);
+		EXPECT_EQ(message.number, i);
+	}
+	close(file);
+	conclude(&house, &before, &neighbour);
+}
+
+/* ---- calls by hand ---- */
+
+struct caller {
+	struct travel_hooks hooks;
+	struct channel channel;
+	int file;
+	uint32_t last_token;
+	bool reads; /* what comes over the socket */
+};
+
+/* An event is a number that only this client knows. */
+static uint64_t hook_send(struct travel_hooks *hooks, enum travel_thing thing, uintptr_t value,
+			  uint64_t size_bytes)
+{
+	(void)size_bytes;
+	EXPECT(thing == TRAVEL_EVENT && value != 0);
+	return ++container_of(hooks, struct caller, hooks)->last_token;
+}
+
+static void read_news(int file)
+{
+	struct wire_message message;
+	int descriptor;
+
+	while (wire_receive(file, &message, &descriptor, false) == WIRE_DONE) {
+		if (descriptor >= 0)
+			close(descriptor);
+	}
+}
+
+/* One that the server cannot finish before its news are read is finished when they are. */
+static void await_answer(struct caller *caller)
+{
+	static const _Atomic bool never;
+	const struct channel_memory *memory = caller->channel.memory;
+	uint64_t began_ms = now_ms();
+
+	while (atomic_load(&memory->reply.number) != caller->channel.number) {
+		EXPECT(now_ms() < began_ms + PATIENCE_MS);
+		caller->reads |= now_ms() > began_ms + 300;
+		if (caller->reads)
+			read_news(caller->file);
+		sched_yield();
+	}
+	EXPECT(channel_await_answer(&caller->channel, &never));
+}
+
+static NTSTATUS call_by_hand(struct caller *caller, uint32_t id, void *arguments)
+{
+	struct channel_memory *memory = caller->channel.memory;
+	struct wire_request request = { .call = id };
+	struct wire_reply reply;
+
+	request.size_bytes =
+		travel_request_put(id, arguments, memory->request.buffer + sizeof(request),
+				   WIRE_REQUEST_BUFFER_BYTES, &caller->hooks);
+	EXPECT(request.size_bytes > 0);
+	memcpy(memory->request.buffer, &request, sizeof(request));
+	channel_ask(&caller->channel);
+	await_answer(caller);
+	const unsigned char *at =
+		memory->reply.buffer + wire_reply_read(&reply, memory->reply.buffer);
+	uint64_t skipped = reply.view_count * sizeof(struct wire_view) +
+			   reply.run_count * sizeof(struct wire_run);
+	if (NT_SUCCESS(reply.status))
+		EXPECT(travel_reply_apply(id, arguments, at + skipped, reply.size_bytes - skipped,
+					  &caller->hooks));
+	return reply.status;
+}
+
+static void caller_open(struct caller *caller, const struct house *house)
+{
+	*caller = (struct caller){ .hooks.send = hook_send, .file = connect_greeted(house) };
+	EXPECT(open_channel(caller->file, 1, &caller->channel) && caller->channel.memory);
+}
+
+/* The client is slow to hear of them, and is made to wait for that; none of its calls is refused. */
+TEST(events, that_a_client_does_not_read_of_keep_only_that_client_waiting)
+{
+	enum { EVENTS = 6000 };
+	D3DKMT_ADAPTERINFO infos[34] = { 0 };
+	D3DKMT_ENUMADAPTERS2 all = { .NumAdapters = 34, .pAdapters = infos };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
+	struct belongings before;
+	struct lodger neighbour;
+	struct caller caller;
+	struct house house;
+	UINT64 value;
+
+	prepare(&house, &before, &neighbour);
+	caller_open(&caller, &house);
+	EXPECT_EQ(call_by_hand(&caller, CALL_enum_adapters2, &all), STATUS_SUCCESS);
+	D3DKMT_CREATEDEVICE device = { .hAdapter = infos[0].hAdapter };
+	EXPECT_EQ(call_by_hand(&caller, CALL_create_device, &device), STATUS_SUCCESS);
+	fence.hDevice = device.hDevice;
+	EXPECT_EQ(call_by_hand(&caller, CALL_create_synchronization_object2, &fence),
+		  STATUS_SUCCESS);
+	for (value = 1; value <= EVENTS; value++) {
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
+			.hDevice = device.hDevice,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &fence.hSyncObject,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)3,
+		};
+		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = {
+			.hDevice = device.hDevice,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &fence.hSyncObject,
+			.FenceValueArray = &value,
+		};
+
+		EXPECT_EQ(
+			call_by_hand(&caller, CALL_wait_for_synchronization_object_from_cpu, &wait),
+			STATUS_SUCCESS);
+		EXPECT_EQ(
+			call_by_hand(&caller, CALL_signal_synchronization_object_from_cpu, &signal),
+			STATUS_SUCCESS);
+	}
+	EXPECT(caller.reads); /* it had to */
+	channel_close(&caller.channel);
+	close(caller.file);
 	conclude(&house, &before, &neighbour);
 }
 

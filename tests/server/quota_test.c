@@ -264,6 +264,70 @@ TEST(mappings, are_no_more_than_the_quotas_of_a_process_and_of_its_user)
 	house_close(&house);
 }
 
+/* ---- descriptors that come with calls ---- */
+
+enum { OPENERS = 8, OPENINGS = 300 };
+
+static D3DKMT_HANDLE opening_device;
+static HANDLE opened;
+static _Atomic unsigned opened_count;
+
+/* Refused or not; never more than that. */
+static void *open_often(void *unused)
+{
+	(void)unused;
+	for (unsigned i = 0; i < OPENINGS; i++) {
+		D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 opening = { .hNtHandle = opened,
+							       .hDevice = opening_device };
+		NTSTATUS status = D3DKMTOpenSyncObjectFromNtHandle2(&opening);
+		D3DKMT_DESTROYSYNCHRONIZATIONOBJECT done = { opening.hSyncObject };
+
+		CHILD_EXPECT(status == STATUS_SUCCESS ||
+			     is_over(status, STATUS_INSUFFICIENT_RESOURCES,
+				     "limits.process.descriptors"));
+		if (status == STATUS_SUCCESS) {
+			CHILD_EXPECT(D3DKMTDestroySynchronizationObject(&done) == STATUS_SUCCESS);
+			atomic_fetch_add(&opened_count, 1);
+		}
+	}
+	return NULL;
+}
+
+CHILD(openers)
+{
+	pthread_t threads[OPENERS];
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { 0 };
+
+	opening_device = child_create_device(child_open_adapter());
+	fence.hDevice = opening_device;
+	fence.Info.Type = D3DDDI_MONITORED_FENCE;
+	fence.Info.Flags.Shared = 1;
+	fence.Info.Flags.NtSecuritySharing = 1;
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &opened) ==
+		     STATUS_SUCCESS);
+	for (unsigned i = 0; i < OPENERS; i++)
+		CHILD_EXPECT(pthread_create(&threads[i], NULL, open_often, NULL) == 0);
+	for (unsigned i = 0; i < OPENERS; i++)
+		pthread_join(threads[i], NULL);
+	/* One at a time there is always room. */
+	atomic_store(&opened_count, 0);
+	open_often(NULL);
+	CHILD_EXPECT(atomic_load(&opened_count) == OPENINGS);
+	return 0;
+}
+
+TEST(descriptors, above_the_quota_refuse_the_call_and_not_the_client)
+{
+	struct house house;
+
+	limited_house(&house);
+	struct lodger openers = lodger_start("openers");
+	lodger_end(&openers);
+	expect_valid();
+	house_close(&house);
+}
+
 /* ---- threads of one process ---- */
 
 enum { HANDED_OVER = 2000 };

@@ -26,11 +26,7 @@ enum { FIRST_DESCRIPTOR = 3 }; /* 0 is no handle, and all three have a meaning t
 
 static bool is_still_ours(const struct event *event)
 {
-	uint64_t id;
-
-	if (event->id == EVENT_IS_PIPE)
-		return true;
-	return eventfd_identify(event->fd, &id) && id == event->id;
+	return event->id == EVENT_IS_PIPE || eventfd_is(event->fd, event->id);
 }
 
 static NTSTATUS refuse_descriptors(void)
@@ -60,8 +56,10 @@ static NTSTATUS capture_here(uintptr_t handle, const char *argument, struct even
 {
 	uint64_t id;
 
-	if (handle == 0 || handle > INT_MAX || !eventfd_identify((int)handle, &id))
+	if (handle == 0 || handle > INT_MAX)
 		return refuse_handle(handle, argument);
+	if (!eventfd_identify((int)handle, &id))
+		return errno == EMFILE ? refuse_descriptors() : refuse_handle(handle, argument);
 	int fd = own_fd_copy((int)handle);
 	if (fd < 0)
 		return refuse_descriptors();
