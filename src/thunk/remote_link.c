@@ -24,7 +24,7 @@
 
 #define LOST_SOCKET "it is the connection to dxgkd, and no call can be made any more"
 #define CUT_OFF     "the program has closed the descriptor of the connection"
-#define NO_ROOM     "the program has as many descriptors as it may, and what the server shows needs one"
+#define NO_SLOT     "the program has as many descriptors as it may, and what the server shows needs one"
 
 struct remote remote = {
 	.socket = OWN_FD_NONE,
@@ -254,7 +254,7 @@ static void note_no_channel(const struct wire_message *message)
 	lock_acquire(&remote.lock);
 	remote.is_over_quota = is_of_quota(message);
 	snprintf(remote.no_channel, sizeof(remote.no_channel), "%.*s", WIRE_TEXT_BYTES - 1,
-		 NT_SUCCESS(message->welcome.status) ? NO_ROOM : message->welcome.reason);
+		 NT_SUCCESS(message->welcome.status) ? NO_SLOT : message->welcome.reason);
 	lock_release(&remote.lock);
 }
 
@@ -376,7 +376,7 @@ static bool spare_fill_locked(void)
 	       own_fd_keep(memfd_create("dxgk-spare", MFD_CLOEXEC), &remote.spare);
 }
 
-static void make_room_locked(void)
+static void free_slot_locked(void)
 {
 	lock_assert_held(&remote.lock);
 	uint32_t kind = wire_next_kind(remote.socket.number);
@@ -394,7 +394,7 @@ static enum wire_result receive_of(uint32_t generation, struct wire_message *mes
 	if (atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over) &&
 	    own_fd_is_ours(&remote.socket)) {
 		(void)spare_fill_locked();
-		make_room_locked();
+		free_slot_locked();
 		result = wire_receive(remote.socket.number, message, descriptor_out, false);
 	}
 	lock_release(&remote.lock);
@@ -413,7 +413,7 @@ static void run(void *context)
 		if (result == WIRE_WOULD_WAIT)
 			(void)!poll(&file, 1, -1);
 		else if (result == WIRE_CROWDED && message.kind == WIRE_FILE)
-			lose(generation, NO_ROOM); /* another thread was quicker */
+			lose(generation, NO_SLOT); /* another thread was quicker */
 		else
 			take_message(&message, descriptor);
 	}
