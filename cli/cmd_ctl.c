@@ -64,6 +64,16 @@ bool ctl_limit(const char *text, uint64_t *limit_out)
 	return strcmp(text, "none") == 0 || ctl_number(text, limit_out);
 }
 
+bool ctl_is_of_many(const struct control_client *client, const char *what)
+{
+	if (client->is_server)
+		fprintf(stderr,
+			"dxgk ctl: %s: is about one program, which asks for it itself; a server "
+			"has many\n",
+			what);
+	return client->is_server;
+}
+
 int ctl_complain(const char *what, const char *text)
 {
 	fprintf(stderr, "dxgk ctl: %s: \"%s\" is not one\n", what, text);
@@ -366,13 +376,8 @@ static int run_verb(const struct control_client *client, int argc, char **argv)
 			fprintf(stderr, "dxgk ctl: it is: %s\n", verbs[i].usage);
 			return CTL_USAGE;
 		}
-		if (client->is_server && (verbs[i].flags & OF_PROGRAM)) {
-			fprintf(stderr,
-				"dxgk ctl: %s: is about one program, which asks for it itself; a "
-				"server has many\n",
-				argv[0]);
+		if ((verbs[i].flags & OF_PROGRAM) && ctl_is_of_many(client, argv[0]))
 			return CTL_FAILED;
-		}
 		return verbs[i].run(client, argv + 1);
 	}
 	fprintf(stderr, "dxgk ctl: \"%s\" is no control; --help lists them\n", argv[0]);

@@ -32,6 +32,9 @@ bool ctl_number(const char *text, uint64_t *number_out);
 /* The same, or "none" for all ones. */
 bool ctl_limit(const char *text, uint64_t *limit_out);
 
+/* Is it a server's, and so of many programs? Then that is said, and what is about one of them fails. */
+bool ctl_is_of_many(const struct control_client *client, const char *what);
+
 /* "… is not one"; CTL_USAGE. */
 int ctl_complain(const char *what, const char *text);
 

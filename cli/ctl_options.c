@@ -45,7 +45,8 @@ static int change_process(const struct control_client *client, const char *what,
 
 	if (!parse_switch(text, &is_on))
 		return ctl_complain(what, text);
-	if (!ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args)))
+	if (ctl_is_of_many(client, what) ||
+	    !ctl_escape(client, what, D3DKMT_ESCAPE_PROCESS_VERIFIER_OPTION, &args, sizeof(args)))
 		return CTL_FAILED;
 	args.Mode = D3DKMT_VERIFIER_OPTION_SET;
 	args.Data.VidMmFlags.Value = (args.Data.VidMmFlags.Value & ~flag) | (is_on ? flag : 0);

@@ -195,7 +195,8 @@ def test_controls_touch_what_others_have(root):
 
 def test_what_is_about_one_program_is_refused(root):
     with Server(root) as server:
-        for words in (('suspend', 'until-resume'), ('resume',), ('restrict', '1M', 'none'), ('walk', '0x1000')):
+        for words in (('suspend', 'until-resume'), ('resume',), ('restrict', '1M', 'none'), ('walk', '0x1000'),
+                      ('sync-evict', 'on'), ('fail-reclaim', 'on'), ('option', 'demote', 'on'), ('option', 'never-defer', 'off')):
             assert 'about one program' in server.ctl(*words, status=1)
 
 
