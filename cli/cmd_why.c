@@ -85,6 +85,21 @@ static void tell_lock(const struct view_model *model, uint32_t row)
 						       : "The CPU has it locked no more.");
 }
 
+/* "crowd 4812 opens it, as 0x40000100 of device 0x40000040, and has it until 31.2 ms." */
+static void tell_opening(const struct view_model *model, uint32_t row)
+{
+	int64_t end = VIEW_AT(model, openings, end, row);
+	char sentence[3 * VIEW_NAME_BYTES];
+	view_name process, until;
+
+	snprintf(sentence, sizeof(sentence),
+		 "%s opens it, as 0x%" PRIx64 " of device 0x%" PRIx64 ", and has it until %s.",
+		 view_process_name(model, VIEW_AT(model, openings, process, row), process),
+		 VIEW_AT(model, openings, handle, row), VIEW_AT(model, openings, device, row),
+		 end < 0 ? "the trace ends" : view_time_name(end, until));
+	tell(VIEW_AT(model, openings, begin, row), sentence);
+}
+
 /* A row of the table, and how its sentences are told; each table is in order of time. */
 struct source {
 	enum view_column allocation, time;
@@ -106,7 +121,9 @@ static void tell_life(const struct view_model *model, int64_t allocation)
 {
 	struct source sources[] = { { VIEW_states_allocation, VIEW_states_time, tell_state, 0 },
 				    { VIEW_offers_allocation, VIEW_offers_time, tell_offer, 0 },
-				    { VIEW_locks_allocation, VIEW_locks_time, tell_lock, 0 } };
+				    { VIEW_locks_allocation, VIEW_locks_time, tell_lock, 0 },
+				    { VIEW_openings_allocation, VIEW_openings_begin, tell_opening,
+				      0 } };
 	int64_t died = VIEW_AT(model, allocations, died, allocation);
 
 	tell(VIEW_AT(model, allocations, born, allocation), "It is created.");
@@ -145,11 +162,23 @@ static void introduce(const struct view_model *model, int64_t allocation)
 	printf("\n");
 }
 
-/* An allocation's id, or the handle of the resource it belongs to. */
+/* Somebody has it open under that handle. */
+static bool is_opened_as(const struct view_model *model, int64_t allocation, int64_t handle)
+{
+	for (uint32_t row = 0; row < VIEW_ROWS(model, openings); row++) {
+		if (VIEW_AT(model, openings, allocation, row) == allocation &&
+		    VIEW_AT(model, openings, handle, row) == handle)
+			return true;
+	}
+	return false;
+}
+
+/* An allocation's id, a handle of it, or the handle of the resource it belongs to. */
 static bool is_meant(const struct view_model *model, int64_t row, int64_t number)
 {
 	return VIEW_AT(model, allocations, id, row) == number ||
-	       VIEW_AT(model, allocations, resource, row) == number;
+	       VIEW_AT(model, allocations, resource, row) == number ||
+	       is_opened_as(model, row, number);
 }
 
 static int tell_all(const struct view_model *model, const char *trace, const char *what)

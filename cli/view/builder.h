@@ -56,6 +56,7 @@ struct builder {
 	struct view_map pagings;      /* process, queue: the last one */
 	struct view_map rooms;        /* row of the allocation */
 	struct view_map ranges;       /* row of the allocation: its last one */
+	struct view_map openings;     /* process, handle */
 	struct view_map series;       /* kind, process, group and adapter */
 
 	struct doing *doing; /* by row of the thread */
@@ -112,6 +113,8 @@ void builder_on_hw_packet_submitted(struct builder *builder);
 void builder_on_hw_packet_left(struct builder *builder);
 void builder_on_fence_signal_cpu(struct builder *builder);
 void builder_on_allocation_live(struct builder *builder);
+void builder_on_allocation_opened(struct builder *builder);
+void builder_on_allocation_closed(struct builder *builder);
 void builder_on_packet_lists(struct builder *builder);
 void builder_on_allocation_name(struct builder *builder);
 void builder_on_segment_is(struct builder *builder);

@@ -198,6 +198,8 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_fence_signal_cpu] = builder_on_fence_signal_cpu,
 	[TRACE_allocation_live] = builder_on_allocation_live,
 	[TRACE_allocation_dead] = builder_on_allocation_dead,
+	[TRACE_allocation_opened] = builder_on_allocation_opened,
+	[TRACE_allocation_closed] = builder_on_allocation_closed,
 	[TRACE_allocation_offer] = builder_on_allocation_offer,
 	[TRACE_allocation_locks] = builder_on_allocation_locks,
 	[TRACE_allocation_place] = builder_on_allocation_place,
@@ -206,11 +208,11 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 static void finish_builder(struct builder *builder)
 {
 	struct view_map *const maps[] = {
-		&builder->processes, &builder->threads,      &builder->nodes,   &builder->segments,
-		&builder->queues,    &builder->allocations,  &builder->packets, &builder->runs,
-		&builder->waits,     &builder->rooms,        &builder->series,  &builder->ranges,
-		&builder->pagings,   &builder->paging_syncs, &builder->devices, &builder->contexts,
-		&builder->node_names
+		&builder->processes,  &builder->threads,      &builder->nodes,   &builder->segments,
+		&builder->queues,     &builder->allocations,  &builder->packets, &builder->runs,
+		&builder->waits,      &builder->rooms,        &builder->series,  &builder->ranges,
+		&builder->pagings,    &builder->paging_syncs, &builder->devices, &builder->contexts,
+		&builder->node_names, &builder->openings
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(maps); i++)

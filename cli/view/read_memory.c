@@ -49,6 +49,44 @@ void builder_on_allocation_live(struct builder *builder)
 	SET(builder, allocations, adapter, row, builder_number(builder, 6));
 }
 
+static struct view_key opening_key(const struct builder *builder)
+{
+	return (struct view_key){ builder_number(builder, 0), builder_number(builder, 1), 0 };
+}
+
+/* A trace that begins late may be told twice. */
+void builder_on_allocation_opened(struct builder *builder)
+{
+	struct view_key key = opening_key(builder);
+	const uint32_t *known = view_map_find(&builder->openings, key);
+	uint32_t allocation = allocation_row(builder, builder_number(builder, 2));
+
+	if (allocation == UINT32_MAX ||
+	    (known && VIEW_AT(builder->model, openings, end, *known) < 0 &&
+	     VIEW_AT(builder->model, openings, allocation, *known) == allocation))
+		return;
+
+	uint32_t row = builder_new_row(builder, VIEW_openings);
+
+	if (row == UINT32_MAX)
+		return;
+	SET(builder, openings, allocation, row, allocation);
+	SET(builder, openings, process, row, builder_process(builder, key.a));
+	SET(builder, openings, handle, row, key.b);
+	SET(builder, openings, device, row, builder_number(builder, 3));
+	SET(builder, openings, begin, row, builder->now);
+	SET(builder, openings, end, row, -1);
+	builder_name_row(builder, &builder->openings, key, row);
+}
+
+void builder_on_allocation_closed(struct builder *builder)
+{
+	const uint32_t *row = view_map_find(&builder->openings, opening_key(builder));
+
+	if (row && VIEW_AT(builder->model, openings, end, *row) < 0)
+		SET(builder, openings, end, *row, builder->now);
+}
+
 /* Of the packet that the same thread queues next. */
 void builder_on_packet_lists(struct builder *builder)
 {

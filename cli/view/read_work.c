@@ -79,6 +79,13 @@ static void take_syncs(struct builder *builder, uint32_t packet, struct doing *d
 	doing->last_entry = 0;
 }
 
+/* They were told with the packet already; these rows are of none. */
+static void forget_syncs(struct doing *doing)
+{
+	doing->sync_count = 0;
+	doing->last_entry = 0;
+}
+
 /* ---- paging queues ---- */
 
 void builder_on_paging_queue_create(struct builder *builder)
@@ -215,15 +222,17 @@ void builder_on_packet_queued(struct builder *builder)
 	uint64_t ticket = builder_number(builder, 2);
 	uint32_t known = packet_row(builder, queue, ticket);
 
-	if (known != UINT32_MAX && VIEW_AT(builder->model, packets, left, known) < 0)
-		return;
-
-	uint32_t row = add_packet(builder, queue, ticket, builder_text(builder, 3));
+	bool is_known = known != UINT32_MAX && VIEW_AT(builder->model, packets, left, known) < 0;
+	uint32_t row =
+		is_known ? known : add_packet(builder, queue, ticket, builder_text(builder, 3));
 	uint32_t thread = builder_thread(builder);
 
 	if (row == UINT32_MAX || thread == UINT32_MAX)
 		return;
-	take_syncs(builder, row, &builder->doing[thread]);
+	if (is_known)
+		forget_syncs(&builder->doing[thread]);
+	else
+		take_syncs(builder, row, &builder->doing[thread]);
 }
 
 void builder_on_packet_retired(struct builder *builder)

@@ -104,6 +104,20 @@ void paging_job_queue(struct paging_job *job)
 	job_release(job);
 }
 
+void pager_trace_jobs(struct pager *pager)
+{
+	lock_acquire(&pager->lock);
+	list_each (const struct paging_job, job, &pager->queued, queued_link)
+		trace_paging_job_queued(pager->own.node, job->ticket);
+	list_each (const struct pager_buffer, buffer, &pager->sent, link) {
+		if (!buffer->is_back)
+			trace_paging_packet_submitted(buffer->stream->node, buffer->sequence,
+						      buffer->memory.used_bytes,
+						      buffer->work_bytes);
+	}
+	lock_release(&pager->lock);
+}
+
 const struct tally_spread *pager_times(const struct pager *pager)
 {
 	return &pager->took;

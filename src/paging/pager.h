@@ -137,6 +137,9 @@ void pager_destroy(struct pager *pager);
 /* How long jobs took, from when they were queued until they were done. */
 const struct tally_spread *pager_times(const struct pager *pager);
 
+/* To a trace that begins now: jobs that are not done, and packets of theirs that the scheduler has. */
+void pager_trace_jobs(struct pager *pager);
+
 /* ---- jobs ---- */
 
 /* What a job does next. */

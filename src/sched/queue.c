@@ -347,8 +347,11 @@ static void trace_queues_locked(const struct sched_owner *owner)
 		if (kind)
 			trace_queue_is(owner->sched->config.adapter_id, queue->id,
 				       queue->process_id, queue->handle, kind);
-		list_each (const struct sched_packet, packet, &queue->packets, link)
+		list_each (const struct sched_packet, packet, &queue->packets, link) {
+			if (packet->ops->trace)
+				packet->ops->trace(packet);
 			trace_packet_locked(packet);
+		}
 		if (queue->is_blocked)
 			trace_standstill_locked(queue);
 	}

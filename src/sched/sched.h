@@ -219,6 +219,12 @@ struct sched_packet_ops {
 	 * the queue. Queueing more is fine.
 	 */
 	void (*retired)(struct sched_packet *packet, enum sched_outcome outcome);
+
+	/*
+	 * To a trace that begins now: what else is told of it right before it is queued. With the scheduler's
+	 * lock held: takes none. May be NULL.
+	 */
+	void (*trace)(const struct sched_packet *packet);
 };
 
 enum sched_packet_kind { SCHED_WORK, SCHED_WAIT, SCHED_SIGNAL };

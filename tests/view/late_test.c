@@ -76,6 +76,63 @@ TEST(late, the_same_number_after_its_end_is_another_packet)
 	view_model_finish(&model);
 }
 
+/* What a packet waits for is told before it, each time. */
+static void tell_waits_twice(void)
+{
+	for (int i = 0; i < 2; i++) {
+		trace_queue_wait_for(1, 1, 0x40, 12);
+		trace_packet_queued(1, 5, 7, "wait");
+	}
+	trace_packet_queued(1, 5, 8, "work");
+	trace_queue_waits(1, 5, 7, "wait");
+}
+
+TEST(late, what_a_packet_waits_for_is_of_that_packet_alone)
+{
+	uint32_t tied = 0;
+
+	read_story(tell_waits_twice);
+	EXPECT_EQ(VIEW_ROWS(&model, packets), 2);
+	EXPECT_EQ(VIEW_AT(&model, packets, sync, 0), 0x40);
+	EXPECT_EQ(VIEW_AT(&model, packets, value, 0), 12);
+	EXPECT_EQ(VIEW_AT(&model, packets, sync, 1), 0);
+	for (uint32_t i = 0; i < VIEW_ROWS(&model, syncs); i++)
+		tied += VIEW_AT(&model, syncs, packet, i) != 0;
+	EXPECT_EQ(tied, 1);
+	EXPECT_EQ(VIEW_AT(&model, waits, value, 0), 12);
+	view_model_finish(&model);
+}
+
+static void tell_of_openings(void)
+{
+	trace_process_is(1, 100, 0, "maker");
+	trace_process_is(2, 200, 0, "other");
+	trace_allocation_live(0x40000100, 65536, 1, 1, 0x40000040, 0x400000c0, 1);
+	for (int i = 0; i < 2; i++)
+		trace_allocation_opened(2, 0x40000180, 0x40000100, 0x40000080, 0x40000140);
+	trace_allocation_closed(2, 0x40000180);
+	trace_allocation_closed(2, 0x40000180);
+	trace_allocation_opened(2, 0x40000180, 0x40000100, 0x40000080, 0x40000140);
+	trace_allocation_closed(7, 7);
+}
+
+/* Told twice it is one; the same handle after its end is another one. */
+TEST(late, who_else_has_it_open_is_known)
+{
+	read_story(tell_of_openings);
+	EXPECT_EQ(VIEW_ROWS(&model, openings), 2);
+	EXPECT_EQ(VIEW_ROWS(&model, allocations), 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		EXPECT_EQ(VIEW_AT(&model, openings, allocation, i), 0);
+		EXPECT_EQ(VIEW_AT(&model, openings, process, i), 2);
+		EXPECT_EQ(VIEW_AT(&model, openings, handle, i), 0x40000180);
+		EXPECT_EQ(VIEW_AT(&model, openings, device, i), 0x40000080);
+	}
+	EXPECT(VIEW_AT(&model, openings, end, 0) >= VIEW_AT(&model, openings, begin, 0));
+	EXPECT_EQ(VIEW_AT(&model, openings, end, 1), -1);
+	view_model_finish(&model);
+}
+
 static void tell_of_nodes(void)
 {
 	trace_packet_queued(1, 5, 7, "work");

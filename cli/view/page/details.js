@@ -202,6 +202,12 @@ const describe = {
 				timeText(model.stateEnd(list, index, row) - states.time[state]),
 				STATE_NAMES[states.state[state]], states.segment[state] ? model.segmentName(states.segment[state] - 1) : '',
 				reasonCell(model, state)]) })
+			.table('Who else has opened it', { columns: ['process', 'handle', 'from', 'until'],
+				rows: model.openingsOf(row).map((one) => {
+					const { process, handle, begin, end } = model.tables.openings;
+					return [model.processName(process[one] - 1), hexText(handle[one]), cells.time(model, begin[one]),
+						end[one] < 0 ? 'the end' : cells.time(model, end[one])];
+				}) })
 			.table('Packets that list it', { columns: ['packet', 'how'],
 				rows: model.allocationLists[row].filter((list) => model.tables.lists.packet[list] > 0).map((list) =>
 					[cells.packet(model, model.tables.lists.packet[list] - 1), model.tables.lists.is_written[list] ? 'writes' : 'reads']) })

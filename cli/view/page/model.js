@@ -314,7 +314,8 @@ class Model {
 		};
 		for (let row = 0; row < syncs.rows; row++) {
 			this.syncFence[row] = fence(syncs.process[row], syncs.sync[row]);
-			this.fences[this.syncFence[row]].syncs.push(row);
+			if (syncs.packet[row] > 0) // else it came to nothing
+				this.fences[this.syncFence[row]].syncs.push(row);
 		}
 		for (let row = 0; row < signals.rows; row++)
 			this.fences[fence(signals.process[row], signals.sync[row])].signals.push(row);
@@ -375,6 +376,12 @@ class Model {
 			this.allocationById.set(allocations.id[row], row);
 		this.countMoves();
 		this.countSegments();
+	}
+
+	// Few are shared: they are looked for when one is asked about.
+	openingsOf(allocation) {
+		const { openings } = this.tables;
+		return Array.from({ length: openings.rows }, (_, row) => row).filter((row) => openings.allocation[row] === allocation);
 	}
 
 	statesOf(allocation) {

@@ -15,6 +15,7 @@
 #include "object/memory/resource.h"
 #include "object/owner/context.h"
 #include "object/owner/hw_context.h"
+#include "paging/pager.h"
 #include "sched/sched.h"
 #include "trace/trace.h"
 #include "vidmm/control.h"
@@ -25,20 +26,33 @@ static void trace_work(struct dxg_adapter *adapter)
 
 	if (sched)
 		sched_trace_queues(sched);
+	struct pager *pager = atomic_load(&adapter->pager);
+	if (pager)
+		pager_trace_jobs(pager);
 }
 
 /* ---- what a device has ---- */
 
-static void trace_memory(const struct dxg_allocation *allocation)
+static void trace_memory_of(struct allocation_body *body, uint32_t process_id,
+			    uint32_t device_handle, uint32_t resource_handle, uint32_t adapter_id)
 {
-	struct allocation_body *body = allocation->body;
 	const char *name = atomic_load(&body->name);
 
-	allocation_trace_live(allocation, body->memory.id, body->memory.size_bytes,
-			      body->memory.supported_segments);
+	trace_allocation_live(body->memory.id, body->memory.size_bytes,
+			      body->memory.supported_segments, process_id, device_handle,
+			      resource_handle, adapter_id);
 	if (name)
 		trace_allocation_name(body->memory.id, name);
 	vidmm_allocation_trace(&body->memory);
+}
+
+static void trace_memory(const struct dxg_allocation *allocation)
+{
+	const struct dxg_device *device = allocation->device;
+
+	trace_memory_of(allocation->body, device->process->id, device->object.handle,
+			allocation->resource ? allocation->resource->object.handle : 0,
+			device->adapter->id);
 }
 
 /* Memory is told once: here as its maker's. */
@@ -131,6 +145,46 @@ static void trace_device(struct dxg_device *device)
 	lock_release(&device->lock);
 }
 
+/* ---- what no device has ---- */
+
+/* Of a resource that an NT handle leads to: which keeps it, and so what it is made of. */
+static void each_of_shared(struct share *share, void (*tell)(struct allocation_body *body))
+{
+	if (share->kind != SHARE_RESOURCE)
+		return;
+
+	struct resource_body *resource = container_of(share, struct resource_body, share);
+
+	list_each (struct allocation_body, body, &resource->bodies, resource_link)
+		tell(body);
+}
+
+static void forget_telling(struct allocation_body *body)
+{
+	body->is_told = false;
+}
+
+static void forget_shared(void *context, struct share *share)
+{
+	(void)context;
+	each_of_shared(share, forget_telling);
+}
+
+/* As its maker's, who has destroyed it and may be gone, and of no device. */
+static void trace_kept(struct allocation_body *body)
+{
+	if (!body->maker.is_being_destroyed || body->is_told)
+		return;
+	body->is_told = true;
+	trace_memory_of(body, body->resource->creator_id, 0, 0, body->resource->adapter->id);
+}
+
+static void trace_shared(void *context, struct share *share)
+{
+	(void)context;
+	each_of_shared(share, trace_kept);
+}
+
 /* ---- processes ---- */
 
 static void trace_process_locked(const struct dxg_process *process)
@@ -177,10 +231,12 @@ void kernel_trace_inventory(struct dxg_kernel *kernel, bool is_still)
 	}
 	lock_release(&kernel->lock);
 	if (is_still) {
+		share_for_each_bundled(&kernel->shares, forget_shared, NULL);
 		list_each (struct dxg_process, process, &kernel->processes, kernel_link)
 			trace_still_process(process);
 		list_each (struct dxg_process, process, &kernel->processes, kernel_link)
 			trace_openings(process);
+		share_for_each_bundled(&kernel->shares, trace_shared, NULL);
 	}
 	/* Last: what is done with it comes behind that it lives. */
 	for (uint32_t i = 0; i < kernel->adapter_count; i++) {

@@ -23,6 +23,7 @@ static NTSTATUS no_memory(const char *what)
 struct wait_item {
 	struct sync_body *body; /* with a reference */
 	uint64_t value;
+	uint32_t handle; /* for traces, of the opening, which may be closed by then */
 };
 
 struct queue_wait {
@@ -124,9 +125,19 @@ static void wait_retired(struct sched_packet *packet, enum sched_outcome outcome
 	wait_put(wait);
 }
 
+static void wait_trace(const struct sched_packet *packet)
+{
+	const struct queue_wait *wait = container_of(packet, const struct queue_wait, packet);
+
+	for (uint32_t i = 0; i < wait->count && trace_is_on(); i++)
+		trace_queue_wait_for(wait->device->adapter->id, wait->device->process->id,
+				     wait->items[i].handle, wait->items[i].value);
+}
+
 static const struct sched_packet_ops wait_ops = {
 	.try_wait = wait_try,
 	.retired = wait_retired,
+	.trace = wait_trace,
 };
 
 static void wait_take_items(struct queue_wait *wait, const struct queue_sync_item *items,
@@ -138,7 +149,9 @@ static void wait_take_items(struct queue_wait *wait, const struct queue_sync_ite
 			if (sync_body_is_fence(body) != is_fence)
 				continue;
 			share_get(&body->share);
-			wait->items[wait->count++] = (struct wait_item){ body, items[i].value };
+			wait->items[wait->count++] =
+				(struct wait_item){ body, items[i].value,
+						    items[i].object->object.handle };
 		}
 	}
 }
@@ -164,10 +177,7 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 	refcount_init(&wait->refs);
 	lock_init(&wait->lock, LOCK_RANK_PACKET, "wait in a queue");
 	wait_take_items(wait, items, count);
-	for (uint32_t i = 0; i < count && trace_is_on(); i++)
-		trace_queue_wait_for(target->device->adapter->id, target->device->process->id,
-				     items[i].object->object.handle, items[i].value);
-
+	wait_trace(&wait->packet);
 	status = work_target_queue(target, &wait->packet);
 	if (!NT_SUCCESS(status)) {
 		work_discharge(target->device, wait_bytes(count));
@@ -181,7 +191,8 @@ NTSTATUS queue_sync_wait(const struct work_target *target, const struct queue_sy
 struct signal_item {
 	struct sync_body *body; /* with a reference */
 	uint64_t value;
-	bool jumps_when_lost; /* as the opening has it that may be closed by then */
+	uint32_t handle;      /* for traces, of the opening, which may be closed by then */
+	bool jumps_when_lost; /* as that has it */
 };
 
 /* What happens when the last of the queues has come to it. */
@@ -272,9 +283,20 @@ static void signal_retired(struct sched_packet *packet, enum sched_outcome outco
 	signal_free(signal);
 }
 
+static void signal_trace(const struct sched_packet *packet)
+{
+	const struct queue_signal *signal = container_of(packet, const struct queue_signal, packet);
+	const struct signal_group *group = signal->group;
+
+	for (uint32_t i = 0; i < group->count && trace_is_on(); i++)
+		trace_queue_signal_of(signal->device->adapter->id, signal->device->process->id,
+				      group->items[i].handle, group->items[i].value);
+}
+
 static const struct sched_packet_ops signal_ops = {
 	.signal = signal_act,
 	.retired = signal_retired,
+	.trace = signal_trace,
 };
 
 static struct signal_group *group_create(const struct queue_sync_signal *signal,
@@ -294,6 +316,7 @@ static struct signal_group *group_create(const struct queue_sync_signal *signal,
 		const struct queue_sync_item *item = &signal->items[i];
 
 		group->items[i] = (struct signal_item){ item->object->body, item->value,
+							item->object->object.handle,
 							item->object->access.jumps_when_lost };
 		share_get(&group->items[i].body->share);
 	}
@@ -339,23 +362,15 @@ static NTSTATUS build_packets(struct signal_group *group, const struct work_targ
 	return STATUS_SUCCESS;
 }
 
-static void trace_signal(const struct work_target *target, const struct queue_sync_signal *signal)
-{
-	for (uint32_t i = 0; i < signal->item_count && trace_is_on(); i++)
-		trace_queue_signal_of(target->device->adapter->id, target->device->process->id,
-				      signal->items[i].object->object.handle,
-				      signal->items[i].value);
-}
-
 /* A device that is lost in between takes the rest with it: nothing of it happens any more. */
 static NTSTATUS queue_packets(const struct work_target *targets, struct queue_signal **packets,
-			      uint32_t count, const struct queue_sync_signal *signal)
+			      uint32_t count)
 {
 	NTSTATUS status = STATUS_SUCCESS;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (NT_SUCCESS(status))
-			trace_signal(&targets[i], signal);
+			signal_trace(&packets[i]->packet);
 		if (NT_SUCCESS(status))
 			status = work_target_queue(&targets[i], &packets[i]->packet);
 		if (NT_SUCCESS(status))
@@ -385,7 +400,7 @@ NTSTATUS queue_sync_signal(const struct work_target *targets, uint32_t target_co
 	if (!NT_SUCCESS(status))
 		goto free_all;
 	group->event = signal->event;
-	status = queue_packets(targets, packets, target_count, signal);
+	status = queue_packets(targets, packets, target_count);
 	if (!NT_SUCCESS(status))
 		group->event = EVENT_NONE;
 free_all:

@@ -273,10 +273,20 @@ static void packet_forget(struct cancelled *cancelled)
 	render_packet_abandon(container_of(cancelled, struct render_packet, cancelled));
 }
 
+static void packet_trace(const struct sched_packet *base)
+{
+	const struct render_packet *packet = container_of(base, const struct render_packet, packet);
+
+	if (trace_has(TRACE_WITH_LISTS))
+		render_packet_trace_list(packet, packet->stream->context->device->adapter->id,
+					 base->queue);
+}
+
 static const struct sched_packet_ops packet_ops = {
 	.prepare = packet_prepare,
 	.submit = packet_submit,
 	.retired = packet_retired,
+	.trace = packet_trace,
 };
 
 struct render_list *render_packet_list(struct sched_packet *packet)

@@ -17,6 +17,8 @@
 #include "object/memory/paging_queue.h"
 #include "object/memory/resource_open.h"
 #include "object/owner/hw_context.h"
+#include "object/submit/queue_sync.h"
+#include "paging/pager.h"
 #include "sched/sched.h"
 #include "trace/reader.h"
 #include "trace/trace.h"
@@ -414,6 +416,120 @@ LATE_TEST(inventory, says_what_is_queued_and_what_the_hardware_has)
 	atomic_store(hw_queue->body->slot.value, 1);
 	sched_on_fence_written(adapter->sched);
 	await(&retired, ARRAY_SIZE(packets) + 1);
+}
+
+/* As the clients' own, by handle and value, which stand before the packet. */
+LATE_TEST(inventory, says_what_queued_packets_wait_for_and_signal)
+{
+	struct dxg_context *context =
+		container_of(app.device->contexts.next, struct dxg_context, owned.link);
+	const struct work_target target = context_target(context);
+	struct dxg_sync_object *sync =
+		container_of(app.device->sync_objects.next, struct dxg_sync_object, owned.link);
+	const struct queue_sync_item item = { sync, 12 };
+	const struct queue_sync_item next = { sync, 13 };
+
+	record();
+	EXPECT_EQ(queue_sync_wait(&target, &item, 1), STATUS_SUCCESS);
+	EXPECT_EQ(queue_sync_signal(&target, 1,
+				    &(struct queue_sync_signal){
+					    .items = &next, .item_count = 1, .event = EVENT_NONE }),
+		  STATUS_SUCCESS);
+	while (!atomic_load(&context->queue.owner->pending))
+		;
+	sched_settle(adapter->sched);
+	read_back_what(&early, is_of_work);
+	EXPECT_EQ(said_of(&early, "queue_wait_for "), 1);
+	EXPECT_EQ(said_of(&early, "queue_signal_of "), 1);
+	record();
+	kernel_trace_inventory(&kernel, true);
+	read_back_what(&late, is_of_work);
+	for (unsigned i = 0; i < early.count || i < late.count; i++)
+		EXPECT_STR(late.lines[i], early.lines[i]);
+	EXPECT_EQ(late.count, early.count);
+	EXPECT(sync_body_signal(sync->body, 12, false));
+	while (atomic_load(&context->queue.owner->pending))
+		clock_sleep_until(clock_now_ns() + 100000);
+}
+
+static bool is_of_paging(const struct trace_entry *entry)
+{
+	return entry->event == TRACE_paging_job_queued;
+}
+
+static _Atomic uint32_t jobs_done;
+
+static void job_done(struct paging_job *job, NTSTATUS status)
+{
+	(void)job;
+	EXPECT_EQ(status, STATUS_SUCCESS);
+	atomic_fetch_add(&jobs_done, 1);
+}
+
+LATE_TEST(inventory, says_which_paging_jobs_are_under_way)
+{
+	struct paging_job job;
+	struct paging_dependency dependency;
+
+	atomic_store(&jobs_done, 0);
+	paging_job_init(&job, adapter->pager);
+	job.done = job_done;
+	struct sched_wait *wait = paging_job_after_wait(&job, &dependency);
+	record();
+	paging_job_queue(&job);
+	read_back_what(&early, is_of_paging);
+	EXPECT_EQ(early.count, 1);
+	record();
+	kernel_trace_inventory(&kernel, true);
+	read_back_what(&late, is_of_paging);
+	EXPECT_EQ(late.count, 1);
+	EXPECT_STR(late.lines[0], early.lines[0]);
+	wait->over(wait);
+	await(&jobs_done, 1);
+	record();
+	kernel_trace_inventory(&kernel, true);
+	read_back_what(&late, is_of_paging);
+	EXPECT_EQ(late.count, 0);
+}
+
+/* Nobody has it, and it takes its room: until the last copy of the handle is closed. In each trace anew, once. */
+LATE_TEST(inventory, says_what_an_nt_handle_alone_keeps)
+{
+	struct allocation_item items[COUNT] = { 0 };
+	struct allocation_request request = { .device = other.device,
+					      .is_new_resource = true,
+					      .is_shared = true,
+					      .is_nt_shared = true,
+					      .count = COUNT,
+					      .items = items };
+	const struct object_class *class;
+	struct object *object = NULL;
+	int handles[2];
+
+	EXPECT_EQ(allocation_create(&request), STATUS_SUCCESS);
+	EXPECT(handle_find(&other.process->handles, request.resource_handle, &resource_class,
+			   &object, &class) == HANDLE_FOUND);
+	struct dxg_resource *kept = container_of(object, struct dxg_resource, object);
+	struct share *share = &kept->body->share;
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(share_create_nt(&kernel.shares, &share, NULL, 1,
+					  &(struct share_nt_options){ .access = 1 }, &handles[i]),
+			  STATUS_SUCCESS);
+	begin_late(true);
+	EXPECT_EQ(lives_of(&late, &other), COUNT);
+	EXPECT_EQ(destruction_of_resource(kept, &(struct destruction_options){ 0 }),
+		  STATUS_SUCCESS);
+	object_put(&kept->object);
+	for (int i = 0; i < 2; i++) {
+		begin_late(true);
+		EXPECT_EQ(lives_of(&late, &other), 0);
+		EXPECT_EQ(said_with(&late, "allocation_live ", " 2 0 0 "), COUNT);
+	}
+	for (int i = 0; i < 2; i++)
+		close(handles[i]);
+	share_sweep(&kernel.shares);
+	begin_late(true);
+	EXPECT_EQ(said_with(&late, "allocation_live ", " 2 0 0 "), 0);
 }
 
 TEST_MAIN("object/inventory")
