@@ -193,18 +193,30 @@ RARE static struct put begin_slowly(enum trace_event event)
 	}
 }
 
+/* When an event that is on the short way was. */
+enum when {
+	WHEN_NOW,
+	WHEN_EARLY, /* the clock may be read out of order */
+	WHEN_IN_A_CALL, /* right behind its begin: then. To read the clock costs more than all the rest. */
+};
+
 /*
  * The short way: there is room in the block, which is young because its last event is, and times are ticks. It is in
  * every function of its own, and nothing but the fields has to be kept over the call that it makes.
  */
-static inline __attribute__((always_inline)) struct put begin(enum trace_event event, bool is_early)
+static inline __attribute__((always_inline)) struct put begin(enum trace_event event,
+							      enum when when)
 {
-	uint64_t time = is_early ? clock_tick_early() : clock_tick();
+	uint64_t time = when == WHEN_NOW     ? clock_tick()
+			: when == WHEN_EARLY ? clock_tick_early()
+					     : 0;
 	struct ring *ring = ring_own;
 
 	if (UNLIKELY(!ring))
 		return begin_slowly(event);
 	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+	if (when == WHEN_IN_A_CALL)
+		time = LIKELY(used == ring->call_used) ? ring->time : clock_tick_early();
 	uint64_t since = time - ring->time;
 	if (UNLIKELY(used >= ring->quick_bytes || since > UINT16_MAX ||
 		     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
@@ -219,22 +231,27 @@ static inline __attribute__((always_inline)) struct put begin(enum trace_event e
 	return (struct put){ ring, at + 1 + sizeof(short_since) };
 }
 
-static inline void end(const struct put *put)
+static inline void end(const struct put *put, enum trace_event event)
 {
+	uint32_t used = (uint32_t)(put->at - put->ring->bytes);
+
+	if (event == TRACE_api_call_begin)
+		put->ring->call_used = used;
 	/* Whoever collects may read it from here on. */
-	atomic_store_explicit(&put->ring->used, (uint32_t)(put->at - put->ring->bytes),
-			      memory_order_release);
+	atomic_store_explicit(&put->ring->used, used, memory_order_release);
 }
 
 /*
  * Stretches are of one thread. That an allocation is there nobody can say anything about before, and when it is not
- * nobody is left who could.
+ * nobody is left who could; a call that makes or destroys one, with nothing to wait for, says it first.
  */
-static inline bool is_early(enum trace_event event, enum trace_kind kind)
+static inline enum when when_of(enum trace_event event, enum trace_kind kind)
 {
-	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END ||
-	       event == TRACE_allocation_live || event == TRACE_allocation_dying ||
-	       event == TRACE_allocation_dead;
+	if (event == TRACE_allocation_live || event == TRACE_allocation_dead)
+		return WHEN_IN_A_CALL;
+	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END || event == TRACE_allocation_dying
+		       ? WHEN_EARLY
+		       : WHEN_NOW;
 }
 
 _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
@@ -264,12 +281,12 @@ _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
 #define EVENT(kind, category, name, title, count, ...)                                             \
 	void trace_put_##name(TRACE_PARAMETERS_##count(__VA_ARGS__))                               \
 	{                                                                                          \
-		struct put put = begin(TRACE_##name, is_early(TRACE_##name, TRACE_KIND_##kind));   \
+		struct put put = begin(TRACE_##name, when_of(TRACE_##name, TRACE_KIND_##kind));    \
                                                                                                    \
 		if (UNLIKELY(!put.at))                                                             \
 			return;                                                                    \
 		PUTS_##count(__VA_ARGS__);                                                         \
-		end(&put);                                                                         \
+		end(&put, TRACE_##name);                                                           \
 	}
 EVENT(METADATA, API, thread, "", 2, TEXT, name, U32, tid)
 #include "trace/events.def"

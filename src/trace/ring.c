@@ -57,6 +57,7 @@ static void ring_empty(struct ring *ring)
 	ring->literal_count = 0;
 	ring->last_id = 0;
 	ring->last_handle = 0;
+	ring->call_used = 0;
 	ring->until = 0;
 	ring->quick_bytes = 0;
 }

@@ -21,7 +21,8 @@
 #include "trace/trace.h"
 
 enum {
-	RING_BYTES = 16384,
+	/* As much as the kernel takes at half the price of 16 KiB, a byte. */
+	RING_BYTES = 65536,
 	/* No event is longer. */
 	RING_EVENT_BYTES = 32 + TRACE_FIELDS_MAX * (TRACE_TEXT_MAX_BYTES + 8),
 	RING_LITERALS = 256, /* a power of two */
@@ -56,6 +57,7 @@ struct ring {
 	uint64_t sequence;    /* that the next event has, if nobody else says anything */
 	uint64_t last_id;     /* that an event of this block has; 0 at first */
 	uint32_t last_handle; /* likewise */
+	uint32_t call_used;   /* of `used`, behind the begin of a call; 0: none is in this block */
 	uint32_t literal_count;
 	struct ring_literal literals[RING_LITERALS];
 
