@@ -74,6 +74,7 @@ void verify_call_end(struct verify_call *call, NTSTATUS status, uint64_t result)
 bool verify_callback_begin(struct verify_callback *callback, enum verify_callback_id id,
 			   const void *handle, void *arguments)
 {
+	verify_time_stop();
 	callback->adapter = verify_adapter_of(handle);
 	callback->id = id;
 	callback->handle = handle;
@@ -100,6 +101,7 @@ void verify_callback_end(struct verify_callback *callback, NTSTATUS status, uint
 		if (watches[i]->callback_after)
 			watches[i]->callback_after(callback, callback->adapter->states[i]);
 	}
+	verify_time_go_on();
 }
 
 void verify_routine_begin(struct verify_callback *callback)

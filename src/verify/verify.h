@@ -109,6 +109,12 @@ void verify_entries_replace(DRIVER_INITIALIZATION_DATA *ddi);
 
 void verify_callbacks_replace(DXGKRNL_INTERFACE *interface);
 
+/* ---- watch_time.c ---- */
+
+/* The calling thread leaves the driver's code for a callback, and returns to it. */
+void verify_time_stop(void);
+void verify_time_go_on(void);
+
 /* ---- verify.c ---- */
 
 void verify_call_begin(struct verify_call *call, enum ddi ddi, const void *handle, void *arguments);

@@ -12,7 +12,7 @@
  * of its kind measured by what the thread itself did (base/effort.h): instructions, or time on a processor, far beyond
  * the limit each of several times in a row. Noise only adds to a time, and never to so many short ones one after the other.
  *
- * Callbacks are the kernel's time: a clock is stopped while one is under way.
+ * Callbacks are the kernel's time, and what the other watches do then is ours: a clock is stopped before they look (verify.c).
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,6 +50,8 @@ struct stretch {
 	unsigned kind;
 	uint8_t irql;
 	bool is_measured;
+	bool is_going;
+	bool has_stopped_outer;
 	uint64_t since_glance;
 	uint64_t spent_glance; /* by the real clock */
 	uint64_t since_clock;
@@ -102,6 +104,7 @@ static uint64_t limit_ns(const struct stretch *stretch)
 
 static void go(struct stretch *stretch)
 {
+	stretch->is_going = true;
 	if (thread_is_simulated())
 		stretch->since_clock = clock_peek_ns();
 	stretch->since_glance = effort_glance_ns();
@@ -111,6 +114,9 @@ static void go(struct stretch *stretch)
 
 static void halt(struct stretch *stretch)
 {
+	if (!stretch->is_going)
+		return;
+	stretch->is_going = false;
 	if (stretch->is_measured)
 		stretch->spent += effort_now().amount - stretch->since.amount;
 	stretch->spent_glance += effort_glance_ns() - stretch->since_glance;
@@ -129,6 +135,7 @@ static void push(struct times *times, unsigned kind)
 {
 	struct meter *meter = meter_here();
 	struct stretch *outer = innermost(meter);
+	bool stops_outer = outer && outer->is_going;
 
 	if (outer)
 		halt(outer);
@@ -141,6 +148,7 @@ static void push(struct times *times, unsigned kind)
 		.kind = kind,
 		.irql = nt_irql_current(),
 		.is_measured = atomic_load(&times->measured[kind]) > 0,
+		.has_stopped_outer = stops_outer,
 		.stalled_ns = nt_stalled_ns,
 		.reports = nt_reports_here,
 	};
@@ -229,6 +237,7 @@ static void pop(struct times *times)
 {
 	struct meter *meter = meter_here();
 	struct stretch *stretch = innermost(meter);
+	bool goes_on = !stretch || stretch->has_stopped_outer;
 
 	if (stretch)
 		halt(stretch);
@@ -240,8 +249,24 @@ static void pop(struct times *times)
 		else
 			judge_passive(times, stretch);
 	}
-	if (innermost(meter))
+	if (innermost(meter) && goes_on)
 		go(innermost(meter));
+}
+
+void verify_time_stop(void)
+{
+	struct stretch *stretch = innermost(meter_here());
+
+	if (stretch)
+		halt(stretch);
+}
+
+void verify_time_go_on(void)
+{
+	struct stretch *stretch = innermost(meter_here());
+
+	if (stretch)
+		go(stretch);
 }
 
 /* ---- every call ---- */
@@ -274,26 +299,6 @@ static void after(struct verify_call *call, void *state)
 	}
 }
 
-static void callback_before(struct verify_callback *callback, void *state)
-{
-	struct stretch *stretch = innermost(meter_here());
-
-	(void)callback;
-	(void)state;
-	if (stretch)
-		halt(stretch);
-}
-
-static void callback_after(struct verify_callback *callback, void *state)
-{
-	struct stretch *stretch = innermost(meter_here());
-
-	(void)callback;
-	(void)state;
-	if (stretch)
-		go(stretch);
-}
-
 static void routine_before(struct verify_callback *callback, void *state)
 {
 	(void)callback;
@@ -311,8 +316,6 @@ const struct verify_watching verify_watch_time = {
 	.begin = begin,
 	.before = before,
 	.after = after,
-	.callback_before = callback_before,
-	.callback_after = callback_after,
 	.routine_before = routine_before,
 	.routine_after = routine_after,
 };

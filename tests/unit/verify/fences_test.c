@@ -626,4 +626,35 @@ TEST(packet, that_was_preempted_writes_the_same)
 	EXPECT_EQ(stage_reports(RULE_DDI_FENCE_NO_EARLY), 0);
 }
 
+enum { LOOKS = 12 };
+
+static volatile uint32_t many_words[4 << 20];
+
+static void complete_much(struct stage *stage)
+{
+	struct host_context context;
+
+	for (size_t i = 0; i < ARRAY_SIZE(many_words); i++)
+		many_words[i] = 0xabcd;
+	host_context_create(&stage->host, &context, 0, true);
+	for (uint32_t fence = 1; fence <= LOOKS; fence++) {
+		EXPECT(verify_expect(&(struct verify_expected){ .kernel = &context,
+								.commands = 0x10000 + fence,
+								.place = many_words,
+								.size_bytes = sizeof(many_words),
+								.value = 0xabcd }));
+		stage_submit(stage, &context, 0, fence);
+	}
+	for (uint32_t fence = 1; fence <= LOOKS; fence++)
+		completed(stage, fence);
+	end(stage, &context);
+}
+
+/* We look at the bytes while the driver is at interrupt level; that is not its time. */
+TEST(packet, that_is_looked_at_for_long_makes_no_driver_slow)
+{
+	stage_play(bend_nothing, complete_much, STAGE_SETTINGS(NUMBER("HandCranked", 1)), 1);
+	EXPECT_EQ(stage_reports(RULE_DDI_TIME), 0);
+}
+
 TEST_MAIN("verify/fences")
