@@ -28,6 +28,7 @@
 enum {
 	MESSAGE_BYTES = 1 << 18,
 	LAST_WORDS_MS = 3000, /* of a child that was late, to say where it is */
+	SLOWNESS = 20,        /* by the clock, of a child that others keep from a processor */
 	LOOK_MS = 100,        /* between two looks at its memory */
 };
 
@@ -265,24 +266,64 @@ static bool is_thread_busy(pid_t process, long thread)
 	return is_busy;
 }
 
-/* The thread that is busy is asked where it is; where all wait there is nobody to ask. */
-static void ask_where(pid_t process)
+/* One of the child's threads; 0: all of them wait. */
+static pid_t find_busy_thread(pid_t process)
 {
+	pid_t found = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
 	DIR *threads = opendir(path);
 	if (!threads)
-		return;
-	for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads)) {
+		return 0;
+	for (struct dirent *entry = readdir(threads); entry && found == 0;
+	     entry = readdir(threads)) {
 		long thread = strtol(entry->d_name, NULL, 10);
 
-		if (thread > 0 && is_thread_busy(process, thread)) {
-			syscall(SYS_tgkill, process, (pid_t)thread, SIGALRM);
-			break;
-		}
+		if (thread > 0 && is_thread_busy(process, thread))
+			found = (pid_t)thread;
 	}
 	closedir(threads);
+	return found;
+}
+
+/* The thread that is busy is asked where it is; where all wait there is nobody to ask. */
+static void ask_where(pid_t process)
+{
+	pid_t thread = find_busy_thread(process);
+
+	if (thread != 0)
+		syscall(SYS_tgkill, process, thread, SIGALRM);
+}
+
+/* How long it had a processor, all threads together. */
+static uint64_t processor_ns(pid_t process)
+{
+	unsigned long long user = 0, system = 0;
+	char path[64], line[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return 0;
+	const char *name_end = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	// NOLINTNEXTLINE(cert-err34-c): what the kernel writes there are numbers
+	if (name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+			       &user, &system) != 2)
+		user = system = 0;
+	fclose(file);
+	return (user + system) * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* It is at work, and had not so much time on a processor as the limit says: the machine has other things to do. */
+static bool is_kept_waiting(struct job *job, uint64_t now_ns)
+{
+	uint64_t limit_ns = job->limits.seconds * NS_PER_S;
+	uint64_t had_ns = processor_ns(job->process);
+	bool is_at_work = had_ns > job->had_ns || find_busy_thread(job->process) != 0;
+
+	job->had_ns = had_ns;
+	return is_at_work && had_ns < limit_ns && now_ns - job->started_ns < SLOWNESS * limit_ns;
 }
 
 static void see_to_limits(struct job *job, uint64_t now_ns)
@@ -293,6 +334,8 @@ static void see_to_limits(struct job *job, uint64_t now_ns)
 	if (resident_mib(job->process) > job->limits.memory_mib) {
 		job->is_large = job->is_killed = true;
 		kill(job->process, SIGKILL);
+	} else if (now_ns >= job->deadline_ns && !job->is_asked && is_kept_waiting(job, now_ns)) {
+		job->deadline_ns = job->look_ns;
 	} else if (now_ns >= job->deadline_ns && !job->is_asked) {
 		job->is_asked = true;
 		job->deadline_ns = now_ns + LAST_WORDS_MS * NS_PER_MS;

@@ -37,7 +37,7 @@ struct job_result {
 void job_result_finish(struct job_result *result);
 
 struct job_limits {
-	uint32_t seconds;
+	uint32_t seconds; /* on a processor, where it works; by the clock, where it waits */
 	uint32_t memory_mib;
 };
 
@@ -54,6 +54,7 @@ struct job {
 	struct job_limits limits;
 	uint64_t started_ns;
 	uint64_t deadline_ns;
+	uint64_t had_ns;  /* of time on a processor, when it was looked at last */
 	uint64_t look_ns; /* when its memory is looked at again */
 	bool is_asked;    /* it was late, and asked where it is */
 	bool is_killed;

@@ -34,6 +34,7 @@ atexit.register(shutil.rmtree, WORK, True)
 CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *args)\n{\n'
 ALLOCATION = 'static NTSTATUS allocation_create(DXGK_ALLOCATIONINFO *info)\n{\n'
 SUBMIT = '	gpu_submit(gpu_of(hAdapter), &packet, args->Flags.Resubmission);\n'
+INITIALIZE = '	return DxgkInitialize(driver, registry_path, &data);\n'
 DESTROY = '	ExFreePoolWithTag(handle, TAG);\n'
 EDITS = {
     'crash': (ALLOCATION, ALLOCATION + '	*(volatile int *)8 = 1; /* here */\n'),
@@ -50,6 +51,7 @@ EDITS = {
 '''),
     'undefined': (ALLOCATION, ALLOCATION + '	volatile int bits = 40;\n	volatile int wide = 1 << bits; /* here */\n	(void)wide;\n'),
     'race': (SUBMIT, SUBMIT + '	gpu_of(hAdapter)->is_stuck &= 1; /* here */\n'),
+    'slow': (INITIALIZE, '	for (volatile long i = 0; i < 200000000; i++)\n		;\n' + INITIALIZE),
     'no-start': ('static NTSTATUS APIENTRY add_device(', 'static NTSTATUS APIENTRY add_nothing(void);\n'
                                                         'static NTSTATUS APIENTRY add_device('),
 }
@@ -211,6 +213,23 @@ def test_a_driver_that_never_returns_is_a_hang_with_its_line(root):
     assert 'DDI-HANG: error: The run did not end' in done.stdout, done.stdout
     if not IS_SANITIZED:
         assert f'at      allocation_create (driver.c:{line_of("hang")})' in done.stdout, done.stdout
+
+
+def test_a_machine_with_other_things_to_do_is_no_hang(root):
+    if IS_SANITIZED:
+        raise tap.Skip('a run takes longer than its limit by itself')
+    driver = built('slow')
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    others = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(8)]
+    try:
+        done = campaign(driver, os.path.join(root, 'r'), '--plan', 'none', '--timeout', '1', '--workload', 'W20', seeds='1')
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+        os.sched_setaffinity(0, processors)
+    assert 'nothing found' in done.stdout, done.stdout
 
 
 def test_memory_without_end_and_a_process_that_goes_away_cost_one_run(root):
