@@ -33,7 +33,7 @@ static NTSTATUS read_owner(struct json_document *document, const struct json *va
 		{ "queuedKiB", read_limit },   { "gpuRanges", read_limit },
 		{ "sessions", read_limit },    { "threads", read_limit },
 		{ "descriptors", read_limit }, { "bankMiB", read_limit },
-		{ "mappings", read_limit },
+		{ "mappings", read_limit },    { "requestKiB", read_limit },
 	};
 
 	_Static_assert(ARRAY_SIZE(members) == QUOTA_KINDS, "every kind has a name: quota_name()");

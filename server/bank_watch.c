@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/machine_bank.h"
 #include "base/thread.h"
 #include "server/server.h"
@@ -55,7 +54,7 @@ static void look_at(struct session *session)
 	guest_put(guest);
 	if (usage.host_pages <= usage.pages + SLACK_PAGES)
 		return;
-	log_warn(
+	complain(
 		"client %s[%u] is sent away: it has written %llu pages of its bank, which has %llu",
 		session->identity.name, session->identity.pid, (unsigned long long)usage.host_pages,
 		(unsigned long long)usage.pages);

@@ -45,14 +45,8 @@ struct channel_worker {
 	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
 	unsigned char *block; /* CHANNEL_BUFFER_BYTES of our own */
 
-	/* What was put, for the next call. */
-	unsigned char *put;
-	uint64_t put_bytes;
-	uint64_t put_capacity_bytes;
-
-	/* The rest of a reply that did not fit. */
-	unsigned char *rest;
-	uint64_t rest_bytes;
+	struct channel_part put;  /* for the next call */
+	struct channel_part rest; /* of a reply that did not fit */
 	uint64_t rest_at;
 
 	/* Of the call under way. */
@@ -217,9 +211,9 @@ static void reply_send(struct channel_worker *worker, struct reply *reply)
 	reply->head.size_bytes = (uint32_t)size_bytes;
 	reply->head.event_count = atomic_load(&worker->session->events_said);
 	is_short = size_bytes <= WIRE_REPLY_BUFFER_BYTES;
-	if (!is_short && size_bytes < WIRE_IS_BRIEF)
-		worker->rest = mem_alloc(size_bytes);
-	if (!send_files(worker, reply) || (!is_short && !worker->rest)) {
+	bool fits = is_short || (size_bytes < WIRE_IS_BRIEF &&
+				 channel_part_make(worker->session, &worker->rest, size_bytes));
+	if (!send_files(worker, reply) || !fits) {
 		reply_poorly(worker);
 		return;
 	}
@@ -229,9 +223,8 @@ static void reply_send(struct channel_worker *worker, struct reply *reply)
 		return;
 	}
 	memcpy(buffer, &reply->head, sizeof(reply->head));
-	reply_compose(worker, reply, worker->rest);
-	memcpy(buffer + sizeof(reply->head), worker->rest, WIRE_REPLY_BUFFER_BYTES);
-	worker->rest_bytes = reply->head.size_bytes;
+	reply_compose(worker, reply, worker->rest.bytes);
+	memcpy(buffer + sizeof(reply->head), worker->rest.bytes, WIRE_REPLY_BUFFER_BYTES);
 	worker->rest_at = WIRE_REPLY_BUFFER_BYTES;
 }
 
@@ -244,24 +237,22 @@ static void reply_status(struct channel_worker *worker, NTSTATUS status)
 
 static void rest_forget(struct channel_worker *worker)
 {
-	mem_free(worker->rest);
-	worker->rest = NULL;
-	worker->rest_bytes = 0;
+	channel_part_forget(worker->session, &worker->rest);
 	worker->rest_at = 0;
 }
 
 static void serve_more(struct channel_worker *worker)
 {
-	uint64_t left = worker->rest_bytes - worker->rest_at;
+	uint64_t left = worker->rest.size_bytes - worker->rest_at;
 	uint64_t part = left < CHANNEL_BUFFER_BYTES ? left : CHANNEL_BUFFER_BYTES;
 
 	if (part == 0) {
 		worker->lie = "it wants more of a reply than there was";
 		return;
 	}
-	memcpy(worker->channel.memory->reply.buffer, worker->rest + worker->rest_at, part);
+	memcpy(worker->channel.memory->reply.buffer, worker->rest.bytes + worker->rest_at, part);
 	worker->rest_at += part;
-	if (worker->rest_at == worker->rest_bytes)
+	if (worker->rest_at == worker->rest.size_bytes)
 		rest_forget(worker);
 }
 
@@ -439,51 +430,19 @@ static void serve_call(struct channel_worker *worker, uint32_t id, void *block, 
 
 /* ---- parts ---- */
 
-static void put_forget(struct channel_worker *worker)
-{
-	mem_free(worker->put);
-	worker->put = NULL;
-	worker->put_bytes = 0;
-	worker->put_capacity_bytes = 0;
-}
-
-static bool put_grow(struct channel_worker *worker, uint64_t size_bytes)
-{
-	uint64_t wanted = worker->put_bytes + size_bytes;
-	uint64_t capacity =
-		worker->put_capacity_bytes ? worker->put_capacity_bytes : CHANNEL_BUFFER_BYTES;
-	unsigned char *more;
-
-	while (capacity < wanted)
-		capacity *= 2;
-	if (capacity == worker->put_capacity_bytes)
-		return true;
-	more = mem_alloc(capacity);
-	if (!more)
-		return false;
-	if (worker->put)
-		memcpy(more, worker->put, worker->put_bytes);
-	mem_free(worker->put);
-	worker->put = more;
-	worker->put_capacity_bytes = capacity;
-	return true;
-}
-
 static void serve_put(struct channel_worker *worker, const unsigned char *part, uint64_t size_bytes)
 {
-	NTSTATUS status = STATUS_SUCCESS;
+	struct refusal_scope scope;
 
-	if (worker->put_bytes + size_bytes > TRAVEL_MAX_BYTES) {
+	if (worker->put.size_bytes + size_bytes > TRAVEL_MAX_BYTES) {
 		worker->lie = "its request is longer than any can be";
 		return;
 	}
-	if (put_grow(worker, size_bytes)) {
-		memcpy(worker->put + worker->put_bytes, part, size_bytes);
-		worker->put_bytes += size_bytes;
-	} else {
-		put_forget(worker);
-		status = STATUS_NO_MEMORY;
-	}
+	refusal_begin(&scope, "dxgkd");
+	NTSTATUS status = channel_part_append(worker->session, &worker->put, part, size_bytes);
+	refusal_end_call(&scope, status);
+	if (!NT_SUCCESS(status))
+		channel_part_forget(worker->session, &worker->put);
 	reply_status(worker, status);
 }
 
@@ -574,7 +533,7 @@ static void serve_request(struct channel_worker *worker)
 		worker->lie = "its request is longer than the channel";
 		return;
 	}
-	if (was_put && (!worker->put || request.size_bytes != worker->put_bytes ||
+	if (was_put && (!worker->put.bytes || request.size_bytes != worker->put.size_bytes ||
 			request.call >= CALL_COUNT)) {
 		worker->lie = "its request is not what was put before";
 		return;
@@ -583,8 +542,8 @@ static void serve_request(struct channel_worker *worker)
 		rest_forget(worker);
 	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
 	if (was_put) {
-		serve(worker, &request, worker->put, worker->put_bytes);
-		put_forget(worker);
+		serve(worker, &request, worker->put.bytes, worker->put.size_bytes);
+		channel_part_forget(worker->session, &worker->put);
 		return;
 	}
 	memcpy(worker->block, buffer + sizeof(request), request.size_bytes);
@@ -595,7 +554,7 @@ static void worker_free(struct channel_worker *worker)
 {
 	channel_close(&worker->channel);
 	guest_put(worker->guest);
-	put_forget(worker);
+	channel_part_forget(worker->session, &worker->put);
 	rest_forget(worker);
 	mem_free(worker->block);
 	mem_free(worker);
@@ -649,7 +608,7 @@ static void run(void *context)
 	}
 	gang_end(&worker->gang);
 	if (worker->lie)
-		log_warn("client %s[%u] is sent away: %s", session->identity.name,
+		complain("client %s[%u] is sent away: %s", session->identity.name,
 			 session->identity.pid, worker->lie);
 	/* The loop finds it hung up, and ends it. */
 	if (worker->lie)

@@ -56,7 +56,7 @@ static void accept_clients(void)
 			session_begin(&server, socket);
 			continue;
 		}
-		log_warn("a client is turned away: the server has few descriptors left");
+		complain("a client is turned away: the server has few descriptors left");
 		session_turn_away(socket, STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_SERVER,
 				  "the server has few descriptors left, and takes no more clients");
 		close(socket);
@@ -265,6 +265,7 @@ static void serve_until_end(const struct dxgk_serve_options *options, int signal
 	system_notify("STOPPING=1");
 	listener_close(server.listener);
 	end_sessions();
+	complain_of_the_rest();
 }
 
 static bool start_kernel(const char *profile)

@@ -8,8 +8,10 @@
  *	session_port.c     events and callbacks of a client
  *	session_files.c    descriptors, both ways
  *	channel_worker.c   one thread of a client: its calls
+ *	channel_part.c     calls that are longer than a channel
  *	gang.c             which workers have a processor beside their client's
  *	control_session.c  dxgk ctl and its like
+ *	complain.c         what is said about those who do wrong
  *	bank_watch.c       clients that write where they have nothing
  *
  * The loop's thread never waits for a client. A call of a client runs on a thread that is for one
@@ -211,6 +213,22 @@ MUST_CHECK bool session_send_file(struct session *session, uint32_t file);
 /* Files that have ended since the last time: the client is told. */
 void session_forget_files(struct session *session);
 
+/* ---- channel_part.c ---- */
+
+/* A request or a reply that is longer than a channel; zeroed is none. */
+struct channel_part {
+	unsigned char *bytes;
+	uint64_t size_bytes;
+	uint64_t capacity_bytes; /* counted in the quota */
+};
+
+MUST_CHECK NTSTATUS channel_part_append(struct session *session, struct channel_part *part,
+					const unsigned char *bytes, uint64_t size_bytes);
+/* So long from the beginning. False: there is no memory for it, or it is above the quota. */
+MUST_CHECK bool channel_part_make(struct session *session, struct channel_part *part,
+				  uint64_t size_bytes);
+void channel_part_forget(struct session *session, struct channel_part *part);
+
 /* ---- channel_worker.c ---- */
 
 /* Makes a channel and the thread that serves it, and sends the file; or no file, where there can be no more. */
@@ -228,6 +246,13 @@ MUST_CHECK bool control_session_begin(struct session *session);
 MUST_CHECK NTSTATUS bank_watch_start(struct server *server);
 /* Accepts that it was not started. */
 void bank_watch_stop(void);
+
+/* ---- complain.c ---- */
+
+/* A line about a client, unless there were many in this second. From any thread. */
+void complain(const char *format, ...) PRINTF_LIKE(1, 2);
+/* How many were left out since; at the end. */
+void complain_of_the_rest(void);
 
 /* ---- listener.c ---- */
 

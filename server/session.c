@@ -462,7 +462,7 @@ static void session_end(struct session *session, const char *why)
 
 	assert(!atomic_load(&session->is_over));
 	if (why)
-		log_warn("client %s[%u] is sent away: %s", session->identity.name,
+		complain("client %s[%u] is sent away: %s", session->identity.name,
 			 session->identity.pid, why);
 	epoll_ctl(server->poll_file, EPOLL_CTL_DEL, session->socket, NULL);
 	if (session->process_file >= 0)

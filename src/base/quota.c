@@ -58,6 +58,8 @@ static const struct {
 	[QUOTA_THREADS] = { "threads", "threads", 1, STATUS_INSUFFICIENT_RESOURCES, 64, 1024 },
 	[QUOTA_DESCRIPTORS] = { "descriptors", "descriptors", 1, STATUS_INSUFFICIENT_RESOURCES,
 				8192, 32768 },
+	[QUOTA_REQUEST_BYTES] = { "requestKiB", "bytes of long requests and replies", KIB,
+				  STATUS_QUOTA_EXCEEDED, 128 * MIB, 512 * MIB },
 };
 
 /* ---- limits ---- */

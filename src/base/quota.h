@@ -39,6 +39,7 @@ enum quota_kind {
 	QUOTA_SESSIONS,
 	QUOTA_THREADS,
 	QUOTA_DESCRIPTORS,
+	QUOTA_REQUEST_BYTES, /* of calls that are longer than a channel, while they travel */
 	QUOTA_KINDS
 };
 

@@ -207,6 +207,22 @@ static unsigned char *request_buffer(struct remote_channel *channel)
 	return channel->channel.memory->request.buffer + sizeof(struct wire_request);
 }
 
+/* A part was not taken: the call is refused for that reason. */
+static NTSTATUS refuse_part(struct remote_channel *channel)
+{
+	struct wire_reply reply;
+	struct dxgk_refusal why = { 0 };
+	const unsigned char *buffer = channel->channel.memory->reply.buffer;
+	size_t head_bytes = wire_reply_read(&reply, buffer);
+
+	if (reply.has_refusal)
+		memcpy(&why, buffer + head_bytes, sizeof(why));
+	if (strncmp(why.rule, rule_id(RULE_SYS_QUOTA), sizeof(why.rule)) == 0)
+		return refuse(reply.status, RULE_SYS_QUOTA, NULL, "%.*s",
+			      (int)sizeof(why.reason) - 1, why.reason);
+	return refuse_no_memory("the server has no memory for the request");
+}
+
 /* A request that is longer than the room. */
 static bool put(struct remote_channel *channel, const unsigned char *block, uint64_t size_bytes,
 		NTSTATUS *status_out)
@@ -221,10 +237,12 @@ static bool put(struct remote_channel *channel, const unsigned char *block, uint
 		if (!exchange(channel, WIRE_PUT, 0, part))
 			return false;
 		(void)wire_reply_read(&reply, channel->channel.memory->reply.buffer);
-		if (!NT_SUCCESS(reply.status))
-			break;
+		if (!NT_SUCCESS(reply.status)) {
+			*status_out = refuse_part(channel);
+			return true;
+		}
 	}
-	*status_out = reply.status;
+	*status_out = STATUS_SUCCESS;
 	return true;
 }
 
@@ -356,10 +374,6 @@ static bool put_request(struct remote_channel *channel, uint32_t id, const void 
 	else
 		is_answered = put(channel, block, size_bytes, status_out);
 	free(block);
-	if (is_answered && *status_out == STATUS_NO_MEMORY)
-		*status_out =
-			refuse_no_memory("the server has no memory for a request of %llu bytes",
-					 (unsigned long long)size_bytes);
 	return is_answered;
 }
 

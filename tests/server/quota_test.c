@@ -328,6 +328,46 @@ TEST(descriptors, above_the_quota_refuse_the_call_and_not_the_client)
 	house_close(&house);
 }
 
+/* ---- calls that are longer than a channel ---- */
+
+static NTSTATUS create_with(D3DKMT_HANDLE device, uint32_t private_bytes)
+{
+	static unsigned char bytes[MIB];
+	struct creation creation;
+
+	creation_init_resource(&creation, device, 1, SHARED_NT);
+	creation.args.pPrivateRuntimeData = bytes;
+	creation.args.PrivateRuntimeDataSize = private_bytes;
+	NTSTATUS status = create(&creation);
+	if (status == STATUS_SUCCESS)
+		CHILD_EXPECT(destroy_resource(device, creation.args.hResource) == STATUS_SUCCESS);
+	return status;
+}
+
+CHILD(long_winded)
+{
+	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
+
+	for (unsigned i = 0; i < 16; i++) {
+		CHILD_EXPECT(create_with(device, 100 * KIB) == STATUS_SUCCESS);
+		CHILD_EXPECT(is_over(create_with(device, MIB), STATUS_QUOTA_EXCEEDED,
+				     "limits.process.requestKiB"));
+		CHILD_EXPECT(strcmp(last_refusal().call, "D3DKMTCreateAllocation2") == 0);
+	}
+	return 0;
+}
+
+TEST(requests, that_are_longer_than_the_quota_are_refused_and_leave_nothing)
+{
+	struct house house;
+
+	limited_house(&house);
+	struct lodger long_winded = lodger_start("long_winded");
+	lodger_end(&long_winded);
+	expect_valid();
+	house_close(&house);
+}
+
 /* ---- threads of one process ---- */
 
 enum { HANDED_OVER = 2000 };

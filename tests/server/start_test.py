@@ -9,6 +9,7 @@ The client prints what its adapters are and ends (dxgk info).
 
 import contextlib
 import os
+import re
 import resource
 import shutil
 import signal
@@ -341,6 +342,27 @@ def turned_away_by_name(folder):
     return problems
 
 
+def complaints_are_few(folder):
+    problems = []
+    visitors = 2000
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        started = time.monotonic()
+        for _ in range(visitors):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
+                visitor.connect(server.path)
+                visitor.send(b'x' * 304)
+                with contextlib.suppress(ConnectionError):
+                    visitor.recv(4096)
+        seconds = time.monotonic() - started
+        _, said = server.end()
+        lines = said.splitlines()
+        told = sum(int(found) - 1 for found in re.findall(r'(\d+) more lines about', said))
+        expect(problems, len(lines) <= 50 * (seconds + 2), f'{len(lines)} lines in {seconds} s')
+        expect(problems, len(lines) + told == visitors, f'{len(lines)} lines, and {told} left out: {lines[-1:]}')
+    return problems
+
+
 def library_is_closed(folder):
     """Who has closed the library has no thread that runs where nothing is."""
     problems = []
@@ -396,6 +418,7 @@ CLAIMS = {
     'programs of its own user find nothing in a server': nobody_looks_in,
     'a server that is asked to end tells its clients, and says nothing about them': says_nothing_about_clients,
     'who is turned away hears why': turned_away_by_name,
+    'who does wrong by the thousand does not fill the log': complaints_are_few,
     'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
 }
