@@ -371,7 +371,7 @@ static void end_prize_and_make_other_anew(void)
 
 static void play(const char *scene)
 {
-	for (unsigned i = 0; i < REAL_RUNS + some_of(SOME_SEEDS, ALL_SEEDS); i++) {
+	for (unsigned i = 0; i < REAL_RUNS + fewer_of(SOME_SEEDS, ALL_SEEDS); i++) {
 		char setting[32];
 		bool is_real = i < REAL_RUNS;
 		snprintf(setting, sizeof(setting), is_real ? "TEST_RUN=%u" : "DXGK_SEED=%u",

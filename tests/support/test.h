@@ -28,13 +28,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* How often something is tried: `some` of them in `make test`, `all` in `make soak`, which sets
- * TEST_LONG. */
-static inline unsigned some_of(unsigned some, unsigned all)
-{
-	return getenv("TEST_LONG") ? all : some;
-}
-
 /* How this program was built. */
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_ADDRESS_SANITIZED 1
@@ -54,6 +47,19 @@ static inline unsigned some_of(unsigned some, unsigned all)
 #define IS_THREAD_SANITIZED 0
 #endif
 #define IS_SANITIZED (IS_ADDRESS_SANITIZED || IS_THREAD_SANITIZED)
+/* How often something is tried: `some` of them in `make test`, `all` in `make soak`, which sets
+ * TEST_LONG. */
+static inline unsigned some_of(unsigned some, unsigned all)
+{
+	return getenv("TEST_LONG") ? all : some;
+}
+
+/* … of what sanitizers make many times slower, and another number of it shows them nothing new. */
+static inline unsigned fewer_of(unsigned some, unsigned all)
+{
+	return some_of(IS_SANITIZED ? (some + 3) / 4 : some, all);
+}
+
 #ifndef IS_COUNTED
 #define IS_COUNTED 0 /* make coverage: not optimized, and counts are written at the end */
 #endif
