@@ -322,6 +322,7 @@ def check_documented(facts):
     yield from check_verbs(facts)
     yield from check_scripts(facts)
     yield from check_campaigns(facts)
+    yield from check_rooms(facts)
 
 
 def check_members(facts):
@@ -396,6 +397,16 @@ def check_campaigns(facts):
     there = {*re.findall(r'^\| F\d+ \| `([a-z-]+)', page, re.MULTILINE)}
     yield from (f'src/verify/plan.def: {each} is not in docs/verify.md' for each in sorted(here - there))
     yield from (f'docs/verify.md: there is no fault {each}' for each in sorted(there - here))
+
+
+def check_rooms(facts):
+    """Each folder of the code is in docs/architecture.md."""
+    page = facts.read('docs/architecture.md')
+    for folder in sorted({path.rpartition('/')[0] for path in facts.files
+                          if re.match(r'(src|cli|server|embed|umd|drivers)/.*\.c$', path)}):
+        room = folder.split('/')[-1 if folder.startswith('src/') else 0]
+        if page and not re.search(rf'(?<![\w-]){room}/', page):
+            yield f'docs/architecture.md: does not say what is in {folder}/'
 
 
 def check(root, builddir=None):

@@ -176,6 +176,12 @@ def test_workloads_and_faults_have_their_rows(root):
         assert set(found) == expected, found
 
 
+def test_a_folder_that_architecture_does_not_tell_of(root):
+    page = {'docs/architecture.md': '`base/`, `nt/`, `cli/`, `drivers/`, `embed/`, `miniport/`, `server/`\n'}
+    found = problems(root, **page, **{'src/nt/a.c': '', 'src/object/fence/b.c': ''})
+    assert found == ['docs/architecture.md: does not say what is in src/object/fence/'], found
+
+
 def test_a_program_in_c_is_not_a_command(root):
     assert problems(root, text='```c\nmake walk\n```\n') == []
 
