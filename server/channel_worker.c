@@ -329,7 +329,27 @@ static NTSTATUS serve_named(struct channel_worker *worker, const char *name,
 
 /* ---- calls ---- */
 
-static NTSTATUS call_kernel(struct channel_worker *worker, uint32_t id, void *arguments)
+static void reply_call(struct channel_worker *worker, NTSTATUS status)
+{
+	struct reply reply = { .head.status = status,
+			       .call = &worker->call,
+			       .image = worker->image };
+
+	reply.image_bytes = travel_reply_bytes(worker->image, status);
+	reply_send(worker, &reply);
+	answer(worker);
+}
+
+static void call_settle(struct client_call *call)
+{
+	reply_call(container_of(call, struct channel_worker, call), STATUS_SUCCESS);
+}
+
+/*
+ * The answer is sent as soon as there is one: what is noted and tidied up after it keeps nobody waiting. True: the
+ * caller leaves the process, when it has tidied up; who closes the gates waits for that.
+ */
+static bool call_kernel(struct channel_worker *worker, uint32_t id, void *arguments)
 {
 	static struct tally_times times[CALL_COUNT];
 	struct dxg_process *process;
@@ -338,14 +358,20 @@ static NTSTATUS call_kernel(struct channel_worker *worker, uint32_t id, void *ar
 	refusal_begin(&scope, call_describe(id)->name);
 	NTSTATUS status = enter(worker, &process);
 	refusal_end_call(&scope, status);
-	if (!NT_SUCCESS(status))
-		return status;
-	uint64_t began_ns = clock_peek_ns();
+	if (!NT_SUCCESS(status)) {
+		reply_call(worker, status);
+		return false;
+	}
+	uint64_t began = clock_moment();
+	client_call_begin(&worker->call);
 	status = dispatch_call(&worker->session->server->kernel, process, id, arguments);
-	tally_time(&times[id], call_describe(id)->name, clock_peek_ns() - began_ns,
+	client_call_end();
+	uint64_t ended = clock_moment();
+	if (!worker->is_answered)
+		reply_call(worker, status);
+	tally_time(&times[id], call_describe(id)->name, clock_between_ns(began, ended),
 		   !NT_SUCCESS(status));
-	leave(worker);
-	return status;
+	return true;
 }
 
 /* What the call did not take is not needed any more. */
@@ -380,31 +406,13 @@ static NTSTATUS refuse_opening(uint32_t id, enum worker_lack lack)
 	return status;
 }
 
-static void reply_call(struct channel_worker *worker, NTSTATUS status)
-{
-	struct reply reply = { .head.status = status,
-			       .call = &worker->call,
-			       .image = worker->image };
-
-	reply.image_bytes = travel_reply_bytes(worker->image, status);
-	reply_send(worker, &reply);
-}
-
-static void call_settle(struct client_call *call)
-{
-	struct channel_worker *worker = container_of(call, struct channel_worker, call);
-
-	reply_call(worker, STATUS_SUCCESS);
-	answer(worker);
-}
-
 static void serve_call(struct channel_worker *worker, uint32_t id, void *block, uint64_t size_bytes)
 {
 	struct travel_image image;
+	bool is_inside = false;
 	const char *why;
 
 	channel_way_prepare(&worker->channel.memory->reply);
-	worker->call = (struct client_call){ 0 };
 	worker->lacks = LACKS_NOTHING;
 	if (!travel_request_open(&image, id, block, size_bytes, &worker->hooks, &why)) {
 		worker->lie = why;
@@ -416,16 +424,14 @@ static void serve_call(struct channel_worker *worker, uint32_t id, void *block, 
 	} else {
 		worker->image = &image;
 		worker->call.settle = call_settle;
-		client_call_begin(&worker->call);
-		NTSTATUS status = call_kernel(worker, id, image.arguments);
-		client_call_end();
-		if (!worker->is_answered)
-			reply_call(worker, status);
+		is_inside = call_kernel(worker, id, image.arguments);
 		travel_image_close(&image);
 	}
 	forget_things(worker);
 	client_call_finish(&worker->call);
 	session_forget_files(worker->session);
+	if (is_inside)
+		leave(worker);
 }
 
 /* ---- parts ---- */
@@ -538,7 +544,7 @@ static void serve_request(struct channel_worker *worker)
 		worker->lie = "its request is not what was put before";
 		return;
 	}
-	if (request.call != WIRE_MORE)
+	if (UNLIKELY(worker->rest != NULL) && request.call != WIRE_MORE)
 		rest_forget(worker);
 	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
 	if (was_put) {

@@ -296,6 +296,7 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 	fill_standard_descriptors();
 	raise_descriptor_limit();
 	gangs_start(thread_processors());
+	clock_learn_ticks();
 	int signals = take_signals();
 	server.poll_file = epoll_create1(EPOLL_CLOEXEC);
 	server.settle_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -307,6 +308,7 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 	if (server.listener < 0)
 		return status;
 	if (start_kernel(options->profile)) {
+		clock_learn_ticks();
 		if (watch(signals, NULL) && watch(server.listener, &server) &&
 		    watch(server.settle_file, &server.settle_file) &&
 		    NT_SUCCESS(bank_watch_start(&server))) {

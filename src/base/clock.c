@@ -59,6 +59,23 @@ bool clock_has_ticks(void)
 #endif
 }
 
+uint64_t clock_ns_per_tick;
+
+void clock_learn_ticks(void)
+{
+	static uint64_t first_ns, first_tick;
+	uint64_t now_ns = clock_peek_ns();
+	uint64_t now_tick = clock_tick();
+
+	if (first_ns == 0) {
+		first_ns = now_ns;
+		first_tick = now_tick;
+	} else if (clock_ns_per_tick == 0 && now_ns - first_ns >= NS_PER_MS && clock_has_ticks()) {
+		clock_ns_per_tick = (uint64_t)(((unsigned __int128)(now_ns - first_ns) << 32) /
+					       (now_tick - first_tick));
+	}
+}
+
 uint64_t clock_wall_ns(void)
 {
 	/* A fixed day, so that a seeded run says the same thing whenever it is repeated. */

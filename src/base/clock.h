@@ -52,6 +52,29 @@ static inline uint64_t clock_tick(void)
 	return clock_tick_early();
 }
 
+/*
+ * A moment, for who times every call: a tick where those can be told in nanoseconds, which takes
+ * clock_learn_ticks(), twice, some milliseconds apart and before there are other threads.
+ */
+extern uint64_t clock_ns_per_tick
+	__attribute__((visibility("hidden"))); /* times 2^32; 0: not known */
+void clock_learn_ticks(void);
+
+static inline uint64_t clock_moment(void)
+{
+	return LIKELY(clock_ns_per_tick != 0) ? clock_tick_early() : clock_peek_ns();
+}
+
+/* From one moment to another. */
+static inline uint64_t clock_between_ns(uint64_t from, uint64_t to)
+{
+	if (UNLIKELY(to < from))
+		return 0;
+	if (UNLIKELY(clock_ns_per_tick == 0))
+		return to - from;
+	return (uint64_t)((unsigned __int128)(to - from) * clock_ns_per_tick >> 32);
+}
+
 /* Nanoseconds since 1970, for people; virtual too, and then always the same. */
 uint64_t clock_wall_ns(void);
 

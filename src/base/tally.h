@@ -28,7 +28,7 @@ void tally_count(struct tally *tally, const char *name, const char *label);
 void tally_each(void (*visit)(void *context, const struct tally *tally), void *context);
 
 /* How long something took, from a microsecond on in steps of four times as long. */
-enum { TALLY_STEPS = 10 };
+enum { TALLY_STEPS = 10, TALLY_STRIPES = 8 };
 
 /* Of an object that has one of its own, and shows it itself. */
 struct tally_spread {
@@ -39,12 +39,17 @@ struct tally_spread {
 
 void tally_spread_add(struct tally_spread *spread, uint64_t ns);
 
+/* Of some threads: those that count all the time on different processors do not meet. */
+struct tally_stripe {
+	_Alignas(64) _Atomic uint64_t failed;
+	struct tally_spread took;
+};
+
 struct tally_times {
 	const char *name; /* set at the first time */
 	struct tally_times *next;
 	_Atomic bool is_known;
-	_Atomic uint64_t failed;
-	struct tally_spread took;
+	struct tally_stripe stripes[TALLY_STRIPES];
 };
 
 /* 1 µs, 4 µs … 262 ms. */
@@ -54,6 +59,8 @@ static inline uint64_t tally_step_ns(uint32_t step)
 }
 
 void tally_time(struct tally_times *times, const char *name, uint64_t ns, bool has_failed);
+/* All stripes together, at about one moment. */
+void tally_sum(const struct tally_times *times, struct tally_stripe *sum_out);
 void tally_each_time(void (*visit)(void *context, const struct tally_times *times), void *context);
 
 #endif

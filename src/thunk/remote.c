@@ -417,17 +417,33 @@ RARE static NTSTATUS call_in_parts(struct remote_channel *channel, uint32_t id, 
 	return finish_exchange(channel, id, arguments);
 }
 
+/* What is more than a draft is made where it is read. */
+RARE static NTSTATUS call_long(struct remote_channel *channel, uint32_t id, void *arguments)
+{
+	channel->sent_again = 0;
+	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
+						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
+	if (channel->lacks_descriptor)
+		return refuse_descriptor();
+	if (size_bytes == 0)
+		return call_in_parts(channel, id, arguments);
+	if (!exchange(channel, id, 0, size_bytes))
+		return refuse_lost();
+	return finish_exchange(channel, id, arguments);
+}
+
 static NTSTATUS call_server(struct remote_channel *channel, uint32_t id, void *arguments)
 {
 	channel->sent_count = 0;
 	channel->sent_again = 0;
 	channel->lacks_descriptor = false;
-	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
-						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
+	uint64_t size_bytes = travel_request_put(id, arguments, channel->draft,
+						 sizeof(channel->draft), &channel->hooks);
 	if (UNLIKELY(channel->lacks_descriptor))
 		return refuse_descriptor();
 	if (UNLIKELY(size_bytes == 0))
-		return call_in_parts(channel, id, arguments);
+		return call_long(channel, id, arguments);
+	memcpy(request_buffer(channel), channel->draft, size_bytes);
 	if (UNLIKELY(!exchange(channel, id, 0, size_bytes)))
 		return refuse_lost();
 	return finish_exchange(channel, id, arguments);

@@ -38,7 +38,10 @@ const struct dxgk_embed *remote_connect(const char *path, NTSTATUS *status_out);
 
 /* ---- remote_link.c ---- */
 
-enum { REMOTE_SENT_MOST = 64 }; /* with one call; the server takes no more */
+enum {
+	REMOTE_SENT_MOST = 64,    /* with one call; the server takes no more */
+	REMOTE_DRAFT_BYTES = 512, /* more than most requests have */
+};
 
 /* A channel, of one thread at a time. */
 struct remote_channel {
@@ -47,6 +50,12 @@ struct remote_channel {
 	struct channel channel;
 	struct travel_hooks hooks;
 	uint32_t generation; /* of the connection it belongs to */
+
+	/*
+	 * Where a request is made. The server looks at the channel's memory all the time: what is written
+	 * there bit by bit goes from one processor to the other and back with each bit.
+	 */
+	_Alignas(TRAVEL_ALIGN_BYTES) unsigned char draft[REMOTE_DRAFT_BYTES];
 
 	/* What went along with the request that is being written: written again, it goes once. */
 	struct remote_sent {

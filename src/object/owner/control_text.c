@@ -314,8 +314,11 @@ static void add_tally(void *context, const struct tally *tally)
 
 static void add_times(void *context, const struct tally_times *times)
 {
-	add(context, "call %s %" PRIu64, times->name, atomic_load(&times->failed));
-	add_spread(context, &times->took);
+	struct tally_stripe sum;
+
+	tally_sum(times, &sum);
+	add(context, "call %s %" PRIu64, times->name, atomic_load(&sum.failed));
+	add_spread(context, &sum.took);
 }
 
 NTSTATUS control_text_counts(struct dxg_kernel *kernel, struct dxg_adapter *adapter,

@@ -38,6 +38,37 @@ TEST(clock, the_wall_shows_this_century)
 	EXPECT(clock_wall_ns() > UINT64_C(1600000000) * NS_PER_S);
 }
 
+/* Whatever moments are made of: what lies between two of them is what the clock says. */
+static void expect_moments_agree(void)
+{
+	uint64_t before_ns = clock_peek_ns();
+	uint64_t from = clock_moment();
+	uint64_t inner_ns = clock_peek_ns();
+	clock_sleep_until(clock_deadline(20 * NS_PER_MS));
+	uint64_t slept_ns = clock_peek_ns() - inner_ns;
+	uint64_t to = clock_moment();
+	uint64_t most_ns = clock_peek_ns() - before_ns;
+
+	EXPECT(clock_between_ns(from, to) >= slept_ns - slept_ns / 100);
+	EXPECT(clock_between_ns(from, to) <= most_ns + most_ns / 100);
+	EXPECT_EQ(clock_between_ns(from, from), 0);
+}
+
+TEST(clock, moments_are_as_far_apart_as_the_clock_says)
+{
+	expect_moments_agree(); /* nobody knows how fast ticks are */
+	clock_learn_ticks();
+	clock_sleep_until(clock_deadline(20 * NS_PER_MS));
+	clock_learn_ticks();
+	EXPECT(clock_ns_per_tick != 0 || !clock_has_ticks());
+	expect_moments_agree();
+}
+
+TEST(clock, a_moment_before_another_is_not_far_behind_it)
+{
+	EXPECT_EQ(clock_between_ns(clock_moment(), 0), 0);
+}
+
 static void sleep_an_hour(void)
 {
 	uint64_t wall_ns = clock_wall_ns();

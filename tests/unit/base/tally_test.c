@@ -62,6 +62,7 @@ static void note_times(void *context, const struct tally_times *times)
 TEST(tally, times_are_counted_by_steps)
 {
 	struct told told = { 0 };
+	struct tally_stripe sum;
 
 	tally_time(&calls, "call", 0, false);
 	tally_time(&calls, "call", 1000, true);
@@ -72,12 +73,37 @@ TEST(tally, times_are_counted_by_steps)
 	EXPECT_EQ(told.count, 1);
 	EXPECT(told.last == &calls);
 	EXPECT_STR(calls.name, "call");
-	EXPECT_EQ(atomic_load(&calls.took.counts[0]), 2);
-	EXPECT_EQ(atomic_load(&calls.took.counts[1]), 1);
-	EXPECT_EQ(atomic_load(&calls.took.counts[TALLY_STEPS - 1]), 1);
-	EXPECT_EQ(atomic_load(&calls.took.counts[TALLY_STEPS]), 1);
-	EXPECT_EQ(atomic_load(&calls.failed), 1);
-	EXPECT_EQ(atomic_load(&calls.took.sum_ns), 2001 + 2 * tally_step_ns(TALLY_STEPS - 1) + 1);
+	tally_sum(&calls, &sum);
+	EXPECT_EQ(sum.took.counts[0], 2);
+	EXPECT_EQ(sum.took.counts[1], 1);
+	EXPECT_EQ(sum.took.counts[TALLY_STEPS - 1], 1);
+	EXPECT_EQ(sum.took.counts[TALLY_STEPS], 1);
+	EXPECT_EQ(sum.failed, 1);
+	EXPECT_EQ(sum.took.sum_ns, 2001 + 2 * tally_step_ns(TALLY_STEPS - 1) + 1);
+}
+
+static void time_many(void *context)
+{
+	for (int i = 0; i < 2000; i++)
+		tally_time(context, "shared", (uint64_t)i, i % 2 == 1);
+}
+
+TEST(tally, times_of_all_threads_are_summed)
+{
+	static struct tally_times shared;
+	struct thread *threads[2 * TALLY_STRIPES];
+	const uint64_t all = 2 * TALLY_STRIPES;
+	struct tally_stripe sum;
+
+	for (uint32_t i = 0; i < all; i++)
+		EXPECT(NT_SUCCESS(thread_create("time", time_many, &shared, &threads[i])));
+	for (uint32_t i = 0; i < all; i++)
+		thread_join(threads[i]);
+	tally_sum(&shared, &sum);
+	EXPECT_EQ(sum.failed, all * 1000);
+	EXPECT_EQ(sum.took.sum_ns, all * 1999 * 1000);
+	EXPECT_EQ(sum.took.counts[0], all * 1001);
+	EXPECT_EQ(sum.took.counts[1], all * 999);
 }
 
 TEST_MAIN("base/tally")
