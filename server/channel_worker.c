@@ -544,7 +544,7 @@ static void serve_request(struct channel_worker *worker)
 		worker->lie = "its request is not what was put before";
 		return;
 	}
-	if (UNLIKELY(worker->rest != NULL) && request.call != WIRE_MORE)
+	if (UNLIKELY(worker->rest.bytes != NULL) && request.call != WIRE_MORE)
 		rest_forget(worker);
 	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
 	if (was_put) {
