@@ -181,14 +181,20 @@ static int listen_at(const char *path, const struct server *server)
 	return -1;
 }
 
+/* Its number in digits; the highest is no group's. */
+static bool is_group_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10 &&
+	       strtoull(text, NULL, 10) < (gid_t)-1;
+}
+
 static bool find_group(const char *name, struct server *server)
 {
 	const struct group *found = getgrnam(name);
-	char *end;
-	unsigned long number = strtoul(name, &end, 10);
 
-	server->has_group = found || (end != name && *end == '\0');
-	server->group = found ? found->gr_gid : (gid_t)number;
+	server->has_group = found || is_group_number(name);
+	if (server->has_group)
+		server->group = found ? found->gr_gid : (gid_t)strtoul(name, NULL, 10);
 	if (!server->has_group)
 		log_error("dxgkd: --group %s: there is no such group", name);
 	return server->has_group;

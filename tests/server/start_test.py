@@ -231,9 +231,11 @@ def group_may(folder):
         facts = os.stat(server.path)
         expect(problems, stat.S_IMODE(facts.st_mode) == 0o660, f'mode {facts.st_mode:o}')
         expect(problems, facts.st_gid == group, f'group {facts.st_gid}')
-    with Server(folder, '--group', 'no-such-group') as server:
-        ended, said = server.result()
-        expect(problems, ended == 1 and 'no such group' in said, f'{ended}: {said}')
+    # What is no number of a group is not cut until it is one: 2^32 would be root's.
+    for nonsense in ('no-such-group', '', '-1', ' 0', '0x0', '4294967295', '4294967296', '9' * 40):
+        with Server(folder, '--group', nonsense) as server:
+            ended, said = server.result()
+            expect(problems, ended == 1 and 'there is no such group' in said, f'{nonsense}: {ended}, {said}')
     return problems
 
 
