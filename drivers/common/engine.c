@@ -47,7 +47,7 @@ NTSTATUS gpu_engine_init(struct gpu_engine *engine, struct gpu_adapter *adapter,
 		InsertTailList(&engine->free, &engine->packets[i].link);
 	KeInitializeEvent(&engine->work, SynchronizationEvent, FALSE);
 	KeInitializeEvent(&engine->control, SynchronizationEvent, FALSE);
-	KeInitializeEvent(&engine->reset_done, SynchronizationEvent, FALSE);
+	KeInitializeEvent(&engine->reset_done, NotificationEvent, FALSE);
 	return STATUS_SUCCESS;
 }
 
@@ -152,7 +152,9 @@ ULONG gpu_engine_reset(struct gpu_engine *engine)
 	engine->is_preemption_pending = FALSE;
 	BOOLEAN has_thread = engine->thread != NULL;
 	if (has_thread) {
+		/* A removal may come in the middle of another reset: whoever waits is told. */
 		engine->is_reset_pending = TRUE;
+		KeClearEvent(&engine->reset_done);
 		InterlockedOr(&engine->attention, GPU_ATTENTION_ABORT);
 	} else {
 		engine->last_aborted_fence = engine->last_completed_fence;

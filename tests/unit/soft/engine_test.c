@@ -584,6 +584,28 @@ TEST(engine, what_comes_while_the_adapter_is_reset_waits_for_the_restart)
 	finish(late.context);
 }
 
+static void pull_out(void *argument)
+{
+	(void)argument;
+	EXPECT_EQ(host.ddi.DxgkDdiNotifySurpriseRemoval(host.adapter, DxgkRemovalPnPNotify),
+		  STATUS_SUCCESS);
+}
+
+/* Neither waits for an answer that the other has taken. */
+TEST(engine, a_removal_in_the_middle_of_a_reset_ends_and_so_does_the_reset)
+{
+	HANDLE context = start_virtual_context(HOST_NODE_3D);
+	struct thread *thread;
+
+	for (int round = 0; round < 100; round++) {
+		EXPECT_EQ(thread_create("removal", pull_out, NULL, &thread), STATUS_SUCCESS);
+		EXPECT_EQ(host.ddi.DxgkDdiResetFromTimeout(host.adapter), STATUS_SUCCESS);
+		thread_join(thread);
+		EXPECT_EQ(host.ddi.DxgkDdiRestartFromTimeout(host.adapter), STATUS_SUCCESS);
+	}
+	finish(context);
+}
+
 TEST(engine, a_hung_engine_does_not_keep_the_adapter_from_stopping)
 {
 	HANDLE context = start_virtual_context(HOST_NODE_3D);
