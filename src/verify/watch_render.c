@@ -132,6 +132,22 @@ static void check_null_elements(const DXGKARG_RENDER *args, const D3DDDI_PATCHLO
 	}
 }
 
+/* From there on its commands need the allocation: cut behind the place, they would run without it. */
+static void check_cuts(const DXGKARG_RENDER *args, const D3DDDI_PATCHLOCATIONLIST *first)
+{
+	for (const D3DDDI_PATCHLOCATIONLIST *entry = first; entry < args->pPatchLocationListOut;
+	     entry++) {
+		if (entry->SplitOffset <= entry->PatchOffset)
+			continue;
+		nt_report(
+			RULE_DDI_PATCH_LIST,
+			"DxgkDdiRender wrote a patch for byte %u of the DMA buffer that may be cut "
+			"off from it, at byte %u",
+			entry->PatchOffset, entry->SplitOffset);
+		return;
+	}
+}
+
 static void after_render(struct rendering *now, struct verify_call *call)
 {
 	const DXGKARG_RENDER *args = call->arguments;
@@ -144,9 +160,12 @@ static void after_render(struct rendering *now, struct verify_call *call)
 			  "DxgkDdiRender could not read all of what the client gave it, and "
 			  "returned %s",
 			  status_name(call->status));
-	if (is_rendered && args->pPatchLocationListOut && args->pAllocationList)
-		check_null_elements(args,
-				    (const D3DDDI_PATCHLOCATIONLIST *)(uintptr_t)call->numbers[0]);
+	if (is_rendered && args->pPatchLocationListOut && args->pAllocationList) {
+		const D3DDDI_PATCHLOCATIONLIST *first =
+			(const D3DDDI_PATCHLOCATIONLIST *)(uintptr_t)call->numbers[0];
+		check_null_elements(args, first);
+		check_cuts(args, first);
+	}
 	if (call->status == STATUS_SUCCESS && now->copy)
 		render_check_again(call, now->copy);
 	render_copy_free(now->copy);

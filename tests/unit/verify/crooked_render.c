@@ -46,7 +46,8 @@ static NTSTATUS render_one(struct crooked *gpu, DXGKARG_RENDER *args,
 						   ? args->AllocationListSize - 1
 						   : index % args->AllocationListSize,
 			.PatchOffset = (UINT)((char *)dma - start),
-			.SplitOffset = (UINT)((char *)dma - start),
+			.SplitOffset =
+				(UINT)((char *)(dma + (gpu->bend == BEND_RENDER_CUT)) - start),
 		};
 	args->pDmaBuffer = dma + 1;
 	return STATUS_SUCCESS;

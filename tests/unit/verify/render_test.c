@@ -149,6 +149,7 @@ TEST(render, an_address_that_is_written_is_in_the_patch_list)
 
 /* ---- the list ---- */
 
+STORY(a_cut_comes_before_what_is_patched, BEND_RENDER_CUT, RULE_DDI_PATCH_LIST, renders)
 STORY(what_is_unbound_is_the_first_element, BEND_RENDER_NULL, RULE_DDI_RENDER_NULL_ELEMENT, renders)
 
 /* ---- the client's memory ---- */
