@@ -54,7 +54,10 @@ struct channel_worker {
 	struct client_call call;
 	int descriptors[CALL_DESCRIPTORS_MOST];
 	uint32_t descriptor_count;
-	uint32_t events[CALL_EVENTS_MOST];
+	struct {
+		uint32_t event;
+		uint32_t token;
+	} events[CALL_EVENTS_MOST];
 	uint32_t event_count;
 	struct dxgk_refusal refusal; /* of the last one that was refused */
 	enum worker_lack lacks;      /* for what came along */
@@ -100,7 +103,8 @@ static uintptr_t event_arrive(struct channel_worker *worker, uint64_t token, uin
 		worker->lacks = LACKS_EVENTS;
 		return value | CLIENT_PORT_NO_EVENT;
 	}
-	worker->events[worker->event_count++] = event;
+	worker->events[worker->event_count].event = event;
+	worker->events[worker->event_count++].token = (uint32_t)token;
 	return event;
 }
 
@@ -379,8 +383,11 @@ static void forget_things(struct channel_worker *worker)
 {
 	while (worker->descriptor_count > 0)
 		close(worker->descriptors[--worker->descriptor_count]);
-	while (worker->event_count > 0)
-		session_event_leave(worker->session, worker->events[--worker->event_count]);
+	while (worker->event_count > 0) {
+		worker->event_count--;
+		session_event_leave(worker->session, worker->events[worker->event_count].event,
+				    worker->events[worker->event_count].token);
+	}
 }
 
 static NTSTATUS refuse_lack(enum worker_lack lack)

@@ -184,8 +184,8 @@ bool session_may_control(const struct session *session);
 extern const struct client_port_services session_port_services;
 /* An event that a request names; 0: it can have no more. Waits for the client to hear of those that are over. */
 uint32_t session_event_came(struct session *session, uint32_t token);
-/* The call is over: if nobody has taken it, it is closed. */
-void session_event_leave(struct session *session, uint32_t event);
+/* The call is over: if nobody has taken it, it is closed. If somebody has, the place may be another event's by now. */
+void session_event_leave(struct session *session, uint32_t event, uint32_t token);
 /* The socket has room again, or is gone. */
 void session_say_events(struct session *session);
 

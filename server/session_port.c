@@ -188,10 +188,11 @@ static void close_locked(struct session *session, struct session_event *event)
 	say_or_queue_locked(session, event);
 }
 
-void session_event_leave(struct session *session, uint32_t event)
+void session_event_leave(struct session *session, uint32_t event, uint32_t token)
 {
 	lock_acquire(&session->send_lock);
-	if (session->events[event - 1].state == EVENT_CAME)
+	if (session->events[event - 1].state == EVENT_CAME &&
+	    session->events[event - 1].token == token)
 		close_locked(session, &session->events[event - 1]);
 	lock_release(&session->send_lock);
 }

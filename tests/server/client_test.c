@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 
 enum { READY = 1, GO, DONE };
@@ -312,6 +313,53 @@ CHILD(too_many_threads)
 TEST(client, with_more_threads_than_channels_is_refused_by_name_and_goes_on)
 {
 	expect_served("too_many_threads", 7);
+}
+
+/* Events that are over before the call is that names them: the place of each is another thread's at once. */
+static D3DKMT_HANDLE reached;
+
+static void *wait_for_what_was(void *unused)
+{
+	enum { TIMES = 400 };
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	const UINT64 value = 1;
+
+	(void)unused;
+	for (unsigned i = 0; i < TIMES; i++) {
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
+			.hDevice = common.device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &reached,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+		};
+
+		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait) == STATUS_SUCCESS);
+	}
+	close(event);
+	return NULL;
+}
+
+CHILD(hears_of_the_past)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
+	pthread_t threads[THREADS_AT_ONCE / 2];
+
+	client_open(&common, child_open_adapter());
+	fence.hDevice = common.device;
+	fence.Info.MonitoredFence.InitialFenceValue = 1;
+	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	reached = fence.hSyncObject;
+	for (unsigned i = 0; i < ARRAYSIZE(threads); i++)
+		CHILD_EXPECT(pthread_create(&threads[i], NULL, wait_for_what_was, NULL) == 0);
+	for (unsigned i = 0; i < ARRAYSIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	return 7;
+}
+
+TEST(client, whose_threads_name_events_at_once_has_each_of_them_set)
+{
+	expect_served("hears_of_the_past", 7);
 }
 
 /* ---- in the middle of calls ---- */
