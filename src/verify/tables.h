@@ -84,8 +84,9 @@ void tables_entries_apply(struct tables_entries *entries, const struct shadow *s
 
 enum tables_walk {
 	TABLES_NOT_KNOWN,
-	TABLES_INVALID, /* at some level, or read-only and written */
-	TABLES_VALID,   /* the access is allowed */
+	TABLES_INVALID,    /* at some level, or read-only and written */
+	TABLES_VALID,      /* the access is allowed */
+	TABLES_VALID_ANEW, /* likewise, and the address led to another page before */
 };
 /* What becomes of an access. Not known either when something on the way changed after `since`. */
 enum tables_walk tables_entries_walk(struct tables_entries *entries, const struct shadow *shadow,
@@ -94,12 +95,16 @@ enum tables_walk tables_entries_walk(struct tables_entries *entries, const struc
 
 /* ---- watch_tables.c ---- */
 
+struct tables_entries *tables_entries_of(const struct shadow *shadow);
 /* The packet that carries the operations of this buffer goes. */
 void tables_going(struct shadow *shadow, struct list *operations);
+/* For packets: how far page tables are. */
+uint64_t tables_changes(const struct shadow *shadow);
+
+/* ---- tables_faults.c ---- */
+
 /* A page fault of a packet, which is still in its list. */
 void tables_faulted(struct shadow *shadow, const struct shadow_packet *packet,
 		    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
-/* For packets: how far page tables are. */
-uint64_t tables_changes(const struct shadow *shadow);
 
 #endif

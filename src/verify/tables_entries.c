@@ -18,6 +18,7 @@ struct table_entries {
 	uint64_t changed; /* tables_entries.changes then */
 	struct {
 		DXGK_PTE pte;
+		DXGK_PTE before; /* the last that was valid, apart from this one */
 		bool is_told;
 	} at[];
 };
@@ -149,8 +150,12 @@ bool tables_entry_of_same_page(struct tables_entries *entries,
 static void entries_write(struct table_entries *table, const struct shadow_table_change *change)
 {
 	for (uint32_t i = 0; i < change->count && change->first + i < table->count; i++) {
-		table->at[change->first + i].pte = *new_entry(change, i);
-		table->at[change->first + i].is_told = true;
+		uint32_t at = change->first + i;
+
+		if (table->at[at].is_told && table->at[at].pte.Valid)
+			table->at[at].before = table->at[at].pte;
+		table->at[at].pte = *new_entry(change, i);
+		table->at[at].is_told = true;
 	}
 }
 
@@ -201,6 +206,7 @@ struct walk {
 	uint64_t since;
 	bool is_write;
 	bool is_read_only;
+	bool is_anew;
 };
 
 static uint32_t shift_of(const struct miniport_gpu_mmu *mmu, uint32_t level)
@@ -213,7 +219,7 @@ static uint32_t shift_of(const struct miniport_gpu_mmu *mmu, uint32_t level)
 }
 
 /* NULL: nobody knows. */
-static const DXGK_PTE *entry_locked(const struct walk *walk, shadow_page page, uint64_t index)
+static const DXGK_PTE *entry_locked(struct walk *walk, shadow_page page, uint64_t index)
 {
 	const struct table_entries *table =
 		(struct table_entries *)(uintptr_t)map_get(&walk->entries->tables, page);
@@ -222,7 +228,9 @@ static const DXGK_PTE *entry_locked(const struct walk *walk, shadow_page page, u
 	if (!table || table->changed > walk->since || index >= table->count ||
 	    !table->at[index].is_told)
 		return NULL;
-	return &table->at[index].pte;
+	const DXGK_PTE *pte = &table->at[index].pte;
+	walk->is_anew |= table->at[index].before.Valid && is_another(&table->at[index].before, pte);
+	return pte;
 }
 
 static enum tables_walk walk_locked(struct walk *walk, shadow_page table, uint32_t root_entries)
@@ -245,6 +253,7 @@ static enum tables_walk walk_locked(struct walk *walk, shadow_page table, uint32
 		if (level == 0 || entry->Zero || entry->LargePage)
 			return entry->NoExecute                       ? TABLES_NOT_KNOWN
 			       : walk->is_write && walk->is_read_only ? TABLES_INVALID
+			       : walk->is_anew                        ? TABLES_VALID_ANEW
 								      : TABLES_VALID;
 		table = shadow_page_of(shadow_real_segment(walk->shadow, (uint32_t)entry->Segment),
 				       entry->PageTableAddress);

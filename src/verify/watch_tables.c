@@ -9,7 +9,7 @@
  * and right after they are written.
  *
  * A fault of the GPU is checked against the entries as they were told (tables_entries.c): at an address that they
- * allow there is none.
+ * allow there is none (tables_faults.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,11 @@ struct tables {
 static struct tables *tables_of(const struct shadow *shadow)
 {
 	return shadow->adapter->states[VERIFY_WATCH_tables];
+}
+
+struct tables_entries *tables_entries_of(const struct shadow *shadow)
+{
+	return &tables_of(shadow)->entries;
 }
 
 uint64_t tables_changes(const struct shadow *shadow)
@@ -678,43 +683,6 @@ static void before_submit(struct shadow *shadow, const DXGKARG_SUBMITCOMMANDVIRT
 	if (is_rootless)
 		nt_report(RULE_DDI_PT_ROOT, "DxgkDdiSubmitCommandVirtual is called for a context "
 					    "that was told no root page table");
-}
-
-/* ---- faults ---- */
-
-void tables_faulted(struct shadow *shadow, const struct shadow_packet *packet,
-		    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
-{
-	struct tables_entries *entries = &tables_of(shadow)->entries;
-	uint64_t address = data->DmaPageFaulted.FaultedVirtualAddress;
-	uint64_t flags = (uint64_t)data->DmaPageFaulted.PageFaultFlags;
-	struct shadow_context at = { 0 };
-
-	lock_acquire(&shadow->lock);
-	const struct shadow_context *context = map_get_pointer(&shadow->contexts, packet->context);
-	if (context)
-		at = *context;
-	lock_release(&shadow->lock);
-	if ((flags & (DXGK_PAGE_FAULT_IOMMU | DXGK_PAGE_FAULT_FATAL_HARDWARE_ERROR)) ||
-	    tables_entries_walk(entries, shadow, at.root, at.root_entries, address,
-				flags & DXGK_PAGE_FAULT_WRITE,
-				packet->table_changes) != TABLES_VALID)
-		return;
-	if (tables_entries_walk(entries, shadow, at.root_before, at.root_entries_before, address,
-				flags & DXGK_PAGE_FAULT_WRITE,
-				packet->table_changes) == TABLES_INVALID)
-		nt_report(
-			RULE_DDI_PT_ROOT,
-			"A fault was reported at address 0x%llx, which is mapped by the root page "
-			"table of its context, and was not by the one before",
-			(unsigned long long)address);
-	else
-		nt_report(
-			RULE_DDI_PT_INVALID,
-			"A fault was reported at address 0x%llx, which may be %s: the page tables "
-			"of its context say so since before it was submitted",
-			(unsigned long long)address,
-			flags & DXGK_PAGE_FAULT_WRITE ? "written" : "read");
 }
 
 /* ---- the watch ---- */

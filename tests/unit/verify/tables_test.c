@@ -299,6 +299,36 @@ TEST(tables, a_fault_is_where_nothing_may_be)
 	crooked_finish(&gpu);
 }
 
+TEST(tables, a_fault_is_not_where_an_address_led_before)
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, CROOKED_VIRTUAL);
+	void *context = make_space(&gpu);
+	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
+	write_entry(&gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
+	fault(&gpu, context, 5 * PAGE, false);
+	crooked_expect_nothing(&gpu);
+	write_entry(&gpu, LEAF, 0, 5, crooked_entry(1, 10));
+	fault(&gpu, context, 5 * PAGE, false);
+	crooked_expect(&gpu, RULE_DDI_PT_TLB);
+	crooked_finish(&gpu);
+}
+
+TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongly)
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, CROOKED_VIRTUAL);
+	void *context = make_space(&gpu);
+	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
+	write_entry(&gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
+	write_entry(&gpu, LEAF, 0, 5, crooked_entry(1, 8));
+	fault(&gpu, context, 5 * PAGE, false);
+	crooked_expect(&gpu, RULE_DDI_PT_INVALID);
+	crooked_finish(&gpu);
+}
+
 TEST(tables, what_was_mapped_meanwhile_is_no_reproach)
 {
 	static struct crooked gpu;
