@@ -177,6 +177,19 @@ def bench_allocations(build):
     return rows + bench_two_threads(build, program)
 
 
+TRACE_ROUNDS, TRACE_PAIRS = 15, 20_000
+
+
+def traced_time(build, folder):
+    """How long a pair takes with a trace, beside one without: by the clock, programs of both kinds in turn, of each its quiet ones."""
+    program = [os.path.join(build, 'bench', 'allocation_pairs'), 'threads', str(TRACE_PAIRS), '3']
+    plain, traced = [], []
+    for _ in range(TRACE_ROUNDS):
+        for rounds, trace in ((plain, None), (traced, os.path.join(folder, 'trace'))):
+            rounds += [1 / one for one, _ in numbers(run(program, build, trace=trace))]
+    return quiet(traced) / quiet(plain)
+
+
 def bench_traces(build):
     """Of an event, what a run with twice as many has more. Of the tour, the process with the clients and the kernel."""
     events = [os.path.join(build, 'bench', 'trace_events')]
@@ -185,8 +198,10 @@ def bench_traces(build):
     tour = [os.path.join(build, 'cli', 'dxgk'), 'tour', '--quiet', '--frames', str(TOUR_FRAMES)]
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         traced = instructions(build, 'exchange_allocations', pairs, trace=os.path.join(folder, 'trace'))
+        by_clock = traced_time(build, folder)
     return [{'what': 'event of a trace', 'unit': 'instructions', 'goal': 150, 'value': each},
-            {'what': 'allocation pair, traced / not', 'unit': 'times', 'goal': 1.3,
+            {'what': 'allocation pair, traced / not, by the clock', 'unit': 'times', 'goal': 1.3, 'value': by_clock},
+            {'what': '  by instructions', 'unit': 'times', 'goal': 1.3,
              'value': traced / instructions(build, 'exchange_allocations', pairs)},
             {'what': 'tour, traced / not', 'unit': 'times', 'goal': 1.15,
              'value': all_instructions(build, tour) / all_instructions(build, [*tour, '--no-trace'])}]

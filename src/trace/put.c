@@ -207,10 +207,12 @@ enum when {
 static inline __attribute__((always_inline)) struct put begin(enum trace_event event,
 							      enum when when)
 {
-	uint64_t time = when == WHEN_NOW     ? clock_tick()
-			: when == WHEN_EARLY ? clock_tick_early()
-					     : 0;
-	struct ring *ring = ring_own;
+	uint64_t time = 0;
+	struct ring *ring;
+
+	if (when != WHEN_IN_A_CALL)
+		time = when == WHEN_NOW ? clock_tick() : clock_tick_early();
+	ring = ring_own;
 
 	if (UNLIKELY(!ring))
 		return begin_slowly(event);

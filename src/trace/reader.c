@@ -535,6 +535,7 @@ bool trace_is_binary(const void *bytes, size_t size_bytes)
 /* NULL, or what is wrong. */
 static const char *open_file(struct trace_reader *reader, const uint8_t *bytes, size_t size_bytes)
 {
+	static const char json_begin[] = "{\"traceEvents\":[";
 	struct trace_file_header header;
 	struct block schema;
 	uint32_t kind;
@@ -542,6 +543,10 @@ static const char *open_file(struct trace_reader *reader, const uint8_t *bytes, 
 	if (size_bytes == 0)
 		return "the file is empty: who was to write it was killed before its first event, "
 		       "or never began";
+	if (size_bytes >= strlen(json_begin) && memcmp(bytes, json_begin, strlen(json_begin)) == 0)
+		return "this is a trace in JSON, for Perfetto: what is asked here takes one whose "
+		       "name "
+		       "did not end in .json";
 	if (!trace_is_binary(bytes, size_bytes))
 		return "this is no trace: its first bytes are not \"" TRACE_FILE_MAGIC "\"";
 	if (size_bytes < sizeof(header))

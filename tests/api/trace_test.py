@@ -8,6 +8,7 @@ usage: trace_test.py path-of-dxgk path-of-examples path-of-profiles path-of-chec
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -176,6 +177,21 @@ def test_a_full_disk_is_said_of_what_is_printed(root):
         with open('/dev/full', 'w', encoding='utf-8') as full:
             done = subprocess.run([DXGK, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
         assert done.returncode == 1 and 'No space left on device' in done.stderr, done
+
+
+def test_a_life_is_told_in_one_column_and_json_is_no_trace_to_ask(root):
+    trace = os.path.join(root, 'life')
+    script = os.path.join(EXAMPLES, 'pressure.dxgk')
+    assert run('run', '--quiet', script, DXGK_TRACE=trace, DXGK_SEED='1').returncode == 0
+    table = json.loads(run('view', trace, '--query', 'why-evicted', '--json').stdout)
+    victim = table['rows'][0][table['columns'].index('allocation')].split()[-1]
+    lines = run('why', victim, trace).stdout.splitlines()[1:]
+    columns = {re.match(r' *[0-9.]+ (ns|µs|ms|s)  ', line).end() for line in lines}
+    assert len(lines) > 4 and len(columns) == 1 and {line.split()[1] for line in lines} >= {'µs', 'ms'}, lines
+    assert run('run', '--quiet', script, DXGK_TRACE=trace + '.json', DXGK_SEED='1').returncode == 0
+    for words in (['view'], ['why', victim]):
+        done = run(*words, trace + '.json')
+        assert done.returncode == 1 and 'a trace in JSON' in done.stderr, done
 
 
 def test_lists_of_packets_come_when_they_are_asked_for(root):

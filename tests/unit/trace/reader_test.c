@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "support/test.h"
 #include "trace/convert.h"
@@ -118,6 +119,70 @@ TEST(reader, ids_and_handles_are_written_as_what_differs_and_read_as_they_were)
 		EXPECT_EQ(entry.fields[4].number, handles[i]);
 		EXPECT_EQ(entry.fields[5].number, handles[i]);
 	}
+	trace_reader_close(reader);
+	trace_file_close(&file);
+}
+
+/* A block knows so many; what is more is written out each time, and nothing is mixed up. */
+TEST(reader, more_strings_than_a_block_knows_are_all_read_back)
+{
+	enum { STRINGS = 400, ROUNDS = 3 };
+	static char pool[STRINGS * STRINGS * 8]; /* irregular addresses: some fall into one slot */
+	const char *path = in_folder("strings");
+	struct trace_entry entry;
+	struct trace_file file;
+	char problem[256];
+
+	EXPECT(trace_start(path));
+	for (int i = 0; i < ROUNDS * STRINGS; i++) {
+		char *string = pool + i % STRINGS * (i % STRINGS) * 8;
+
+		snprintf(string, 8, "s%d", i % STRINGS);
+		trace_allocation_place((uint64_t)i + 1, string, 1, 0);
+	}
+	trace_finish();
+	EXPECT(trace_file_open(path, &file));
+	struct trace_reader *reader =
+		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
+	EXPECT(reader && trace_reader_next(reader, &entry));
+	for (int i = 0; i < ROUNDS * STRINGS; i++) {
+		EXPECT(trace_reader_next(reader, &entry));
+		EXPECT_EQ(entry.fields[0].number, i + 1);
+		EXPECT_STR(entry.fields[1].text, pool + i % STRINGS * (i % STRINGS) * 8);
+	}
+	EXPECT(!trace_reader_complain(reader, problem, sizeof(problem)));
+	trace_reader_close(reader);
+	trace_file_close(&file);
+}
+
+/* Behind the begin of its call it has the call's time, and what comes next its own. */
+TEST(reader, the_life_of_an_allocation_has_a_time_between_its_calls)
+{
+	const char *path = in_folder("lives");
+	uint64_t times[8];
+	struct trace_entry entry;
+	struct trace_file file;
+	char problem[256];
+	int count = 0;
+
+	EXPECT(trace_start(path));
+	trace_api_call_begin("create", 1);
+	trace_allocation_live(1, 4096, 1, 1, 2, 0, 1);
+	usleep(2000);
+	trace_api_call_end(STATUS_SUCCESS);
+	usleep(2000);
+	trace_allocation_dead(1); /* of no call: now */
+	trace_finish();
+	EXPECT(trace_file_open(path, &file));
+	struct trace_reader *reader =
+		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
+	EXPECT(reader && trace_reader_next(reader, &entry));
+	while (count < 8 && trace_reader_next(reader, &entry))
+		times[count++] = entry.time_ns;
+	EXPECT_EQ(count, 4);
+	EXPECT(times[1] >= times[0] && times[1] < times[0] + NS_PER_MS);
+	EXPECT(times[2] >= times[1] + NS_PER_MS);
+	EXPECT(times[3] >= times[2] + NS_PER_MS);
 	trace_reader_close(reader);
 	trace_file_close(&file);
 }
@@ -237,6 +302,8 @@ TEST(reader, what_is_no_trace_or_of_another_version_is_said)
 	EXPECT(!tell("", 0, &told));
 	EXPECT_CONTAINS(told.problem, "empty");
 	EXPECT(!tell("{\"traceEvents\":[", 16, &told));
+	EXPECT_CONTAINS(told.problem, "a trace in JSON");
+	EXPECT(!tell("{\"traceEvents\":", 15, &told));
 	EXPECT_CONTAINS(told.problem, "no trace");
 	EXPECT(!tell(&header, sizeof(header), &told));
 	EXPECT_CONTAINS(told.problem, "newer version");

@@ -142,6 +142,26 @@ TEST(spool, what_does_not_fit_on_the_disk_is_reported_and_the_rest_is_kept)
 	EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(spool, a_folder_whose_name_is_too_long_is_said)
+{
+	static char longest[5000];
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[0] = '/';
+	setenv("TMPDIR", longest, 1);
+	EXPECT(!spool_begin_temporary());
+	EXPECT_EQ(errno, ENAMETOOLONG);
+	setenv("TMPDIR", "/nowhere", 1);
+	EXPECT(!spool_begin_temporary());
+	EXPECT_EQ(errno, ENOENT);
+	setenv("TMPDIR", "", 1);
+	EXPECT(spool_begin_temporary());
+	spool_close();
+	unsetenv("TMPDIR");
+	EXPECT(spool_begin_temporary());
+	spool_close();
+}
+
 TEST(spool, goes_to_a_file_that_somebody_else_has)
 {
 	char path[] = "/tmp/dxgk-spool-XXXXXX";

@@ -6,6 +6,7 @@
 
 #include "support/test.h"
 #include "trace/summary.h"
+#include "trace/trace.h"
 #include "shell.h"
 
 static void write_text(const char *path, const char *text)
@@ -34,6 +35,40 @@ TEST(summary, counts_events_per_category)
 	EXPECT_EQ(summary.by_category[TRACE_CATEGORY_OBJECT], 1);
 	EXPECT_EQ(summary.by_category[TRACE_CATEGORY_DDI], 0);
 	EXPECT(summary.is_complete);
+}
+
+TEST(summary, of_the_binary_form_is_the_same)
+{
+	const char *path = in_folder("some");
+	struct trace_summary summary;
+	char bytes[4096];
+
+	EXPECT(trace_start(path));
+	trace_api_call_begin("D3DKMTOpenAdapterFromLuid", 1);
+	trace_process_create(1);
+	trace_api_call_end(STATUS_SUCCESS);
+	trace_finish();
+	EXPECT(trace_summary_read(path, &summary));
+	EXPECT_EQ(summary.events, 3);
+	EXPECT_EQ(summary.by_category[TRACE_CATEGORY_API], 2);
+	EXPECT_EQ(summary.by_category[TRACE_CATEGORY_OBJECT], 1);
+	EXPECT(summary.is_complete);
+	EXPECT_STR(summary.problem, "");
+
+	/* Cut in its last block, and in its first. */
+	FILE *file = fopen(path, "r");
+	size_t size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	EXPECT(size > 100);
+	for (int is_first = 0; is_first < 2; is_first++) {
+		file = fopen(path, "w");
+		fwrite(bytes, 1, is_first ? 100 : size < sizeof(bytes) ? size - 1 : size, file);
+		fclose(file);
+		EXPECT(trace_summary_read(path, &summary));
+		EXPECT(!summary.is_complete);
+		EXPECT(summary.problem[0] != '\0');
+	}
+	EXPECT_EQ(summary.events, 0);
 }
 
 TEST(summary, notices_a_file_that_was_cut)

@@ -236,8 +236,47 @@ TEST(trace, a_second_start_is_refused_and_harms_nothing)
 	log_redirect(NULL, NULL);
 	EXPECT_EQ(warnings, 1);
 	EXPECT(access(in_folder("two.json"), F_OK) != 0);
+	/* Nor to a file that is open, which is closed then. */
+	int file = open("/dev/null", O_RDWR);
+	log_redirect(count_warning, NULL);
+	EXPECT(!trace_start_to(file, "three", 0));
+	log_redirect(NULL, NULL);
+	EXPECT_EQ(warnings, 2);
+	EXPECT(fcntl(file, F_GETFD) < 0);
 	trace_process_create(1);
 	trace_finish();
+	EXPECT_VALID(path, "object=1");
+}
+
+static void count_wishes(void *context, const char *line)
+{
+	(void)context;
+	warnings += strstr(line, "DXGK_TRACE_WITH=everything: it knows") != NULL;
+}
+
+TEST(trace, a_wish_that_nobody_knows_is_said_and_it_begins)
+{
+	const char *path = in_folder("wishes.json");
+
+	warnings = 0;
+	setenv("DXGK_TRACE_WITH", "everything", 1);
+	log_redirect(count_wishes, NULL);
+	EXPECT(trace_start(path));
+	log_redirect(NULL, NULL);
+	EXPECT_EQ(warnings, 1);
+	trace_process_create(1);
+	trace_finish();
+	setenv("DXGK_TRACE_WITH", "lists", 1);
+	log_redirect(count_wishes, NULL);
+	EXPECT(trace_start(path));
+	log_redirect(NULL, NULL);
+	EXPECT_EQ(warnings, 1);
+	EXPECT(trace_has(TRACE_WITH_LISTS));
+	EXPECT(!trace_has(TRACE_WITH_DRIVER));
+	trace_process_create(1);
+	trace_finish();
+	unsetenv("DXGK_TRACE_WITH");
+	EXPECT(!trace_has(TRACE_WITH_LISTS));
 	EXPECT_VALID(path, "object=1");
 }
 
