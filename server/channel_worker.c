@@ -43,7 +43,7 @@ struct channel_worker {
 	struct gang gang;
 	bool is_apart;        /* from its client: they have a processor each */
 	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
-	unsigned char *block; /* CHANNEL_BUFFER_BYTES of our own */
+	unsigned char *block; /* for all that fits the channel, and its head */
 
 	struct channel_part put;  /* for the next call */
 	struct channel_part rest; /* of a reply that did not fit */
@@ -533,34 +533,51 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 	}
 }
 
-/* Of the room, once: what the client writes there later is too late. */
-static void serve_request(struct channel_worker *worker)
+/* NULL, or what is wrong with what it says it is. */
+static const char *check_request(const struct channel_worker *worker,
+				 const struct wire_request *request)
+{
+	if (request->size_bytes > CHANNEL_BUFFER_BYTES)
+		return "its request is longer than the channel";
+	if (request->call >= CALL_COUNT && (request->flags & ~(uint32_t)WIRE_FROM_CALLBACK))
+		return "its request is of no call, and of one";
+	if ((request->flags & WIRE_WAS_PUT) &&
+	    (!worker->put.bytes || (request->flags & WIRE_IS_BARE) || request->size_bytes != 0))
+		return "its request is not what was put before";
+	return NULL;
+}
+
+/* Out of the room, once: what the client writes there later is too late. Returns its size. */
+static uint64_t copy_request(struct channel_worker *worker, const struct wire_request *request)
 {
 	const unsigned char *buffer = worker->channel.memory->request.buffer;
-	struct wire_request request;
-	bool was_put;
+	struct travel_head *head = (struct travel_head *)(void *)worker->block;
 
-	memcpy(&request, buffer, sizeof(request));
-	was_put = (request.flags & WIRE_WAS_PUT) != 0;
-	if (request.size_bytes > WIRE_REQUEST_BUFFER_BYTES && !was_put) {
-		worker->lie = "its request is longer than the channel";
-		return;
+	if (UNLIKELY(!(request->flags & WIRE_IS_BARE))) {
+		memcpy(worker->block, buffer, request->size_bytes);
+		return request->size_bytes;
 	}
-	if (was_put && (!worker->put.bytes || request.size_bytes != worker->put.size_bytes ||
-			request.call >= CALL_COUNT)) {
-		worker->lie = "its request is not what was put before";
+	*head = (struct travel_head){ request->call, request->flags >> WIRE_HEAD_SHIFT };
+	memcpy(head + 1, buffer, request->size_bytes);
+	return sizeof(*head) + request->size_bytes;
+}
+
+static void serve_request(struct channel_worker *worker)
+{
+	const struct wire_request request = wire_request_hear(&worker->channel);
+
+	worker->lie = check_request(worker, &request);
+	if (UNLIKELY(worker->lie != NULL))
 		return;
-	}
 	if (UNLIKELY(worker->rest.bytes != NULL) && request.call != WIRE_MORE)
 		rest_forget(worker);
 	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
-	if (was_put) {
+	if (UNLIKELY(request.flags & WIRE_WAS_PUT)) {
 		serve(worker, &request, worker->put.bytes, worker->put.size_bytes);
 		channel_part_forget(worker->session, &worker->put);
 		return;
 	}
-	memcpy(worker->block, buffer + sizeof(request), request.size_bytes);
-	serve(worker, &request, worker->block, request.size_bytes);
+	serve(worker, &request, worker->block, copy_request(worker, &request));
 }
 
 static void worker_free(struct channel_worker *worker)
@@ -647,7 +664,7 @@ static struct channel_worker *worker_make(struct session *session, int file)
 	worker->hooks.arrive = hook_arrive;
 	worker->hooks.send_back = hook_send_back;
 	list_init(&worker->link);
-	worker->block = mem_alloc(CHANNEL_BUFFER_BYTES);
+	worker->block = mem_alloc(sizeof(struct travel_head) + CHANNEL_BUFFER_BYTES);
 	if (worker->block && channel_open(&worker->channel, file))
 		return worker;
 	worker_free(worker);

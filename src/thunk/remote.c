@@ -194,17 +194,16 @@ static bool exchange(struct remote_channel *channel, uint32_t call, uint32_t fla
 		.size_bytes = size_bytes,
 	};
 
-	memcpy(channel->channel.memory->request.buffer, &request, sizeof(request));
+	wire_request_say(&channel->channel, &request);
 	channel_ask(&channel->channel);
 	bool is_answered = channel_await_answer(&channel->channel, &remote.is_over);
 	channel_way_prepare(&channel->channel.memory->request); /* for the next one */
 	return is_answered;
 }
 
-/* Behind the head. */
 static unsigned char *request_buffer(struct remote_channel *channel)
 {
-	return channel->channel.memory->request.buffer + sizeof(struct wire_request);
+	return channel->channel.memory->request.buffer;
 }
 
 /* A part was not taken: the call is refused for that reason. */
@@ -231,8 +230,8 @@ static bool put(struct remote_channel *channel, const unsigned char *block, uint
 
 	for (uint64_t done = 0, part; done < size_bytes; done += part) {
 		part = size_bytes - done;
-		if (part > WIRE_REQUEST_BUFFER_BYTES)
-			part = WIRE_REQUEST_BUFFER_BYTES;
+		if (part > CHANNEL_BUFFER_BYTES)
+			part = CHANNEL_BUFFER_BYTES;
 		memcpy(request_buffer(channel), block + done, part);
 		if (!exchange(channel, WIRE_PUT, 0, part))
 			return false;
@@ -341,7 +340,7 @@ static void undo_lock(struct remote_channel *channel, uint32_t id, const void *a
 		return;
 	memcpy(&unlock, arguments, sizeof(unlock)); /* device and allocation are the first of all */
 	uint64_t size_bytes = travel_request_put(CALL_unlock2, &unlock, request_buffer(channel),
-						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
+						 CHANNEL_BUFFER_BYTES, &channel->hooks);
 	(void)!exchange(channel, CALL_unlock2, 0, size_bytes);
 }
 _Static_assert(offsetof(D3DKMT_LOCK, hAllocation) == offsetof(D3DKMT_UNLOCK2, hAllocation) &&
@@ -412,9 +411,20 @@ RARE static NTSTATUS call_in_parts(struct remote_channel *channel, uint32_t id, 
 		return refuse_lost();
 	if (!NT_SUCCESS(status))
 		return status;
-	if (!exchange(channel, id, WIRE_WAS_PUT, size_bytes))
+	if (!exchange(channel, id, WIRE_WAS_PUT, 0))
 		return refuse_lost();
 	return finish_exchange(channel, id, arguments);
+}
+
+/* All at once, without the head. */
+static bool exchange_draft(struct remote_channel *channel, uint64_t size_bytes)
+{
+	struct travel_head head;
+
+	memcpy(&head, channel->draft, sizeof(head));
+	memcpy(request_buffer(channel), channel->draft + sizeof(head), size_bytes - sizeof(head));
+	return exchange(channel, head.id, WIRE_IS_BARE | head.flags << WIRE_HEAD_SHIFT,
+			size_bytes - sizeof(head));
 }
 
 /* What is more than a draft is made where it is read. */
@@ -422,7 +432,7 @@ RARE static NTSTATUS call_long(struct remote_channel *channel, uint32_t id, void
 {
 	channel->sent_again = 0;
 	uint64_t size_bytes = travel_request_put(id, arguments, request_buffer(channel),
-						 WIRE_REQUEST_BUFFER_BYTES, &channel->hooks);
+						 CHANNEL_BUFFER_BYTES, &channel->hooks);
 	if (channel->lacks_descriptor)
 		return refuse_descriptor();
 	if (size_bytes == 0)
@@ -443,8 +453,7 @@ static NTSTATUS call_server(struct remote_channel *channel, uint32_t id, void *a
 		return refuse_descriptor();
 	if (UNLIKELY(size_bytes == 0))
 		return call_long(channel, id, arguments);
-	memcpy(request_buffer(channel), channel->draft, size_bytes);
-	if (UNLIKELY(!exchange(channel, id, 0, size_bytes)))
+	if (UNLIKELY(!exchange_draft(channel, size_bytes)))
 		return refuse_lost();
 	return finish_exchange(channel, id, arguments);
 }

@@ -138,7 +138,7 @@ void channel_ask(struct channel *channel)
 	struct channel_way *way = &channel->memory->request;
 
 	if (UNLIKELY(channel->has_slept))
-		atomic_store_explicit(&way->hint, processor_number(), memory_order_relaxed);
+		atomic_store_explicit(&way->processor, processor_number(), memory_order_relaxed);
 	channel->has_woken = tell(way, ++channel->number);
 }
 
@@ -146,10 +146,10 @@ bool channel_await_answer(struct channel *channel, const _Atomic bool *is_over)
 {
 	struct channel_way *way = &channel->memory->reply;
 
-	channel->has_slept = !look(channel, way, channel->number, &way->hint);
+	channel->has_slept = !look(channel, way, channel->number, &way->said);
 	if (UNLIKELY(channel->has_slept) && !sleep_until(way, channel->number, is_over))
 		return false;
-	take_advice(channel, atomic_load_explicit(&way->hint, memory_order_relaxed));
+	take_advice(channel, atomic_load_explicit(&way->said, memory_order_relaxed));
 	return true;
 }
 
@@ -185,7 +185,7 @@ bool channel_await_request(struct channel *channel, const _Atomic bool *is_over)
 bool channel_be_apart(struct channel *channel)
 {
 	uint32_t processor =
-		atomic_load_explicit(&channel->memory->request.hint, memory_order_relaxed);
+		atomic_load_explicit(&channel->memory->request.processor, memory_order_relaxed);
 
 	if (processor != processor_number())
 		return true;
@@ -204,7 +204,7 @@ void channel_wake_server(struct channel *channel)
 
 void channel_hold_off(struct channel *channel)
 {
-	atomic_store_explicit(&channel->memory->reply.hint, CHANNEL_SLEEP, memory_order_relaxed);
+	atomic_store_explicit(&channel->memory->reply.said, CHANNEL_SLEEP, memory_order_relaxed);
 }
 
 void channel_answer(struct channel *channel, enum channel_advice advice)
@@ -212,6 +212,6 @@ void channel_answer(struct channel *channel, enum channel_advice advice)
 	struct channel_way *way = &channel->memory->reply;
 
 	take_advice(channel, advice);
-	atomic_store_explicit(&way->hint, advice, memory_order_relaxed);
+	atomic_store_explicit(&way->said, advice, memory_order_relaxed);
 	channel->has_woken = tell(way, channel->number);
 }

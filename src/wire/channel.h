@@ -45,11 +45,12 @@ enum channel_advice {
 /* One way: what one side writes and the other reads. */
 struct channel_way {
 	_Atomic uint32_t number;
-	_Atomic uint32_t hint; /* of a request: the client's processor; of a reply: the advice */
+	_Atomic uint32_t said; /* of a request: what it is (request.h); of a reply: the advice */
 	unsigned char buffer[CHANNEL_BUFFER_BYTES];
 
-	/* In a line of its own: the reader writes it, when it sleeps. */
+	/* In a line of their own: the reader writes it, when it sleeps, and the writer when it has slept. */
 	_Alignas(CHANNEL_LINE_BYTES) _Atomic uint32_t reader_sleeps;
+	_Atomic uint32_t processor; /* of a request: the client's */
 };
 
 struct channel_memory {

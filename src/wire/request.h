@@ -2,7 +2,7 @@
 /*
  * request.h - what stands in the two rooms of a channel (channel.h).
  *
- *	request   struct wire_request, then what travel.h wrote, or the struct of a service
+ *	request   what travel.h wrote, or the struct of a service; what it is, in the word beside its number
  *	reply     struct wire_reply, then the refusal if there is one, views, their runs, what travel.h wrote
  *
  * What is longer than the room goes in parts: a request is put into the server's memory first (WIRE_PUT),
@@ -18,28 +18,69 @@
 #include "base/attributes.h"
 #include "wire/call.h"
 #include "wire/channel.h"
+#include "wire/travel.h"
 
 /* Beside the calls of calls.def: what a client asks of the server itself. */
 enum wire_service {
-	WIRE_NOTHING = 0x10000, /* and nothing happens; to measure the way */
-	WIRE_PUT,               /* a part of the next call */
-	WIRE_MORE,              /* the next part of the last reply */
-	WIRE_CLOSE_PROCESS,     /* everything that the process made is destroyed */
-	WIRE_LISTEN,            /* struct wire_listen */
-	WIRE_UNLISTEN,          /* the same; only the listener's name counts */
-	WIRE_CLOSE_CHANNEL,     /* this one is not needed any more */
+	WIRE_NOTHING = 0x3f00, /* and nothing happens; to measure the way */
+	WIRE_PUT,              /* a part of the next call */
+	WIRE_MORE,             /* the next part of the last reply */
+	WIRE_CLOSE_PROCESS,    /* everything that the process made is destroyed */
+	WIRE_LISTEN,           /* struct wire_listen */
+	WIRE_UNLISTEN,         /* the same; only the listener's name counts */
+	WIRE_CLOSE_CHANNEL,    /* this one is not needed any more */
 };
 
 enum {
-	WIRE_WAS_PUT = 1,       /* all of it was put before; nothing follows */
-	WIRE_FROM_CALLBACK = 2, /* made by a callback, which does not wait for itself */
+	WIRE_WAS_PUT = 1 << 0,       /* all of it was put before; nothing follows */
+	WIRE_FROM_CALLBACK = 1 << 1, /* made by a callback, which does not wait for itself */
+	WIRE_IS_BARE = 1 << 2,       /* a call without its head (travel.h), whose flags are here: */
+	WIRE_HEAD_SHIFT = 3,
+	WIRE_FLAGS_MOST = WIRE_IS_BARE | TRAVEL_HEAD_FLAGS << WIRE_HEAD_SHIFT | (WIRE_IS_BARE - 1),
 };
 
+/* Sent as one word, so that most requests take a line of the cache. */
 struct wire_request {
 	uint32_t call;       /* enum call_id or enum wire_service */
 	uint32_t flags;      /* WIRE_… above */
-	uint64_t size_bytes; /* of what follows, or was put */
+	uint64_t size_bytes; /* of what follows, in steps of WIRE_STEP_BYTES */
 };
+
+enum { WIRE_CALL_BITS = 14, WIRE_FLAG_BITS = 5, WIRE_STEP_BYTES = TRAVEL_ALIGN_BYTES };
+_Static_assert((int)WIRE_FLAGS_MOST < 1 << WIRE_FLAG_BITS, "they fit");
+_Static_assert(CHANNEL_BUFFER_BYTES / WIRE_STEP_BYTES < 1 << (32 - WIRE_CALL_BITS - WIRE_FLAG_BITS),
+	       "so does the size of all that fits a channel");
+
+static inline uint32_t wire_request_word(const struct wire_request *request)
+{
+	return request->call | request->flags << WIRE_CALL_BITS |
+	       (uint32_t)(request->size_bytes / WIRE_STEP_BYTES)
+		       << (WIRE_CALL_BITS + WIRE_FLAG_BITS);
+}
+
+static inline struct wire_request wire_request_of(uint32_t word)
+{
+	return (struct wire_request){
+		.call = word & ((1 << WIRE_CALL_BITS) - 1),
+		.flags = word >> WIRE_CALL_BITS & ((1 << WIRE_FLAG_BITS) - 1),
+		.size_bytes =
+			(uint64_t)(word >> (WIRE_CALL_BITS + WIRE_FLAG_BITS)) * WIRE_STEP_BYTES,
+	};
+}
+
+/* Client: before it is asked. */
+static inline void wire_request_say(struct channel *channel, const struct wire_request *request)
+{
+	atomic_store_explicit(&channel->memory->request.said, wire_request_word(request),
+			      memory_order_relaxed);
+}
+
+/* Server: once; what is there later is too late. */
+static inline struct wire_request wire_request_hear(struct channel *channel)
+{
+	return wire_request_of(
+		atomic_load_explicit(&channel->memory->request.said, memory_order_relaxed));
+}
 
 /*
  * Of a call that succeeds and shows nothing only the first two words are there: with what most calls return, a line
@@ -57,7 +98,6 @@ struct wire_reply {
 #define WIRE_IS_BRIEF (UINT32_C(1) << 31)
 
 enum {
-	WIRE_REQUEST_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_request),
 	WIRE_REPLY_BUFFER_BYTES = CHANNEL_BUFFER_BYTES - (int)sizeof(struct wire_reply),
 };
 

@@ -18,13 +18,9 @@
 enum {
 	REQUEST_HAS_STRUCT = 1 << 0,
 	REQUEST_HAS_VALUES = 1 << 1, /* the slot leads to some */
-	REQUEST_FLAGS = REQUEST_HAS_STRUCT | REQUEST_HAS_VALUES,
 };
-
-struct request_header {
-	uint32_t id;
-	uint32_t flags;
-};
+_Static_assert((REQUEST_HAS_STRUCT | REQUEST_HAS_VALUES) == (int)TRAVEL_HEAD_FLAGS,
+	       "all there are");
 
 struct reply_header {
 	uint32_t status;
@@ -34,7 +30,7 @@ struct reply_header {
 /* … and this one: there is something behind the header that the walk finds. */
 #define REPLY_HAS_MORE (UINT32_C(1) << 31)
 
-_Static_assert(sizeof(struct request_header) == TRAVEL_ALIGN_BYTES &&
+_Static_assert(sizeof(struct travel_head) == TRAVEL_ALIGN_BYTES &&
 		       sizeof(struct reply_header) == TRAVEL_ALIGN_BYTES,
 	       "the struct stands behind the header");
 
@@ -71,7 +67,7 @@ static bool has_struct(const struct call_description *call, const void *argument
 uint64_t travel_request_bytes(uint32_t id, const void *arguments)
 {
 	const struct call_description *call = call_describe(id);
-	struct travel travel = { .mode = TRAVEL_MEASURE, .bytes = sizeof(struct request_header) };
+	struct travel travel = { .mode = TRAVEL_MEASURE, .bytes = sizeof(struct travel_head) };
 	struct client_struct client;
 
 	assert(call);
@@ -87,14 +83,14 @@ uint64_t travel_request_put(uint32_t id, const void *arguments, void *block,
 			    uint64_t capacity_bytes, struct travel_hooks *hooks)
 {
 	const struct call_description *call = call_describe(id);
-	struct request_header *header = block;
+	struct travel_head *header = block;
 	struct travel travel = { .mode = TRAVEL_WRITE,
 				 .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + capacity_bytes,
 				 .hooks = hooks };
 
 	assert(call && capacity_bytes >= sizeof(*header));
-	*header = (struct request_header){ .id = id };
+	*header = (struct travel_head){ .id = id };
 	if (has_struct(call, arguments)) {
 		void *copy = travel_write(&travel, arguments, call->args_bytes);
 		if (copy)
@@ -114,7 +110,7 @@ bool travel_request_write(uint32_t id, const void *arguments, void *block, uint6
 static const char *check_header(const struct call_description *call, uint32_t id, const void *block,
 				uint64_t size_bytes)
 {
-	const struct request_header *header = block;
+	const struct travel_head *header = block;
 
 	if (!call)
 		return "there is no call of this number";
@@ -124,7 +120,7 @@ static const char *check_header(const struct call_description *call, uint32_t id
 		return "the block is shorter than its header, or too long";
 	if (header->id != id)
 		return "the block is of another call";
-	if ((header->flags & ~(uint32_t)REQUEST_FLAGS) ||
+	if ((header->flags & ~(uint32_t)TRAVEL_HEAD_FLAGS) ||
 	    ((header->flags & REQUEST_HAS_STRUCT) && !call->is_built))
 		return "the block has flags that its call has not";
 	return NULL;
@@ -150,7 +146,7 @@ bool travel_request_open(struct travel_image *image, uint32_t id, void *block, u
 			 struct travel_hooks *hooks, const char **why_out)
 {
 	const struct call_description *call = call_describe(id);
-	const struct request_header *header = block;
+	const struct travel_head *header = block;
 	struct travel travel = { .mode = TRAVEL_OPEN,
 				 .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + size_bytes,
@@ -184,13 +180,13 @@ bool travel_request_open(struct travel_image *image, uint32_t id, void *block, u
 /* Only a call that leaves results in room of ours has to be asked again. */
 static uint64_t returned_bytes(struct travel_image *image, NTSTATUS status)
 {
+	if (LIKELY(image->is_measured))
+		return image->returned_bytes;
 	struct travel travel = { .mode = TRAVEL_ANSWER_MEASURE,
 				 .has_success = NT_SUCCESS(status),
 				 .image = image };
-
-	if (!image->is_measured)
-		travel_over(&travel, image->id, image->before.bytes);
-	return image->is_measured ? image->returned_bytes : travel.bytes;
+	travel_over(&travel, image->id, image->before.bytes);
+	return travel.bytes;
 }
 
 uint64_t travel_reply_bytes(struct travel_image *image, NTSTATUS status)

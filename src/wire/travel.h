@@ -60,6 +60,13 @@ struct travel_hooks {
 	int (*arrive_back)(struct travel_hooks *hooks, uint64_t token);
 };
 
+/* What the block of a request begins with. Who knows both sends them another way, and not these 8 bytes. */
+struct travel_head {
+	uint32_t id;
+	uint32_t flags; /* at most TRAVEL_HEAD_FLAGS */
+};
+enum { TRAVEL_HEAD_FLAGS = 3 };
+
 /* ---- the client's side ---- */
 
 /* 0: it is more than can travel. `arguments` may be NULL, as a client may say it. */

@@ -40,17 +40,23 @@ struct travel {
 	uint64_t bytes;     /* measure; open: of what comes back */
 	struct travel_hooks *hooks;
 	struct travel_image *image; /* server */
-	const char *why;            /* open: what is wrong */
 
-	/* apply: a descriptor that goes into a field when everything else is there */
-	void *descriptor_at;
-	int descriptor;
-
-	travel_visitor *visit;
-	void *context;
-
-	struct travel_description *description;
+	/* One is made for every walk, two or three in a call: it is small. */
+	union {
+		const char *why; /* open: what is wrong */
+		struct
+		{ /* apply: a descriptor that goes into a field when everything else is there */
+			void *descriptor_at;
+			int descriptor;
+		};
+		struct {
+			travel_visitor *visit;
+			void *context;
+		};
+		struct travel_description *description;
+	};
 };
+_Static_assert(sizeof(struct travel) <= 64, "a few stores");
 
 typedef void travel_walk(struct travel *travel, void *arguments);
 

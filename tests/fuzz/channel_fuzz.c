@@ -189,12 +189,11 @@ static size_t ask(const uint8_t *data, size_t size)
 		.size_bytes = head.says_bytes == 0xffff ? bytes : head.says_bytes,
 	};
 	memset(room, 0, 4096);
-	memcpy(room + sizeof(request), data + sizeof(head), bytes);
+	memcpy(room, data + sizeof(head), bytes);
 	/* What a block begins with is said often enough to come to the rest. */
 	if ((head.flags & 1) && bytes >= 2 * sizeof(uint32_t))
-		memcpy(room + sizeof(request), (uint32_t[]){ request.call, 1 },
-		       2 * sizeof(uint32_t));
-	memcpy(room, &request, sizeof(request));
+		memcpy(room, (uint32_t[]){ request.call, 1 }, 2 * sizeof(uint32_t));
+	wire_request_say(&session.channel, &request);
 	channel_ask(&session.channel);
 	return sizeof(head) + bytes;
 }

@@ -275,7 +275,7 @@ TEST(channels, are_limited_and_those_that_are_there_go_on)
 
 		if (!channels[i].memory)
 			continue;
-		memcpy(channels[i].memory->request.buffer, &nothing, sizeof(nothing));
+		wire_request_say(&channels[i], &nothing);
 		channel_ask(&channels[i]);
 		EXPECT(channel_await_answer(&channels[i], &never));
 		channel_close(&channels[i]);
@@ -369,11 +369,10 @@ static NTSTATUS call_by_hand(struct caller *caller, uint32_t id, void *arguments
 	struct wire_request request = { .call = id };
 	struct wire_reply reply;
 
-	request.size_bytes =
-		travel_request_put(id, arguments, memory->request.buffer + sizeof(request),
-				   WIRE_REQUEST_BUFFER_BYTES, &caller->hooks);
+	request.size_bytes = travel_request_put(id, arguments, memory->request.buffer,
+						CHANNEL_BUFFER_BYTES, &caller->hooks);
 	EXPECT(request.size_bytes > 0);
-	memcpy(memory->request.buffer, &request, sizeof(request));
+	wire_request_say(&caller->channel, &request);
 	channel_ask(&caller->channel);
 	await_answer(caller);
 	const unsigned char *at =
@@ -459,14 +458,15 @@ static void *scribble(void *context)
 	while (!atomic_load(&attack->is_over)) {
 		_Atomic uint32_t *words[] = { &memory->request.number, &memory->reply.number,
 					      &memory->request.reader_sleeps,
-					      &memory->reply.reader_sleeps };
+					      &memory->reply.reader_sleeps, &memory->request.said };
+		const uint32_t count = sizeof(words) / sizeof(words[0]);
 
 		switch (below(&chance, 8)) {
 		case 0:
-			atomic_store(words[below(&chance, 4)], (uint32_t)random_of(&chance));
+			atomic_store(words[below(&chance, count)], (uint32_t)random_of(&chance));
 			break;
 		case 1:
-			atomic_fetch_add(words[below(&chance, 4)], 1);
+			atomic_fetch_add(words[below(&chance, count)], 1);
 			break;
 		default:
 			/* Mostly lengths and counts, which stand in front. */
@@ -488,12 +488,15 @@ static void compose(struct attack *attack)
 		.flags = below(chance, 8) ? 0 : (uint32_t)random_of(chance),
 		.size_bytes = below(chance, 16) ? 8u * below(chance, 64) : random_of(chance),
 	};
-	const uint32_t header[2] = { request.call, below(chance, 4) ? 1 : below(chance, 4) };
+	const struct travel_head head = { request.call, below(chance, 4) ? 1 : below(chance, 4) };
 
 	for (unsigned i = 0; i < 512; i++)
-		room[sizeof(request) + i] = below(chance, 3) ? 0 : (unsigned char)random_of(chance);
-	memcpy(room + sizeof(request), header, sizeof(header));
-	memcpy(room, &request, sizeof(request));
+		room[i] = below(chance, 3) ? 0 : (unsigned char)random_of(chance);
+	if (below(chance, 2) && request.call < CALL_COUNT)
+		request.flags |= WIRE_IS_BARE | head.flags << WIRE_HEAD_SHIFT;
+	else
+		memcpy(room, &head, sizeof(head));
+	wire_request_say(&attack->channel, &request);
 }
 
 static bool has_hung_up(int file)

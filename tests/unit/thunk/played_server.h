@@ -248,10 +248,13 @@ static inline void played_serve_other(struct played_channel *channel, uint32_t s
 static inline bool played_serve(struct played_channel *channel)
 {
 	const unsigned char *room = channel->channel.memory->request.buffer;
-	static _Alignas(8) unsigned char copy[CHANNEL_BUFFER_BYTES]; /* calls come one at a time */
-	struct wire_request request;
+	/* Calls come one at a time. */
+	static struct {
+		_Alignas(8) struct travel_head head;
+		unsigned char bytes[CHANNEL_BUFFER_BYTES];
+	} copy;
+	const struct wire_request request = wire_request_hear(&channel->channel);
 
-	memcpy(&request, room, sizeof(request));
 	uint32_t at = atomic_fetch_add(&played.asked, 1);
 	CHILD_EXPECT(at < PLAYED_LOG_MOST);
 	played.log[at] = request;
@@ -260,18 +263,21 @@ static inline bool played_serve(struct played_channel *channel)
 		return false;
 	}
 	if (request.call == WIRE_PUT) {
-		played_serve_put(channel, room + sizeof(request), request.size_bytes);
+		played_serve_put(channel, room, request.size_bytes);
 	} else if (request.call == WIRE_MORE) {
 		played_serve_more(channel);
 	} else if (request.call >= CALL_COUNT) {
 		played_serve_other(channel, request.call);
 	} else if (request.flags & WIRE_WAS_PUT) {
-		CHILD_EXPECT(channel->put_bytes == request.size_bytes);
+		uint64_t put_bytes = channel->put_bytes;
 		channel->put_bytes = 0;
-		played_serve_call(channel, request.call, channel->put, request.size_bytes);
+		played_serve_call(channel, request.call, channel->put, put_bytes);
 	} else {
-		memcpy(copy, room + sizeof(request), request.size_bytes);
-		played_serve_call(channel, request.call, copy, request.size_bytes);
+		const bool is_bare = request.flags & WIRE_IS_BARE;
+		copy.head = (struct travel_head){ request.call, request.flags >> WIRE_HEAD_SHIFT };
+		memcpy(copy.bytes, room, request.size_bytes);
+		played_serve_call(channel, request.call, is_bare ? (void *)&copy : copy.bytes,
+				  request.size_bytes + (is_bare ? sizeof(copy.head) : 0));
 	}
 	return true;
 }

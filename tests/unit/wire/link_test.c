@@ -264,7 +264,7 @@ TEST(channel, whose_sides_meet_on_one_processor_has_the_server_go_to_another)
 	sides_open(&sides);
 	channel_ask(&sides.client); /* from where we are */
 	for (unsigned i = 0; i < 100 && met == 0; i++) {
-		atomic_store(&sides.client.memory->request.hint, processor_number());
+		atomic_store(&sides.client.memory->request.processor, processor_number());
 		met += channel_be_apart(&sides.server) && sides.server.misses > 0;
 	}
 	EXPECT(met > 0); /* it left, or the host moved us right after we looked, a hundred times */
@@ -272,7 +272,7 @@ TEST(channel, whose_sides_meet_on_one_processor_has_the_server_go_to_another)
 	/* A client that says so again and again moves it rarely. */
 	sides.server.misses = 6;
 	sides.server.sleep_next = 63;
-	atomic_store(&sides.client.memory->request.hint, processor_number());
+	atomic_store(&sides.client.memory->request.processor, processor_number());
 	for (unsigned i = 0; i < 10; i++)
 		(void)!channel_be_apart(&sides.server);
 	EXPECT(sides.server.sleep_next > 50);
