@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
+#include "base/list.h"
+#include "base/lock.h"
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "base/machine_pin.h"
@@ -115,8 +117,7 @@ VOID MmFreeNonCachedMemory(PVOID BaseAddress, SIZE_T NumberOfBytes)
 
 /*
  * Pool, stacks and a client's memory have addresses too, far above the machine's own (machine.h):
- * the same that an MDL over them shows. No device can use them, and the host refuses them where it
- * expects memory of the machine.
+ * the same that an MDL over them shows. The host refuses them where it expects memory of the machine.
  */
 PHYSICAL_ADDRESS MmGetPhysicalAddress(PVOID BaseAddress)
 {
@@ -133,9 +134,66 @@ PHYSICAL_ADDRESS MmGetPhysicalAddress(PVOID BaseAddress)
 	return result;
 }
 
+/*
+ * Memory that a client brought is no memory of the machine, and a device uses it all the same: it is where it is,
+ * if it is there. What is mapped so is noted, to know it again at the end.
+ */
+struct brought_window {
+	struct list link; /* brought.windows */
+	PVOID pointer;
+	SIZE_T size_bytes;
+};
+
+static struct {
+	struct lock lock; /* LOCK_RANK_LEAF */
+	struct list windows;
+} brought = {
+	.lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "windows onto clients' memory"),
+	.windows = { &brought.windows, &brought.windows },
+};
+
+static PVOID brought_map(uint64_t address, SIZE_T size_bytes)
+{
+	PVOID pointer = machine_to_pointer(address);
+	struct brought_window *window =
+		probe_is_writable(pointer, size_bytes) ? mem_alloc(sizeof(*window)) : NULL;
+
+	if (!window)
+		return NULL;
+	*window = (struct brought_window){ .pointer = pointer, .size_bytes = size_bytes };
+	lock_acquire(&brought.lock);
+	list_push_back(&brought.windows, &window->link);
+	lock_release(&brought.lock);
+	return pointer;
+}
+
+static bool brought_unmap(const void *pointer, SIZE_T size_bytes)
+{
+	struct brought_window *found = NULL;
+
+	lock_acquire(&brought.lock);
+	list_each (struct brought_window, window, &brought.windows, link) {
+		if (window->pointer == pointer && window->size_bytes == size_bytes) {
+			found = window;
+			break;
+		}
+	}
+	if (found)
+		list_remove(&found->link);
+	lock_release(&brought.lock);
+	mem_free(found);
+	return found != NULL;
+}
+
 static PVOID io_space_map(PHYSICAL_ADDRESS address, SIZE_T size_bytes, const char *routine)
 {
 	nt_irql_require(DISPATCH_LEVEL, routine);
+	if (machine_is_foreign((uint64_t)address.QuadPart)) {
+		PVOID pointer = brought_map((uint64_t)address.QuadPart, size_bytes);
+
+		if (pointer)
+			return pointer;
+	}
 	if (!machine_is_taken((uint64_t)address.QuadPart, size_bytes)) {
 		nt_report(RULE_NT_IO_SPACE,
 			  "%s was asked for %lu bytes at physical address 0x%llx, which are not "
@@ -162,6 +220,8 @@ VOID MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes)
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
+	if (brought_unmap(BaseAddress, NumberOfBytes))
+		return;
 	if (!machine_from_pointer(BaseAddress, &address) ||
 	    !machine_is_memory(address, NumberOfBytes))
 		nt_report(RULE_NT_IO_SPACE, "%s was given %p, which MmMapIoSpace did not return",
