@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <curses.h>
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,20 +201,44 @@ static void draw(struct top *top)
 	refresh();
 }
 
-/* A line typed at the bottom; false: Escape, or nothing. */
+enum {
+	KEY_ESCAPE = 27,
+	KEY_DELETE = 127,
+	ESCAPE_MS = 100 /* what may follow it, of another key */
+};
+
+/* One character fewer, however many bytes it has. */
+static void take_back(char *text, size_t *length)
+{
+	while (*length > 0 && (text[--*length] & 0xc0) == 0x80)
+		;
+	text[*length] = '\0';
+}
+
+/* A line typed at the bottom; false: Escape, or nothing, or the terminal is gone. */
 static bool ask_line(const char *question, char *text, size_t size)
 {
-	int height = getmaxy(stdscr);
-	int length;
+	size_t length = 0;
+	int key = 0;
 
-	move(height - 1, 0);
-	clrtoeol();
-	addstr(question);
-	echo();
+	text[0] = '\0';
 	timeout(-1);
-	length = getnstr(text, (int)size - 1);
-	noecho();
-	return length != ERR && text[0] != '\0';
+	while (key != '\n' && key != KEY_ENTER) {
+		move(getmaxy(stdscr) - 1, 0);
+		clrtoeol();
+		addstr(question);
+		addstr(text);
+		key = getch();
+		if (key == ERR || key == KEY_ESCAPE)
+			return false;
+		if (key == KEY_BACKSPACE || key == KEY_DELETE || key == '\b') {
+			take_back(text, &length);
+		} else if (key >= ' ' && key <= UCHAR_MAX && length + 1 < size) {
+			text[length++] = (char)key;
+			text[length] = '\0';
+		}
+	}
+	return length > 0;
 }
 
 static bool agrees(const char *question)
@@ -353,6 +378,7 @@ static int run_screen(const struct options *options)
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);
+	set_escdelay(ESCAPE_MS);
 	curs_set(0);
 	do {
 		draw(&top);

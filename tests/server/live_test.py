@@ -169,6 +169,32 @@ def test_keys_order_filter_freeze_expand_and_ask_before_they_evict(root):
         assert top.end() == 0
 
 
+def test_escape_leaves_a_question_and_a_typing_mistake_is_taken_back(root):
+    with Server(root) as server:
+        top = Terminal(24, 80, 'top', '--socket', server.path, '-d', '0.2')
+        top.until('ctl_client')
+        for key, question in (('e', 'evict everything'), ('b', 'nobody is granted'), ('/', 'only')):
+            top.type(key)
+            top.until(question)
+            top.type('\x1b')
+            top.until('freeze')
+        top.type('b')
+        top.until('nobody is granted')
+        top.type('12x\x7f\x08\x7f\x7f\x7f\x7f')
+        top.type('no sizé\x7f!\n')
+        top.until('is no size')
+        top.type('b')
+        top.until('nobody is granted')
+        top.type('12582912é\x7fy\x7f\n')
+        top.until('is that meant')
+        top.type('y\n')
+        top.until('set')
+        top.type('q')
+        assert top.end() == 0
+        client, = json.loads(run('top', '--json', '-n', '1', '--socket', server.path).stdout)['processes']
+        assert 12582912 in client.values(), client
+
+
 def test_a_terminal_without_a_screen_gets_lines(root):
     with Server(root) as server:
         for kind in ('dumb', None, 'nothing-of-that-name'):
