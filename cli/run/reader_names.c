@@ -42,10 +42,9 @@ static const struct {
 
 /* Of each of these a statement has one at most. */
 static const uint32_t option_groups[] = {
-	OPTION_LOCAL | OPTION_SYSTEM,
-	OPTION_LOW | OPTION_NORMAL | OPTION_HIGH | OPTION_AUTO,
-	OPTION_KEPT | OPTION_DISCARDED,
-	OPTION_READ | OPTION_WRITE,
+	OPTION_LOCAL | OPTION_SYSTEM,   OPTION_LOW | OPTION_NORMAL | OPTION_HIGH | OPTION_AUTO,
+	OPTION_KEPT | OPTION_DISCARDED, OPTION_READ | OPTION_WRITE,
+	OPTION_SHARED | OPTION_TRIPLE, /* what is shared is alone in its resource */
 };
 
 static const char *const other_words[] = {

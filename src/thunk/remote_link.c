@@ -136,8 +136,9 @@ int remote_await_descriptor(enum wire_kind kind, uint32_t number)
 		notice_wait_relock(&remote.changed, &remote.lock);
 	lock_release(&remote.lock);
 	int descriptor = arrived ? arrived->descriptor : -1;
+	int why = arrived ? EMFILE : ENOMEM; /* where it came without */
 	free(arrived);
-	errno = arrived ? EMFILE : ENOMEM; /* where it came without */
+	errno = why;
 	return descriptor;
 }
 

@@ -247,6 +247,7 @@ TEST(statements, options_are_read_in_any_order_and_once)
 	script_finish(&script);
 	refuse_one("allocate new alice 4K local system", 29, "nothing more of its kind");
 	refuse_one("allocate new alice 4K cached cached", 30, "nothing more of its kind");
+	refuse_one("allocate new alice 4K shared triple", 30, "nothing more of its kind");
 	refuse_one(
 		"allocate new alice 4K quickly", 23,
 		"expected local, system, hidden, cached, contiguous, shared, triple or resource");
