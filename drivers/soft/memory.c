@@ -78,11 +78,14 @@ void gpu_hw_memory_spoil(struct gpu_memory *memory)
 		soft_memory_of(memory)->local[i] ^= 1;
 }
 
-static BOOLEAN window_map(ULONGLONG physical, ULONGLONG size_bytes, struct soft_window *window)
+/* What a client brought may be there for reading only. */
+static BOOLEAN window_map(ULONGLONG physical, ULONGLONG size_bytes, BOOLEAN is_write,
+			  struct soft_window *window)
 {
 	PHYSICAL_ADDRESS address = { .QuadPart = (LONGLONG)physical };
 
-	window->bytes = MmMapIoSpace(address, size_bytes, MmCached);
+	window->bytes =
+		MmMapIoSpaceEx(address, size_bytes, is_write ? PAGE_READWRITE : PAGE_READONLY);
 	window->size_bytes = size_bytes;
 	window->is_mapped = TRUE;
 	return window->bytes != NULL;
@@ -90,7 +93,7 @@ static BOOLEAN window_map(ULONGLONG physical, ULONGLONG size_bytes, struct soft_
 
 /* As many pages as lie next to each other behind the aperture too. */
 static BOOLEAN window_open_aperture(const struct gpu_memory *memory, ULONGLONG offset,
-				    ULONGLONG wanted, struct soft_window *window)
+				    ULONGLONG wanted, BOOLEAN is_write, struct soft_window *window)
 {
 	const ULONGLONG *aperture = soft_memory_of(memory)->aperture;
 	ULONGLONG page = offset >> PAGE_SHIFT;
@@ -110,11 +113,11 @@ static BOOLEAN window_open_aperture(const struct gpu_memory *memory, ULONGLONG o
 		size_bytes += PAGE_SIZE;
 	}
 	return window_map((first & ~(ULONGLONG)PAGE_MASK) + in_page,
-			  size_bytes < wanted ? size_bytes : wanted, window);
+			  size_bytes < wanted ? size_bytes : wanted, is_write, window);
 }
 
 BOOLEAN soft_window_open(const struct gpu_memory *memory, ULONG segment, ULONGLONG offset,
-			 ULONGLONG wanted, struct soft_window *window_out)
+			 ULONGLONG wanted, BOOLEAN is_write, struct soft_window *window_out)
 {
 	*window_out = (struct soft_window){ .bytes = NULL };
 	switch (segment) {
@@ -127,10 +130,10 @@ BOOLEAN soft_window_open(const struct gpu_memory *memory, ULONG segment, ULONGLO
 			window_out->size_bytes = wanted;
 		return TRUE;
 	case SOFTGPU_SEGMENT_APERTURE:
-		return window_open_aperture(memory, offset, wanted, window_out);
+		return window_open_aperture(memory, offset, wanted, is_write, window_out);
 	case SOFTGPU_SEGMENT_SYSTEM:
 	case GPU_SEGMENT_COUNT + 1: /* the system memory that WDDM 2 adds after our segments */
-		return window_map(offset, wanted, window_out);
+		return window_map(offset, wanted, is_write, window_out);
 	default:
 		return FALSE;
 	}
@@ -149,7 +152,7 @@ BOOLEAN soft_memory_read_entry(void *reader_context, ULONG segment, ULONGLONG of
 	const struct gpu_memory *memory = (const struct gpu_memory *)reader_context;
 	struct soft_window window;
 
-	if (!soft_window_open(memory, segment, offset, sizeof(*entry_out), &window))
+	if (!soft_window_open(memory, segment, offset, sizeof(*entry_out), FALSE, &window))
 		return FALSE;
 	BOOLEAN is_whole = window.size_bytes >= sizeof(*entry_out);
 	if (is_whole)

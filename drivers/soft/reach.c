@@ -40,7 +40,7 @@ static ULONGLONG bytes_in_a_row(const struct gpu_memory *memory,
 		return size_bytes;
 	if (!soft_window_open(memory, found->entry_segment,
 			      found->entry_offset + sizeof(found->entry),
-			      found->entries_behind * sizeof(found->entry), &table))
+			      found->entries_behind * sizeof(found->entry), FALSE, &table))
 		return size_bytes;
 	const ULONGLONG *entries = (const ULONGLONG *)table.bytes;
 	ULONGLONG most = (wanted - size_bytes + PAGE_SIZE - 1) / PAGE_SIZE;
@@ -73,7 +73,7 @@ static BOOLEAN open_virtual(const struct soft_reach *reach, ULONGLONG address, U
 		*window_out = (struct soft_window){ .size_bytes = wanted };
 		return TRUE;
 	}
-	if (soft_window_open(memory, found.segment, found.offset, wanted, window_out))
+	if (soft_window_open(memory, found.segment, found.offset, wanted, is_write, window_out))
 		return TRUE;
 	/* Mapped to where no memory is: the tables are wrong. */
 	return fail_page(fault_out, address, is_write, 0);
@@ -91,7 +91,8 @@ BOOLEAN soft_reach_open(const struct soft_reach *reach, const struct gpu_place *
 						    .size_bytes = wanted };
 		return TRUE;
 	}
-	if (soft_window_open(&reach->adapter->memory, place->segment, offset, wanted, window_out))
+	if (soft_window_open(&reach->adapter->memory, place->segment, offset, wanted, is_write,
+			     window_out))
 		return TRUE;
 	return fail(fault_out, offset, is_write);
 }

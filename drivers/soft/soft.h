@@ -70,7 +70,7 @@ NTSTATUS APIENTRY soft_unmap_cpu_host_aperture(IN_CONST_HANDLE hAdapter,
 /* At most `wanted` bytes; fewer when the memory is not in one piece. FALSE when nothing is there.
  * PASSIVE_LEVEL. */
 BOOLEAN soft_window_open(const struct gpu_memory *memory, ULONG segment, ULONGLONG offset,
-			 ULONGLONG wanted, struct soft_window *window_out);
+			 ULONGLONG wanted, BOOLEAN is_write, struct soft_window *window_out);
 void soft_window_close(struct soft_window *window);
 gpu_entry_reader soft_memory_read_entry; /* reader_context is a const struct gpu_memory */
 

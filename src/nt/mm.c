@@ -152,11 +152,12 @@ static struct {
 	.windows = { &brought.windows, &brought.windows },
 };
 
-static PVOID brought_map(uint64_t address, SIZE_T size_bytes)
+static PVOID brought_map(uint64_t address, SIZE_T size_bytes, bool is_to_be_written)
 {
 	PVOID pointer = machine_to_pointer(address);
-	struct brought_window *window =
-		probe_is_writable(pointer, size_bytes) ? mem_alloc(sizeof(*window)) : NULL;
+	bool is_there = probe_is_writable(pointer, size_bytes) ||
+			(!is_to_be_written && probe_is_readable(pointer, size_bytes));
+	struct brought_window *window = is_there ? mem_alloc(sizeof(*window)) : NULL;
 
 	if (!window)
 		return NULL;
@@ -185,11 +186,13 @@ static bool brought_unmap(const void *pointer, SIZE_T size_bytes)
 	return found != NULL;
 }
 
-static PVOID io_space_map(PHYSICAL_ADDRESS address, SIZE_T size_bytes, const char *routine)
+static PVOID io_space_map(PHYSICAL_ADDRESS address, SIZE_T size_bytes, bool is_to_be_written,
+			  const char *routine)
 {
 	nt_irql_require(DISPATCH_LEVEL, routine);
 	if (machine_is_foreign((uint64_t)address.QuadPart)) {
-		PVOID pointer = brought_map((uint64_t)address.QuadPart, size_bytes);
+		PVOID pointer =
+			brought_map((uint64_t)address.QuadPart, size_bytes, is_to_be_written);
 
 		if (pointer)
 			return pointer;
@@ -207,12 +210,13 @@ static PVOID io_space_map(PHYSICAL_ADDRESS address, SIZE_T size_bytes, const cha
 PVOID MmMapIoSpace(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes,
 		   MEMORY_CACHING_TYPE CacheType)
 {
-	return io_space_map(PhysicalAddress, NumberOfBytes, __func__);
+	return io_space_map(PhysicalAddress, NumberOfBytes, true, __func__);
 }
 
 PVOID MmMapIoSpaceEx(PHYSICAL_ADDRESS PhysicalAddress, SIZE_T NumberOfBytes, ULONG Protect)
 {
-	return io_space_map(PhysicalAddress, NumberOfBytes, __func__);
+	return io_space_map(PhysicalAddress, NumberOfBytes, (Protect & PAGE_READONLY) == 0,
+			    __func__);
 }
 
 VOID MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes)

@@ -33,6 +33,7 @@ struct vidmm_backing {
 	};
 	uint32_t run_count; /* 0: nothing of ours */
 	bool is_clients;
+	bool is_read_only; /* is_clients: nothing is ever written there */
 };
 
 /*

@@ -577,7 +577,7 @@ static enum move_result out_prepare(struct vidmm_place *place)
 	move_init(place, MOVE_OUT);
 	lock_acquire(&place->manager->lock);
 	bool is_dropped = place_is_dropped(place);
-	bool is_clean = place->copy == PLACE_COPY_GOOD;
+	bool is_clean = place->copy == PLACE_COPY_GOOD || place->allocation->backing.is_read_only;
 	lock_release(&place->manager->lock);
 	NTSTATUS status = out_prepare_locked(place, is_dropped, is_clean);
 	if (NT_SUCCESS(status))

@@ -130,6 +130,12 @@ static inline void vidmm_allocation_init_empty(struct vidmm_allocation *allocati
 
 /* Its memory is the client's. */
 void vidmm_allocation_take_memory(struct vidmm_allocation *allocation, void *memory);
+/* Right after init. The client's memory may be there for reading only: what the GPU has written to a copy stays behind. */
+static inline void vidmm_allocation_only_read(struct vidmm_allocation *allocation,
+					      bool is_read_only)
+{
+	allocation->backing.is_read_only = is_read_only && allocation->backing.is_clients;
+}
 
 /*
  * … of a client in another process; right after init, and mapped here. Takes over the references, also

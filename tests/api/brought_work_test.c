@@ -5,10 +5,13 @@
  */
 #include "api/soft_work.h"
 
+#include <sched.h>
+
 enum { BYTES = 64 * KIB, VALUE = 0x5eed5eed };
 
 /* Like any of the driver's own, but for its bytes. */
-static NTSTATUS bring_pointer(const struct client *client, void *memory, D3DKMT_HANDLE *handle_out)
+static NTSTATUS bring_pointer(const struct client *client, void *memory, bool is_read_only,
+			      D3DKMT_HANDLE *handle_out)
 {
 	struct softgpu_allocation wish = { SOFTGPU_ALLOCATION_VERSION, SOFTGPU_CPU_VISIBLE, BYTES };
 	D3DDDI_ALLOCATIONINFO2 element = { .pPrivateDriverData = &wish,
@@ -17,8 +20,8 @@ static NTSTATUS bring_pointer(const struct client *client, void *memory, D3DKMT_
 	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
 					 .NumAllocations = 1,
 					 .pAllocationInfo2 = &element };
+	args.Flags.ReadOnly = is_read_only;
 	NTSTATUS status = D3DKMTCreateAllocation2(&args);
-
 	*handle_out = element.hAllocation;
 	return status;
 }
@@ -53,10 +56,13 @@ static void expect_filled_by_the_gpu(struct worker *worker, D3DKMT_HANDLE memory
 	add_fill(&row, address, BYTES, VALUE);
 	worker_run(worker, &row);
 	worker_wait(worker);
+	/* What nobody needs in the GPU's memory goes back to where the program has it. */
 	EXPECT_OK(evict(&worker->client, &memory, 1, 0));
-	EXPECT_OK(destroy_now(&worker->client, memory));
+	while (__atomic_load_n(&seen[BYTES / sizeof(*seen) - 1], __ATOMIC_ACQUIRE) != VALUE)
+		sched_yield();
 	for (unsigned i = 0; i < BYTES / sizeof(*seen); i++)
 		EXPECT_EQ(seen[i], VALUE);
+	EXPECT_OK(destroy_now(&worker->client, memory));
 	EXPECT_OK(get_execution_state(worker->client.device));
 }
 
@@ -70,7 +76,7 @@ TEST(memory, that_a_program_brings_is_filled_by_the_gpu)
 	EXPECT(memory != MAP_FAILED);
 	memset(memory, 1, BYTES);
 	worker_open(&worker, open_first_adapter());
-	EXPECT_OK(bring_pointer(&worker.client, memory, &handle));
+	EXPECT_OK(bring_pointer(&worker.client, memory, false, &handle));
 	expect_filled_by_the_gpu(&worker, handle, memory);
 	worker_close(&worker);
 	munmap(memory, BYTES);
@@ -92,6 +98,34 @@ TEST(section, that_a_program_brings_is_filled_by_the_gpu)
 	worker_close(&worker);
 	munmap(memory, BYTES);
 	close(section);
+}
+
+/* Moved and used as any, and never written; whose it is and everybody else go on. */
+TEST(memory, that_may_only_be_read_is_copied_by_the_gpu_and_costs_nobody_a_device)
+{
+	void *memory =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct worker worker;
+	struct worker neighbour;
+	D3DKMT_HANDLE handle;
+
+	EXPECT(memory != MAP_FAILED);
+	memset(memory, 0x11, BYTES);
+	worker_open(&worker, open_first_adapter());
+	worker_open(&neighbour, open_first_adapter());
+	EXPECT_OK(bring_pointer(&worker.client, memory, true, &handle));
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT_OK(make_resident(&worker.client, &handle, 1, 0));
+		EXPECT_OK(evict(&worker.client, &handle, 1, 0));
+	}
+	EXPECT_OK(destroy_now(&worker.client, handle));
+	EXPECT_OK(get_execution_state(worker.client.device));
+	EXPECT_OK(get_execution_state(neighbour.client.device));
+	for (unsigned i = 0; i < BYTES; i++)
+		EXPECT_EQ(((unsigned char *)memory)[i], 0x11);
+	worker_close(&neighbour);
+	worker_close(&worker);
+	munmap(memory, BYTES);
 }
 
 API_TEST_MAIN("api/brought_work")

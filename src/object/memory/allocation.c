@@ -302,9 +302,8 @@ static NTSTATUS group_build_objects(struct group *group)
 				status = resource_body_make_bank(group->new_body,
 								 group->device->process);
 		}
-		if (NT_SUCCESS(status)) {
+		if (NT_SUCCESS(status))
 			status = resource_create(group->device, group->new_body, &group->resource);
-		}
 	} else {
 		group->resource = request->resource;
 	}
@@ -420,6 +419,7 @@ static void group_take_answers(struct group *group)
 		const struct section *section = allocation_section(body);
 		body_take_answer(body, &group->answers[i], item,
 				 section ? section->pointer : item->existing_memory);
+		vidmm_allocation_only_read(&body->memory, group->request->is_read_only);
 	}
 }
 
