@@ -268,18 +268,19 @@ static void callback_after(struct verify_callback *callback, void *state)
 
 /* The answer is to blame on who gave it, also where it was asked for behind another entry point. */
 static void judge_answer(const struct verify_adapter *adapter, struct fences *fences,
-			 uint32_t number, uint32_t said, uint32_t floor)
+			 uint32_t number, uint32_t said, uint64_t told)
 {
 	struct fence_node *node = &fences->nodes[number];
+	uint32_t floor = (uint32_t)told;
+	uint32_t swallowed = (uint32_t)(told >> 32);
 
 	lock_acquire(&fences->lock);
 	uint32_t submitted = node->submitted;
 	bool is_judged = submitted != 0 && !node->is_overrun;
 	bool is_old = is_judged && floor != 0 && fence_is_after(floor, said);
 	bool is_new = is_judged && said != 0 && fence_is_after(said, submitted);
-	bool is_hidden = is_judged && node->is_swallowed && fence_is_after(node->swallowed, said);
-	uint32_t swallowed = node->swallowed;
-	if (is_judged && node->is_swallowed && !is_hidden)
+	bool is_hidden = is_judged && swallowed != 0 && fence_is_after(swallowed, said);
+	if (is_judged && node->is_swallowed && !fence_is_after(node->swallowed, said))
 		node->is_swallowed = false;
 	lock_release(&fences->lock);
 	if (is_hidden)
@@ -296,16 +297,17 @@ static void judge_answer(const struct verify_adapter *adapter, struct fences *fe
 		      said, number, floor, submitted);
 }
 
-static uint32_t reported_of(struct fences *fences, uint32_t number)
+/* What the driver has told before it is asked: the last that was heard, and above it the last that was not, 0 for none. */
+static uint64_t told_of(struct fences *fences, uint32_t number)
 {
 	struct fence_node *node = node_of(fences, number);
 
 	if (!node)
 		return 0;
 	lock_acquire(&fences->lock);
-	uint32_t reported = node->reported;
+	uint64_t told = node->reported | (uint64_t)(node->is_swallowed ? node->swallowed : 0) << 32;
 	lock_release(&fences->lock);
-	return reported;
+	return told;
 }
 
 /* Where contexts come and go: often enough, and where the driver may be called. */
@@ -317,10 +319,10 @@ static void ask_ourselves(struct fences *fences, const struct verify_call *call)
 		return;
 	for (uint32_t i = 0; i < miniport->info.node_count; i++) {
 		DXGKARG_QUERYCURRENTFENCE args = { .NodeOrdinal = i };
-		uint32_t floor = reported_of(fences, i);
+		uint64_t told = told_of(fences, i);
 
 		if (NT_SUCCESS(miniport->driver.DxgkDdiQueryCurrentFence(miniport->context, &args)))
-			judge_answer(call->adapter, fences, i, args.CurrentFence, floor);
+			judge_answer(call->adapter, fences, i, args.CurrentFence, told);
 	}
 }
 
@@ -405,7 +407,7 @@ static void before(struct verify_call *call, void *state)
 		before_preemption(fences, call->arguments);
 		break;
 	case DDI_QUERY_CURRENT_FENCE:
-		call->kept[VERIFY_WATCH_fences] = reported_of(
+		call->kept[VERIFY_WATCH_fences] = told_of(
 			fences, ((const DXGKARG_QUERYCURRENTFENCE *)call->arguments)->NodeOrdinal);
 		break;
 	case DDI_ESCAPE:
@@ -467,7 +469,7 @@ static void after(struct verify_call *call, void *state)
 
 		if (node_of(fences, args->NodeOrdinal))
 			judge_answer(call->adapter, fences, args->NodeOrdinal, args->CurrentFence,
-				     (uint32_t)call->kept[VERIFY_WATCH_fences]);
+				     call->kept[VERIFY_WATCH_fences]);
 		break;
 	}
 	case DDI_RESET_ENGINE:
