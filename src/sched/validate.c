@@ -175,9 +175,10 @@ static const char *validate_locked(struct sched *sched)
 
 	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count && !problem; i++) {
-		problem = validate_node(&sched->nodes[i]);
+		/* First the counts that the node's own sums are made of. */
+		problem = validate_hw_queues(&sched->nodes[i]);
 		if (!problem)
-			problem = validate_hw_queues(&sched->nodes[i]);
+			problem = validate_node(&sched->nodes[i]);
 	}
 	list_each (struct sched_owner, each, &sched->owners, link) {
 		if (!problem)
