@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include "base/checked.h"
 #include "base/client_call.h"
@@ -15,6 +17,7 @@
 static NTSTATUS check_descriptor(uintptr_t handle, uint64_t size_bytes, const char *argument)
 {
 	struct stat facts;
+	struct statfs system;
 
 	if (handle > INT_MAX || fstat((int)handle, &facts) != 0)
 		return refuse(STATUS_INVALID_HANDLE, RULE_API_HANDLE, argument,
@@ -24,6 +27,10 @@ static NTSTATUS check_descriptor(uintptr_t handle, uint64_t size_bytes, const ch
 		return refuse(STATUS_OBJECT_TYPE_MISMATCH, RULE_API_HANDLE, argument,
 			      "%d is no section: a memfd that can be sealed is needed",
 			      (int)handle);
+	/* A hole in it may not be filled again, and who touches it dies. */
+	if (fstatfs((int)handle, &system) != 0 || system.f_type == HUGETLBFS_MAGIC)
+		return refuse(STATUS_OBJECT_TYPE_MISMATCH, RULE_API_HANDLE, argument,
+			      "%d is made of huge pages: a memfd without is needed", (int)handle);
 	if ((seals & F_SEAL_SHRINK) == 0)
 		return invalid(RULE_API_VALUE, argument,
 			       "%d may still shrink: seal it (F_SEAL_SHRINK) first", (int)handle);

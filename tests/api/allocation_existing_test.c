@@ -446,13 +446,18 @@ TEST(system_memory, that_is_only_read_may_be_read_only)
 
 /* ---- a section: a sealed memfd ---- */
 
+static void set_up_section(int descriptor, uint64_t size_bytes, unsigned seals)
+{
+	EXPECT_EQ(ftruncate(descriptor, (off_t)size_bytes), 0);
+	EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, seals), 0);
+}
+
 static int make_section(uint64_t size_bytes, unsigned seals)
 {
 	int descriptor = memfd_create("heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	EXPECT(descriptor >= 0);
-	EXPECT_EQ(ftruncate(descriptor, (off_t)size_bytes), 0);
-	EXPECT_EQ(fcntl(descriptor, F_ADD_SEALS, seals), 0);
+	set_up_section(descriptor, size_bytes, seals);
 	return descriptor;
 }
 
@@ -543,6 +548,19 @@ TEST(section, that_is_a_pipe_is_of_another_type)
 	EXPECT_STANDARD_REFUSED(&standard, STATUS_OBJECT_TYPE_MISMATCH, "API-HANDLE", "hSection");
 	close(ends[0]);
 	close(ends[1]);
+}
+
+/* A hole in such a one may not be filled again: who touches it dies, and that may be a server. */
+TEST(section, of_huge_pages_is_of_another_type)
+{
+	int descriptor = memfd_create("heap", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+	struct standard standard;
+
+	SKIP_UNLESS(descriptor >= 0, "this kernel has no huge pages");
+	set_up_section(descriptor, UINT64_C(32) << 20, F_SEAL_SHRINK);
+	section_init(&standard, descriptor);
+	EXPECT_STANDARD_REFUSED(&standard, STATUS_OBJECT_TYPE_MISMATCH, "API-HANDLE", "hSection");
+	close(descriptor);
 }
 
 TEST(section, sealed_against_writing_is_only_for_reading)
