@@ -354,7 +354,7 @@ static void run(const struct shape *shape, uint64_t seed)
 	struct model model = { .world = world_create(shape), .next_place = 1024 };
 
 	random_init(&model.random, seed);
-	int steps = (int)fewer_of(SOME_STEPS, ALL_STEPS);
+	int steps = (int)some_of(SOME_STEPS, ALL_STEPS);
 
 	for (int step = 0; step < steps; step++) {
 		int w = (int)below(&model, WINDOWS);
@@ -377,7 +377,7 @@ static void run(const struct shape *shape, uint64_t seed)
 		    step == steps - 1)
 			compare(&model);
 	}
-	EXPECT(model.carried_out > fewer_of(SOME_STEPS, ALL_STEPS) / 8);
+	EXPECT(model.carried_out > some_of(SOME_STEPS, ALL_STEPS) / 8);
 	EXPECT_EQ(model.world->mmu.large_walks > 0, (shape->flags & TABLES_HAVE_LARGE) != 0);
 	EXPECT_EQ(model.world->mmu.huge_walks > 0,
 		  (shape->flags & TABLES_HAVE_LARGE) && shape->level_count == 4);
