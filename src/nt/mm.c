@@ -224,10 +224,10 @@ VOID MmUnmapIoSpace(PVOID BaseAddress, SIZE_T NumberOfBytes)
 	uint64_t address;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
-	if (brought_unmap(BaseAddress, NumberOfBytes))
+	if (machine_from_pointer(BaseAddress, &address) &&
+	    machine_is_memory(address, NumberOfBytes))
 		return;
-	if (!machine_from_pointer(BaseAddress, &address) ||
-	    !machine_is_memory(address, NumberOfBytes))
+	if (!brought_unmap(BaseAddress, NumberOfBytes))
 		nt_report(RULE_NT_IO_SPACE, "%s was given %p, which MmMapIoSpace did not return",
 			  __func__, BaseAddress);
 }

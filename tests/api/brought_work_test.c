@@ -26,25 +26,6 @@ static NTSTATUS bring_pointer(const struct client *client, void *memory, bool is
 	return status;
 }
 
-static NTSTATUS bring_section(const struct client *client, int section, D3DKMT_HANDLE *handle_out)
-{
-	D3DKMT_CREATESTANDARDALLOCATION standard = {
-		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
-		.ExistingHeapData.Size = BYTES,
-	};
-	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element,
-					 .pStandardAllocation = &standard };
-
-	args.Flags.StandardAllocation = 1;
-	args.Flags.ExistingSection = 1;
-	NTSTATUS status = D3DKMTCreateAllocation2(&args);
-	*handle_out = element.hAllocation;
-	return status;
-}
-
 static void expect_filled_by_the_gpu(struct worker *worker, D3DKMT_HANDLE memory,
 				     const uint32_t *seen)
 {
@@ -93,7 +74,7 @@ TEST(section, that_a_program_brings_is_filled_by_the_gpu)
 	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, section, 0);
 	EXPECT(memory != MAP_FAILED);
 	worker_open(&worker, open_first_adapter());
-	EXPECT_OK(bring_section(&worker.client, section, &handle));
+	EXPECT_OK(bring_section(&worker.client, section, BYTES, &handle));
 	expect_filled_by_the_gpu(&worker, handle, memory);
 	worker_close(&worker);
 	munmap(memory, BYTES);

@@ -163,25 +163,6 @@ TEST(shared_memory, counts_for_its_maker)
 
 /* ---- mappings ---- */
 
-static NTSTATUS try_bring(const struct client *client, int section, D3DKMT_HANDLE *handle_out)
-{
-	D3DKMT_CREATESTANDARDALLOCATION standard = {
-		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
-		.ExistingHeapData.Size = 64 * KIB,
-	};
-	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element,
-					 .pStandardAllocation = &standard };
-
-	args.Flags.StandardAllocation = 1;
-	args.Flags.ExistingSection = 1;
-	NTSTATUS status = D3DKMTCreateAllocation2(&args);
-	*handle_out = element.hAllocation;
-	return status;
-}
-
 TEST(mappings, are_counted_for_what_is_brought_and_come_back)
 {
 	struct stranger stranger;
@@ -193,13 +174,14 @@ TEST(mappings, are_counted_for_what_is_brought_and_come_back)
 
 	EXPECT_EQ(ftruncate(section, 64 * KIB), 0);
 	EXPECT_EQ(fcntl(section, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	while (count < MANY && try_bring(&client, section, &brought[count]) == STATUS_SUCCESS)
+	while (count < MANY &&
+	       bring_section(&client, section, 64 * KIB, &brought[count]) == STATUS_SUCCESS)
 		count++;
 	EXPECT(count > 0 && count <= FEW);
-	EXPECT_TOO_MANY(try_bring(&client, section, &one_more));
+	EXPECT_TOO_MANY(bring_section(&client, section, 64 * KIB, &one_more));
 	EXPECT_OK(destroy_one(client.device, brought[0]));
-	EXPECT_OK(try_bring(&client, section, &brought[0]));
-	EXPECT_TOO_MANY(try_bring(&client, section, &one_more));
+	EXPECT_OK(bring_section(&client, section, 64 * KIB, &brought[0]));
+	EXPECT_TOO_MANY(bring_section(&client, section, 64 * KIB, &one_more));
 	close(section);
 	limited_end(&stranger);
 }

@@ -245,4 +245,25 @@ static inline uint64_t first_difference(const struct client *client, D3DKMT_HAND
 #define EXPECT_BAD(call, rule, argument)                                                           \
 	EXPECT_REFUSED(call, STATUS_INVALID_PARAMETER, rule, argument)
 
+/* Memory that a section (a sealed memfd) is made of. */
+static inline NTSTATUS bring_section(const struct client *client, int section, UINT64 size_bytes,
+				     D3DKMT_HANDLE *handle_out)
+{
+	D3DKMT_CREATESTANDARDALLOCATION standard = {
+		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
+		.ExistingHeapData.Size = size_bytes,
+	};
+	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
+	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
+					 .NumAllocations = 1,
+					 .pAllocationInfo2 = &element,
+					 .pStandardAllocation = &standard };
+
+	args.Flags.StandardAllocation = 1;
+	args.Flags.ExistingSection = 1;
+	NTSTATUS status = D3DKMTCreateAllocation2(&args);
+	*handle_out = element.hAllocation;
+	return status;
+}
+
 #endif
