@@ -13,6 +13,7 @@ of all that is kept as an empty file in builddir/tidy-clean/.
 """
 
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -34,7 +35,7 @@ BOUND = ['-Xclang', '-analyzer-config', '-Xclang', 'max-nodes=5000']
 
 
 def compilations(builddir, chosen):
-    """-> [(path relative to the project, directory, command)], one for each source"""
+    """-> [(path relative to the project, directory, command, object)], one for each source"""
     with open(os.path.join(builddir, 'compile_commands.json'), encoding='utf-8') as file:
         commands = json.load(file)
     found = {}
@@ -42,26 +43,52 @@ def compilations(builddir, chosen):
         full = os.path.realpath(os.path.join(entry['directory'], entry['file']))
         path = os.path.relpath(full, os.path.realpath(tree.ROOT))
         if tree.under(path, FOLDERS) and (not chosen or path in chosen):
-            found.setdefault(path, (path, entry['directory'], entry['command']))
+            found.setdefault(path, (path, entry['directory'], entry['command'], entry.get('output')))
     return [found[path] for path in sorted(found)]
 
 
-def fingerprint(directory, command, salt):
-    """Hash of the flags and of every project file this compilation reads; None if unknown."""
-    words = [w for w in shlex.split(command)]
+def ask_ninja(builddir):
+    """{object as ninja names it: the files its last compilation read}. As long as none of them has changed these are also what
+    the next one would read."""
+    listed = subprocess.run(['ninja', '-C', builddir, '-t', 'deps'], capture_output=True, text=True, check=False)
+    read, files = {}, []
+    for line in listed.stdout.splitlines() if listed.returncode == 0 else []:
+        if line.startswith(' '):
+            files.append(line.strip())
+        elif line.endswith('(VALID)'):
+            files = read.setdefault(line.split(': ')[0], [])
+        else:
+            files = []
+    return read
+
+
+def ask_compiler(directory, words):
+    """The files of the project that this compilation reads; None if it does not compile."""
+    done = subprocess.run([*words, '-MM'], cwd=directory, capture_output=True, text=True, check=False)
+    return shlex.split(done.stdout.replace('\\\n', ' '))[1:] if done.returncode == 0 else None
+
+
+@functools.lru_cache(maxsize=None)
+def digest(path):
+    with open(path, 'rb') as file:
+        return hashlib.sha256(file.read()).digest()
+
+
+def fingerprint(directory, command, salt, read):
+    """Hash of the flags and of every project file this compilation reads (`read`, where ninja knows); None if unknown."""
+    words = shlex.split(command)
     for option in ('-o', '-MF', '-MQ', '-MT'):
         while option in words:
             del words[words.index(option):words.index(option) + 2]
     words = [w for w in words if w not in ('-c', '-MD', '-MMD')]
-    done = subprocess.run([*words, '-MM'], cwd=directory, capture_output=True, text=True,
-                          check=False)
-    if done.returncode != 0:
-        return None
+    names = [name for name in read if not name.startswith('/usr/')] if read else ask_compiler(directory, words)
     total = hashlib.sha256(salt + '\0'.join(words).encode())
-    for name in shlex.split(done.stdout.replace('\\\n', ' '))[1:]:
-        with open(os.path.join(directory, name), 'rb') as file:
-            total.update(hashlib.sha256(file.read()).digest())
-    return total.hexdigest()
+    try:
+        for name in names or ():
+            total.update(digest(os.path.join(directory, name)))
+    except FileNotFoundError:           # a header that went away since
+        return None
+    return total.hexdigest() if names else None
 
 
 def tidy(builddir, full, flags):
@@ -75,9 +102,9 @@ def tidy(builddir, full, flags):
     return [text.replace(tree.ROOT + '/', '').replace('../', '') for text in found]
 
 
-def look_at(builddir, store, salt, flags, compilation):
-    path, directory, command = compilation
-    mark = fingerprint(directory, command, salt)
+def look_at(builddir, store, salt, flags, compilation, read):
+    path, directory, command, made = compilation
+    mark = fingerprint(directory, command, salt, read.get(made))
     known = mark and os.path.join(store, mark)
     if known and os.path.exists(known):
         os.utime(known)
@@ -108,8 +135,10 @@ def main(arguments):
     # The largest first, so that no single one is left for the end.
     work = sorted(compilations(builddir, chosen), reverse=True,
                   key=lambda one: os.path.getsize(os.path.join(tree.ROOT, one[0])))
+    digest.cache_clear()
+    read = ask_ninja(builddir)
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        results = pool.map(lambda one: look_at(builddir, store, salt, flags, one), work)
+        results = pool.map(lambda one: look_at(builddir, store, salt, flags, one, read), work)
         problems = sorted({problem for result in results for problem in result})
     return tap.report([(f'clang-tidy finds nothing in {len(work)} files', problems)])
 

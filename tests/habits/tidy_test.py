@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
@@ -14,8 +15,8 @@ import check_tidy
 import tap
 import tree
 
-if not all(shutil.which(tool) for tool in ('clang-tidy', 'gcc')):
-    sys.exit(tap.report([], skip='clang-tidy and gcc are needed'))
+if not all(shutil.which(tool) for tool in ('clang-tidy', 'gcc', 'ninja')):
+    sys.exit(tap.report([], skip='clang-tidy, gcc and ninja are needed'))
 
 CLEAN = '#include "a.h"\nint f(int a)\n{\n\treturn a + HERE;\n}\n'
 HEADER = '#define HERE 1\n'
@@ -29,7 +30,7 @@ def check(root, header=HEADER, flags='', options=()):
         'src/base/a.c': CLEAN, 'src/base/a.h': header, '.clang-tidy': profile,
         'tests/b.c': 'int f(int a) { return 1 / (a - a); }\n',
         'build/compile_commands.json': json.dumps([
-            {'directory': f'{root}/build', 'file': f'../{path}',
+            {'directory': f'{root}/build', 'file': f'../{path}', 'output': 'x.o',
              'command': f'gcc {flags} -Wno-such-gcc-thing -MD -MQ x.o -MF x.d -o x.o -c ../{path}'}
             for path in ('src/base/a.c', 'tests/b.c')])})
     tree.ROOT = root
@@ -71,6 +72,28 @@ def test_a_changed_header_is_looked_at_again(root):
 def test_changed_flags_are_looked_at_again(root):
     assert check(root)[::2] == (0, 1)
     assert check(root, flags='-DX')[::2] == (0, 2)
+
+
+NINJA = '''rule cc
+ depfile = x.d
+ deps = gcc
+ command = gcc -MD -MF x.d -c ../src/base/a.c -o x.o
+build x.o: cc
+'''
+
+
+def test_what_was_built_is_known_without_the_compiler(root):
+    assert check(root)[0] == 0
+    tap.write_tree(root, {'build/build.ninja': NINJA})
+    subprocess.run(['ninja', '-C', f'{root}/build'], check=True, capture_output=True)
+    shutil.rmtree(f'{root}/build/tidy-clean')
+    asked, check_tidy.ask_compiler = check_tidy.ask_compiler, None
+    try:
+        assert check(root)[::2] == (0, 1)
+        assert check(root, '#define HERE 2\n')[::2] == (0, 2)
+        assert check(root, DIVIDES)[0] == 1
+    finally:
+        check_tidy.ask_compiler = asked
 
 
 def test_a_file_that_does_not_compile_fails(root):

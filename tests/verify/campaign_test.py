@@ -479,7 +479,7 @@ def test_a_series_ends_when_a_run_had_no_failure_left(root):
 
 def test_every_plan_of_several_has_seeds(root):
     report = os.path.join(root, 'r')
-    campaign(EXAMPLE, report, '--plan', 'small-tables', '--plan', 'none', '--plan', 'preempt-always', seeds=first(30))
+    campaign(EXAMPLE, report, '--plan', 'small-tables', '--plan', 'none', '--plan', 'preempt-always', seeds=first(15))
     assert {run['plan'] for run in results(report)[1]} == {'small-tables', '', 'preempt-always'}
 
 
@@ -539,12 +539,12 @@ def test_known_findings_are_shown_and_do_not_fail_until_their_day(root):
 def test_shards_do_the_same_whatever_their_number_is(root):
     driver = built('leak')
     whole = os.path.join(root, 'whole')
-    campaign(driver, whole, '--jobs', '3', seeds=first(30), status=1)
+    campaign(driver, whole, '--jobs', '3', seeds=first(15), status=1)
     for count in (2, 3):
         parts = []
         for shard in range(count):
             parts.append(os.path.join(root, f'{count}-{shard}'))
-            campaign(driver, parts[-1], '--shard', f'{shard}/{count}', seeds=first(30), status=1)
+            campaign(driver, parts[-1], '--shard', f'{shard}/{count}', seeds=first(15), status=1)
             assert {run['seed'] % count for run in results(parts[-1])[1]} == {shard}
         union = {}
         for part in parts:
@@ -552,7 +552,7 @@ def test_shards_do_the_same_whatever_their_number_is(root):
         assert union == runs_of(whole)
         joined = os.path.join(root, f'joined{count}')
         done = verify('merge', '--report', joined, *parts, parts[0])
-        assert done.returncode == 1 and f'{some(30)} seeds' in done.stdout, done
+        assert done.returncode == 1 and f'{some(15)} seeds' in done.stdout, done
         same_findings(joined, whole)
         done = verify('merge', *parts[1:])
         assert 'seeds are missing' in done.stdout, done
@@ -584,15 +584,15 @@ def test_parts_of_different_drivers_are_not_joined(root):
 def test_a_campaign_that_ran_out_of_time_goes_on_where_it_was(root):
     report, whole = os.path.join(root, 'r'), os.path.join(root, 'whole')
     driver = built('leak')
-    campaign(driver, whole, seeds=first(60), status=1)
+    campaign(driver, whole, seeds=first(30), status=1)
     rounds = 0
     while rounds < 40:
         rounds += 1
-        done = verify(driver, '--exerciser', EXERCISER, '--seeds', first(60), '--minutes', '0.001', '--report', report,
+        done = verify(driver, '--exerciser', EXERCISER, '--seeds', first(30), '--minutes', '0.001', '--report', report,
                       '--timeout', '20')
         with open(os.path.join(report, 'cursor'), encoding='utf-8') as file:
             cursor = json.load(file)
-        assert cursor['missing'] == some(60) - len({run['seed'] for run in results(report)[1] if run.get('last')}), cursor
+        assert cursor['missing'] == some(30) - len({run['seed'] for run in results(report)[1] if run.get('last')}), cursor
         if cursor['complete']:
             break
         assert f"{cursor['missing']} seeds are missing, from {cursor['next']} on" in done.stdout, (cursor, done.stdout)
@@ -603,7 +603,7 @@ def test_a_campaign_that_ran_out_of_time_goes_on_where_it_was(root):
 
 def test_a_campaign_that_was_killed_goes_on_where_it_was(root):
     report = os.path.join(root, 'r')
-    command = [DXGK, 'verify', EXAMPLE, '--exerciser', EXERCISER, '--seeds', first(100), '--report', report, '--plan', 'none']
+    command = [DXGK, 'verify', EXAMPLE, '--exerciser', EXERCISER, '--seeds', first(50), '--report', report, '--plan', 'none']
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     path = pathlib.Path(report, 'results.jsonl')
     deadline = time.monotonic() + 60
@@ -614,12 +614,12 @@ def test_a_campaign_that_was_killed_goes_on_where_it_was(root):
     done_before = path.read_text().count('"last":true')
     with open(path, 'a', encoding='utf-8') as file:
         file.write('{"type":"run","seed":')          # cut off in the middle of a line
-    done = campaign(EXAMPLE, report, '--plan', 'none', seeds=first(100))
+    done = campaign(EXAMPLE, report, '--plan', 'none', seeds=first(50))
     assert 'going on after' in done.stderr and done_before >= 5, done
     runs = results(report)[1]
-    assert sorted(run['seed'] for run in runs if run.get('last')) == list(range(some(100)))
-    campaign(EXAMPLE, report, '--plan', 'none', seeds=first(100))       # it was complete: anew
-    assert len(results(report)[1]) <= some(100) + 3
+    assert sorted(run['seed'] for run in runs if run.get('last')) == list(range(some(50)))
+    campaign(EXAMPLE, report, '--plan', 'none', seeds=first(50))       # it was complete: anew
+    assert len(results(report)[1]) <= some(50) + 3
 
 
 def test_a_signal_ends_it_with_its_reports(root):
