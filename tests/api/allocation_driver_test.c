@@ -47,9 +47,8 @@ CHILD(ordinary_life)
 
 TEST(driver, creates_once_per_call_then_opens_on_the_creating_device)
 {
-	const struct child_result *child = run_child("ordinary_life", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("ordinary_life", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- create alone"),
 		   "CreateAllocation irql=0 count=2 resource=0\n"
 		   "OpenAllocation irql=0 count=2 flags=1\n");
@@ -63,9 +62,8 @@ TEST(driver, creates_once_per_call_then_opens_on_the_creating_device)
 
 TEST(driver, closes_before_it_destroys_a_group_at_once)
 {
-	const struct child_result *child = run_child("ordinary_life", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("ordinary_life", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- destroy list"),
 		   "CloseAllocation irql=0 count=2\n"
 		   "DestroyAllocation irql=0 count=2 flags=0\n");
@@ -76,9 +74,8 @@ TEST(driver, closes_before_it_destroys_a_group_at_once)
 
 TEST(driver, is_told_to_destroy_the_resource_exactly_when_it_goes)
 {
-	const struct child_result *child = run_child("ordinary_life", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("ordinary_life", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- destroy the rest"),
 		   "CloseAllocation irql=0 count=3\n"
 		   "DestroyAllocation irql=0 count=3 flags=1\n");
@@ -90,15 +87,13 @@ TEST(driver, is_told_to_destroy_the_resource_exactly_when_it_goes)
 TEST(driver, may_change_the_handle_of_a_resource_that_stays)
 {
 	/* It complains when it sees an old one. */
-	expect_clean(run_child("ordinary_life", recorder_profile("\"NewResourceHandle\": 1", "")));
+	RECORDED_CLEAN("ordinary_life", "\"NewResourceHandle\": 1");
 }
 
 TEST(driver, may_have_no_handle_for_a_resource)
 {
-	const struct child_result *child =
-		run_child("ordinary_life", recorder_profile("\"NullResource\": 1", ""));
+	const struct child_result *child = RECORDED_CLEAN("ordinary_life", "\"NullResource\": 1");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- add"), "CreateAllocation irql=0 count=1 resource=1\n"
 						 "OpenAllocation irql=0 count=1 flags=1\n");
 	EXPECT_STR(notes_after(child, "-- destroy empty resource"),
@@ -111,9 +106,8 @@ TEST(driver, that_fails_to_close_or_destroy_is_reported_and_the_rest_goes_on)
 						"\"Fail\": \"DestroyAllocation\"" };
 
 	for (unsigned i = 0; i < 2; i++) {
-		const struct child_result *child =
-			run_child("ordinary_life", recorder_profile(settings[i], ""));
-		expect_clean(child);
+		const struct child_result *child = RECORDED_CLEAN("ordinary_life", settings[i]);
+
 		EXPECT_CONTAINS(child->err, "DDI-MUST-SUCCEED");
 	}
 }
@@ -175,9 +169,8 @@ CHILD(private_data)
 
 TEST(driver, sees_and_changes_private_data_of_each_allocation)
 {
-	const struct child_result *child = run_child("private_data", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("private_data", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- create"), "CreateAllocation irql=0 count=2 resource=1\n"
 						    "resource data irql=0 value=4711 size=4\n"
 						    "OpenAllocation irql=0 count=2 flags=1\n"
@@ -186,18 +179,16 @@ TEST(driver, sees_and_changes_private_data_of_each_allocation)
 
 TEST(driver, opens_for_another_device_without_creating_again)
 {
-	const struct child_result *child = run_child("private_data", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("private_data", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- open"), "OpenAllocation irql=0 count=2 flags=0\n"
 						  "resource data irql=0 value=4711 size=4\n");
 }
 
 TEST(driver, destroys_what_is_shared_with_the_last_opening)
 {
-	const struct child_result *child = run_child("private_data", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("private_data", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- creator goes"), "CloseAllocation irql=0 count=2\n");
 	EXPECT_STR(notes_after(child, "-- opener goes"),
 		   "CloseAllocation irql=0 count=2\n"
@@ -266,9 +257,8 @@ CHILD(read_only)
 
 TEST(driver, is_told_that_an_opening_is_read_only)
 {
-	const struct child_result *child = run_child("read_only", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("read_only", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- create read only"),
 		   "CreateAllocation irql=0 count=1 resource=1\n"
 		   "OpenAllocation irql=0 count=1 flags=3\n");
@@ -304,9 +294,8 @@ CHILD(generic_rights)
 
 TEST(driver, is_told_of_the_right_to_write_that_a_generic_one_stands_for)
 {
-	const struct child_result *child = run_child("generic_rights", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("generic_rights", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- all"), "OpenAllocation irql=0 count=1 flags=0\n");
 	EXPECT_STR(notes_after(child, "-- write"), "OpenAllocation irql=0 count=1 flags=0\n");
 	EXPECT_STR(notes_after(child, "-- read"), "OpenAllocation irql=0 count=1 flags=2\n");
@@ -350,9 +339,8 @@ CHILD(leave_allocations)
 
 TEST(exit, closes_and_destroys_everything_that_was_left)
 {
-	const struct child_result *child = run_child("leave_allocations", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("leave_allocations", "");
 
-	expect_clean(child);
 	/* The newest device first, and in each: contexts, resources, the rest; newest first. */
 	EXPECT_CONTAINS(notes_after(child, "-- exit"),
 			"CloseAllocation irql=0 count=1\n" /* opened, on the second device */
@@ -375,9 +363,8 @@ TEST(exit, closes_and_destroys_everything_that_was_left)
 TEST(device, closes_its_allocations_before_it_is_destroyed_in_the_driver)
 {
 	const struct child_result *child =
-		run_child("leave_allocations", recorder_profile("", ""), "TEST_DESTROY_DEVICE=1");
+		RECORDED_CLEAN("leave_allocations", "", "TEST_DESTROY_DEVICE=1");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- leave"), "DestroyContext irql=0\n"
 						   "CloseAllocation irql=0 count=1\n"
 						   "CloseAllocation irql=0 count=1\n"
@@ -443,11 +430,9 @@ CHILD(create_that_fails)
 
 TEST(failure, of_the_driver_to_create_leaves_nothing)
 {
-	const struct child_result *child = run_child(
-		"create_that_fails",
-		recorder_profile("\"Fail\": \"CreateAllocation\", \"FailStatus\": 3221225495", ""));
+	const struct child_result *child = RECORDED_CLEAN(
+		"create_that_fails", "\"Fail\": \"CreateAllocation\", \"FailStatus\": 3221225495");
 
-	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "-- 0xc0000017 DDI-STATUS");
 }
 
@@ -457,19 +442,18 @@ TEST(failure, at_the_kth_element_leaves_nothing)
 		char setting[64];
 		snprintf(setting, sizeof(setting), "\"FailElement\": %u", k);
 		const struct child_result *child =
-			run_child("create_that_fails", recorder_profile(setting, ""),
-				  "TEST_ALWAYS=1", k == 1 ? "TEST_ALONE=1" : "TEST_DUMMY=1");
-		expect_clean(child);
+			RECORDED_CLEAN("create_that_fails", setting, "TEST_ALWAYS=1",
+				       k == 1 ? "TEST_ALONE=1" : "TEST_DUMMY=1");
+
 		EXPECT_CONTAINS(child->out, "-- 0xc000000d DDI-STATUS");
 	}
 }
 
 TEST(failure, of_the_driver_to_open_destroys_what_it_created)
 {
-	const struct child_result *child = run_child(
-		"create_that_fails", recorder_profile("\"Fail\": \"OpenAllocation\"", ""));
+	const struct child_result *child =
+		RECORDED_CLEAN("create_that_fails", "\"Fail\": \"OpenAllocation\"");
 
-	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "-- 0xc0000001 DDI-STATUS");
 	EXPECT_STR(notes_after(child, "-- create"), "CreateAllocation irql=0 count=3 resource=1\n"
 						    "OpenAllocation irql=0 count=3 flags=1\n"
@@ -483,9 +467,9 @@ TEST(failure, to_open_the_kth_element_destroys_what_was_created)
 	for (unsigned k = 0; k < 3; k++) {
 		char setting[64];
 		snprintf(setting, sizeof(setting), "\"FailOpenElement\": %u", k);
-		const struct child_result *child = run_child(
-			"create_that_fails", recorder_profile(setting, ""), "TEST_ALWAYS=1");
-		expect_clean(child);
+		const struct child_result *child =
+			RECORDED_CLEAN("create_that_fails", setting, "TEST_ALWAYS=1");
+
 		EXPECT_CONTAINS(child->out, "-- 0xc0000017 DDI-STATUS");
 	}
 }
@@ -563,9 +547,8 @@ static void expect_illegal_after_a_good_one(const char *setting, const char *fie
 	char wanted[128];
 
 	snprintf(settings, sizeof(settings), "%s, \"AnswerFrom\": 2", setting);
-	const struct child_result *child =
-		run_child("second_that_fails", recorder_profile(settings, ""));
-	expect_clean(child);
+	const struct child_result *child = RECORDED_CLEAN("second_that_fails", settings);
+
 	snprintf(wanted, sizeof(wanted), "of DxgkDdiCreateAllocation: %s ", field);
 	EXPECT_CONTAINS(child->out, wanted);
 }
@@ -619,10 +602,8 @@ ILLEGAL(reserved_flags, "\"Allocation.Flags\": 524289", "Flags")
 TEST(illegal, an_alignment_below_64k_where_pages_are_that_large)
 {
 	const struct child_result *child =
-		run_child("create_that_fails", recorder_profile("\"Segment1.Flags\": 34820", ""),
-			  "TEST_ALWAYS=1");
+		RECORDED_CLEAN("create_that_fails", "\"Segment1.Flags\": 34820", "TEST_ALWAYS=1");
 
-	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "DDI-ALLOCATION [0] pAllocationInfo[0] of "
 				    "DxgkDdiCreateAllocation: Alignment ");
 }
@@ -644,16 +625,13 @@ CHILD(second_that_the_cpu_does_not_see)
 
 TEST(legal, an_answer_counts_for_the_allocation_it_is_about)
 {
-	expect_clean(run_child("second_that_the_cpu_does_not_see",
-			       recorder_profile("\"Allocation.Flags\": 0, \"AnswerFrom\": 2", "")));
+	RECORDED_CLEAN("second_that_the_cpu_does_not_see",
+		       "\"Allocation.Flags\": 0, \"AnswerFrom\": 2");
 }
 
 TEST(legal, an_alignment_of_zero_means_a_page)
 {
-	const struct child_result *child =
-		run_child("ordinary_life", recorder_profile("\"Allocation.Alignment\": 0", ""));
-
-	expect_clean(child);
+	RECORDED_CLEAN("ordinary_life", "\"Allocation.Alignment\": 0");
 }
 
 TEST(legal, answers_at_the_edge_are_taken)
@@ -679,7 +657,7 @@ TEST(legal, answers_at_the_edge_are_taken)
 	};
 
 	for (unsigned i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		expect_clean(run_child("ordinary_life", recorder_profile(settings[i], "")));
+		RECORDED_CLEAN("ordinary_life", settings[i]);
 }
 
 /* ---- opening fails ---- */
@@ -712,10 +690,8 @@ CHILD(open_that_fails)
 TEST(failure, of_the_driver_to_open_for_another_device_changes_nothing)
 {
 	const struct child_result *child =
-		run_child("open_that_fails",
-			  recorder_profile("\"Fail\": \"OpenAllocation\", \"FailAt\": 2", ""));
+		RECORDED_CLEAN("open_that_fails", "\"Fail\": \"OpenAllocation\", \"FailAt\": 2");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- open"), "OpenAllocation irql=0 count=1 flags=0\n");
 }
 

@@ -434,9 +434,8 @@ TEST(driver, each_call_may_fail_and_nothing_is_left)
 			char settings[128];
 			snprintf(settings, sizeof(settings), "\"Fail\": \"%s\", \"FailAt\": %u",
 				 steps[i], nth);
-			const struct child_result *child =
-				run_child("do_everything", recorder_profile(settings, ""));
-			EXPECT_CHILD(child, 0);
+			const struct child_result *child = RECORDED("do_everything", settings);
+
 			EXPECT(!strstr(child->out, "WRONG"));
 			EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
 		}

@@ -84,7 +84,7 @@ CHILD(data)
 
 TEST(handle, data_is_what_the_driver_answered_for_it)
 {
-	EXPECT_CHILD(run_child("data", recorder_profile("", "")), 0);
+	RECORDED("data", "");
 }
 
 /* A client may give one driver a handle of another one's: what is behind it is not for it. */
@@ -152,7 +152,7 @@ CHILD(parents)
 
 TEST(handle, parents_and_children_are_found)
 {
-	EXPECT_CHILD(run_child("parents", recorder_profile("", "")), 0);
+	RECORDED("parents", "");
 }
 
 static unsigned ask_at(unsigned irql, unsigned command, D3DKMT_HANDLE handle)
@@ -192,7 +192,7 @@ CHILD(levels)
 
 TEST(handle, is_asked_about_below_dispatch_level_and_its_children_at_passive_level)
 {
-	EXPECT_CHILD(run_child("levels", recorder_profile("", "")), 0);
+	RECORDED("levels", "");
 }
 
 /* ---- references ---- */
@@ -245,9 +245,9 @@ static void expect_waits(const char *resource_setting)
 	for (unsigned seed = 1; seed <= 5; seed++) {
 		char setting[32];
 		snprintf(setting, sizeof(setting), "DXGK_SEED=%u", seed);
-		const struct child_result *child = run_child(
-			"hold_and_release", recorder_profile("", ""), setting, resource_setting);
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child =
+			RECORDED("hold_and_release", "", setting, resource_setting);
+
 		EXPECT(!strstr(child->out, "WRONG"));
 		const char *released = strstr(child->out, "released irql=0\n");
 		const char *destroyed = strstr(child->out, "DestroyAllocation irql=0");
@@ -277,10 +277,9 @@ TEST(hold, of_an_opening_keeps_it_from_being_closed_until_the_release)
 	for (unsigned seed = 1; seed <= 6; seed++) {
 		char setting[32];
 		snprintf(setting, sizeof(setting), "DXGK_SEED=%u", seed);
-		const struct child_result *child =
-			run_child("hold_and_release", recorder_profile("", ""), setting,
-				  "TEST_OPENING=1", kinds[seed % 2]);
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child = RECORDED("hold_and_release", "", setting,
+							    "TEST_OPENING=1", kinds[seed % 2]);
+
 		EXPECT(!strstr(child->out, "WRONG"));
 		const char *begin = after_line(child->out, "-- held");
 		const char *released = strstr(begin, "released irql=0\n");
@@ -308,9 +307,9 @@ TEST(hold, that_is_forgotten_is_reported_and_the_memory_goes)
 					     "TEST_OPENING=1" };
 
 	for (unsigned i = 0; i < 3; i++) {
-		const struct child_result *child = run_child(
-			"hold_and_forget", recorder_profile("", ""), "DXGK_SEED=3", kinds[i]);
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child =
+			RECORDED("hold_and_forget", "", "DXGK_SEED=3", kinds[i]);
+
 		EXPECT_CONTAINS(child->err, "DDI-HANDLE-HELD");
 		EXPECT_CONTAINS(child->out, "DestroyAllocation irql=0");
 		EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
@@ -330,7 +329,7 @@ CHILD(release_twice)
 
 TEST(hold, that_is_released_twice_is_reported)
 {
-	EXPECT_CHILD(run_child("release_twice", recorder_profile("", ""), "DXGK_SEED=1"), 0);
+	RECORDED("release_twice", "", "DXGK_SEED=1");
 }
 
 /* What it held is gone, and so is the memory that knew of the hold. */
@@ -354,9 +353,9 @@ TEST(hold, that_is_released_after_the_memory_went_is_reported)
 					     "TEST_ALONE=1" };
 
 	for (unsigned i = 0; i < 4; i++) {
-		const struct child_result *child = run_child(
-			"release_too_late", recorder_profile("", ""), "DXGK_SEED=4", kinds[i]);
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child =
+			RECORDED("release_too_late", "", "DXGK_SEED=4", kinds[i]);
+
 		EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
 	}
 }
@@ -380,7 +379,7 @@ CHILD(release_anothers)
 
 TEST(hold, that_is_over_does_not_release_another)
 {
-	EXPECT_CHILD(run_child("release_anothers", recorder_profile("", ""), "DXGK_SEED=1"), 0);
+	RECORDED("release_anothers", "", "DXGK_SEED=1");
 }
 
 CHILD(hold_what_is_not_there)
@@ -394,7 +393,7 @@ CHILD(hold_what_is_not_there)
 
 TEST(hold, of_what_is_not_there_gives_nothing)
 {
-	EXPECT_CHILD(run_child("hold_what_is_not_there", recorder_profile("", "")), 0);
+	RECORDED("hold_what_is_not_there", "");
 }
 
 API_TEST_MAIN("api/allocation_handle")

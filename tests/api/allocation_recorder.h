@@ -41,14 +41,17 @@ static inline const char *notes_after(const struct child_result *child, const ch
 }
 
 /* The child succeeded, the driver had nothing to complain about, nothing was left in it. */
-static inline void expect_clean(const struct child_result *child)
+static inline const struct child_result *expect_clean(const struct child_result *child)
 {
 	EXPECT_CHILD(child, 0);
 	if (strstr(child->out, "WRONG"))
 		print_error("%s", child->out);
 	EXPECT(!strstr(child->out, "WRONG"));
 	EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
+	return child;
 }
+
+#define RECORDED_CLEAN(...) expect_clean(RECORDED(__VA_ARGS__))
 
 static inline struct recorder_escape ask(struct recorder_escape escape)
 {

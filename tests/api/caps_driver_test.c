@@ -31,10 +31,8 @@ CHILD(tells_level_and_scheduling)
 
 static void expect_told(const char *registry, const char *wanted)
 {
-	const struct child_result *child =
-		run_child("tells_level_and_scheduling", recorder_profile(registry, ""));
+	const struct child_result *child = RECORDED("tells_level_and_scheduling", registry);
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(after_line(child->out, "-- told\n"), wanted);
 }
 

@@ -75,10 +75,8 @@ CHILD(evictions)
 
 TEST(driver, moves_what_a_tester_evicts_out_and_in_and_drops_what_is_discarded)
 {
-	const struct child_result *child =
-		run_child("evictions", recorder_profile("\"Model\": \"physical\"", ""));
+	const struct child_result *child = RECORDED("evictions", "\"Model\": \"physical\"");
 
-	EXPECT_CHILD(child, 0);
 	const char *made = after_line(child->out, "-- make resident\n");
 	EXPECT_EQ(count_of(made, FILL, "-- evict\n"), 1);
 	const char *evicted = after_line(child->out, "-- evict\n");

@@ -120,10 +120,8 @@ static const char *const profile_of_events = WDDM_3_0 ", \"CpuEvents\": 1";
 
 TEST(cpu_event, is_known_to_the_driver_and_set_by_it)
 {
-	const struct child_result *child =
-		run_child("is_set_by_the_driver", recorder_profile(profile_of_events, ""));
+	const struct child_result *child = RECORDED("is_set_by_the_driver", profile_of_events);
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(after_line(child->out, "-- begin\n"),
 			"CreateCpuEvent irql=0 device=1 flags=0\n"
 			"Features irql=0 cpu_event=1 sample=0\n"
@@ -195,10 +193,8 @@ CHILD(is_set_too_late)
 
 TEST(cpu_event, that_is_gone_is_not_set_and_the_driver_is_told_on)
 {
-	const struct child_result *child =
-		run_child("is_set_too_late", recorder_profile(profile_of_events, ""));
+	const struct child_result *child = RECORDED("is_set_too_late", profile_of_events);
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->err, "DDI-CALLBACK-ARGUMENT");
 	EXPECT_CONTAINS(child->err, "DxgkCbSignalEvent");
 }
@@ -217,9 +213,8 @@ CHILD(asks_a_driver_without)
 
 TEST(cpu_event, needs_a_driver_that_has_them)
 {
-	EXPECT_CHILD(run_child("asks_a_driver_without", recorder_profile(WDDM_3_0, "")), 0);
-	EXPECT_CHILD(run_child("asks_a_driver_without", recorder_profile("\"CpuEvents\": 1", "")),
-		     0);
+	RECORDED("asks_a_driver_without", WDDM_3_0);
+	RECORDED("asks_a_driver_without", "\"CpuEvents\": 1");
 }
 
 CHILD(asks_a_driver_that_fails)
@@ -237,12 +232,9 @@ CHILD(asks_a_driver_that_fails)
 TEST(cpu_event, that_the_driver_refuses_is_not_there)
 {
 	const struct child_result *child =
-		run_child("asks_a_driver_that_fails",
-			  recorder_profile(WDDM_3_0 ", \"CpuEvents\": 1, "
-						    "\"Fail\": \"CreateCpuEvent\"",
-					   ""));
+		RECORDED("asks_a_driver_that_fails", WDDM_3_0 ", \"CpuEvents\": 1, "
+							      "\"Fail\": \"CreateCpuEvent\"");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT(!strstr(child->out, "DestroyCpuEvent"));
 }
 
@@ -307,10 +299,7 @@ CHILD(asks_for_too_much)
 
 TEST(cpu_event, and_its_escape_are_refused_where_they_make_no_sense)
 {
-	const struct child_result *child =
-		run_child("asks_for_too_much", recorder_profile(profile_of_events, ""));
-
-	EXPECT_CHILD(child, 0);
+	RECORDED("asks_for_too_much", profile_of_events);
 }
 
 /* ---- the other escapes that the kernel knows ---- */
@@ -343,10 +332,8 @@ CHILD(translates_handles)
 
 TEST(known_escape, names_things_that_the_client_has)
 {
-	const struct child_result *child =
-		run_child("translates_handles", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("translates_handles", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, "KnownEscape irql=0 type=0 device=0\n"
 				    "KnownEscape irql=0 type=1 device=0\n");
 }

@@ -35,9 +35,8 @@ CHILD(heap)
 
 TEST(heap, is_described_by_the_driver_in_two_passes)
 {
-	const struct child_result *child = run_child("heap", recorder_profile("", ""));
+	const struct child_result *child = RECORDED_CLEAN("heap", "");
 
-	expect_clean(child);
 	EXPECT_STR(notes_after(child, "-- heap"),
 		   "GetStandardAllocationDriverData irql=0 type=4 width=16384\n"
 		   "GetStandardAllocationDriverData irql=0 type=4 width=16384\n"
@@ -47,11 +46,10 @@ TEST(heap, is_described_by_the_driver_in_two_passes)
 
 TEST(heap, needs_a_driver_that_can_describe_it)
 {
-	const struct child_result *child = run_child(
-		"heap", recorder_profile("\"Missing\": \"GetStandardAllocationDriverData\"", ""),
-		"TEST_STATUS=0xc00000bb");
+	const struct child_result *child =
+		RECORDED_CLEAN("heap", "\"Missing\": \"GetStandardAllocationDriverData\"",
+			       "TEST_STATUS=0xc00000bb");
 
-	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "DDI-ENTRY-MISSING");
 }
 
@@ -61,18 +59,15 @@ TEST(heap, is_refused_when_the_driver_refuses_either_pass)
 		char setting[128];
 		snprintf(setting, sizeof(setting),
 			 "\"Fail\": \"GetStandardAllocationDriverData\", \"FailAt\": %u", at);
-		expect_clean(
-			run_child("heap", recorder_profile(setting, ""), "TEST_STATUS=0xc0000001"));
+		RECORDED_CLEAN("heap", setting, "TEST_STATUS=0xc0000001");
 	}
 }
 
 TEST(heap, with_no_private_data_of_either_kind_is_an_illegal_answer)
 {
 	const struct child_result *child =
-		run_child("heap", recorder_profile("\"StandardAllocationBytes\": 0", ""),
-			  "TEST_STATUS=0xc01e0004");
+		RECORDED_CLEAN("heap", "\"StandardAllocationBytes\": 0", "TEST_STATUS=0xc01e0004");
 
-	expect_clean(child);
 	EXPECT_CONTAINS(child->out, "DDI-ALLOCATION");
 }
 

@@ -32,9 +32,8 @@ CHILD(leave_everything)
 
 TEST(exit, destroys_what_was_left_then_stops_the_adapter_once)
 {
-	const struct child_result *child = run_child("leave_everything", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("leave_everything", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(after_line(child->out, "-- exit\n"), "DestroyDevice irql=0\n"
 							"DestroyContext irql=0\n"
 							"DestroyContext irql=0\n"
@@ -45,9 +44,8 @@ TEST(exit, destroys_what_was_left_then_stops_the_adapter_once)
 
 TEST(start, introduces_the_process_before_its_first_device)
 {
-	const struct child_result *child = run_child("leave_everything", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("leave_everything", "");
 
-	EXPECT_CHILD(child, 0);
 	/* The kernel's own first: one process, one device, one context on the paging node. */
 	EXPECT_CONTAINS(child->out, "CreateProcess irql=0 flags=1 name=6\n"
 				    "CreateDevice irql=0 flags=1 process=1\n"
@@ -74,9 +72,8 @@ CHILD(clean_up)
 
 TEST(exit, stops_the_adapter_also_when_nothing_was_left)
 {
-	const struct child_result *child = run_child("clean_up", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("clean_up", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, "-- closed\nDestroyDevice irql=0\n-- exit\n");
 	EXPECT_STR(after_line(child->out, "-- exit\n"), "DestroyProcess irql=0\n" ADAPTER_ENDS);
 }
@@ -119,9 +116,8 @@ CHILD(never_call)
 
 TEST(exit, of_a_program_that_never_called_starts_nothing)
 {
-	const struct child_result *child = run_child("never_call", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("never_call", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(child->out, "-- exit\n");
 }
 
@@ -148,10 +144,8 @@ CHILD(handlers_before_and_after)
 
 TEST(exit, handlers_find_the_kernel_if_they_were_made_after_its_start)
 {
-	const struct child_result *child =
-		run_child("handlers_before_and_after", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("handlers_before_and_after", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(after_line(child->out, "-- exit\n"),
 		   "-- handler 00000000 \n"
 		   "DestroyDevice irql=0\nDestroyProcess irql=0\n" ADAPTER_ENDS
@@ -174,10 +168,8 @@ CHILD(close_after_the_end)
 
 TEST(exit, closing_after_the_end_does_nothing)
 {
-	const struct child_result *child =
-		run_child("close_after_the_end", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("close_after_the_end", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(after_line(child->out, "-- exit\n"),
 		   "DestroyDevice irql=0\nDestroyProcess irql=0\n" ADAPTER_ENDS
 		   "-- closed again\n");
@@ -234,8 +226,8 @@ TEST(exit, waits_for_a_call_that_is_in_the_driver)
 {
 	for (unsigned i = 0; i < 10; i++) {
 		const struct child_result *child =
-			run_child("exit_while_a_call_is_in_the_driver", recorder_profile("", ""));
-		EXPECT_CHILD(child, 0);
+			RECORDED("exit_while_a_call_is_in_the_driver", "");
+
 		EXPECT_STR(after_line(child->out, "-- exit\n"),
 			   "CreateContext irql=0 node=0 flags=0\n"
 			   "DestroyContext irql=0\nDestroyDevice irql=0\n"
@@ -337,10 +329,8 @@ CHILD(close_and_use_again)
 
 TEST(close_dxcore_device, destroys_all_and_the_next_call_starts_with_nothing)
 {
-	const struct child_result *child =
-		run_child("close_and_use_again", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("close_and_use_again", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(after_line(child->out, "-- close\n"),
 		   "DestroyContext irql=0\nDestroyDevice irql=0\nDestroyProcess irql=0\n"
 		   "-- closed\n"
@@ -381,10 +371,8 @@ CHILD(fork_after_the_first_call)
 
 TEST(fork, leaves_the_kernel_with_the_parent)
 {
-	const struct child_result *child =
-		run_child("fork_after_the_first_call", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("fork_after_the_first_call", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_STR(after_line(child->out, "-- forked child exits\n"),
 		   "CreateContext irql=0 node=0 flags=0\n-- exit\n"
 		   "DestroyContext irql=0\nDestroyDevice irql=0\n"
@@ -400,9 +388,8 @@ TEST(fork, in_a_simulated_run_leaves_the_kernel_with_the_parent)
 
 	for (unsigned i = 0; i < 3; i++) {
 		const struct child_result *child =
-			run_child("fork_after_the_first_call", recorder_profile("", ""), seeds[i]);
+			RECORDED("fork_after_the_first_call", "", seeds[i]);
 
-		EXPECT_CHILD(child, 0);
 		EXPECT_CONTAINS(child->out, "-- forked child exits\n");
 		EXPECT(!strstr(child->err, "dxgk:"));
 	}
@@ -480,9 +467,7 @@ TEST(fork, while_other_threads_are_in_calls_leaves_them_there)
 			setenv("TEST_CALLS", "1", 1);
 		else
 			unsetenv("TEST_CALLS");
-		EXPECT_CHILD(run_child("fork_while_others_call", recorder_profile("", ""),
-				       i & 2 ? "DXGK_SEED=1" : NULL),
-			     0);
+		RECORDED("fork_while_others_call", "", i & 2 ? "DXGK_SEED=1" : NULL);
 	}
 }
 
@@ -504,10 +489,8 @@ CHILD(fork_before_the_first_call)
 
 TEST(fork, before_the_first_call_gives_each_its_own_kernel)
 {
-	const struct child_result *child =
-		run_child("fork_before_the_first_call", recorder_profile("", ""));
+	const struct child_result *child = RECORDED("fork_before_the_first_call", "");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, ADAPTER_ENDS "-- parent\n");
 	EXPECT_CONTAINS(after_line(child->out, "-- parent\n"), ADAPTER_ENDS);
 }
@@ -515,9 +498,8 @@ TEST(fork, before_the_first_call_gives_each_its_own_kernel)
 TEST(fork, before_the_first_call_gives_each_its_own_simulated_run)
 {
 	const struct child_result *child =
-		run_child("fork_before_the_first_call", recorder_profile("", ""), "DXGK_SEED=1");
+		RECORDED("fork_before_the_first_call", "", "DXGK_SEED=1");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, ADAPTER_ENDS "-- parent\n");
 	EXPECT_CONTAINS(after_line(child->out, "-- parent\n"), ADAPTER_ENDS);
 }

@@ -37,6 +37,11 @@ static inline const char *recorder_profile(const char *registry, const char *mor
 	return profile_setting(profile);
 }
 
+/* What a child did with the recorder, set like this, and in this environment; it ended well. */
+#define RECORDED(name, registry, ...)                                                              \
+	expect_child(run_child(name, recorder_profile(registry, ""), ##__VA_ARGS__), 0, __FILE__,  \
+		     __LINE__)
+
 /* What follows this line in the text. */
 static inline const char *after_line(const char *text, const char *line)
 {

@@ -95,10 +95,8 @@ TEST(start, the_second_pass_of_the_segments_may_fail)
 
 TEST(start, a_driver_alone_that_fails_leaves_an_empty_list)
 {
-	const struct child_result *child =
-		run_child("list_adapters", recorder_profile("\"Fail\": \"StartDevice\"", ""));
+	const struct child_result *child = RECORDED("list_adapters", "\"Fail\": \"StartDevice\"");
 
-	EXPECT_CHILD(child, 0);
 	EXPECT_CONTAINS(child->out, "RemoveDevice irql=0\nUnload irql=0\n-- exit\n");
 	EXPECT_STR(after_line(child->out, "-- exit\n"), "");
 }
@@ -229,9 +227,8 @@ TEST(call, a_failure_of_the_driver_reaches_the_caller_unchanged)
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct child_result *child =
-			run_child("fail_then_go_on", recorder_profile(cases[i].registry, ""));
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child = RECORDED("fail_then_go_on", cases[i].registry);
+
 		EXPECT_CONTAINS(child->out, cases[i].said);
 		EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");
 		EXPECT(!has(child, "WRONG"));
@@ -246,9 +243,8 @@ TEST(call, a_driver_that_cannot_let_go_is_reported_and_the_end_still_comes)
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		char registry[64];
 		snprintf(registry, sizeof(registry), "\"Fail\": \"%s\"", steps[i]);
-		const struct child_result *child =
-			run_child("fail_then_go_on", recorder_profile(registry, ""));
-		EXPECT_CHILD(child, 0);
+		const struct child_result *child = RECORDED("fail_then_go_on", registry);
+
 		EXPECT_CONTAINS(child->err, "DDI-MUST-SUCCEED");
 		EXPECT_CONTAINS(child->out, "RemoveDevice irql=0\nUnload irql=0\n");
 	}

@@ -391,17 +391,20 @@ static inline const struct child_result *run_child_of(const char *const *name_an
 	return run_child_with(name_and_settings[0], name_and_settings + 1);
 }
 
-/* The child did what it should and said nothing of it on standard error. */
+/* The child ended as it should: the result, for whoever looks at what it said. */
+static inline const struct child_result *expect_child(const struct child_result *child,
+						      int wanted_status, const char *file, int line)
+{
+	if (child->exit_status != wanted_status) {
+		print_error("%s:%d: exit status %d, expected %d\n%s%s", file, line,
+			    child->exit_status, wanted_status, child->out, child->err);
+		_fail(file, line);
+	}
+	return child;
+}
+
 #define EXPECT_CHILD(result, wanted_status)                                                        \
-	do {                                                                                       \
-		const struct child_result *child_got = (result);                                   \
-		if (child_got->exit_status != (wanted_status)) {                                   \
-			print_error("%s:%d: exit status %d, expected %d\n%s%s", __FILE__,          \
-				    __LINE__, child_got->exit_status, (wanted_status),             \
-				    child_got->out, child_got->err);                               \
-			_fail(__FILE__, __LINE__);                                                 \
-		}                                                                                  \
-	} while (0)
+	((void)expect_child((result), (wanted_status), __FILE__, __LINE__))
 
 /* In a child: stops it, saying where. */
 #define CHILD_EXPECT(condition)                                                                    \

@@ -23,6 +23,12 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	probe(entry);
 }
 
+/* Inside from here to the end of the function. */
+#define VISIT __attribute__((cleanup(visit_end))) struct visit visit
+#define ENTER(member)                                                                              \
+	VISIT;                                                                                     \
+	enter(&visit, LEVELS_##member)
+
 /* ---- those that are all the same ---- */
 
 #define ENTRIES_1(ENTRY) ENTRY(RemoveDevice, IN_CONST_PVOID)
@@ -57,38 +63,17 @@ static void enter(struct visit *visit, enum levels_entry entry)
 	ENTRY(QueryDeviceDescriptor, IN_CONST_PVOID, IN_ULONG, INOUT_PDXGK_DEVICE_DESCRIPTOR)      \
 	ENTRY(GetNodeMetadata, IN_CONST_HANDLE, UINT, OUT_PDXGKARG_GETNODEMETADATA)
 
-#define DEFINE_1(member, first)                                                                    \
-	static NTSTATUS APIENTRY watched_##member(first one)                                       \
+#define DEFINE(member, parameters, arguments)                                                      \
+	static NTSTATUS APIENTRY watched_##member parameters                                       \
 	{                                                                                          \
-		struct visit visit;                                                                \
-                                                                                                   \
-		enter(&visit, LEVELS_##member);                                                    \
-		NTSTATUS status = real.DxgkDdi##member(one);                                       \
-		visit_end(&visit);                                                                 \
-		return status;                                                                     \
+		ENTER(member);                                                                     \
+		return real.DxgkDdi##member arguments;                                             \
 	}
 
-#define DEFINE_2(member, first, second)                                                            \
-	static NTSTATUS APIENTRY watched_##member(first one, second two)                           \
-	{                                                                                          \
-		struct visit visit;                                                                \
-                                                                                                   \
-		enter(&visit, LEVELS_##member);                                                    \
-		NTSTATUS status = real.DxgkDdi##member(one, two);                                  \
-		visit_end(&visit);                                                                 \
-		return status;                                                                     \
-	}
-
+#define DEFINE_1(member, first)         DEFINE(member, (first one), (one))
+#define DEFINE_2(member, first, second) DEFINE(member, (first one, second two), (one, two))
 #define DEFINE_3(member, first, second, third)                                                     \
-	static NTSTATUS APIENTRY watched_##member(first one, second two, third three)              \
-	{                                                                                          \
-		struct visit visit;                                                                \
-                                                                                                   \
-		enter(&visit, LEVELS_##member);                                                    \
-		NTSTATUS status = real.DxgkDdi##member(one, two, three);                           \
-		visit_end(&visit);                                                                 \
-		return status;                                                                     \
-	}
+	DEFINE(member, (first one, second two, third three), (one, two, three))
 
 ENTRIES_1(DEFINE_1)
 ENTRIES_2(DEFINE_2)
@@ -109,27 +94,21 @@ ENTRIES_3(DEFINE_3)
 	static NTSTATUS APIENTRY watched_Create##kind(IN_CONST_HANDLE parent, arguments args)      \
 	{                                                                                          \
 		HANDLE kernel = args->member;                                                      \
-		struct visit visit;                                                                \
-                                                                                                   \
-		enter(&visit, LEVELS_Create##kind);                                                \
+		ENTER(Create##kind);                                                               \
 		NTSTATUS status = real.DxgkDdiCreate##kind(parent, args);                          \
 		if (NT_SUCCESS(status)) {                                                          \
 			where_owner_made(kernel, args->member);                                    \
 			made_##kind(args);                                                         \
 		}                                                                                  \
-		visit_end(&visit);                                                                 \
 		return status;                                                                     \
 	}                                                                                          \
                                                                                                    \
 	static NTSTATUS APIENTRY watched_Destroy##kind(IN_CONST_HANDLE handle)                     \
 	{                                                                                          \
-		struct visit visit;                                                                \
-                                                                                                   \
-		enter(&visit, LEVELS_Destroy##kind);                                               \
+		ENTER(Destroy##kind);                                                              \
 		NTSTATUS status = real.DxgkDdiDestroy##kind(handle);                               \
 		where_owner_ended(handle);                                                         \
 		tables_user_ended(handle);                                                         \
-		visit_end(&visit);                                                                 \
 		return status;                                                                     \
 	}
 
@@ -142,7 +121,7 @@ static NTSTATUS APIENTRY watched_StartDevice(IN_CONST_PVOID context, IN_PDXGK_ST
 					     OUT_PULONG children)
 {
 	DXGKRNL_INTERFACE ours = *interface;
-	struct visit visit;
+	VISIT;
 
 	visit_begin(&visit, LEVELS_StartDevice, NULL);
 	NTSTATUS status = probe_start(&ours);
@@ -152,164 +131,118 @@ static NTSTATUS APIENTRY watched_StartDevice(IN_CONST_PVOID context, IN_PDXGK_ST
 		probe_go();
 	else
 		probe_stop();
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_StopDevice(IN_CONST_PVOID context)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_StopDevice);
+	ENTER(StopDevice);
 	probe_stop();
 	NTSTATUS status = real.DxgkDdiStopDevice(context);
 	work_is_all_gone();
 	tables_are_gone();
-	visit_end(&visit);
 	return status;
 }
 
 static VOID APIENTRY watched_Unload(VOID)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_Unload);
+	ENTER(Unload);
 	real.DxgkDdiUnload();
-	visit_end(&visit);
 }
 
 static BOOLEAN APIENTRY watched_InterruptRoutine(IN_CONST_PVOID context, IN_ULONG message)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_InterruptRoutine);
-	BOOLEAN is_ours = real.DxgkDdiInterruptRoutine(context, message);
-	visit_end(&visit);
-	return is_ours;
+	ENTER(InterruptRoutine);
+	return real.DxgkDdiInterruptRoutine(context, message);
 }
 
 static VOID APIENTRY watched_DpcRoutine(IN_CONST_PVOID context)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_DpcRoutine);
+	ENTER(DpcRoutine);
 	real.DxgkDdiDpcRoutine(context);
-	visit_end(&visit);
 }
 
 static VOID APIENTRY watched_ResetDevice(IN_CONST_PVOID context)
 {
-	struct visit visit;
+	VISIT;
 
 	visit_begin(&visit, LEVELS_ResetDevice, NULL);
 	real.DxgkDdiResetDevice(context);
-	visit_end(&visit);
 }
 
 static VOID APIENTRY watched_ControlEtwLogging(IN_BOOLEAN enable, IN_ULONG flags, IN_UCHAR level)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_ControlEtwLogging);
+	ENTER(ControlEtwLogging);
 	real.DxgkDdiControlEtwLogging(enable, flags, level);
-	visit_end(&visit);
 }
 
 static NTSTATUS APIENTRY watched_SetPowerState(IN_CONST_PVOID context, IN_ULONG uid,
 					       IN_DEVICE_POWER_STATE state, IN_POWER_ACTION action)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_SetPowerState);
-	NTSTATUS status = real.DxgkDdiSetPowerState(context, uid, state, action);
-	visit_end(&visit);
-	return status;
+	ENTER(SetPowerState);
+	return real.DxgkDdiSetPowerState(context, uid, state, action);
 }
 
 static NTSTATUS APIENTRY watched_CalibrateGpuClock(IN_CONST_HANDLE adapter, UINT32 node,
 						   UINT32 engine,
 						   OUT_PDXGKARG_CALIBRATEGPUCLOCK clock)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_CalibrateGpuClock);
-	NTSTATUS status = real.DxgkDdiCalibrateGpuClock(adapter, node, engine, clock);
-	visit_end(&visit);
-	return status;
+	ENTER(CalibrateGpuClock);
+	return real.DxgkDdiCalibrateGpuClock(adapter, node, engine, clock);
 }
 
 static NTSTATUS APIENTRY watched_OpenAllocation(IN_CONST_HANDLE device,
 						IN_CONST_PDXGKARG_OPENALLOCATION args)
 {
-	struct visit visit;
-
 	if (args->NumAllocations > 0)
 		probe_remember(args->pOpenAllocation[0].hAllocation);
-	enter(&visit, LEVELS_OpenAllocation);
-	NTSTATUS status = real.DxgkDdiOpenAllocation(device, args);
-	visit_end(&visit);
-	return status;
+	ENTER(OpenAllocation);
+	return real.DxgkDdiOpenAllocation(device, args);
 }
 
 static NTSTATUS APIENTRY watched_QueryAdapterInfo(IN_CONST_HANDLE adapter,
 						  IN_CONST_PDXGKARG_QUERYADAPTERINFO args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_QueryAdapterInfo);
+	ENTER(QueryAdapterInfo);
 	NTSTATUS status = real.DxgkDdiQueryAdapterInfo(adapter, args);
 	if (NT_SUCCESS(status))
 		tables_answered(args);
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_CreateProcess(IN_CONST_HANDLE adapter,
 					       INOUT_PDXGKARG_CREATEPROCESS args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_CreateProcess);
+	ENTER(CreateProcess);
 	NTSTATUS status = real.DxgkDdiCreateProcess(adapter, args);
 	if (NT_SUCCESS(status))
 		tables_process_made(args);
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_CreateHwQueue(IN_CONST_HANDLE context,
 					       INOUT_PDXGKARG_CREATEHWQUEUE args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_CreateHwQueue);
+	ENTER(CreateHwQueue);
 	NTSTATUS status = real.DxgkDdiCreateHwQueue(context, args);
 	if (NT_SUCCESS(status))
 		tables_queue_made((HANDLE)context, args->hHwQueue);
-	visit_end(&visit);
 	return status;
 }
 
 static VOID APIENTRY watched_SetRootPageTable(IN_CONST_HANDLE adapter,
 					      IN_CONST_PDXGKARG_SETROOTPAGETABLE args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_SetRootPageTable);
+	ENTER(SetRootPageTable);
 	tables_root_set(args);
 	real.DxgkDdiSetRootPageTable(adapter, args);
-	visit_end(&visit);
 }
 
 static SIZE_T APIENTRY watched_GetRootPageTableSize(IN_CONST_HANDLE adapter,
 						    INOUT_PDXGKARG_GETROOTPAGETABLESIZE args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_GetRootPageTableSize);
-	SIZE_T size_bytes = real.DxgkDdiGetRootPageTableSize(adapter, args);
-	visit_end(&visit);
-	return size_bytes;
+	ENTER(GetRootPageTableSize);
+	return real.DxgkDdiGetRootPageTableSize(adapter, args);
 }
 
 /* ---- memory ---- */
@@ -317,9 +250,7 @@ static SIZE_T APIENTRY watched_GetRootPageTableSize(IN_CONST_HANDLE adapter,
 static NTSTATUS APIENTRY watched_BuildPagingBuffer(IN_CONST_HANDLE adapter,
 						   IN_PDXGKARG_BUILDPAGINGBUFFER args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_BuildPagingBuffer);
+	ENTER(BuildPagingBuffer);
 	HANDLE name = where_own_translate(args);
 	NTSTATUS status = real.DxgkDdiBuildPagingBuffer(adapter, args);
 	where_own_restore(args, name);
@@ -327,7 +258,6 @@ static NTSTATUS APIENTRY watched_BuildPagingBuffer(IN_CONST_HANDLE adapter,
 		where_paged(args);
 		tables_paged(args);
 	}
-	visit_end(&visit);
 	return status;
 }
 
@@ -335,25 +265,17 @@ static NTSTATUS APIENTRY watched_MapCpuHostAperture(IN_CONST_HANDLE adapter,
 						    IN_CONST_PDXGKARG_MAPCPUHOSTAPERTURE args)
 {
 	DXGKARG_MAPCPUHOSTAPERTURE same = *args;
-	struct visit visit;
-
-	enter(&visit, LEVELS_MapCpuHostAperture);
+	ENTER(MapCpuHostAperture);
 	same.hAllocation = where_own_cookie(args->hAllocation);
-	NTSTATUS status = real.DxgkDdiMapCpuHostAperture(adapter, &same);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiMapCpuHostAperture(adapter, &same);
 }
 
 static NTSTATUS APIENTRY watched_DestroyAllocation(IN_CONST_HANDLE adapter,
 						   IN_CONST_PDXGKARG_DESTROYALLOCATION args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_DestroyAllocation);
+	ENTER(DestroyAllocation);
 	where_destroyed(args);
-	NTSTATUS status = real.DxgkDdiDestroyAllocation(adapter, args);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiDestroyAllocation(adapter, args);
 }
 
 /* ---- work ---- */
@@ -361,115 +283,86 @@ static NTSTATUS APIENTRY watched_DestroyAllocation(IN_CONST_HANDLE adapter,
 static NTSTATUS APIENTRY watched_SubmitCommand(IN_CONST_HANDLE adapter,
 					       IN_CONST_PDXGKARG_SUBMITCOMMAND args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_SubmitCommand);
+	ENTER(SubmitCommand);
 	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
 	where_submitted();
-	NTSTATUS status = real.DxgkDdiSubmitCommand(adapter, args);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiSubmitCommand(adapter, args);
 }
 
 static NTSTATUS APIENTRY watched_SubmitCommandVirtual(IN_CONST_HANDLE adapter,
 						      IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_SubmitCommandVirtual);
+	ENTER(SubmitCommandVirtual);
 	work_submitted(args->NodeOrdinal, args->SubmissionFenceId);
 	where_submitted();
 	tables_submitted(args->hContext);
-	NTSTATUS status = real.DxgkDdiSubmitCommandVirtual(adapter, args);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiSubmitCommandVirtual(adapter, args);
 }
 
 static NTSTATUS APIENTRY watched_SubmitCommandToHwQueue(
 	IN_CONST_HANDLE adapter, IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE args)
 {
-	struct visit visit;
+	VISIT;
 
 	visit_begin(&visit, LEVELS_SubmitCommandToHwQueue, args->hHwQueue);
 	probe(LEVELS_SubmitCommandToHwQueue);
 	work_queued(args->hHwQueue, args->HwQueueProgressFenceId, args->HwQueueProgressFenceCpuVa);
 	where_submitted();
 	tables_submitted(args->hHwQueue);
-	NTSTATUS status = real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiSubmitCommandToHwQueue(adapter, args);
 }
 
 static NTSTATUS APIENTRY watched_ResetEngine(IN_CONST_HANDLE adapter,
 					     INOUT_PDXGKARG_RESETENGINE args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_ResetEngine);
+	ENTER(ResetEngine);
 	NTSTATUS status = real.DxgkDdiResetEngine(adapter, args);
 	if (NT_SUCCESS(status))
 		work_is_gone(args->NodeOrdinal);
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_ResetHwEngine(IN_CONST_HANDLE adapter,
 					       INOUT_PDXGKARG_RESETHWENGINE args)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_ResetHwEngine);
+	ENTER(ResetHwEngine);
 	NTSTATUS status = real.DxgkDdiResetHwEngine(adapter, args);
 	work_of_queues_is_gone(); /* some of it, and it is not said here which */
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_DestroyHwQueue(IN_CONST_HANDLE queue)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_DestroyHwQueue);
+	ENTER(DestroyHwQueue);
 	work_of_queue_ends(queue);
 	NTSTATUS status = real.DxgkDdiDestroyHwQueue(queue);
 	tables_user_ended((HANDLE)queue);
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_ResetFromTimeout(IN_CONST_HANDLE adapter)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_ResetFromTimeout);
+	ENTER(ResetFromTimeout);
 	NTSTATUS status = real.DxgkDdiResetFromTimeout(adapter);
 	work_is_all_gone();
 	where_was_reset();
 	tables_were_reset();
-	visit_end(&visit);
 	return status;
 }
 
 static NTSTATUS APIENTRY watched_RestartFromTimeout(IN_CONST_HANDLE adapter)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_RestartFromTimeout);
+	ENTER(RestartFromTimeout);
 	where_restarts();
-	NTSTATUS status = real.DxgkDdiRestartFromTimeout(adapter);
-	visit_end(&visit);
-	return status;
+	return real.DxgkDdiRestartFromTimeout(adapter);
 }
 
 static NTSTATUS APIENTRY watched_NotifySurpriseRemoval(PVOID context,
 						       DXGK_SURPRISE_REMOVAL_TYPE type)
 {
-	struct visit visit;
-
-	enter(&visit, LEVELS_NotifySurpriseRemoval);
+	ENTER(NotifySurpriseRemoval);
 	NTSTATUS status = real.DxgkDdiNotifySurpriseRemoval(context, type);
 	hardware_is_gone();
-	visit_end(&visit);
 	return status;
 }
 
@@ -493,7 +386,7 @@ static NTSTATUS answer(struct levels_seen *seen)
 
 static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKARG_ESCAPE args)
 {
-	struct visit visit;
+	VISIT;
 	NTSTATUS status;
 
 	visit_begin_at(&visit, LEVELS_Escape, args->Flags.HardwareAccess ? LEVEL_2 : LEVEL_0);
@@ -502,7 +395,6 @@ static NTSTATUS APIENTRY watched_Escape(IN_CONST_HANDLE adapter, IN_CONST_PDXGKA
 		status = answer(args->pPrivateDriverData);
 	else
 		status = real.DxgkDdiEscape(adapter, args);
-	visit_end(&visit);
 	return status;
 }
 
