@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "dispatch/decode.h"
+#include "wire/fields.h"
 
 /* Behind the functions below. */
 RARE NTSTATUS call_refuse_no_struct(void);
@@ -89,21 +90,6 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	return STATUS_SUCCESS;
 }
 
-/* Words of the struct that a client writes in two, one of them a field of the table: a bit each. */
-SPECIALIZED uint64_t halved_words(const struct call_field *fields, unsigned count)
-{
-	uint64_t halved = 0;
-
-#pragma GCC unroll 16
-	for (unsigned i = 0; i < count; i++) {
-		bool is_half = fields[i].kind == FIELD_HANDLE ||
-			       fields[i].kind == FIELD_HANDLE_OR_0 || fields[i].kind == FIELD_FLAGS;
-		if (is_half && fields[i].offset < 64 * sizeof(uint64_t))
-			halved |= UINT64_C(1) << fields[i].offset / sizeof(uint64_t);
-	}
-	return halved;
-}
-
 /* Copies and checks. On failure nothing but `call` was touched; finish it all the same. */
 SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t args_bytes,
 				  const struct call_field *fields, unsigned count)
@@ -117,7 +103,8 @@ SPECIALIZED NTSTATUS call_capture(struct call *call, void *client_args, size_t a
 	call->taken = NULL;
 	if (UNLIKELY(!client_args))
 		return refused(call_refuse_no_struct());
-	bytes_copy_words(call->args.bytes, client_args, args_bytes, halved_words(fields, count));
+	bytes_copy_words(call->args.bytes, client_args, args_bytes,
+			 fields_halved_words(fields, count));
 	call_is_copied();
 #pragma GCC unroll 16
 	for (unsigned i = 0; i < count; i++) {

@@ -422,7 +422,8 @@ static bool exchange_draft(struct remote_channel *channel, uint64_t size_bytes)
 	struct travel_head head;
 
 	memcpy(&head, channel->draft, sizeof(head));
-	memcpy(request_buffer(channel), channel->draft + sizeof(head), size_bytes - sizeof(head));
+	channel_way_write(&channel->channel.memory->request, channel->draft + sizeof(head),
+			  size_bytes - sizeof(head));
 	return exchange(channel, head.id, WIRE_IS_BARE | head.flags << WIRE_HEAD_SHIFT,
 			size_bytes - sizeof(head));
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/attributes.h"
 #include "wire/call.h"
 
 #define SIZE_OF(field) sizeof(((T *)0)->field)
@@ -60,5 +61,20 @@
 	{                                                                                          \
 		FIELD_COMMON(field), .kind = FIELD_OUT                                             \
 	}
+
+/* Words of the struct that a client writes in two, one of them a field of the table: a bit each. */
+SPECIALIZED uint64_t fields_halved_words(const struct call_field *fields, unsigned count)
+{
+	uint64_t halved = 0;
+
+#pragma GCC unroll 16
+	for (unsigned i = 0; i < count; i++) {
+		bool is_half = fields[i].kind == FIELD_HANDLE ||
+			       fields[i].kind == FIELD_HANDLE_OR_0 || fields[i].kind == FIELD_FLAGS;
+		if (is_half && fields[i].offset < 64 * sizeof(uint64_t))
+			halved |= UINT64_C(1) << fields[i].offset / sizeof(uint64_t);
+	}
+	return halved;
+}
 
 #endif

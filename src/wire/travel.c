@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * travel.c - see travel.h. The walks of single calls are in travel_calls.c.
+ * travel.c - see travel.h. The walks of single calls are in travel_calls.h.
  *
  * A request:   header, struct, then what the walk finds, in its order
  * A reply:     header, what the walk finds that comes back, then the fields of the struct that changed
@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "wire/travel_walk.h"
+#include "wire/travel_parts.h"
 
 enum {
 	REQUEST_HAS_STRUCT = 1 << 0,
@@ -67,7 +67,7 @@ static bool has_struct(const struct call_description *call, const void *argument
 uint64_t travel_request_bytes(uint32_t id, const void *arguments)
 {
 	const struct call_description *call = call_describe(id);
-	struct travel travel = { .mode = TRAVEL_MEASURE, .bytes = sizeof(struct travel_head) };
+	struct travel travel = { .bytes = sizeof(struct travel_head) };
 	struct client_struct client;
 
 	assert(call);
@@ -75,7 +75,7 @@ uint64_t travel_request_bytes(uint32_t id, const void *arguments)
 		return travel.bytes;
 	travel.bytes += travel_rounded(call->args_bytes);
 	client_struct_init(&client, call, arguments);
-	travel_over(&travel, id, client.arguments);
+	travel_over((struct walk){ &travel, TRAVEL_MEASURE }, id, client.arguments);
 	return travel.bytes <= TRAVEL_MAX_BYTES ? travel.bytes : 0;
 }
 
@@ -84,17 +84,14 @@ uint64_t travel_request_put(uint32_t id, const void *arguments, void *block,
 {
 	const struct call_description *call = call_describe(id);
 	struct travel_head *header = block;
-	struct travel travel = { .mode = TRAVEL_WRITE,
-				 .at = (unsigned char *)block + sizeof(*header),
+	struct travel travel = { .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + capacity_bytes,
 				 .hooks = hooks };
 
 	assert(call && capacity_bytes >= sizeof(*header));
 	*header = (struct travel_head){ .id = id };
 	if (has_struct(call, arguments)) {
-		void *copy = travel_write(&travel, arguments, call->args_bytes);
-		if (copy)
-			travel_over(&travel, id, copy);
+		travel_over_write(&travel, id, arguments);
 		header->flags = REQUEST_HAS_STRUCT | (travel.has_values ? REQUEST_HAS_VALUES : 0);
 	}
 	return travel.has_failed ? 0 : (uint64_t)(travel.at - (unsigned char *)block);
@@ -134,11 +131,10 @@ static const char *open_struct(struct travel *travel, const struct call_descript
 	if (!image->arguments)
 		return "the block is shorter than the struct";
 	travel->why = "the block is shorter than what its struct leads to";
-	travel_over(travel, image->id, image->arguments);
+	travel_over_open(travel, image->id, image->arguments);
 	if (travel->has_failed)
 		return travel->why;
 	image->returned_bytes = travel->bytes;
-	memcpy(image->before.bytes, image->arguments, call->args_bytes);
 	return NULL;
 }
 
@@ -147,8 +143,7 @@ bool travel_request_open(struct travel_image *image, uint32_t id, void *block, u
 {
 	const struct call_description *call = call_describe(id);
 	const struct travel_head *header = block;
-	struct travel travel = { .mode = TRAVEL_OPEN,
-				 .at = (unsigned char *)block + sizeof(*header),
+	struct travel travel = { .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + size_bytes,
 				 .hooks = hooks,
 				 .image = image };
@@ -182,10 +177,9 @@ static uint64_t returned_bytes(struct travel_image *image, NTSTATUS status)
 {
 	if (LIKELY(image->is_measured))
 		return image->returned_bytes;
-	struct travel travel = { .mode = TRAVEL_ANSWER_MEASURE,
-				 .has_success = NT_SUCCESS(status),
-				 .image = image };
-	travel_over(&travel, image->id, image->before.bytes);
+	struct travel travel = { .has_success = NT_SUCCESS(status), .image = image };
+	travel_over((struct walk){ &travel, TRAVEL_ANSWER_MEASURE }, image->id,
+		    image->before.bytes);
 	return travel.bytes;
 }
 
@@ -221,8 +215,7 @@ void travel_reply_write(struct travel_image *image, NTSTATUS status, void *block
 {
 	const struct call_description *call = call_describe(image->id);
 	struct reply_header *header = block;
-	struct travel travel = { .mode = TRAVEL_ANSWER,
-				 .has_success = NT_SUCCESS(status),
+	struct travel travel = { .has_success = NT_SUCCESS(status),
 				 .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + image->reply_bytes,
 				 .hooks = hooks,
@@ -235,7 +228,7 @@ void travel_reply_write(struct travel_image *image, NTSTATUS status, void *block
 	if (image->returned_bytes != 0) {
 		if (image->kept_bytes != 0)
 			memcpy(image->kept_at, &image->kept, image->kept_bytes);
-		travel_over(&travel, image->id, image->before.bytes);
+		travel_over_answer(&travel, image->id, image->before.bytes);
 	}
 	write_results(&travel, call, image->changed);
 	assert(!travel.has_failed && travel.at == travel.end);
@@ -260,8 +253,7 @@ bool travel_reply_apply(uint32_t id, void *arguments, const void *block, uint64_
 {
 	const struct call_description *call = call_describe(id);
 	const struct reply_header *header = block;
-	struct travel travel = { .mode = TRAVEL_APPLY,
-				 .at = (unsigned char *)block + sizeof(*header),
+	struct travel travel = { .at = (unsigned char *)block + sizeof(*header),
 				 .end = (unsigned char *)block + size_bytes,
 				 .hooks = hooks };
 	struct client_struct client;
@@ -273,7 +265,7 @@ bool travel_reply_apply(uint32_t id, void *arguments, const void *block, uint64_
 		return size_bytes == sizeof(*header);
 	client_struct_init(&client, call, arguments);
 	if (header->changed & REPLY_HAS_MORE)
-		travel_over(&travel, id, client.arguments);
+		travel_over_apply(&travel, id, client.arguments);
 	if (!travel.has_failed)
 		apply_results(&travel, call, arguments, header->changed & ~REPLY_HAS_MORE);
 	if (!travel.has_failed && travel.descriptor_at) {
@@ -293,12 +285,12 @@ bool travel_reply_apply(uint32_t id, void *arguments, const void *block, uint64_
 void travel_visit(uint32_t id, const void *arguments, travel_visitor *visit, void *context)
 {
 	const struct call_description *call = call_describe(id);
-	struct travel travel = { .mode = TRAVEL_VISIT, .visit = visit, .context = context };
+	struct travel travel = { .visit = visit, .context = context };
 	struct client_struct client;
 
 	if (!call || !has_struct(call, arguments))
 		return;
 	visit(context, arguments, call->args_bytes);
 	client_struct_init(&client, call, arguments);
-	travel_over(&travel, id, client.arguments);
+	travel_over((struct walk){ &travel, TRAVEL_VISIT }, id, client.arguments);
 }

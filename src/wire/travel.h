@@ -8,7 +8,7 @@
  *	server   travel_reply_bytes, travel_reply_write         what came of it ──▶ block
  *	client   travel_reply_apply                             block ──▶ the caller's struct and buffers
  *
- * One walk over a call's arguments (calls.def, and travel_calls.c where that does not say all) serves
+ * One walk over a call's arguments (calls.def, and travel_calls.h where that does not say all) serves
  * all four. Both ends are of one build on one machine: travel_hash() says whether they are.
  *
  * The server believes nothing. `block` is its own copy, that nobody else can write; every length comes

@@ -3,9 +3,47 @@
  * travel_describe.c - which fields the walks know, told one by one, and as one number.
  */
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 
+#include "base/attributes.h"
 #include "wire/travel_walk.h"
+
+/* ---- what stays a value ---- */
+
+/* Pointers and handles that are values, followed by nobody behind this line: call and offset. */
+struct travel_plain {
+	uint16_t id;
+	uint16_t offset;
+};
+
+#define PLAIN(call, type, field)                                                                   \
+	{                                                                                          \
+		CALL_##call, offsetof(type, field)                                                 \
+	}
+
+static const struct travel_plain plain[] = {
+	/* Processes are named by NULL or -1. */
+	PLAIN(query_statistics, D3DKMT_QUERYSTATISTICS, hProcess),
+	PLAIN(query_video_memory_info, D3DKMT_QUERYVIDEOMEMORYINFO, hProcess),
+	PLAIN(change_video_memory_reservation, D3DKMT_CHANGEVIDEOMEMORYRESERVATION, hProcess),
+	PLAIN(query_process_offer_info, D3DKMT_QUERYPROCESSOFFERINFO, hProcess),
+	PLAIN(trim_process_commitment, D3DKMT_TRIMPROCESSCOMMITMENT, hProcess),
+	/* Functions of the client, and what they are called with: for who tells the client. */
+	PLAIN(register_trim_notification, D3DKMT_REGISTERTRIMNOTIFICATION, Callback),
+	PLAIN(register_trim_notification, D3DKMT_REGISTERTRIMNOTIFICATION, Context),
+	PLAIN(unregister_trim_notification, D3DKMT_UNREGISTERTRIMNOTIFICATION, Callback),
+	PLAIN(register_budget_change_notification, D3DKMT_REGISTERBUDGETCHANGENOTIFICATION,
+	      Callback),
+	PLAIN(register_budget_change_notification, D3DKMT_REGISTERBUDGETCHANGENOTIFICATION,
+	      Context),
+	/* Never looked at. */
+	PLAIN(create_allocation, D3DKMT_CREATEALLOCATION, hPrivateRuntimeResourceHandle),
+	PLAIN(create_allocation2, D3DKMT_CREATEALLOCATION, hPrivateRuntimeResourceHandle),
+	PLAIN(create_device, D3DKMT_CREATEDEVICE, pAdapter),
+	PLAIN(create_synchronization_object2, D3DKMT_CREATESYNCHRONIZATIONOBJECT2,
+	      Info.PeriodicMonitoredFence.FenceValueCPUVirtualAddress),
+};
 
 /* ---- describe ---- */
 
@@ -73,19 +111,19 @@ void travel_describe(uint32_t id, travel_teller *tell, void *context)
 {
 	const struct call_description *call = call_describe(id);
 	struct travel_description description = { .tell = tell, .context = context, .count = 1 };
-	struct travel travel = { .mode = TRAVEL_DESCRIBE, .description = &description };
+	struct travel travel = { .description = &description };
 
 	if (!call || !call->is_built)
 		return;
-	travel_over(&travel, id, (void *)zeros[0]);
+	travel_over((struct walk){ &travel, TRAVEL_DESCRIBE }, id, (void *)zeros[0]);
 	for (uint32_t i = 0; i < call->field_count; i++) {
 		if (call->fields[i].kind == FIELD_OUT || call->fields[i].kind == FIELD_OPAQUE)
 			tell(context, "", call->fields[i].offset, call->fields[i].size_bytes,
 			     "result");
 	}
-	for (uint32_t i = 0; i < travel_plain_count; i++) {
-		if (travel_plain[i].id == id)
-			tell(context, "", travel_plain[i].offset, sizeof(void *), "plain");
+	for (uint32_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		if (plain[i].id == id)
+			tell(context, "", plain[i].offset, sizeof(void *), "plain");
 	}
 }
 

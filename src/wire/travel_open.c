@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/checked.h"
-#include "wire/travel_walk.h"
+#include "wire/travel_parts.h"
 
 enum { MAX_BUFFER_BYTES = 16 << 20 }; /* for the data of all allocations of a resource */
 
@@ -37,7 +37,7 @@ static void answer_elements(unsigned char *elements, const struct buffers *buffe
 	}
 }
 
-static void apply_elements(struct travel *travel, const struct buffers *buffers,
+static void apply_elements(struct walk walk, const struct buffers *buffers,
 			   const unsigned char *elements)
 {
 	const size_t at = offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData);
@@ -51,7 +51,7 @@ static void apply_elements(struct travel *travel, const struct buffers *buffers,
 		memcpy(element, elements + i * buffers->stride, buffers->stride);
 		memcpy(&offset, element + at, sizeof(offset));
 		if (offset > (total ? *buffers->total_bytes : 0)) {
-			travel->has_failed = true;
+			walk.travel->has_failed = true;
 			return;
 		}
 		void *data = offset != 0 ? total + offset - 1 : NULL;
@@ -61,42 +61,42 @@ static void apply_elements(struct travel *travel, const struct buffers *buffers,
 }
 
 /* They come back from a call that succeeds, all of them, and from no other. */
-static void return_elements(struct travel *travel, const struct buffers *buffers, uint64_t bytes)
+static void return_elements(struct walk walk, const struct buffers *buffers, uint64_t bytes)
 {
 	void *elements = travel_pointer(buffers->elements);
 
-	if (travel->mode == TRAVEL_ANSWER_MEASURE) {
-		travel->bytes += travel_rounded(bytes);
-	} else if (travel->mode == TRAVEL_ANSWER) {
-		unsigned char *copy = travel_write(travel, elements, bytes);
+	if (walk.mode == TRAVEL_ANSWER_MEASURE) {
+		walk.travel->bytes += travel_rounded(bytes);
+	} else if (walk.mode == TRAVEL_ANSWER) {
+		unsigned char *copy = travel_write(walk.travel, elements, bytes);
 		if (copy)
 			answer_elements(copy, buffers);
 	} else {
-		const unsigned char *copy = travel_next(travel, bytes);
+		const unsigned char *copy = travel_next(walk.travel, bytes);
 		if (copy)
-			apply_elements(travel, buffers, copy);
+			apply_elements(walk, buffers, copy);
 	}
 }
 
-static void walk_elements(struct travel *travel, const struct buffers *buffers)
+static void walk_elements(struct walk walk, const struct buffers *buffers)
 {
 	const uint64_t bytes = buffers->count * (uint64_t)buffers->stride;
 	const uint64_t limit = (uint64_t)CALL_MAX_LIST * buffers->stride;
 	unsigned char *zeros;
 
-	switch (travel->mode) {
+	switch (walk.mode) {
 	case TRAVEL_ANSWER_MEASURE:
 	case TRAVEL_ANSWER:
 	case TRAVEL_APPLY:
-		if (travel->has_success && travel_pointer(buffers->elements) && bytes != 0 &&
+		if (walk.travel->has_success && travel_pointer(buffers->elements) && bytes != 0 &&
 		    bytes <= limit)
-			return_elements(travel, buffers, bytes);
+			return_elements(walk, buffers, bytes);
 		break;
 	case TRAVEL_DESCRIBE:
-		zeros = travel_tell_list(travel, buffers->elements);
+		zeros = travel_tell_list(walk.travel, buffers->elements);
 		if (zeros)
 			travel_tell(
-				travel,
+				walk.travel,
 				zeros + offsetof(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData),
 				"result");
 		break;
@@ -104,32 +104,32 @@ static void walk_elements(struct travel *travel, const struct buffers *buffers)
 	case TRAVEL_WRITE:
 	case TRAVEL_OPEN:
 	case TRAVEL_VISIT:
-		travel_buffer(travel, buffers->elements, bytes, limit, 0);
+		travel_buffer(walk, buffers->elements, bytes, limit, 0);
 		break;
 	}
 }
 
-static void walk_buffers(struct travel *travel, const struct buffers *buffers)
+static void walk_buffers(struct walk walk, const struct buffers *buffers)
 {
-	const bool is_full = travel->has_success;
+	const bool is_full = walk.travel->has_success;
 	uint64_t used = 0;
 
 	/* No room for more than this is made here; less of it may still be enough. */
-	if (travel->mode == TRAVEL_OPEN)
+	if (walk.mode == TRAVEL_OPEN)
 		*buffers->total_bytes = (UINT)lower_of(*buffers->total_bytes, MAX_BUFFER_BYTES);
-	if (is_full && travel->image) {
-		memcpy(&used, travel_after(travel, buffers->total_bytes), sizeof(UINT));
+	if (is_full && walk.travel->image) {
+		memcpy(&used, travel_after(walk.travel, buffers->total_bytes), sizeof(UINT));
 		used = lower_of(used, *buffers->total_bytes);
 	}
-	walk_elements(travel, buffers);
-	travel_buffer(travel, buffers->runtime, buffers->runtime_bytes, CALL_MAX_PRIVATE_BYTES,
+	walk_elements(walk, buffers);
+	travel_buffer(walk, buffers->runtime, buffers->runtime_bytes, CALL_MAX_PRIVATE_BYTES,
 		      is_full ? buffers->runtime_bytes : 0);
-	travel_buffer(travel, buffers->resource_private, buffers->resource_private_bytes,
+	travel_buffer(walk, buffers->resource_private, buffers->resource_private_bytes,
 		      CALL_MAX_PRIVATE_BYTES, is_full ? buffers->resource_private_bytes : 0);
-	travel_buffer(travel, buffers->total, *buffers->total_bytes, UINT32_MAX, used);
+	travel_buffer(walk, buffers->total, *buffers->total_bytes, UINT32_MAX, used);
 }
 
-static void walk_open(struct travel *travel, D3DKMT_OPENRESOURCE *args, size_t stride)
+static void walk_open(struct walk walk, D3DKMT_OPENRESOURCE *args, size_t stride)
 {
 	const struct buffers buffers = {
 		.elements = &args->pOpenAllocationInfo2,
@@ -143,20 +143,20 @@ static void walk_open(struct travel *travel, D3DKMT_OPENRESOURCE *args, size_t s
 		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
 	};
 
-	walk_buffers(travel, &buffers);
+	walk_buffers(walk, &buffers);
 }
 
-void travel_open_resource(struct travel *travel, void *arguments)
+void travel_open_resource(struct walk walk, void *arguments)
 {
-	walk_open(travel, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO));
+	walk_open(walk, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO));
 }
 
-void travel_open_resource2(struct travel *travel, void *arguments)
+void travel_open_resource2(struct walk walk, void *arguments)
 {
-	walk_open(travel, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO2));
+	walk_open(walk, arguments, sizeof(D3DDDI_OPENALLOCATIONINFO2));
 }
 
-void travel_open_resource_from_nt_handle(struct travel *travel, void *arguments)
+void travel_open_resource_from_nt_handle(struct walk walk, void *arguments)
 {
 	D3DKMT_OPENRESOURCEFROMNTHANDLE *args = arguments;
 	const struct buffers buffers = {
@@ -172,10 +172,10 @@ void travel_open_resource_from_nt_handle(struct travel *travel, void *arguments)
 	};
 
 	travel_note_values(); /* it may bring a fence of another kind */
-	walk_buffers(travel, &buffers);
+	walk_buffers(walk, &buffers);
 	/* The mutex may have less of it, and then the rest is not looked at. */
-	travel_list(travel, &args->pKeyedMutexPrivateRuntimeData,
+	travel_list(walk, &args->pKeyedMutexPrivateRuntimeData,
 		    lower_of(args->KeyedMutexPrivateRuntimeDataSize, CALL_MAX_PRIVATE_BYTES), 1,
 		    CALL_MAX_PRIVATE_BYTES, TRAVEL_THERE);
-	travel_thing(travel, &args->hNtHandle, TRAVEL_NT_HANDLE, 0);
+	travel_thing(walk, &args->hNtHandle, TRAVEL_NT_HANDLE, 0);
 }

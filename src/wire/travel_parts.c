@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * travel_parts.c - see travel_walk.h: what each part of a walk does in each of its modes.
+ * travel_parts.c - see travel_walk.h: what the rarer parts of a walk do in each of its modes.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/refusal.h"
-#include "wire/travel_walk.h"
+#include "wire/travel_parts.h"
 
 /* In front of room that the request has no bytes for. */
 struct travel_memory {
@@ -19,19 +19,6 @@ struct travel_memory {
 
 /* ---- bytes ---- */
 
-void *travel_next(struct travel *travel, uint64_t size_bytes)
-{
-	unsigned char *at = travel->at;
-
-	if (UNLIKELY(travel->has_failed ||
-		     travel_rounded(size_bytes) > (uint64_t)(travel->end - travel->at))) {
-		travel->has_failed = true;
-		return NULL;
-	}
-	travel->at += travel_rounded(size_bytes);
-	return at;
-}
-
 void *travel_write(struct travel *travel, const void *bytes, uint64_t size_bytes)
 {
 	unsigned char *to = travel_next(travel, size_bytes);
@@ -40,86 +27,8 @@ void *travel_write(struct travel *travel, const void *bytes, uint64_t size_bytes
 		return NULL;
 	if (travel_rounded(size_bytes) != size_bytes)
 		memset(to + travel_rounded(size_bytes) - TRAVEL_ALIGN_BYTES, 0, TRAVEL_ALIGN_BYTES);
-	memcpy(to, bytes, size_bytes);
+	bytes_copy(to, bytes, size_bytes);
 	return to;
-}
-
-void travel_put(void *client, const void *bytes, uint64_t size_bytes)
-{
-	if (memcmp(client, bytes, size_bytes) != 0)
-		memcpy(client, bytes, size_bytes);
-}
-
-static void set_pointer(void *field, void *pointer)
-{
-	memcpy(field, &pointer, sizeof(pointer));
-}
-
-/* `pointer` leads to `bytes`, which are some, and not too many. */
-static void *carry(struct travel *travel, void *field, void *pointer, uint64_t bytes,
-		   enum travel_way way)
-{
-	void *there = NULL;
-
-	switch (travel->mode) {
-	case TRAVEL_MEASURE:
-		travel->bytes += travel_rounded(bytes);
-		return pointer;
-	case TRAVEL_WRITE:
-		return travel_write(travel, pointer, bytes);
-	case TRAVEL_OPEN:
-		there = travel_next(travel, bytes);
-		set_pointer(field, there ? there : TRAVEL_NOWHERE);
-		travel->bytes += way == TRAVEL_AND_BACK ? travel_rounded(bytes) : 0;
-		return there;
-	case TRAVEL_ANSWER_MEASURE:
-		travel->bytes += way == TRAVEL_AND_BACK ? travel_rounded(bytes) : 0;
-		return pointer;
-	case TRAVEL_ANSWER:
-		if (way == TRAVEL_AND_BACK)
-			travel_write(travel, pointer, bytes);
-		return pointer;
-	case TRAVEL_APPLY:
-		there = way == TRAVEL_AND_BACK ? travel_next(travel, bytes) : NULL;
-		if (there)
-			travel_put(pointer, there, bytes);
-		return travel->has_failed ? NULL : pointer;
-	case TRAVEL_VISIT:
-		travel->visit(travel->context, pointer, bytes);
-		return pointer;
-	case TRAVEL_DESCRIBE:
-		break;
-	}
-	return NULL;
-}
-
-void *travel_list(struct travel *travel, void *field, uint64_t count, uint32_t element_bytes,
-		  uint32_t limit, enum travel_way way)
-{
-	void *pointer = travel_pointer(field);
-
-	if (UNLIKELY(travel->mode == TRAVEL_DESCRIBE))
-		return travel_tell_list(travel, field);
-	if (!pointer)
-		return NULL;
-	if (UNLIKELY(count == 0 || count > limit)) {
-		if (travel->mode == TRAVEL_OPEN)
-			set_pointer(field, TRAVEL_NOWHERE);
-		return NULL;
-	}
-	return carry(travel, field, pointer, count * element_bytes, way);
-}
-
-void travel_result(struct travel *travel, void *bytes, uint32_t size_bytes)
-{
-	const void *there;
-
-	if (travel->mode == TRAVEL_OPEN || travel->mode == TRAVEL_ANSWER_MEASURE)
-		travel->bytes += travel_rounded(size_bytes);
-	else if (travel->mode == TRAVEL_ANSWER)
-		travel_write(travel, bytes, size_bytes);
-	else if (travel->mode == TRAVEL_APPLY && (there = travel_next(travel, size_bytes)) != NULL)
-		travel_put(bytes, there, size_bytes);
 }
 
 /* ---- room for results ---- */
@@ -160,27 +69,28 @@ static void *open_buffer(struct travel *travel, void *field, uint64_t size_bytes
 	void *buffer = travel->has_failed ? NULL : take_buffer(travel, size_bytes);
 
 	travel->image->is_measured = false; /* how much comes back, the call decides */
-	set_pointer(field, buffer ? buffer : TRAVEL_NOWHERE);
+	travel_set_pointer(field, buffer ? buffer : TRAVEL_NOWHERE);
 	return buffer;
 }
 
-void *travel_buffer(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
+void *travel_buffer(struct walk walk, void *field, uint64_t size_bytes, uint64_t limit_bytes,
 		    uint64_t used_bytes)
 {
+	struct travel *travel = walk.travel;
 	void *pointer = travel_pointer(field);
 	const uint64_t *said;
 	const void *there;
 
-	if (travel->mode == TRAVEL_DESCRIBE) {
+	if (walk.mode == TRAVEL_DESCRIBE) {
 		travel_tell(travel, field, "room");
 		return NULL;
 	}
 	if (!pointer || size_bytes == 0 || size_bytes > limit_bytes) {
-		if (pointer && travel->mode == TRAVEL_OPEN)
-			set_pointer(field, TRAVEL_NOWHERE);
+		if (pointer && walk.mode == TRAVEL_OPEN)
+			travel_set_pointer(field, TRAVEL_NOWHERE);
 		return NULL;
 	}
-	switch (travel->mode) {
+	switch (walk.mode) {
 	case TRAVEL_OPEN:
 		return open_buffer(travel, field, size_bytes);
 	case TRAVEL_ANSWER_MEASURE:
@@ -229,20 +139,15 @@ static void keep(struct travel_image *image, void *field, uint64_t value)
 	image->kept_bytes = sizeof(value);
 }
 
-void travel_thing(struct travel *travel, void *field, enum travel_thing thing, uint64_t size_bytes)
+void travel_thing_there(struct walk walk, void *field, enum travel_thing thing, uint64_t size_bytes)
 {
+	struct travel *travel = walk.travel;
 	const uint64_t *said;
 	uint64_t token;
 	uint64_t value;
 
-	if (travel->mode == TRAVEL_DESCRIBE) {
-		travel_tell(travel, field, "thing");
-		return;
-	}
 	memcpy(&value, field, sizeof(value));
-	if (value == 0)
-		return;
-	switch (travel->mode) {
+	switch (walk.mode) {
 	case TRAVEL_MEASURE:
 		travel->bytes += sizeof(token);
 		break;
@@ -304,11 +209,12 @@ static void receive_descriptor(struct travel *travel, void *field)
 	travel->has_failed |= travel->descriptor < 0;
 }
 
-void travel_descriptor(struct travel *travel, void *field)
+void travel_descriptor(struct walk walk, void *field)
 {
+	struct travel *travel = walk.travel;
 	uint64_t token = 0;
 
-	switch (travel->mode) {
+	switch (walk.mode) {
 	case TRAVEL_OPEN:
 	case TRAVEL_ANSWER_MEASURE:
 		travel->bytes += sizeof(token);
@@ -388,25 +294,24 @@ static void open_slot(struct travel *travel, UINT64 *words, uint64_t count)
 	travel->has_values = false; /* they are found */
 }
 
-void travel_slot(struct travel *travel, UINT64 *words, uint64_t count)
+void travel_slot(struct walk walk, UINT64 *words, uint64_t count)
 {
-	uint64_t slot;
+	uint64_t slot = words[0];
 
-	switch (travel->mode) {
+	switch (walk.mode) {
 	case TRAVEL_MEASURE:
 	case TRAVEL_WRITE:
 	case TRAVEL_VISIT:
 		if (!has_values(words, count))
 			break;
-		memcpy(&slot, words, sizeof(slot));
-		carry(travel, NULL, (void *)(uintptr_t)slot, count * sizeof(slot), TRAVEL_THERE);
-		travel->has_values = true;
+		travel_list(walk, &slot, count, sizeof(slot), CALL_MAX_LIST, TRAVEL_THERE);
+		walk.travel->has_values = true;
 		break;
 	case TRAVEL_OPEN:
-		open_slot(travel, words, count);
+		open_slot(walk.travel, words, count);
 		break;
 	case TRAVEL_DESCRIBE:
-		travel_tell(travel, words, "slot");
+		travel_tell(walk.travel, words, "slot");
 		break;
 	case TRAVEL_ANSWER_MEASURE:
 	case TRAVEL_ANSWER:

@@ -31,7 +31,6 @@ enum travel_way { TRAVEL_THERE, TRAVEL_AND_BACK };
 #define TRAVEL_NOWHERE ((void *)UINT64_C(0x7ff0000000000000))
 
 struct travel {
-	enum travel_mode mode;
 	bool has_failed;    /* the block is not as the walk has it */
 	bool has_success;   /* answer, apply: of the call */
 	bool has_values;    /* write, open: the slot leads to values, which go along */
@@ -58,47 +57,32 @@ struct travel {
 };
 _Static_assert(sizeof(struct travel) <= 64, "a few stores");
 
-typedef void travel_walk(struct travel *travel, void *arguments);
+/*
+ * What a walk is given. The mode is no field of the above: walks are compiled once for each of the modes that every
+ * call takes, and there it is a constant (travel_table.c).
+ */
+struct walk {
+	struct travel *travel;
+	enum travel_mode mode;
+};
 
-/* Behind the fields of calls.def; NULL: they say all. */
-extern travel_walk *const travel_walks[CALL_COUNT];
+typedef void travel_walk(struct walk walk, void *arguments);
 
 /* travel_open.c */
 travel_walk travel_open_resource, travel_open_resource2, travel_open_resource_from_nt_handle;
-
-/* Pointers and handles that are values, followed by nobody behind this line: call and offset. */
-struct travel_plain {
-	uint16_t id;
-	uint16_t offset;
-};
-extern const struct travel_plain travel_plain[];
-extern const uint32_t travel_plain_count;
-
-/*
- * The pointer at `field`, which may be at any address, leads to `count` elements. Returns where they
- * are now; NULL when there are none, or more than `limit`.
- */
-void *travel_list(struct travel *travel, void *field, uint64_t count, uint32_t element_bytes,
-		  uint32_t limit, enum travel_way way);
-
-/* Bytes that the call writes, in a list that travelled only there. */
-void travel_result(struct travel *travel, void *bytes, uint32_t size_bytes);
 
 /*
  * The pointer at `field` leads to room that only a call that succeeds fills, with `used_bytes` of
  * `size_bytes`. What is there before is not read. Returns the room, where the server has it.
  */
-void *travel_buffer(struct travel *travel, void *field, uint64_t size_bytes, uint64_t limit_bytes,
+void *travel_buffer(struct walk walk, void *field, uint64_t size_bytes, uint64_t limit_bytes,
 		    uint64_t used_bytes);
 
-/* The 8 bytes at `field` are no bytes. */
-void travel_thing(struct travel *travel, void *field, enum travel_thing thing, uint64_t size_bytes);
-
 /* The 8 bytes at `field` are a descriptor that the call makes. */
-void travel_descriptor(struct travel *travel, void *field);
+void travel_descriptor(struct walk walk, void *field);
 
 /* `words` is a slot as above; `count` values, if it leads to any. */
-void travel_slot(struct travel *travel, UINT64 *words, uint64_t count);
+void travel_slot(struct walk walk, UINT64 *words, uint64_t count);
 
 /* The client may have objects for which a slot holds no pointer. */
 void travel_note_values(void);
@@ -108,28 +92,27 @@ static inline uint64_t travel_rounded(uint64_t bytes)
 	return (bytes + TRAVEL_ALIGN_BYTES - 1) & ~(uint64_t)(TRAVEL_ALIGN_BYTES - 1);
 }
 
-/* The whole of a call that is built: the fields of calls.def, then its walk. */
-void travel_over(struct travel *travel, uint32_t id, void *arguments);
+/*
+ * The whole of a call that is built: the fields of calls.def, then its walk. In any mode; and, as every call does it, the
+ * struct and what it leads to into the block, from there for a handler (`arguments` are in the block, a copy goes to
+ * image->before), what came of it into the block, and from there to the client.
+ */
+void travel_over(struct walk walk, uint32_t id, void *arguments);
+void travel_over_write(struct travel *travel, uint32_t id, const void *client);
+void travel_over_open(struct travel *travel, uint32_t id, void *arguments);
+void travel_over_answer(struct travel *travel, uint32_t id, void *before);
+void travel_over_apply(struct travel *travel, uint32_t id, void *client);
 
 /* The RESULTs of a call that are not as they were, a bit each; adds the bytes they take. */
 uint32_t travel_changed(uint32_t id, const void *after, const void *before, uint64_t *bytes);
 
-/* Into the block, filled up with zeros; NULL as below. */
-void *travel_write(struct travel *travel, const void *bytes, uint64_t size_bytes);
-
-/* The next `size_bytes` of the block; NULL, and failed, when it has not so many. */
-void *travel_next(struct travel *travel, uint64_t size_bytes);
-
 /* The field as the call has left it; `field` is one of the arguments from before. */
 const void *travel_after(const struct travel *travel, const void *field);
 
-/* Writes the client's memory where it differs. */
-void travel_put(void *client, const void *bytes, uint64_t size_bytes);
-
 /* Is there such a thing in this call? Describe tells of all. */
-static inline bool travel_if(const struct travel *travel, bool condition)
+static inline bool travel_if(struct walk walk, bool condition)
 {
-	return condition || travel->mode == TRAVEL_DESCRIBE;
+	return condition || walk.mode == TRAVEL_DESCRIBE;
 }
 
 static inline void *travel_pointer(const void *field)
@@ -153,10 +136,10 @@ void travel_tell(const struct travel *travel, const void *field, const char *how
 void *travel_tell_list(const struct travel *travel, const void *field);
 
 /* It is an address, or a handle, and stays a value: nobody follows it. Tells only. */
-static inline void travel_value(const struct travel *travel, const void *field)
+static inline void travel_value(struct walk walk, const void *field)
 {
-	if (travel->mode == TRAVEL_DESCRIBE)
-		travel_tell(travel, field, "plain");
+	if (walk.mode == TRAVEL_DESCRIBE)
+		travel_tell(walk.travel, field, "plain");
 }
 
 #endif
