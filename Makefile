@@ -24,6 +24,8 @@ help:
 	@echo 'make bench-gpu      measure that'
 	@echo 'make soak           the long tests, which make test leaves out'
 	@echo 'make install        install under PREFIX ($(PREFIX)), below DESTDIR if set'
+	@echo 'make dist           the source as an archive, in build-dist: the same bytes whoever makes it'
+	@echo 'make deb            packages for Debian, in build-deb'
 	@echo 'make docs-pictures  draw the pictures of docs/seeing.md again'
 	@echo 'make format         lay out the code with clang-format'
 	@echo 'make abi-baseline   accept the exported ABI as it is now'
@@ -52,7 +54,7 @@ test:
 	@python3 tools/run_tests.py $(patsubst %,--test '%',$(TESTS)) $(VARIANTS)
 
 soak:
-	@tools/setup.sh build test soak
+	@tools/setup.sh build test soak package
 	@python3 tools/run_tests.py --suite soak $(or $(VARIANTS),plain asan)
 
 coverage:
@@ -85,6 +87,13 @@ install:
 	DESTDIR='$(DESTDIR)' meson install -C build-release --no-rebuild --quiet
 	@test -n '$(DESTDIR)' || python3 tools/after_install.py
 
+dist:
+	@python3 tools/dist.py build-dist
+
+deb:
+	@tools/setup.sh build package
+	@python3 tools/deb.py build-deb
+
 format:
 	@tools/setup.sh test
 	@python3 tools/check_format.py --fix
@@ -99,9 +108,9 @@ abi-baseline:
 	@tools/setup.sh build test
 	@python3 tools/variants.py plain -Dtests=true
 	@python3 tools/build.py plain programs
-	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so
+	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so build/embed/libdxgk.so build/umd/libdxgkumd.so
 
 clean:
-	rm -rf build build-gpu build-asan build-tsan build-clang build-coverage build-release
+	rm -rf build build-gpu build-asan build-tsan build-clang build-coverage build-release build-dist build-deb
 
-.PHONY: help run test soak coverage bench test-gpu bench-gpu install format docs-pictures abi-baseline clean
+.PHONY: help run test soak coverage bench test-gpu bench-gpu install dist deb format docs-pictures abi-baseline clean

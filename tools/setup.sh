@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # setup.sh - installs the Debian packages that are missing, and says which and why.
 #
-# usage: setup.sh group...        groups as in packages.txt: build, test, bench, soak
+# usage: setup.sh group...        groups as in packages.txt: build, test, bench, soak, package
 #
 # Silent when nothing is missing. Installs as root, or through sudo; without either it prints the
 # command to run and fails.

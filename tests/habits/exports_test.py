@@ -95,4 +95,32 @@ def test_a_baseline_names_no_machine(root):
         assert root not in file.read()
 
 
+def symbols(root, path, text):
+    tap.write_tree(root, {'debian/libdxcore.symbols': text, 'meson.build': "project('x', version: '1.2.3')\n"})
+    named = f'{root}/libdxcore.so'
+    shutil.copy(path, named)
+    return named
+
+
+def test_the_symbols_file_of_the_package_is_held_to(root):
+    named = symbols(root, library(root), 'lib.so libdxcore #MINVER#\n Gone@Base 1.0.0\n Open@Base 1.0.0\n')
+    found = [p for _, problems in check_exports.check_others(root, named) for p in problems]
+    assert len(found) == 2 and 'Close' in found[0] and 'Gone' in found[1], found
+
+
+def test_a_new_name_is_of_this_release_and_an_old_one_of_its_own(root):
+    named = symbols(root, library(root), 'lib.so libdxcore #MINVER#\n Gone@Base 1.0.0\n Open@Base 1.0.0\n')
+    check_exports.write_symbols(root, named)
+    with open(f'{root}/debian/libdxcore.symbols', encoding='utf-8') as file:
+        assert file.read() == 'lib.so libdxcore #MINVER#\n Close@Base 1.2.3\n Open@Base 1.0.0\n'
+
+
+def test_what_is_promised_to_nobody_may_change(root):
+    tap.write_tree(root, {check_exports.IGNORED: '[suppress_function]\n  symbol_name_regexp = ^Close$\n  drop = yes\n'})
+    check_exports.write_baseline(root, library(root))
+    changed = library(root, header=HEADER.replace('Close(int)', 'Close(long)'),
+                      source=SOURCE.replace('Close(int', 'Close(long'))
+    assert problems(root, changed) == []
+
+
 tap.run_tests(globals())
