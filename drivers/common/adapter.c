@@ -64,6 +64,24 @@ static void keep_callbacks(struct gpu_adapter *adapter, const DXGKRNL_INTERFACE 
 	RtlCopyMemory(&adapter->dxgk, dxgk, size_bytes);
 }
 
+/* A device that is on no bus has no configuration space, and no ids. */
+static struct gpu_ids read_ids(const struct gpu_adapter *adapter)
+{
+	struct gpu_ids none = { 0 };
+	UCHAR head[12] = { 0 }; /* vendor, device, command, status, revision … */
+	ULONG read_bytes = 0;
+
+	if (!adapter->dxgk.DxgkCbReadDeviceSpace ||
+	    !NT_SUCCESS(adapter->dxgk.DxgkCbReadDeviceSpace(adapter->dxgk.DeviceHandle,
+							    DXGK_WHICHSPACE_CONFIG, head, 0,
+							    sizeof(head), &read_bytes)) ||
+	    read_bytes != sizeof(head))
+		return none;
+	return (struct gpu_ids){ .vendor = (USHORT)(head[0] | head[1] << 8),
+				 .device = (USHORT)(head[2] | head[3] << 8),
+				 .revision = head[8] };
+}
+
 static void finish_engines(struct gpu_adapter *adapter, ULONG count)
 {
 	while (count > 0)
@@ -96,6 +114,7 @@ NTSTATUS APIENTRY gpu_start_device(IN_CONST_PVOID MiniportDeviceContext,
 				  "the kernel's interface (Size %u) lacks a callback we need",
 				  DxgkInterface->Size);
 
+	adapter->ids = read_ids(adapter);
 	NTSTATUS status = gpu_hw_memory_start(&adapter->memory, &adapter->settings);
 	if (!NT_SUCCESS(status))
 		return status;

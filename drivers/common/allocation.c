@@ -61,6 +61,8 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 					  "softgpu_allocation has %u",
 					  info->PrivateDriverDataSize, (UINT)sizeof(*allocation));
 		break;
+	case SOFTGPU_DESCRIBED_VERSION:
+		break;
 	case SOFTGPU_SURFACE_VERSION:
 		surface = info->pPrivateDriverData;
 		if (info->PrivateDriverDataSize != sizeof(*surface))
@@ -77,8 +79,8 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 	default:
 		return gpu_refuse(
 			STATUS_GRAPHICS_DRIVER_MISMATCH,
-			"private data of an allocation has version %u, which is neither %u nor %u",
-			allocation->version, SOFTGPU_ALLOCATION_VERSION, SOFTGPU_SURFACE_VERSION);
+			"private data of an allocation has version %u, which is not from %u to %u",
+			allocation->version, SOFTGPU_ALLOCATION_VERSION, SOFTGPU_DESCRIBED_VERSION);
 	}
 
 	if ((allocation->flags & ~SOFTGPU_ALLOCATION_FLAGS) ||
@@ -152,8 +154,47 @@ static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish
 	info->FlagsWddm2.Value = kind.Value; /* at once, as it is read next */
 }
 
+/*
+ * Intel's runtime tells its client what memory the device has, and does not look whether what it was
+ * granted can be locked. So there is no more than that, and who asks for more hears of it here. What
+ * is never in local memory may be memory that the client brought, and is not counted.
+ */
+static LONG64 counted_bytes(const struct gpu_adapter *adapter, ULONG flags, ULONGLONG size_bytes)
+{
+	if (adapter->settings.commands != SOFTGPU_COMMANDS_INTEL || (flags & SOFTGPU_SYSTEM_ONLY))
+		return 0;
+	return (LONG64)ROUND_TO_PAGES(size_bytes);
+}
+
+static NTSTATUS memory_grant(struct gpu_adapter *adapter, const struct softgpu_allocation *wish)
+{
+	const struct gpu_settings *settings = &adapter->settings;
+	LONG64 most = (LONG64)((ULONGLONG)settings->local_mib + settings->aperture_mib) << 20;
+	LONG64 wanted = counted_bytes(adapter, wish->flags, wish->size_bytes);
+
+	if (wanted == 0)
+		return STATUS_SUCCESS;
+	LONG64 before = InterlockedExchangeAdd64(&adapter->granted_bytes, wanted);
+	if (wanted <= most - before)
+		return STATUS_SUCCESS;
+	InterlockedExchangeAdd64(&adapter->granted_bytes, -wanted);
+	return gpu_refuse(STATUS_NO_MEMORY,
+			  "an allocation of 0x%I64x bytes, and of 0x%I64x that there are 0x%I64x "
+			  "are granted",
+			  wish->size_bytes, most, before);
+}
+
+static void memory_return(struct gpu_adapter *adapter, ULONG flags, ULONGLONG size_bytes)
+{
+	LONG64 counted = counted_bytes(adapter, flags, size_bytes);
+
+	if (counted != 0)
+		InterlockedExchangeAdd64(&adapter->granted_bytes, -counted);
+}
+
 static void allocation_free(struct gpu_adapter *adapter, struct gpu_allocation *allocation)
 {
+	memory_return(adapter, allocation->flags, allocation->size_bytes);
 	if (allocation->resource)
 		InterlockedDecrement(&allocation->resource->live_allocations);
 	allocation->magic = GPU_MAGIC_DEAD;
@@ -167,11 +208,15 @@ static NTSTATUS allocation_make(struct gpu_adapter *adapter, struct gpu_resource
 	struct wish wish;
 
 	NTSTATUS status = read_private_data(info, &wish);
+	if (NT_SUCCESS(status))
+		status = memory_grant(adapter, wish.allocation);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct gpu_allocation *allocation = gpu_pool_allocate(PagedPool, sizeof(*allocation));
-	if (!allocation)
+	if (!allocation) {
+		memory_return(adapter, wish.allocation->flags, wish.allocation->size_bytes);
 		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool for an allocation");
+	}
 
 	allocation->magic = GPU_MAGIC_ALLOCATION;
 	allocation->flags = wish.allocation->flags;

@@ -115,7 +115,16 @@ typedef NTSTATUS answer_query(const struct gpu_adapter *adapter,
 static NTSTATUS answer_umd_private(const struct gpu_adapter *adapter,
 				   const DXGKARG_QUERYADAPTERINFO *args)
 {
-	gpu_caps_adapter_info(&adapter->settings, args->pOutputData);
+	struct softgpu_device_info *info = args->pOutputData;
+
+	gpu_caps_adapter_info(&adapter->settings, &info->adapter);
+	if (args->OutputDataSize < sizeof(*info))
+		return STATUS_SUCCESS;
+	info->commands = adapter->settings.commands;
+	info->vendor_id = adapter->ids.vendor;
+	info->device_id = adapter->ids.device;
+	info->revision = adapter->ids.revision;
+	info->reserved = 0;
 	return STATUS_SUCCESS;
 }
 

@@ -79,10 +79,13 @@ static NTSTATUS check_private_data(const DXGKARG_CREATECONTEXT *args, ULONG *fla
 /* Virtual contexts bring their own command buffers; physical ones are given ours to be filled. */
 static void fill_info(const struct gpu_context *context, DXGK_CONTEXTINFO *info_out)
 {
+	const struct gpu_settings *settings = &context->device->adapter->settings;
+
 	*info_out = (DXGK_CONTEXTINFO){
-		.DmaBufferPrivateDataSize = sizeof(struct softgpu_submission),
-		.PagingCompanionNodeId =
-			gpu_settings_companion_node(&context->device->adapter->settings),
+		.DmaBufferPrivateDataSize = settings->commands == SOFTGPU_COMMANDS_INTEL
+						    ? sizeof(struct softgpu_fenced_submission)
+						    : sizeof(struct softgpu_submission),
+		.PagingCompanionNodeId = gpu_settings_companion_node(settings),
 	};
 	info_out->Caps.DriverManagesResidency = 1;
 	if (context->is_virtual) {
@@ -90,7 +93,7 @@ static void fill_info(const struct gpu_context *context, DXGK_CONTEXTINFO *info_
 		return;
 	}
 	info_out->DmaBufferSize = GPU_DMA_BUFFER_BYTES;
-	if (context->device->adapter->settings.has_placed_buffers)
+	if (settings->has_placed_buffers)
 		info_out->DmaBufferSegmentSet = 1u << (SOFTGPU_SEGMENT_APERTURE - 1);
 	info_out->AllocationListSize = GPU_ALLOCATION_LIST_ENTRIES;
 	info_out->PatchLocationListSize = GPU_PATCH_LIST_ENTRIES;

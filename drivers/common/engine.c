@@ -405,18 +405,27 @@ NTSTATUS APIENTRY gpu_submit_command(IN_CONST_HANDLE hAdapter,
 }
 
 /* FALSE when the client wrote nonsense. */
-static BOOLEAN read_private_data(const DXGKARG_SUBMITCOMMANDVIRTUAL *args, ULONGLONG *tag_out)
+static BOOLEAN read_private_data(const struct gpu_settings *settings,
+				 const DXGKARG_SUBMITCOMMANDVIRTUAL *args,
+				 struct gpu_packet *packet)
 {
-	const struct softgpu_submission *data = args->pDmaBufferPrivateData;
+	const struct softgpu_fenced_submission *data = args->pDmaBufferPrivateData;
+	UINT size_bytes = args->DmaBufferUmdPrivateDataSize;
 
-	*tag_out = 0;
-	if (args->DmaBufferUmdPrivateDataSize == 0)
+	if (size_bytes == 0)
 		return TRUE;
-	if (!data || args->DmaBufferUmdPrivateDataSize != sizeof(*data) ||
-	    args->DmaBufferPrivateDataSize < sizeof(*data) ||
-	    data->version != SOFTGPU_SUBMISSION_VERSION || data->flags != 0)
+	if (!data || size_bytes < sizeof(data->submission) ||
+	    args->DmaBufferPrivateDataSize < size_bytes || data->submission.flags != 0)
 		return FALSE;
-	*tag_out = data->tag;
+	packet->tag = data->submission.tag;
+	if (data->submission.version == SOFTGPU_SUBMISSION_VERSION)
+		return size_bytes == sizeof(data->submission);
+	if (data->submission.version != SOFTGPU_FENCED_SUBMISSION_VERSION ||
+	    settings->commands != SOFTGPU_COMMANDS_INTEL || size_bytes != sizeof(*data) ||
+	    data->fence_address == 0 || data->fence_address % sizeof(data->fence_value) != 0)
+		return FALSE;
+	packet->fence_address = data->fence_address;
+	packet->fence_value = data->fence_value;
 	return TRUE;
 }
 
@@ -424,7 +433,6 @@ NTSTATUS APIENTRY gpu_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 					     IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL pSubmitCommand)
 {
 	const DXGKARG_SUBMITCOMMANDVIRTUAL *args = pSubmitCommand;
-	ULONGLONG tag;
 
 	if (!args)
 		return gpu_refuse(STATUS_INVALID_PARAMETER,
@@ -442,20 +450,19 @@ NTSTATUS APIENTRY gpu_submit_command_virtual(IN_CONST_HANDLE hAdapter,
 		return gpu_refuse(STATUS_INVALID_PARAMETER,
 				  "fence %u is submitted to engine %u, and a node has one",
 				  args->SubmissionFenceId, args->EngineOrdinal);
-	BOOLEAN is_refused = !read_private_data(args, &tag);
 
 	struct gpu_packet packet = {
 		.context = context,
 		.fence = args->SubmissionFenceId,
 		.size_bytes = args->DmaBufferSize,
 		.buffer = { .segment = GPU_PLACE_VIRTUAL, .offset = args->DmaBufferVirtualAddress },
-		.tag = tag,
 		.is_paging = args->Flags.Paging,
 		.is_resubmission = args->Flags.Resubmission,
-		.is_empty = args->Flags.NullRendering || args->Flags.ContextSwitch ||
-			    args->DmaBufferSize == 0 || is_refused,
-		.is_refused = is_refused,
 	};
+	BOOLEAN is_refused = !read_private_data(&engine->adapter->settings, args, &packet);
+	packet.is_refused = is_refused;
+	packet.is_empty = args->Flags.NullRendering || args->Flags.ContextSwitch ||
+			  args->DmaBufferSize == 0 || is_refused;
 	NTSTATUS status = gpu_engine_submit(engine, &packet);
 	/* The client loses its device; the fence still takes its turn, without an interrupt. */
 	if (NT_SUCCESS(status) && is_refused)

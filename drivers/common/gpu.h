@@ -64,6 +64,8 @@ enum {
 	GPU_DMA_BUFFER_BYTES = 65536,
 	GPU_ALLOCATION_LIST_ENTRIES = 256,
 	GPU_PATCH_LIST_ENTRIES = 512,
+	GPU_PARTITION_BYTES = 256,
+	GPU_MAX_REGISTERS = 32,
 	GPU_MIN_PACKETS = 32, /* per engine, when the kernel names no number */
 };
 
@@ -84,6 +86,13 @@ struct gpu_memory {
 	PHYSICAL_ADDRESS host_aperture_physical;
 };
 
+/* Which device configuration space says this is; zero when there is none. */
+struct gpu_ids {
+	USHORT vendor;
+	USHORT device;
+	UCHAR revision;
+};
+
 /* Work for one engine. On the free list or the queue of its engine, or running. */
 struct gpu_packet {
 	LIST_ENTRY link;
@@ -92,7 +101,9 @@ struct gpu_packet {
 	ULONGLONG progress; /* of a hardware queue, which has no fences */
 	ULONG size_bytes;
 	struct gpu_place buffer;
-	ULONGLONG tag; /* softgpu_submission.tag */
+	ULONGLONG tag;           /* softgpu_submission.tag */
+	ULONGLONG fence_address; /* of softgpu_fenced_submission; 0: there is none */
+	ULONGLONG fence_value;
 	BOOLEAN is_paging;
 	BOOLEAN is_resubmission;
 	BOOLEAN is_empty;   /* null rendering, context switches: only the fence matters */
@@ -157,6 +168,7 @@ struct gpu_adapter {
 	BOOLEAN is_started;
 	DXGKRNL_INTERFACE dxgk;
 	struct gpu_memory memory;
+	struct gpu_ids ids;
 
 	KMUTEX start_lock; /* one thread at a time starts engines; leaves us at PASSIVE_LEVEL */
 	struct gpu_engine engines[SOFTGPU_MAX_NODES];
@@ -170,6 +182,7 @@ struct gpu_adapter {
 	volatile LONG live_contexts;
 	volatile LONG live_resources;
 	volatile LONG live_allocations;
+	volatile LONG64 granted_bytes; /* with SOFTGPU_COMMANDS_INTEL */
 
 	KMUTEX devices_lock;
 	LIST_ENTRY devices; /* gpu_device.link */
@@ -184,6 +197,9 @@ struct gpu_adapter {
 struct gpu_process {
 	ULONG magic;
 	BOOLEAN is_system;
+	/* How it divides its addresses, in words of its own; guarded by gpu_adapter.devices_lock. */
+	BOOLEAN has_partition;
+	UCHAR partition[GPU_PARTITION_BYTES];
 	struct gpu_adapter *adapter;
 	HANDLE kernel_process;
 	volatile LONG live_devices;
@@ -205,6 +221,18 @@ struct gpu_resume {
 	BOOLEAN is_valid;
 	ULONG offset;       /* of the command in its buffer */
 	ULONGLONG progress; /* bytes, or 100 ns units, of that command */
+	/* Of a stream that goes from buffer to buffer instead. */
+	ULONGLONG address;
+	ULONGLONG return_address; /* of the buffer that called this one; 0: none did */
+};
+
+/* Registers of the command streamer that were loaded; the others read zero. */
+struct gpu_registers {
+	ULONG count;
+	struct gpu_register {
+		ULONG offset;
+		ULONG value;
+	} loaded[GPU_MAX_REGISTERS];
 };
 
 struct gpu_context {
@@ -224,6 +252,7 @@ struct gpu_context {
 
 	/* The engine's thread alone. */
 	struct gpu_resume resume;
+	struct gpu_registers registers; /* with SOFTGPU_COMMANDS_INTEL */
 };
 
 /* Its packets are in its own engine. */

@@ -22,6 +22,9 @@ static const ULONG pages_64k_values[] = { GPU_64K_NONE, GPU_64K_SINGLE, GPU_64K_
 static const char *const node_words[] = { "3d", "copy", "paging", NULL };
 static const ULONG node_values[] = { SOFTGPU_NODE_3D, SOFTGPU_NODE_COPY, SOFTGPU_NODE_PAGING };
 
+static const char *const commands_words[] = { "softgpu", "intel", NULL };
+static const ULONG commands_values[] = { SOFTGPU_COMMANDS_OWN, SOFTGPU_COMMANDS_INTEL };
+
 static const char *const defect_words[] = { "none",        "slow",        "hang",
 					    "wrong-fence", "wrong-bytes", NULL };
 static const ULONG defect_values[] = { GPU_DEFECT_NONE, GPU_DEFECT_SLOW, GPU_DEFECT_HANG,
@@ -55,6 +58,8 @@ const struct gpu_setting gpu_setting_table[] = {
 	  NULL, "a number from 0 to 65536" },
 	{ L"PagingCompanionNode", "PagingCompanionNode", OFFSET(companion_kind), 0, 0, node_words,
 	  node_values, "3d, copy or paging" },
+	{ L"Commands", "Commands", OFFSET(commands), 0, 0, commands_words, commands_values,
+	  "softgpu or intel" },
 	{ L"Defect", "Defect", OFFSET(defect), 0, 0, defect_words, defect_values,
 	  "none, slow, hang, wrong-fence or wrong-bytes" },
 	{ L"DefectAt", "DefectAt", OFFSET(defect_at), 1, 0xffffffff, NULL, NULL,
@@ -136,6 +141,13 @@ NTSTATUS gpu_settings_finish(struct gpu_settings *settings, PCSTR *problem_out)
 	if (settings->hw_queues && settings->model != SOFTGPU_MODEL_GPUMMU) {
 		*problem_out = "HwQueues needs AddressModel gpummu: hardware queues are given "
 			       "commands by virtual address";
+		return STATUS_INVALID_PARAMETER;
+	}
+	if (settings->commands == SOFTGPU_COMMANDS_INTEL &&
+	    (!settings->has_intel || settings->model != SOFTGPU_MODEL_GPUMMU ||
+	     settings->hw_queues)) {
+		*problem_out = "Commands intel needs the software GPU, AddressModel gpummu and "
+			       "HwQueues 0";
 		return STATUS_INVALID_PARAMETER;
 	}
 	if (settings->host_aperture_mib != 0 && settings->model != SOFTGPU_MODEL_GPUMMU) {

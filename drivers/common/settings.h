@@ -49,6 +49,8 @@ struct gpu_settings {
 	ULONG defect;             /* enum gpu_defect */
 	ULONG defect_at;          /* … of the packet that is so many-th to end, of all engines */
 	ULONG companion_kind; /* enum softgpu_node_kind: where updates ordered with rendering run */
+	ULONG commands;       /* enum softgpu_commands */
+	ULONG has_intel; /* this hardware can be told SOFTGPU_COMMANDS_INTEL; not in the registry */
 };
 
 /* One registry value. A number has a range; a text is one of a few words. */

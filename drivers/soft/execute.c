@@ -291,6 +291,27 @@ static BOOLEAN fetch(struct run *run, ULONG offset, UCHAR *bytes)
 	return TRUE;
 }
 
+/* Paging and the kernel's own contexts speak the driver's language in any case. */
+static BOOLEAN is_intel(const struct run *run)
+{
+	const struct gpu_context *context = run->packet->context;
+
+	return run->engine->adapter->settings.commands == SOFTGPU_COMMANDS_INTEL && context &&
+	       context->is_virtual && !context->is_system && !run->packet->is_paging;
+}
+
+/* The client's own fence (softgpu_fenced_submission). */
+static enum gpu_outcome store_fence(struct run *run)
+{
+	if (run->packet->fence_address == 0)
+		return GPU_DONE;
+	if (!soft_intel_store(&run->reach, run->packet->fence_address, run->packet->fence_value,
+			      sizeof(run->packet->fence_value), run->fault))
+		return GPU_FAULTED;
+	run->bytes_written += sizeof(run->packet->fence_value);
+	return GPU_DONE;
+}
+
 static enum gpu_outcome execute_packet(struct run *run)
 {
 	DECLSPEC_ALIGN(8) UCHAR bytes[FETCH_BYTES];
@@ -300,8 +321,10 @@ static enum gpu_outcome execute_packet(struct run *run)
 
 	if (packet->is_empty)
 		return GPU_DONE;
+	if (is_intel(run))
+		return soft_intel_execute(run->engine, packet, &run->reach, &run->bytes_written,
+					  run->fault);
 	if (context) {
-		run->reach.root = context->root;
 		if (packet->is_resubmission)
 			resume = context->resume;
 		/* Queues of a hardware context run side by side, and are not preempted. */
@@ -351,7 +374,11 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 		.reach.adapter = engine->adapter,
 		.fault = fault_out,
 	};
+	if (packet->context)
+		run.reach.root = packet->context->root;
 	enum gpu_outcome outcome = execute_packet(&run);
+	if (outcome == GPU_DONE)
+		outcome = store_fence(&run);
 
 	InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)run.bytes_written);
 	InterlockedExchangeAdd64(&engine->entries_written, (LONG64)run.entries_written);

@@ -179,7 +179,7 @@ BOOLEAN gpu_hw_engine_is_alive(const struct gpu_engine *engine)
 /* Whatever settings.c begins with and knows, we are. */
 void gpu_hw_settings_init(struct gpu_settings *settings)
 {
-	(void)settings;
+	settings->has_intel = 1; /* intel_stream.c */
 }
 
 NTSTATUS gpu_hw_settings_check(const struct gpu_settings *settings, PCSTR *problem_out)
@@ -195,4 +195,6 @@ void gpu_hw_register(const struct gpu_settings *settings, DRIVER_INITIALIZATION_
 		data->DxgkDdiMapCpuHostAperture = soft_map_cpu_host_aperture;
 		data->DxgkDdiUnmapCpuHostAperture = soft_unmap_cpu_host_aperture;
 	}
+	if (settings->commands == SOFTGPU_COMMANDS_INTEL)
+		data->DxgkDdiEscape = soft_intel_escape;
 }

@@ -8,6 +8,8 @@
  *	reach.c          … how it finds memory
  *	transfer.c       … how it moves much of it, with others
  *	stream.c         … past the cache
+ *	intel_stream.c   … when its commands are Intel's
+ *	intel_escape.c   and what is asked beside them
  *
  * Everything else is drivers/common.
  */
@@ -96,5 +98,16 @@ struct soft_transfer {
 enum gpu_outcome soft_transfer(struct gpu_engine *engine, const struct gpu_packet *packet,
 			       const struct soft_reach *reach, const struct soft_transfer *transfer,
 			       ULONGLONG *progress, struct gpu_fault *fault_out);
+
+/* intel_stream.c: a packet of Intel commands, on the engine's thread at PASSIVE_LEVEL. */
+enum gpu_outcome soft_intel_execute(struct gpu_engine *engine, struct gpu_packet *packet,
+				    const struct soft_reach *reach, ULONGLONG *bytes_written,
+				    struct gpu_fault *fault_out);
+/* One store of four or eight bytes, to a multiple of them. */
+BOOLEAN soft_intel_store(const struct soft_reach *reach, ULONGLONG address, ULONGLONG value,
+			 ULONG size_bytes, struct gpu_fault *fault_out);
+
+/* intel_escape.c */
+DXGKDDI_ESCAPE soft_intel_escape;
 
 #endif

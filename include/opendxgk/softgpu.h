@@ -65,6 +65,12 @@ struct softgpu_surface {
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_surface, 48);
 
+/*
+ * Plain memory of which a client knows more than this GPU has to: with this version, any bytes may
+ * follow the struct. They are carried to whoever opens the allocation, and not looked at.
+ */
+#define SOFTGPU_DESCRIBED_VERSION 3
+
 /* ---- contexts: pPrivateDriverData of CreateContext(Virtual), which may be absent ---- */
 
 #define SOFTGPU_CONTEXT_VERSION 1
@@ -90,6 +96,19 @@ struct softgpu_submission {
 	uint64_t tag;     /* the client's own; appears in debug records of a hang */
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_submission, 16);
+
+/*
+ * With SOFTGPU_COMMANDS_INTEL also this: a store that is the last thing the packet does, which is
+ * how such clients learn that it has ended.
+ */
+#define SOFTGPU_FENCED_SUBMISSION_VERSION 2
+
+struct softgpu_fenced_submission {
+	struct softgpu_submission submission; /* version is SOFTGPU_FENCED_SUBMISSION_VERSION */
+	uint64_t fence_address;               /* virtual, a multiple of 8 */
+	uint64_t fence_value;
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_fenced_submission, 32);
 
 /*
  * ---- commands ----
@@ -209,6 +228,20 @@ struct softgpu_adapter_info {
 	uint32_t node_kinds[SOFTGPU_MAX_NODES]; /* enum softgpu_node_kind, by node ordinal */
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_adapter_info, 72);
+
+/* In which language virtual contexts are given commands (registry value Commands). */
+enum softgpu_commands { SOFTGPU_COMMANDS_OWN = 0, SOFTGPU_COMMANDS_INTEL = 1 };
+
+/* Who brings room for it is also told which device this is to be. */
+struct softgpu_device_info {
+	struct softgpu_adapter_info adapter;
+	uint32_t commands;  /* enum softgpu_commands */
+	uint16_t vendor_id; /* of configuration space; 0 when it is on no bus */
+	uint16_t device_id;
+	uint32_t revision;
+	uint32_t reserved;
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_device_info, 88);
 
 /* ---- escapes: D3DKMT_ESCAPE_DRIVERPRIVATE ---- */
 
