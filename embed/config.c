@@ -168,6 +168,21 @@ static NTSTATUS read_name(struct json_document *document, const struct json *val
 				&((struct miniport_config *)into)->name);
 }
 
+static NTSTATUS read_driver_store(struct json_document *document, const struct json *value,
+				  void *into)
+{
+	struct miniport_config *adapter = into;
+	NTSTATUS status = config_read_text(document, value, "\"driverStore\"", MOST_PATH_BYTES,
+					   &adapter->driver_store);
+
+	if (NT_SUCCESS(status) && adapter->driver_store[0] != '/')
+		return json_complain(document, value,
+				     "expected an absolute path as \"driverStore\", found "
+				     "\"%.40s\"",
+				     adapter->driver_store);
+	return status;
+}
+
 /* "31.0.101.2111": four numbers of 16 bits. */
 static bool parse_version(const char *text, uint64_t *version_out)
 {
@@ -243,6 +258,7 @@ static NTSTATUS read_adapter(struct json_document *document, const struct json *
 	static const struct config_member members[] = {
 		{ "driver", read_driver },
 		{ "name", read_name },
+		{ "driverStore", read_driver_store },
 		{ "registry", config_read_registry },
 		{ "driverVersion", read_driver_version },
 		{ "wddm", read_wddm },
@@ -400,6 +416,7 @@ void config_finish(struct config *config)
 		config_free_device(adapter);
 		mem_free((void *)adapter->driver);
 		mem_free((void *)adapter->name);
+		mem_free((void *)adapter->driver_store);
 	}
 	mem_free(config->adapters);
 	*config = (struct config){ 0 };

@@ -140,15 +140,9 @@ NTSTATUS query_answer_registry(const struct query *query)
 	case D3DDDI_QUERYREGISTRY_SERVICEKEY:
 	case D3DDDI_QUERYREGISTRY_ADAPTERKEY:
 		return put_registry_value(query, &answer);
-	case D3DDDI_QUERYREGISTRY_DRIVERSTOREPATH: {
-		char folder[sizeof(query->info->driver_path)];
-		snprintf(folder, sizeof(folder), "%s", query->info->driver_path);
-		char *slash = strrchr(folder, '/');
-		if (slash)
-			*slash = '\0';
-		put_registry_text(&answer, folder);
+	case D3DDDI_QUERYREGISTRY_DRIVERSTOREPATH:
+		put_registry_text(&answer, query->info->driver_store);
 		return STATUS_SUCCESS;
-	}
 	case D3DDDI_QUERYREGISTRY_DRIVERIMAGEPATH:
 		put_registry_text(&answer, query->info->driver_path);
 		return STATUS_SUCCESS;

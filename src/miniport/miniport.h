@@ -48,9 +48,10 @@ struct miniport_setting {
 struct evict_policy;
 
 struct miniport_config {
-	const char *driver;  /* a name looked up in the driver folders, or an absolute path */
-	const char *name;    /* what people see: DRIVER_DESCRIPTION */
-	uint32_t adapter_id; /* 1, 2, … in the order of the profile; part of RegistryPath */
+	const char *driver;       /* a name looked up in the driver folders, or an absolute path */
+	const char *name;         /* what people see: DRIVER_DESCRIPTION */
+	const char *driver_store; /* where its user-mode parts are; NULL: where the driver is */
+	uint32_t adapter_id;      /* 1, 2, … in the order of the profile; part of RegistryPath */
 	uint64_t luid;
 	uint64_t driver_version;             /* as info.driver_version */
 	uint32_t wddm_level;                 /* 2000 to 3100; 0: as far as this kernel goes */
@@ -121,7 +122,8 @@ struct miniport_gpu_mmu {
 };
 
 struct miniport_info {
-	char driver_path[4096]; /* the file that was loaded */
+	char driver_path[4096];  /* the file that was loaded */
+	char driver_store[4096]; /* the folder of its user-mode parts */
 	char description[256];
 	char registry_path[256];
 	uint32_t interface_version; /* DRIVER_INITIALIZATION_DATA.Version */

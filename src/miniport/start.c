@@ -369,6 +369,18 @@ static void miniport_destroy(struct miniport *miniport)
 	mem_free(miniport);
 }
 
+/* Where the driver is, when the profile does not say it. */
+static void choose_driver_store(const struct miniport_config *config, struct miniport_info *info)
+{
+	const char *from = config->driver_store ? config->driver_store : info->driver_path;
+	char *slash;
+
+	snprintf(info->driver_store, sizeof(info->driver_store), "%s", from);
+	slash = config->driver_store ? NULL : strrchr(info->driver_store, '/');
+	if (slash)
+		*slash = '\0';
+}
+
 /* Everything up to a DriverEntry that succeeded. */
 static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_config *config)
 {
@@ -379,6 +391,7 @@ static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_con
 		status = image_load(&miniport->image, info->driver_path);
 	if (!NT_SUCCESS(status))
 		return status;
+	choose_driver_store(config, info);
 	status = introduce_image(miniport);
 	if (NT_SUCCESS(status))
 		status = registry_write(miniport, config);
