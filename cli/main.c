@@ -13,6 +13,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
+	{ "client", cmd_client, "run a program that was written for WSL" },
 	{ "ctl", cmd_ctl, "controls of a running kernel, and what it counts" },
 	{ "info", cmd_info, "the adapters there are, or why one did not start" },
 	{ "metrics", cmd_metrics, "what a running kernel counts, for monitoring" },
