@@ -17,7 +17,8 @@ static NTSTATUS read_adapter(const char *members, struct config *config)
 #define PCI_IDS "\"vendor\":\"0x1af4\",\"device\":4176"
 
 static const char whole[] =
-	"\"name\":\"n\",\"driverVersion\":\"31.0.101.65535\",\"wddm\":\"2.7\","
+	"\"name\":\"n\",\"driverStore\":\"/a/"
+	"b\",\"driverVersion\":\"31.0.101.65535\",\"wddm\":\"2.7\","
 	"\"pci\":{" PCI_IDS ",\"subsystemVendor\":\"0x103C\",\"subsystem\":\"0x8a5b\","
 	"\"revision\":161,\"class\":\"0x030200\",\"bus\":3,\"slot\":31,\"function\":7,"
 	"\"capabilities\":64,\"space\":[{\"offset\":64,\"bytes\":\"0900 10 01\","
@@ -36,6 +37,7 @@ TEST(config_device, everything_that_may_be_said_is_read)
 	const struct miniport_config *adapter = &config.adapters[0];
 	EXPECT_EQ(adapter->driver_version, UINT64_C(31) << 48 | 101 << 16 | 65535);
 	EXPECT_EQ(adapter->wddm_level, 2700);
+	EXPECT(strcmp(adapter->driver_store, "/a/b") == 0);
 	const struct miniport_pci *pci = adapter->pci;
 	EXPECT(pci);
 	EXPECT_EQ(pci->ids.vendor, 0x1af4);
@@ -173,6 +175,9 @@ TEST(config_device, every_mistake_is_refused_with_its_place_and_what_was_expecte
 		{ "\"driverVersion\":\"1.2.3.-4\"", VERSION_EXPECTED },
 		{ "\"driverVersion\":\"1.2.3.4\",\"driverVersion\":\"1.2.3.4\"",
 		  "\"driverVersion\" was given before" },
+		{ "\"driverStore\":1", "expected a string as \"driverStore\", found a number" },
+		{ "\"driverStore\":\"a/b\"",
+		  "expected an absolute path as \"driverStore\", found \"a/b\"" },
 		{ "\"wddm\":2.7", "expected a string as \"wddm\", found a number" },
 		{ "\"wddm\":\"1.3\"", "or \"3.1\" as \"wddm\", found \"1.3\"" },
 		{ "\"wddm\":\"3.2\"",
