@@ -73,7 +73,8 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 		{ "{\"adapters\":[{\"driver\":\"a\",\"driver\":\"b\"}]}",
 		  "\"driver\" was given before" },
 		{ "{\"adapters\":[{\"driver\":\"a\",\"memory\":1}]}",
-		  "expected \"driver\", \"name\", \"registry\", \"driverVersion\", \"wddm\", "
+		  "expected \"driver\", \"name\", \"driverStore\", \"registry\", "
+		  "\"driverVersion\", \"wddm\", "
 		  "\"eviction\", \"pci\", \"resources\", \"hardwareIds\" or \"compatibleIds\", "
 		  "found "
 		  "\"memory\"" },
