@@ -257,6 +257,103 @@ static void test_properties(IDXCoreAdapter *adapter, const LUID &luid)
 	      "a larger buffer is filled with zeros");
 }
 
+template <class T> static T asked(D3DKMT_HANDLE handle, KMTQUERYADAPTERINFOTYPE type)
+{
+	T answer = {};
+	D3DKMT_QUERYADAPTERINFO query = {};
+
+	query.hAdapter = handle;
+	query.Type = type;
+	query.pPrivateDriverData = &answer;
+	query.PrivateDriverDataSize = sizeof(answer);
+	claim(D3DKMTQueryAdapterInfo(&query) == STATUS_SUCCESS, "D3DKMT answers");
+	return answer;
+}
+
+/* The other door to the same facts is D3DKMT: each property says what that says. */
+static void test_properties_agree(IDXCoreAdapter *adapter, D3DKMT_HANDLE handle)
+{
+	using P = DXCoreAdapterProperty;
+	const auto type = asked<D3DKMT_ADAPTERTYPE>(handle, KMTQAITYPE_ADAPTERTYPE);
+	const auto sizes = asked<D3DKMT_SEGMENTSIZEINFO>(handle, KMTQAITYPE_GETSEGMENTSIZE);
+	const auto caps = asked<D3DKMT_WDDM_1_2_CAPS>(handle, KMTQAITYPE_WDDM_1_2_CAPS);
+	const auto ids = asked<D3DKMT_QUERY_DEVICE_IDS>(handle, KMTQAITYPE_PHYSICALADAPTERDEVICEIDS)
+				 .DeviceIds;
+	const auto version = asked<D3DKMT_DRIVERVERSION>(handle, KMTQAITYPE_DRIVERVERSION);
+
+	claim(property_is(adapter, P::KmdModelVersion, version), "KmdModelVersion agrees");
+	claim(property_is(adapter, P::ComputePreemptionGranularity,
+			  uint16_t(caps.PreemptionCaps.ComputePreemptionGranularity)) &&
+		      property_is(adapter, P::GraphicsPreemptionGranularity,
+				  uint16_t(caps.PreemptionCaps.GraphicsPreemptionGranularity)),
+	      "both granularities of preemption agree");
+	claim(property_is(adapter, P::DedicatedAdapterMemory,
+			  uint64_t(sizes.DedicatedVideoMemorySize)) &&
+		      property_is(adapter, P::DedicatedSystemMemory,
+				  uint64_t(sizes.DedicatedSystemMemorySize)) &&
+		      property_is(adapter, P::SharedSystemMemory,
+				  uint64_t(sizes.SharedSystemMemorySize)) &&
+		      sizes.SharedSystemMemorySize > 0,
+	      "the three sizes of memory agree");
+	claim(property_is(adapter, P::AcgCompatible, bool(type.ACGSupported)) &&
+		      property_is(adapter, P::IsHardware, !type.SoftwareDevice) &&
+		      property_is(adapter, P::IsIntegrated, bool(type.HybridIntegrated)) &&
+		      property_is(adapter, P::IsDetachable, bool(type.Detachable)),
+	      "the four kinds of adapter agree");
+	const DXCoreHardwareID whole = { ids.VendorID, ids.DeviceID,
+					 ids.SubSystemID << 16 | (ids.SubVendorID & 0xffff),
+					 ids.RevisionID };
+	const DXCoreHardwareIDParts parts = { ids.VendorID, ids.DeviceID, ids.SubSystemID,
+					      ids.SubVendorID, ids.RevisionID };
+	claim(property_is(adapter, P::HardwareID, whole) &&
+		      property_is(adapter, P::HardwareIDParts, parts),
+	      "both ways to write the ids of its hardware agree");
+}
+
+/* Whatever the header names is answered, or said not to be known; and what it does not name is no call. */
+static void test_every_name(IDXCoreAdapter *adapter, IDXCoreAdapterList *list)
+{
+	const auto last = static_cast<uint32_t>(DXCoreAdapterProperty::HardwareIDParts);
+	const auto last_state = static_cast<uint32_t>(DXCoreAdapterState::AdapterMemoryBudget);
+	bool is_answered = true;
+	bool is_kept = true;
+	unsigned char data[256];
+
+	for (uint32_t i = 0; i <= last; i++) {
+		const auto property = static_cast<DXCoreAdapterProperty>(i);
+		const bool is_known = adapter->IsPropertySupported(property);
+		size_t size = 99;
+		const HRESULT asked = adapter->GetPropertySize(property, &size);
+		const HRESULT got = adapter->GetProperty(property, sizeof(data), data);
+
+		is_answered &=
+			is_known ? asked == S_OK && size > 0 && got == S_OK
+				 : asked == DXGI_ERROR_UNSUPPORTED && size == 0 && got == asked;
+	}
+	claim(is_answered, "each of the 15 properties is answered, or said not to be known");
+	claim(!adapter->IsPropertySupported(static_cast<DXCoreAdapterProperty>(last + 1)),
+	      "there is no 16th");
+	for (uint32_t i = 0; i <= last_state + 1; i++) {
+		const auto state = static_cast<DXCoreAdapterState>(i);
+
+		is_answered &= adapter->IsQueryStateSupported(state) == (i <= last_state);
+		is_kept &= !adapter->IsSetStateSupported(state) &&
+			   FAILED(adapter->SetState(state, 0, nullptr, sizeof(data), data));
+	}
+	claim(is_answered && is_kept, "both states can be asked for, and none can be set");
+	claim(adapter->IsAttributeSupported(DXCORE_ADAPTER_ATTRIBUTE_D3D12_GRAPHICS) &&
+		      adapter->IsAttributeSupported(DXCORE_ADAPTER_ATTRIBUTE_D3D12_CORE_COMPUTE) &&
+		      adapter->IsAttributeSupported(DXCORE_ADAPTER_ATTRIBUTE_D3D11_GRAPHICS),
+	      "it has all three attributes");
+	for (uint32_t i = 0; i <= 3; i++) {
+		auto preference = static_cast<DXCoreAdapterPreference>(i);
+
+		is_answered &= list->IsAdapterPreferenceSupported(preference) == (i < 3) &&
+			       list->Sort(1, &preference) == S_OK && list->GetAdapterCount() == 1;
+	}
+	claim(is_answered, "each of the three preferences is known, and sorting loses no adapter");
+}
+
 static void test_adapter(IDXCoreAdapterFactory *factory)
 {
 	D3DKMT_ADAPTERINFO infos[34];
@@ -287,6 +384,13 @@ static void test_adapter(IDXCoreAdapterFactory *factory)
 		      !adapter->IsAttributeSupported(nonsense),
 	      "it has the attributes of a render adapter");
 	test_properties(adapter, luid);
+	test_properties_agree(adapter, infos[0].hAdapter);
+	IDXCoreAdapterList *list = nullptr;
+	claim(factory->CreateAdapterList(1, &DXCORE_ADAPTER_ATTRIBUTE_D3D12_GRAPHICS, &list) ==
+		      S_OK,
+	      "graphics adapters can be listed");
+	test_every_name(adapter, list);
+	list->Release();
 
 	bool is_updating = true;
 	claim(adapter->IsQueryStateSupported(DXCoreAdapterState::IsDriverUpdateInProgress) &&
