@@ -15,7 +15,8 @@ programs=
 	render_soft hw_soft reset gpuva_access gpuva_random'
 # Tests start a second kernel, whose adapter is the software GPU.
 drivers='cuda soft'
-targets='cli/dxgk bench/cuda_pairs'
+targets='cli/dxgk bench/cuda_pairs drivers/cuda/cuda_runner'
+[ -z "$programs" ] || targets="$targets tests/cuda/cuda_dispatch_test examples/kernels/example_dispatch"
 for name in $drivers; do
 	targets="$targets drivers/$name/$name.so"
 done
@@ -27,13 +28,15 @@ cp "$build"/cli/dxgk "$build"/bench/cuda_pairs "$kit/bin"
 for name in $programs; do
 	cp "$build/tests/api/api_${name}_test" "$kit/bin"
 done
+[ -z "$programs" ] || cp "$build"/tests/cuda/cuda_dispatch_test "$build"/examples/kernels/example_dispatch "$kit/bin"
 for name in $drivers; do
 	cp "$build/drivers/$name/$name.so" "$kit/drivers"
 done
+cp "$build"/drivers/cuda/cuda_runner "$kit/drivers"
 cp "$build"/src/thunk/libdxcore.so "$build"/embed/libdxgk.so.0 "$kit/lib"
 ldd "$kit"/bin/* | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
 	grep -v -e '/libc\.so' -e '/libm\.so' -e '/ld-linux' -e libdx | xargs -I{} cp -L {} "$kit/lib"
-strip -g "$kit"/bin/* "$kit"/lib/libdx* 2> "$kit/build.log"
+strip -g "$kit"/bin/* "$kit"/drivers/cuda_runner "$kit"/lib/libdx* 2> "$kit/build.log"
 rm "$kit/build.log"
 cp examples/*.dxgk "$kit/scripts"
 cp tests/cuda/gpu.sh "$kit"

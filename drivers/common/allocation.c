@@ -44,6 +44,7 @@ struct wish {
 static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *wish_out)
 {
 	const ULONG exclusive = SOFTGPU_LOCAL_ONLY | SOFTGPU_SYSTEM_ONLY;
+	const ULONG hardware = SOFTGPU_HARDWARE_ADDRESS | SOFTGPU_SYSTEM_ONLY;
 	const struct softgpu_allocation *allocation = info->pPrivateDriverData;
 	const struct softgpu_surface *surface = NULL;
 
@@ -85,6 +86,7 @@ static NTSTATUS read_private_data(const DXGK_ALLOCATIONINFO *info, struct wish *
 
 	if ((allocation->flags & ~SOFTGPU_ALLOCATION_FLAGS) ||
 	    (allocation->flags & exclusive) == exclusive ||
+	    (allocation->flags & hardware) == hardware ||
 	    ((allocation->flags & SOFTGPU_CACHED) && !(allocation->flags & SOFTGPU_CPU_VISIBLE)))
 		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
@@ -119,7 +121,7 @@ static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish
 	if (flags & SOFTGPU_SYSTEM_ONLY) {
 		segments = aperture;
 		preferred.Value = SOFTGPU_SEGMENT_APERTURE;
-	} else if (flags & SOFTGPU_LOCAL_ONLY) {
+	} else if (flags & (SOFTGPU_LOCAL_ONLY | SOFTGPU_HARDWARE_ADDRESS)) {
 		segments = local;
 		preferred.Value = SOFTGPU_SEGMENT_LOCAL;
 	}
@@ -128,10 +130,14 @@ static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish
 	UINT page_bytes = (segments & local) && adapter->settings.pages_64k != GPU_64K_NONE
 				  ? 1u << GPU_64K_BITS
 				  : PAGE_SIZE;
+	if (flags & SOFTGPU_HARDWARE_ADDRESS)
+		page_bytes = (UINT)SOFTGPU_LARGE_PAGE_BYTES;
 	info->Alignment = wish->allocation->alignment > page_bytes
 				  ? (UINT)wish->allocation->alignment
 				  : page_bytes;
 	info->Size = wish->allocation->size_bytes;
+	if (flags & SOFTGPU_HARDWARE_ADDRESS)
+		info->Size = (info->Size + page_bytes - 1) / page_bytes * page_bytes;
 	info->PitchAlignedSize = 0;
 	info->HintedBank.Value = 0;
 	info->SupportedReadSegmentSet = segments;
@@ -148,8 +154,9 @@ static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish
 		.ExistingSysMem = wish->surface && (wish->surface->surface_flags &
 						    SOFTGPU_SURFACE_EXISTING_MEMORY) != 0,
 		/* Without page tables everything is reached by one physical address. */
-		.AccessedPhysically = (flags & SOFTGPU_CONTIGUOUS) != 0 ||
-				      adapter->settings.model == SOFTGPU_MODEL_PHYSICAL,
+		.AccessedPhysically =
+			(flags & (SOFTGPU_CONTIGUOUS | SOFTGPU_HARDWARE_ADDRESS)) != 0 ||
+			adapter->settings.model == SOFTGPU_MODEL_PHYSICAL,
 	};
 	info->FlagsWddm2.Value = kind.Value; /* at once, as it is read next */
 }

@@ -75,6 +75,25 @@ static NTSTATUS decode_fault(const struct softgpu_fault *fault)
 	return STATUS_SUCCESS;
 }
 
+static NTSTATUS decode_dispatch(const struct softgpu_dispatch *dispatch)
+{
+	ULONGLONG threads = 1;
+
+	if (dispatch->header.size_bytes != sizeof(*dispatch) ||
+	    dispatch->arguments % sizeof(uint64_t) != 0 ||
+	    dispatch->range_count > SOFTGPU_MAX_RANGES ||
+	    dispatch->parameter_bytes > SOFTGPU_MAX_PARAMETER_BYTES ||
+	    dispatch->parameter_bytes % sizeof(uint32_t) != 0)
+		return STATUS_ILLEGAL_INSTRUCTION;
+	for (ULONG i = 0; i < 3; i++) {
+		if (dispatch->groups[i] == 0 || dispatch->threads[i] == 0 ||
+		    dispatch->threads[i] > GPU_MAX_GROUP_THREADS)
+			return STATUS_ILLEGAL_INSTRUCTION;
+		threads *= dispatch->threads[i];
+	}
+	return threads <= GPU_MAX_GROUP_THREADS ? STATUS_SUCCESS : STATUS_ILLEGAL_INSTRUCTION;
+}
+
 /* Our own commands: only their length can be wrong, when a paging buffer was overwritten. */
 static NTSTATUS decode_privileged(const struct softgpu_command *header, BOOLEAN is_privileged)
 {
@@ -133,6 +152,8 @@ NTSTATUS gpu_command_decode(const void *bytes, ULONGLONG available, BOOLEAN is_p
 							     : STATUS_ILLEGAL_INSTRUCTION;
 	case SOFTGPU_FAULT:
 		return decode_fault((const struct softgpu_fault *)bytes);
+	case SOFTGPU_DISPATCH:
+		return decode_dispatch((const struct softgpu_dispatch *)bytes);
 	default:
 		return decode_privileged(header, is_privileged);
 	}

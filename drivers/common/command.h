@@ -82,7 +82,7 @@ struct gpu_operand {
 	ULONGLONG size_bytes; /* of the memory it reaches */
 };
 
-enum { GPU_MAX_OPERANDS = 2 };
+enum { GPU_MAX_OPERANDS = 2, GPU_MAX_GROUP_THREADS = 1024 };
 
 struct gpu_command {
 	ULONG opcode;

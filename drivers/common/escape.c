@@ -52,6 +52,60 @@ static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_ec
 	return STATUS_SUCCESS;
 }
 
+/* ---- kernels of clients ---- */
+
+static NTSTATUS escape_process(const DXGKARG_ESCAPE *args, struct gpu_process **process_out)
+{
+	struct gpu_device *device = gpu_device_from(args->hDevice);
+
+	*process_out = device ? device->process : NULL;
+	if (!*process_out)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "modules are a process's, and the escape has no device of one");
+	return STATUS_SUCCESS;
+}
+
+static NTSTATUS escape_load(const DXGKARG_ESCAPE *args, struct softgpu_escape_module *request)
+{
+	const char *image = (const char *)(request + 1);
+	struct gpu_process *process;
+
+	if (request->image_bytes == 0 ||
+	    request->header.size_bytes - sizeof(*request) != request->image_bytes ||
+	    image[request->image_bytes - 1] != 0)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "an escape of %u bytes has an image of %u, or it has no end",
+				  request->header.size_bytes, request->image_bytes);
+	NTSTATUS status = escape_process(args, &process);
+	if (!NT_SUCCESS(status))
+		return status;
+	return gpu_hw_module_load(process, image, request->image_bytes, &request->module);
+}
+
+static NTSTATUS escape_unload(const DXGKARG_ESCAPE *args,
+			      const struct softgpu_escape_module *request)
+{
+	struct gpu_process *process;
+
+	NTSTATUS status = escape_process(args, &process);
+	if (!NT_SUCCESS(status))
+		return status;
+	return gpu_hw_module_unload(process, request->module);
+}
+
+static NTSTATUS escape_find(const DXGKARG_ESCAPE *args, struct softgpu_escape_kernel *request)
+{
+	struct gpu_process *process;
+
+	if (request->name[0] == 0 || request->name[sizeof(request->name) - 1] != 0)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "the name of a kernel is empty, or has no end");
+	NTSTATUS status = escape_process(args, &process);
+	if (!NT_SUCCESS(status))
+		return status;
+	return gpu_hw_kernel_find(process, request->module, request->name, &request->kernel);
+}
+
 static NTSTATUS wrong_size(const struct softgpu_escape *header, SIZE_T size_bytes)
 {
 	return gpu_refuse(STATUS_INVALID_PARAMETER, "escape code %u has %u bytes, and needs %u",
@@ -98,6 +152,18 @@ NTSTATUS APIENTRY gpu_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE 
 		if (header->size_bytes != sizeof(struct softgpu_escape_work))
 			return wrong_size(header, sizeof(struct softgpu_escape_work));
 		return escape_get_work(adapter, (struct softgpu_escape_work *)header);
+	case SOFTGPU_ESCAPE_LOAD_MODULE:
+		if (header->size_bytes < sizeof(struct softgpu_escape_module))
+			return wrong_size(header, sizeof(struct softgpu_escape_module));
+		return escape_load(pEscape, (struct softgpu_escape_module *)header);
+	case SOFTGPU_ESCAPE_UNLOAD_MODULE:
+		if (header->size_bytes != sizeof(struct softgpu_escape_module))
+			return wrong_size(header, sizeof(struct softgpu_escape_module));
+		return escape_unload(pEscape, (struct softgpu_escape_module *)header);
+	case SOFTGPU_ESCAPE_FIND_KERNEL:
+		if (header->size_bytes != sizeof(struct softgpu_escape_kernel))
+			return wrong_size(header, sizeof(struct softgpu_escape_kernel));
+		return escape_find(pEscape, (struct softgpu_escape_kernel *)header);
 	default:
 		return gpu_refuse(STATUS_NOT_SUPPORTED, "escape code %u is unknown", header->code);
 	}

@@ -203,6 +203,7 @@ struct gpu_process {
 	struct gpu_adapter *adapter;
 	HANDLE kernel_process;
 	volatile LONG live_devices;
+	PVOID hardware; /* gpu_hw_module_load() */
 };
 
 struct gpu_device {
@@ -444,6 +445,17 @@ void gpu_hw_engine_finish(struct gpu_engine *engine);
 /* One packet, on the engine's thread at PASSIVE_LEVEL. */
 enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *packet,
 				struct gpu_fault *fault_out);
+
+/*
+ * Kernels that a client has brought, for SOFTGPU_DISPATCH. PASSIVE_LEVEL, on threads of clients; what a
+ * process has loaded ends with it.
+ */
+NTSTATUS gpu_hw_module_load(struct gpu_process *process, PCSTR image, ULONG image_bytes,
+			    ULONG *module_out);
+NTSTATUS gpu_hw_module_unload(struct gpu_process *process, ULONG module);
+NTSTATUS gpu_hw_kernel_find(struct gpu_process *process, ULONG module, PCSTR name,
+			    ULONG *kernel_out);
+void gpu_hw_process_finish(struct gpu_process *process);
 
 /* After a reset of the adapter, with every engine at rest: what was lost works again. */
 NTSTATUS gpu_hw_restart(struct gpu_memory *memory);

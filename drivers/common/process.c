@@ -49,6 +49,7 @@ NTSTATUS APIENTRY gpu_destroy_process(IN_CONST_HANDLE hAdapter, IN_CONST_HANDLE 
 			STATUS_INVALID_PARAMETER,
 			"process %p cannot be destroyed: it is none of adapter %p, or has devices",
 			hKmdProcess, hAdapter);
+	gpu_hw_process_finish(process);
 	process->magic = GPU_MAGIC_DEAD;
 	gpu_pool_free(process);
 	InterlockedDecrement(&adapter->live_processes);

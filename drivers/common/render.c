@@ -175,6 +175,12 @@ static NTSTATUS render_commands(struct render *render, BOOLEAN is_last_pass)
 		if (!NT_SUCCESS(status))
 			return gpu_refuse(status, "byte 0x%x of the commands begins no command",
 					  render->args->MultipassOffset + render->used);
+		/* Kernels go by virtual addresses. */
+		if (command.opcode == SOFTGPU_DISPATCH)
+			return gpu_refuse(STATUS_NOT_SUPPORTED,
+					  "byte 0x%x of the commands launches a kernel, and the "
+					  "context has no addresses",
+					  render->args->MultipassOffset + render->used);
 		if (command.operand_count >
 		    render->args->PatchLocationListOutSize - render->patches)
 			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;

@@ -60,6 +60,8 @@ const struct gpu_setting gpu_setting_table[] = {
 	  node_values, "3d, copy or paging" },
 	{ L"Commands", "Commands", OFFSET(commands), 0, 0, commands_words, commands_values,
 	  "softgpu or intel" },
+	{ L"HardwareAddresses", "HardwareAddresses", OFFSET(hardware_addresses), 0, 1, NULL, NULL,
+	  "0 or 1" },
 	{ L"Defect", "Defect", OFFSET(defect), 0, 0, defect_words, defect_values,
 	  "none, slow, hang, wrong-fence or wrong-bytes" },
 	{ L"DefectAt", "DefectAt", OFFSET(defect_at), 1, 0xffffffff, NULL, NULL,
@@ -148,6 +150,11 @@ NTSTATUS gpu_settings_finish(struct gpu_settings *settings, PCSTR *problem_out)
 	     settings->hw_queues)) {
 		*problem_out = "Commands intel needs the software GPU, AddressModel gpummu and "
 			       "HwQueues 0";
+		return STATUS_INVALID_PARAMETER;
+	}
+	if (settings->hardware_addresses && settings->model != SOFTGPU_MODEL_GPUMMU) {
+		*problem_out = "HardwareAddresses needs AddressModel gpummu: kernels go by virtual "
+			       "address";
 		return STATUS_INVALID_PARAMETER;
 	}
 	if (settings->host_aperture_mib != 0 && settings->model != SOFTGPU_MODEL_GPUMMU) {

@@ -48,6 +48,7 @@ struct gpu_settings {
 	ULONG host_aperture_mib;  /* 0: the CPU sees all local memory */
 	ULONG defect;             /* enum gpu_defect */
 	ULONG defect_at;          /* … of the packet that is so many-th to end, of all engines */
+	ULONG hardware_addresses; /* 1: local memory is in large pages that clients' kernels can be shown */
 	ULONG companion_kind; /* enum softgpu_node_kind: where updates ordered with rendering run */
 	ULONG commands;       /* enum softgpu_commands */
 	ULONG has_intel; /* this hardware can be told SOFTGPU_COMMANDS_INTEL; not in the registry */

@@ -17,10 +17,31 @@ typedef struct cuda_opaque_context *cuda_context;
 typedef struct cuda_opaque_module *cuda_module;
 typedef struct cuda_opaque_function *cuda_function;
 typedef struct cuda_opaque_stream *cuda_stream;
+typedef ULONGLONG cuda_memory; /* CUmemGenericAllocationHandle */
+
+/* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc */
+struct cuda_location {
+	int kind; /* CUDA_LOCATION_DEVICE */
+	int device;
+};
+struct cuda_memory_kind {
+	int kind;         /* CUDA_MEMORY_PINNED */
+	int handle_kinds; /* CUDA_HANDLE_DESCRIPTOR */
+	struct cuda_location location;
+	void *not_here;
+	UCHAR flags[8];
+};
+struct cuda_access {
+	struct cuda_location location;
+	int access; /* CUDA_ACCESS_… */
+};
 
 enum {
 	CUDA_OK = 0,
 	CUDA_OUT_OF_MEMORY = 2,
+	CUDA_INVALID_VALUE = 1,
+	CUDA_INVALID_PTX = 218,
+	CUDA_NOT_FOUND = 500,
 	CUDA_NOT_READY = 600,
 
 	CUDA_DRIVER_VERSION_WANTED = 11000, /* virtual memory, PTX 6.4 */
@@ -37,6 +58,19 @@ enum {
 	CUDA_ATTRIBUTE_UNIFIED = 41,
 	CUDA_ATTRIBUTE_COMPUTE_MAJOR = 75,
 	CUDA_ATTRIBUTE_REGISTERED_POINTER = 91, /* the host's pointer is the device's */
+	CUDA_ATTRIBUTE_VIRTUAL_MEMORY = 102,
+	CUDA_ATTRIBUTE_DESCRIPTORS = 103, /* memory can be handed to another process */
+
+	CUDA_LOCATION_DEVICE = 1,
+	CUDA_MEMORY_PINNED = 1,
+	CUDA_HANDLE_DESCRIPTOR = 1,
+	CUDA_ACCESS_READ = 1,
+	CUDA_ACCESS_READ_WRITE = 3,
+
+	/* In the list `extra` of a launch. */
+	CUDA_LAUNCH_END = 0,
+	CUDA_LAUNCH_PARAMETERS = 1,
+	CUDA_LAUNCH_PARAMETER_BYTES = 2,
 };
 
 /* X(our name, its symbol, its parameters) */
@@ -64,6 +98,24 @@ enum {
 	X(module_load, "cuModuleLoadData", (cuda_module * module_out, const void *image))          \
 	X(module_function, "cuModuleGetFunction",                                                  \
 	  (cuda_function * function_out, cuda_module module, const char *name))                    \
+	X(module_unload, "cuModuleUnload", (cuda_module module))                                   \
+	X(address_reserve, "cuMemAddressReserve",                                                  \
+	  (cuda_pointer * pointer_out, size_t bytes, size_t alignment, cuda_pointer wanted,        \
+	   ULONGLONG flags))                                                                       \
+	X(address_free, "cuMemAddressFree", (cuda_pointer pointer, size_t bytes))                  \
+	X(memory_create, "cuMemCreate",                                                            \
+	  (cuda_memory * memory_out, size_t bytes, const struct cuda_memory_kind *kind,            \
+	   ULONGLONG flags))                                                                       \
+	X(memory_release, "cuMemRelease", (cuda_memory memory))                                    \
+	X(memory_map, "cuMemMap",                                                                  \
+	  (cuda_pointer at, size_t bytes, size_t offset, cuda_memory memory, ULONGLONG flags))     \
+	X(memory_unmap, "cuMemUnmap", (cuda_pointer at, size_t bytes))                             \
+	X(memory_access, "cuMemSetAccess",                                                         \
+	  (cuda_pointer at, size_t bytes, const struct cuda_access *access, size_t count))         \
+	X(memory_export, "cuMemExportToShareableHandle",                                           \
+	  (void *descriptor_out, cuda_memory memory, int handle_kind, ULONGLONG flags))            \
+	X(memory_import, "cuMemImportFromShareableHandle",                                         \
+	  (cuda_memory * memory_out, void *descriptor, int handle_kind))                           \
 	X(stream_create, "cuStreamCreate", (cuda_stream * stream_out, unsigned flags))             \
 	X(stream_destroy, "cuStreamDestroy_v2", (cuda_stream stream))                              \
 	X(stream_query, "cuStreamQuery", (cuda_stream stream))                                     \

@@ -10,6 +10,9 @@
  *	execute.c   packets
  *	pages.c     … between video memory and pages of an MDL
  *	kernels.c   what runs on the GPU
+ *	slab.c      video memory
+ *	dispatch.c, runner.c, channel.c
+ *	            kernels of clients, which run in processes of their own: runner_main.c
  *
  * Everything else is drivers/common.
  */
@@ -19,6 +22,7 @@
 #include "gpu.h"
 #include "api.h"
 #include "work.h"
+#include "runner.h"
 
 enum {
 	CUDA_RUN_THREADS = 256,
@@ -43,6 +47,7 @@ struct cuda_device {
 	cuda_function run;
 	cuda_function move;
 	cuda_function pages;
+	cuda_function ranges;
 	cuda_pointer local;
 	cuda_pointer aperture;
 	cuda_pointer piece_table;
@@ -50,6 +55,7 @@ struct cuda_device {
 	cuda_pointer states;         /* struct cuda_state, by slot */
 	struct cuda_result *results; /* by slot; the GPU sees them at the same address */
 	ULONGLONG *stops;            /* by slot: what is copied to the stop of a state */
+	UCHAR *arguments;            /* by slot, CUDA_ARGUMENT_BYTES each; the GPU sees them, too */
 	cuda_stream control;         /* for words that running kernels look at, and tables */
 	ULONG processors;
 	ULONG generation; /* of all these; engines have streams of one */
@@ -57,6 +63,10 @@ struct cuda_device {
 	ULONGLONG local_bytes;
 	ULONGLONG aperture_pages;
 	ULONGLONG piece_count;
+
+	/* slab.c; NULL: the slab is one piece. */
+	cuda_memory *large_pages;
+	ULONG large_page_count;
 
 	/* An error that nothing but a new context ends. Interlocked. */
 	volatile LONG is_lost;
@@ -72,6 +82,25 @@ struct cuda_device {
 	ULONG busy_engines;                   /* with kernels that may be using pieces */
 	BOOLEAN is_wanted;                    /* somebody waits for them to become none */
 	ULONGLONG wanted_until;               /* … until then */
+
+	KMUTEX clients_lock;
+	LIST_ENTRY clients; /* cuda_client.link */
+};
+
+/* gpu_process.hardware: whose kernels they are. */
+struct cuda_client {
+	struct cuda_device *device;
+	LIST_ENTRY link; /* guarded by cuda_device.clients_lock */
+
+	KMUTEX lock; /* one question at a time, and all of this */
+	int runner;  /* a process of the host; 0: there is none */
+	int socket;
+	ULONG generation; /* of runners, in the numbers that clients are told */
+	UCHAR *has;       /* by large page: the runner has it */
+	struct cuda_page *pages;
+	ULONG page_count; /* of `pages`: what it has mapped */
+	struct cuda_page *wanted;
+	ULONG capacity; /* of both */
 };
 
 /* gpu_engine.hardware. Its engine's thread alone, but for the end. */
@@ -103,7 +132,7 @@ BOOLEAN cuda_enter(struct cuda_device *device);
  * context that it had again at the end.
  */
 cuda_context cuda_visit(const struct cuda_device *device);
-void cuda_visit_end(const struct cuda_device *device, cuda_context had);
+void cuda_visit_end(struct cuda_device *device, cuda_context had);
 /* A new context, when the old one is lost; nothing is in memory then. No engine is at work. */
 NTSTATUS cuda_device_revive(struct cuda_device *device);
 
@@ -135,6 +164,41 @@ BOOLEAN cuda_drain(struct cuda_engine *engine);
 /* A command that the GPU has handed to us. */
 enum gpu_outcome cuda_copy_mdl(struct gpu_engine *engine, const struct gpu_paging_mdl_copy *command,
 			       struct gpu_fault *fault_out);
+
+/* What cuda_pages() and cuda_ranges() write to or read; FALSE: lost. */
+BOOLEAN cuda_make_list(struct cuda_engine *cuda);
+
+/* slab.c */
+NTSTATUS cuda_slab_make(struct cuda_device *device);
+void cuda_slab_end(struct cuda_device *device);
+
+/* dispatch.c: SOFTGPU_DISPATCH, of a virtual context. Not while holding pieces. */
+enum gpu_outcome cuda_dispatch(struct gpu_engine *engine, struct gpu_packet *packet,
+			       const struct softgpu_dispatch *command, struct gpu_fault *fault_out);
+
+/* runner.c */
+void cuda_clients_init(struct cuda_device *device);
+/* No runner has anything of the slab any more; clients' kernels are lost. */
+void cuda_clients_end(struct cuda_device *device);
+/* GPU_DONE: ours. Else what was asked of the packet meanwhile. */
+enum gpu_outcome cuda_client_lock(struct cuda_client *client, struct gpu_engine *engine,
+				  const struct gpu_packet *packet);
+void cuda_client_unlock(struct cuda_client *client);
+void cuda_client_end_locked(struct cuda_client *client);
+/* FALSE: the runner is gone. */
+BOOLEAN cuda_client_send_locked(struct cuda_client *client, ULONG kind, ULONG number,
+				const void *behind, ULONGLONG size_bytes, const int *descriptors,
+				ULONG count);
+BOOLEAN cuda_client_ask_locked(struct cuda_client *client, ULONG kind, ULONG number,
+			       const void *behind, ULONGLONG size_bytes, const int *descriptors,
+			       ULONG count, struct cuda_answer *answer_out);
+/* The answer to what was sent. GPU_ABORTED: the engine was reset, and the runner ended. */
+enum gpu_outcome cuda_client_wait_locked(struct cuda_client *client, struct gpu_engine *engine,
+					 const struct gpu_packet *packet,
+					 struct cuda_answer *answer_out);
+/* Numbers of modules and kernels, as clients know them. FALSE: of no runner that there is. */
+ULONG cuda_client_number(const struct cuda_client *client, ULONG number);
+BOOLEAN cuda_client_knows_locked(const struct cuda_client *client, ULONG given, ULONG *number_out);
 
 extern const char cuda_ptx[];
 

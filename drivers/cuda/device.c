@@ -2,7 +2,7 @@
 /*
  * device.c - a GPU of the host: context, kernels, video memory.
  *
- *	slab        cuMemAlloc, once: segment 1. The kernel's memory manager places things in it.
+ *	slab        segment 1, made once (slab.c). The kernel's memory manager places things in it.
  *	aperture    a table of entries, for segment 2
  *	pieces      a table of pointers: where the GPU sees system memory (pieces.c)
  *	world       where these are, for kernels
@@ -36,11 +36,14 @@ cuda_context cuda_visit(const struct cuda_device *device)
 	return had;
 }
 
-void cuda_visit_end(const struct cuda_device *device, cuda_context had)
+void cuda_visit_end(struct cuda_device *device, cuda_context had)
 {
-	/* One that is gone meanwhile is nobody's. */
-	if (device->api.library)
-		(void)device->api.context_set(had);
+	if (!device->api.library)
+		return;
+	cuda_status status = device->api.context_set(had);
+	/* An engine's thread goes on with ours. Another that is gone meanwhile is nobody's. */
+	if (had && had == device->context)
+		(void)cuda_did(device, status, "cuCtxSetCurrent");
 }
 
 static NTSTATUS refuse(const struct cuda_device *device, cuda_status status, const char *what)
@@ -135,7 +138,9 @@ static NTSTATUS make_memory(struct cuda_device *device)
 	const ULONGLONG table_bytes = device->piece_count * sizeof(ULONGLONG);
 	struct cuda_world world;
 
-	TRY(api->memory_allocate(&device->local, device->local_bytes), "cuMemAlloc of the slab");
+	NTSTATUS status = cuda_slab_make(device);
+	if (!NT_SUCCESS(status))
+		return status;
 	TRY(api->memory_allocate(&device->aperture, aperture_bytes), "cuMemAlloc of the aperture");
 	TRY(api->memory_allocate(&device->piece_table, table_bytes), "cuMemAlloc of a table");
 	TRY(api->memory_allocate(&device->world, sizeof(world)), "cuMemAlloc of the world");
@@ -148,9 +153,11 @@ static NTSTATUS make_memory(struct cuda_device *device)
 		.aperture_pages = device->aperture_pages,
 		.pieces = device->piece_table,
 		.piece_count = device->piece_count,
+		.arguments = (ULONGLONG)(ULONG_PTR)device->arguments,
+		.states = device->states,
 	};
 	/* What others have left in it is nobody's business. */
-	NTSTATUS status = zero(device, device->local, device->local_bytes);
+	status = zero(device, device->local, device->local_bytes);
 	if (NT_SUCCESS(status))
 		status = zero(device, device->aperture, aperture_bytes);
 	if (NT_SUCCESS(status))
@@ -176,6 +183,13 @@ static NTSTATUS make_host_words(struct cuda_device *device)
 	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->stops), flags),
 	    "cuMemHostAlloc of words");
 	device->stops = (ULONGLONG *)words;
+	device->arguments = NULL;
+	if (device->settings.hardware_addresses) {
+		TRY(device->api.host_allocate(&words, (size_t)CUDA_SLOTS * CUDA_ARGUMENT_BYTES,
+					      flags),
+		    "cuMemHostAlloc of arguments");
+		device->arguments = (UCHAR *)words;
+	}
 	RtlZeroMemory(device->results, CUDA_SLOTS * sizeof(*device->results));
 	RtlZeroMemory(device->stops, CUDA_SLOTS * sizeof(*device->stops));
 	RtlZeroMemory(device->slots, sizeof(device->slots));
@@ -193,6 +207,8 @@ static NTSTATUS warm_up(struct cuda_device *device)
 			&nothing,       &nothing,        &nothing, &nothing };
 	void *move[] = { &device->world, &device->states };
 	void *pages[] = { &device->world, &nothing, &nothing, &nothing, &nothing };
+	void *ranges[] = { &device->world, &nothing, &nothing, &nothing, &nothing,
+			   &nothing,       &nothing, &nothing, &nothing };
 
 	TRY(api->launch(device->run, 1, 1, 1, CUDA_RUN_THREADS, 1, 1, 0, device->control, run,
 			NULL),
@@ -203,6 +219,9 @@ static NTSTATUS warm_up(struct cuda_device *device)
 	TRY(api->launch(device->pages, CUDA_PAGES_BLOCKS, 1, 1, CUDA_PAGES_THREADS, 1, 1, 0,
 			device->control, pages, NULL),
 	    "cuLaunchKernel of cuda_pages");
+	TRY(api->launch(device->ranges, CUDA_PAGES_BLOCKS, 1, 1, CUDA_RUN_THREADS, 1, 1, 0,
+			device->control, ranges, NULL),
+	    "cuLaunchKernel of cuda_ranges");
 	TRY(api->stream_wait(device->control), "cuStreamSynchronize");
 	if (device->results->outcome != CUDA_DONE)
 		return gpu_refuse(STATUS_UNSUCCESSFUL, "an empty packet ended with %u",
@@ -220,6 +239,7 @@ static NTSTATUS load_kernels(struct cuda_device *device)
 	TRY(api->module_function(&device->run, device->module, "cuda_run"), "cuda_run");
 	TRY(api->module_function(&device->move, device->module, "cuda_move"), "cuda_move");
 	TRY(api->module_function(&device->pages, device->module, "cuda_pages"), "cuda_pages");
+	TRY(api->module_function(&device->ranges, device->module, "cuda_ranges"), "cuda_ranges");
 	return STATUS_SUCCESS;
 }
 
@@ -244,20 +264,24 @@ static NTSTATUS fill_context(struct cuda_device *device, struct gpu_settings *se
 		return status;
 	TRY(device->api.stream_create(&device->control, CUDA_STREAM_NON_BLOCKING),
 	    "cuStreamCreate");
-	status = make_memory(device);
+	status = make_host_words(device);
 	if (NT_SUCCESS(status))
-		status = make_host_words(device);
+		status = make_memory(device);
 	if (NT_SUCCESS(status))
 		status = warm_up(device);
 	return status;
 }
 
-/* What is in it goes with it. */
+/* What is in it goes with it, and large pages, which are in none. */
 static void end_context(struct cuda_device *device)
 {
+	cuda_clients_end(device);
+	if (!device->is_lost)
+		cuda_slab_end(device);
 	if (device->context)
 		(void)device->api.context_destroy(device->context);
 	device->context = NULL;
+	cuda_slab_end(device);
 }
 
 NTSTATUS cuda_device_revive(struct cuda_device *device)
@@ -307,6 +331,7 @@ NTSTATUS gpu_hw_memory_start(struct gpu_memory *memory, struct gpu_settings *set
 	if (!device)
 		return gpu_refuse(STATUS_NO_MEMORY, "there is no pool to describe a GPU");
 	*memory = (struct gpu_memory){ .hardware = device };
+	cuda_clients_init(device);
 	NTSTATUS status = start(device, settings);
 	if (!NT_SUCCESS(status)) {
 		gpu_hw_memory_stop(memory);

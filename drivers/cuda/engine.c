@@ -154,7 +154,8 @@ BOOLEAN cuda_engine_ready(struct cuda_engine *engine)
 BOOLEAN cuda_launch(struct cuda_engine *engine, cuda_function function, ULONG blocks, ULONG threads,
 		    void **parameters, const char *what)
 {
-	return cuda_did(engine->device,
+	return !engine->device->is_lost &&
+	       cuda_did(engine->device,
 			engine->device->api.launch(function, blocks, 1, 1, threads, 1, 1, 0,
 						   engine->stream, parameters, NULL),
 			what);

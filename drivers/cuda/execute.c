@@ -8,6 +8,7 @@
  *	    a long transfer       cuda_move(), by all of the GPU; both are launched at once
  *	    a piece of system memory                pieces.c
  *	    a copy from or to an MDL                pages.c
+ *	    a kernel of the client's                dispatch.c
  *
  * Runs on the engine's thread at PASSIVE_LEVEL.
  */
@@ -55,9 +56,29 @@ static BOOLEAN launch_move(struct cuda_engine *engine, struct cuda_run_parameter
 			   CUDA_MOVE_THREADS, parameters, "cuLaunchKernel of cuda_move");
 }
 
+/* The driver's own kernels may go on with pieces of system memory meanwhile. */
+static enum gpu_outcome serve_dispatch(struct gpu_engine *engine, struct gpu_packet *packet,
+				       struct cuda_run_parameters *run, struct gpu_fault *fault_out)
+{
+	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+	struct softgpu_dispatch command;
+	ULONG offset = (ULONG)cuda->result->offset;
+
+	RtlCopyMemory(&command, cuda->result->command, sizeof(command));
+	cuda_pieces_let_go(cuda->device);
+	enum gpu_outcome outcome = cuda_dispatch(engine, packet, &command, fault_out);
+	cuda_pieces_hold(cuda->device);
+	if (cuda->device->is_lost)
+		return stand_still(engine);
+	if (outcome == GPU_PREEMPTED)
+		packet->context->resume = (struct gpu_resume){ .is_valid = TRUE, .offset = offset };
+	run->flags |= CUDA_COMMAND_IS_DONE;
+	return outcome;
+}
+
 /* What the kernel wants. GPU_DONE: it has it. */
-static enum gpu_outcome serve(struct gpu_engine *engine, struct cuda_run_parameters *run,
-			      struct gpu_fault *fault_out)
+static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *packet,
+			      struct cuda_run_parameters *run, struct gpu_fault *fault_out)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct cuda_device *device = cuda->device;
@@ -81,6 +102,9 @@ static enum gpu_outcome serve(struct gpu_engine *engine, struct cuda_run_paramet
 		return GPU_FAULTED;
 	default: { /* CUDA_WANTS_DRIVER */
 		struct gpu_paging_mdl_copy command;
+
+		if (((const struct softgpu_command *)result->command)->opcode == SOFTGPU_DISPATCH)
+			return serve_dispatch(engine, packet, run, fault_out);
 
 		RtlCopyMemory(&command, result->command, sizeof(command));
 		enum gpu_outcome outcome = cuda_copy_mdl(engine, &command, fault_out);
@@ -125,7 +149,7 @@ static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *pa
 			       : result->outcome == CUDA_ABORTED ? GPU_ABORTED
 								 : GPU_PREEMPTED;
 		default: {
-			enum gpu_outcome outcome = serve(engine, run, fault_out);
+			enum gpu_outcome outcome = serve(engine, packet, run, fault_out);
 
 			if (outcome != GPU_DONE)
 				return outcome;

@@ -5,6 +5,7 @@
  *	cuda_run     reads commands one after the other, as the software GPU does; one block of threads
  *	cuda_move    one long fill or copy; all of the GPU
  *	cuda_pages   scattered pages of system memory
+ *	cuda_ranges  what a client's kernel is to be shown
  *
  * Every page that a command touches is looked up in the page tables, in video memory, by whoever
  * touches it; nothing is remembered. In cuda_run() the first thread reads, decodes and translates;
@@ -19,163 +20,11 @@
 
 #include "command.c"    /* NOLINT(bugprone-suspicious-include) */
 #include "page_table.c" /* NOLINT(bugprone-suspicious-include) */
+#include "reach.h"
 
 enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES };
 
 #define NOWHERE (~0ULL)
-
-/* ---- memory ---- */
-
-enum reach { REACH_THERE, REACH_FAULT, REACH_NO_PIECE };
-
-/* Where something is; a pointer of 0 reads as zeroes and drops writes. */
-struct span {
-	ULONGLONG pointer;
-	ULONGLONG size_bytes;
-	ULONGLONG physical; /* with REACH_NO_PIECE */
-	ULONG level;        /* with REACH_FAULT of a virtual address */
-};
-
-static INLINED ULONGLONG least(ULONGLONG a, ULONGLONG b)
-{
-	return a < b ? a : b;
-}
-
-static INLINED enum reach reach_system(const struct cuda_world *world, ULONGLONG physical,
-				       ULONGLONG wanted, struct span *span)
-{
-	ULONGLONG piece = physical >> CUDA_PIECE_BITS;
-	ULONGLONG in_piece = physical & ((1ULL << CUDA_PIECE_BITS) - 1);
-
-	span->physical = physical;
-	if (piece >= world->piece_count)
-		return REACH_FAULT;
-	ULONGLONG pointer = load_word((const ULONGLONG *)(ULONG_PTR)world->pieces + piece);
-	if (pointer == 0)
-		return REACH_NO_PIECE;
-	span->pointer = pointer + in_piece;
-	span->size_bytes = least(wanted, (1ULL << CUDA_PIECE_BITS) - in_piece);
-	return REACH_THERE;
-}
-
-static INLINED enum reach reach_segment(const struct cuda_world *world, ULONG segment,
-					ULONGLONG offset, ULONGLONG wanted, struct span *span)
-{
-	if (segment == SOFTGPU_SEGMENT_LOCAL) {
-		if (offset >= world->local_bytes)
-			return REACH_FAULT;
-		span->pointer = world->local + offset;
-		span->size_bytes = least(wanted, world->local_bytes - offset);
-		return REACH_THERE;
-	}
-	if (segment == SOFTGPU_SEGMENT_APERTURE) {
-		ULONGLONG page = offset >> GPU_PAGE_BITS;
-		ULONGLONG in_page = offset & ((1ULL << GPU_PAGE_BITS) - 1);
-
-		if (page >= world->aperture_pages)
-			return REACH_FAULT;
-		ULONGLONG entry = load_word((const ULONGLONG *)(ULONG_PTR)world->aperture + page);
-		if (!(entry & CUDA_APERTURE_VALID))
-			return REACH_FAULT;
-		return reach_system(world, (entry & ~0xfffULL) + in_page,
-				    least(wanted, (1ULL << GPU_PAGE_BITS) - in_page), span);
-	}
-	if (segment == SOFTGPU_SEGMENT_SYSTEM || segment == CUDA_SEGMENT_SYSTEM_TOO)
-		return reach_system(world, offset, wanted, span);
-	return REACH_FAULT;
-}
-
-/* Tables are in local memory. */
-static INLINED BOOLEAN read_entry(void *reader_context, ULONG segment, ULONGLONG offset,
-				  ULONGLONG *entry_out)
-{
-	const struct cuda_world *world = (const struct cuda_world *)reader_context;
-
-	if (segment != SOFTGPU_SEGMENT_LOCAL || offset + sizeof(*entry_out) > world->local_bytes)
-		return FALSE;
-	*entry_out = load_word((const ULONGLONG *)(ULONG_PTR)(world->local + offset));
-	return TRUE;
-}
-
-static INLINED enum reach reach_place(const struct cuda_world *world, const struct gpu_root *root,
-				      const struct gpu_place *place, ULONGLONG offset,
-				      ULONGLONG wanted, BOOLEAN is_write, struct span *span)
-{
-	struct gpu_translation found;
-	struct gpu_walk_fault fault;
-
-	offset += place->offset;
-	if (place->segment != GPU_PLACE_VIRTUAL)
-		return reach_segment(world, place->segment, offset, wanted, span);
-	if (!gpu_walk(&world->settings, root, offset, is_write, read_entry, (void *)world, &found,
-		      &fault)) {
-		span->level = fault.level;
-		return REACH_FAULT;
-	}
-	wanted = least(wanted, found.size_bytes);
-	if (found.is_zero) {
-		span->pointer = 0;
-		span->size_bytes = wanted;
-		return REACH_THERE;
-	}
-	span->level = 0; /* mapped to where no memory is: the tables are wrong */
-	return reach_segment(world, found.segment, found.offset, wanted, span);
-}
-
-/* ---- bytes, by some threads at once ---- */
-
-typedef ULONGLONG pair __attribute__((vector_size(16), may_alias));
-
-static INLINED void fill_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG pattern, ULONG thread,
-			       ULONG threads)
-{
-	ULONGLONG both = (ULONGLONG)pattern << 32 | pattern;
-	ULONGLONG pairs = to % 16 == 0 ? size_bytes / 16 : 0;
-	const pair value = { both, both };
-	pair *wide = (pair *)(ULONG_PTR)to;
-	ULONG *words = (ULONG *)(ULONG_PTR)to;
-
-	for (ULONGLONG i = thread; i < pairs; i += threads)
-		wide[i] = value;
-	for (ULONGLONG i = pairs * 4 + thread; i < size_bytes / 4; i += threads)
-		words[i] = pattern;
-}
-
-static INLINED void zero_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG thread, ULONG threads)
-{
-	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
-
-	for (ULONGLONG i = thread; i < size_bytes; i += threads)
-		bytes[i] = 0;
-}
-
-static INLINED void copy_bytes(ULONGLONG to, ULONGLONG from, ULONGLONG size_bytes, ULONG thread,
-			       ULONG threads)
-{
-	ULONGLONG pairs = (to | from) % 16 == 0 ? size_bytes / 16 : 0;
-	pair *wide = (pair *)(ULONG_PTR)to;
-	const pair *wide_from = (const pair *)(ULONG_PTR)from;
-	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
-	const UCHAR *bytes_from = (const UCHAR *)(ULONG_PTR)from;
-	ULONGLONG i = thread;
-
-	/* Several on their way at once: they are far away. */
-	for (; i + 3ULL * threads < pairs; i += 4ULL * threads) {
-		pair a = wide_from[i];
-		pair b = wide_from[i + threads];
-		pair c = wide_from[i + 2ULL * threads];
-		pair d = wide_from[i + 3ULL * threads];
-
-		wide[i] = a;
-		wide[i + threads] = b;
-		wide[i + 2ULL * threads] = c;
-		wide[i + 3ULL * threads] = d;
-	}
-	for (; i < pairs; i += threads)
-		wide[i] = wide_from[i];
-	for (i = pairs * 16 + thread; i < size_bytes; i += threads)
-		bytes[i] = bytes_from[i];
-}
 
 /* ---- a packet ---- */
 
@@ -480,6 +329,42 @@ static SHARED BOOLEAN find_place(struct run *run, ULONGLONG address, BOOLEAN is_
 	return FALSE;
 }
 
+/* What only the driver can do; it has all of it then. */
+static SHARED BOOLEAN ask_driver(struct run *run, const ULONGLONG *words)
+{
+	for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
+		run->result->command[i] = words[i];
+	tell(run, CUDA_WANTS_DRIVER);
+	return FALSE;
+}
+
+/* The driver launches it; its arguments are out of the client's reach before they are looked at. */
+static SHARED BOOLEAN dispatch(struct run *run, const struct softgpu_dispatch *command)
+{
+	const struct gpu_place arguments = { .segment = GPU_PLACE_VIRTUAL,
+					     .offset = command->arguments };
+	const ULONGLONG size_bytes =
+		command->range_count * sizeof(struct softgpu_range) + command->parameter_bytes;
+	const ULONGLONG slot =
+		((ULONGLONG)(ULONG_PTR)run->state - run->world->states) / sizeof(*run->state);
+	const ULONGLONG to = run->world->arguments + slot * CUDA_ARGUMENT_BYTES;
+
+	if (!run->world->arguments || !(run->flags & CUDA_IS_VIRTUAL)) {
+		fault(run, (ULONG)STATUS_NOT_SUPPORTED, command->arguments, FALSE, FALSE, 0);
+		return FALSE;
+	}
+	while (run->progress < size_bytes) {
+		struct span from;
+
+		if (!open_place(run, &arguments, run->progress, size_bytes - run->progress, FALSE,
+				&from))
+			return FALSE;
+		share(run, ITEM_COPY, to + run->progress, from.pointer, from.size_bytes, 0);
+		run->progress += from.size_bytes;
+	}
+	return ask_driver(run, (const ULONGLONG *)command);
+}
+
 static SHARED BOOLEAN execute_paging(struct run *run, ULONG opcode, const ULONGLONG *words)
 {
 	switch (opcode) {
@@ -498,10 +383,7 @@ static SHARED BOOLEAN execute_paging(struct run *run, ULONG opcode, const ULONGL
 	case GPU_PAGING_ENTRIES:
 		return write_entries(run, (const struct gpu_paging_entries *)words);
 	default: /* between a segment and pages that an MDL names: the driver reads that */
-		for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
-			run->result->command[i] = words[i];
-		tell(run, CUDA_WANTS_DRIVER);
-		return FALSE;
+		return ask_driver(run, words);
 	}
 }
 
@@ -545,6 +427,8 @@ static SHARED BOOLEAN execute(struct run *run, ULONG opcode, const ULONGLONG *wo
 		      (run->flags & CUDA_IS_VIRTUAL) != 0, 0);
 		return FALSE;
 	}
+	case SOFTGPU_DISPATCH:
+		return dispatch(run, (const struct softgpu_dispatch *)words);
 	default:
 		return execute_paging(run, opcode, words);
 	}
@@ -743,5 +627,62 @@ KERNEL void cuda_pages(ULONGLONG world_pointer, ULONGLONG pfns, ULONGLONG count,
 		else
 			copy_bytes(video, system.pointer, 1ULL << GPU_PAGE_BITS, thread_in_group(),
 				   threads_of_group());
+	}
+}
+
+/* ---- what kernels of clients see ---- */
+
+/* All of it is one large page of the slab, or where it is not. */
+static SHARED ULONGLONG find_large_page(const struct cuda_world *world, const struct gpu_root *root,
+					ULONGLONG address, BOOLEAN is_write)
+{
+	const ULONGLONG size_bytes = 1ULL << CUDA_LARGE_PAGE_BITS;
+	ULONGLONG first = 0;
+	ULONGLONG at = 0;
+
+	while (at < size_bytes) {
+		struct gpu_translation found;
+		struct gpu_walk_fault fault;
+
+		if (!gpu_walk(&world->settings, root, address + at, is_write, read_entry,
+			      (void *)world, &found, &fault))
+			return CUDA_PAGE_BAD | at << 8 | fault.level;
+		if (at == 0)
+			first = found.offset;
+		if (found.is_zero || found.segment != SOFTGPU_SEGMENT_LOCAL ||
+		    found.offset != first + at || first % size_bytes != 0 ||
+		    first > world->local_bytes - size_bytes)
+			return CUDA_PAGE_BAD | CUDA_PAGE_OTHER | at << 8;
+		at += found.size_bytes;
+	}
+	return first >> CUDA_LARGE_PAGE_BITS;
+}
+
+KERNEL void cuda_ranges(ULONGLONG world_pointer, ULONGLONG root_segment, ULONGLONG root_entries,
+			ULONGLONG root_offset, ULONGLONG ranges, ULONGLONG range_count,
+			ULONGLONG first, ULONGLONG count, ULONGLONG found)
+{
+	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
+	const struct softgpu_range *range = (const struct softgpu_range *)(ULONG_PTR)ranges;
+	const struct gpu_root root = { .segment = (ULONG)root_segment,
+				       .entry_count = (ULONG)root_entries,
+				       .offset = root_offset };
+	ULONGLONG *out = (ULONGLONG *)(ULONG_PTR)found;
+	ULONGLONG threads = blocks_of_grid() * threads_of_block();
+
+	for (ULONGLONG i = block_in_grid() * threads_of_block() + thread_in_block(); i < count;
+	     i += threads) {
+		ULONGLONG page = first + i;
+		ULONGLONG of = 0;
+
+		while (of < range_count && page >= range[of].size_bytes >> CUDA_LARGE_PAGE_BITS) {
+			page -= range[of].size_bytes >> CUDA_LARGE_PAGE_BITS;
+			of++;
+		}
+		if (of == range_count)
+			return;
+		out[i] = find_large_page(world, &root,
+					 range[of].address + (page << CUDA_LARGE_PAGE_BITS),
+					 (range[of].flags & SOFTGPU_RANGE_WRITTEN) != 0);
 	}
 }

@@ -122,7 +122,7 @@ static BOOLEAN copy_all(const struct work *work)
 	return TRUE;
 }
 
-static BOOLEAN make_list(struct cuda_engine *cuda)
+BOOLEAN cuda_make_list(struct cuda_engine *cuda)
 {
 	void *list = cuda->pfns;
 
@@ -150,7 +150,7 @@ enum gpu_outcome cuda_copy_mdl(struct gpu_engine *engine, const struct gpu_pagin
 	    offset > device->local_bytes || command->size_bytes > device->local_bytes - offset ||
 	    MmGetMdlByteOffset(mdl) != 0)
 		return fail(fault_out, STATUS_NOT_SUPPORTED, offset);
-	if (!make_list(cuda))
+	if (!cuda_make_list(cuda))
 		return GPU_ABORTED; /* lost: execute.c sees that */
 	struct work work = {
 		.engine = engine,

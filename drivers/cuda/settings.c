@@ -19,6 +19,9 @@ NTSTATUS gpu_hw_settings_check(const struct gpu_settings *settings, PCSTR *probl
 			       "memory, which the CPU does not see, the kernel's own among them";
 	else if (settings->host_aperture_mib != 0)
 		*problem_out = "CpuHostApertureMiB: there is no window onto video memory";
+	else if (settings->hardware_addresses && settings->local_mib % 2 != 0)
+		*problem_out = "LocalMemoryMiB is odd, and with HardwareAddresses memory is in "
+			       "pages of 2 MiB";
 	return *problem_out ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
 }
 

@@ -22,6 +22,10 @@ enum {
 	CUDA_PIECE_BITS = 24, /* system memory is registered in pieces of 16 MiB */
 	CUDA_SEGMENT_SYSTEM_TOO = 3, /* the system memory that WDDM 2 adds after our segments */
 	CUDA_APERTURE_VALID = 1,
+	/* What a dispatch brings: its ranges, and parameters behind them. */
+	CUDA_ARGUMENT_BYTES =
+		SOFTGPU_MAX_RANGES * sizeof(struct softgpu_range) + SOFTGPU_MAX_PARAMETER_BYTES,
+	CUDA_LARGE_PAGE_BITS = 21,
 	/* Longer transfers are moved by the whole GPU, not by one block of threads. */
 	CUDA_WIDE_BYTES = 16384,
 };
@@ -34,6 +38,8 @@ struct cuda_world {
 	ULONGLONG aperture_pages;
 	ULONGLONG pieces; /* device pointer of each piece of system memory; 0: not registered */
 	ULONGLONG piece_count;
+	ULONGLONG arguments; /* CUDA_ARGUMENT_BYTES for each slot; 0: clients have no kernels */
+	ULONGLONG states;    /* of slot 0 */
 };
 
 /* How a kernel ended. */
@@ -144,5 +150,17 @@ void cuda_move(ULONGLONG world, ULONGLONG state);
  */
 void cuda_pages(ULONGLONG world, ULONGLONG pfns, ULONGLONG count, ULONGLONG local,
 		ULONGLONG is_to_system);
+
+/*
+ * Many blocks. Which large page of the slab is at each of those that `ranges` cover, `count` of them from
+ * the first-th on: its number goes to `found`, or CUDA_PAGE_BAD and why.
+ */
+void cuda_ranges(ULONGLONG world, ULONGLONG root_segment, ULONGLONG root_entries,
+		 ULONGLONG root_offset, ULONGLONG ranges, ULONGLONG range_count, ULONGLONG first,
+		 ULONGLONG count, ULONGLONG found);
+
+#define CUDA_PAGE_BAD   (1ULL << 63) /* a page fault at level + (offset in the large page << 8) */
+#define CUDA_PAGE_OTHER (1ULL << 62) /* … no: it is memory that kernels cannot be shown */
+#define CUDA_PAGE_MASK  0xffffffffULL
 
 #endif

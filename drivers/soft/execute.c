@@ -251,6 +251,9 @@ static enum gpu_outcome execute_command(struct run *run, ULONG opcode, const UCH
 			run->packet->context && run->packet->context->is_virtual;
 		return GPU_FAULTED;
 	}
+	case SOFTGPU_DISPATCH: /* a processor has no PTX */
+		return fail(run, STATUS_NOT_SUPPORTED,
+			    ((const struct softgpu_dispatch *)bytes)->arguments, FALSE);
 	case GPU_PAGING_FILL: {
 		const struct gpu_paging_fill *command = (const struct gpu_paging_fill *)bytes;
 

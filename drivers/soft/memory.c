@@ -184,9 +184,10 @@ void gpu_hw_settings_init(struct gpu_settings *settings)
 
 NTSTATUS gpu_hw_settings_check(const struct gpu_settings *settings, PCSTR *problem_out)
 {
-	(void)settings;
-	(void)problem_out;
-	return STATUS_SUCCESS;
+	*problem_out = NULL;
+	if (settings->hardware_addresses)
+		*problem_out = "HardwareAddresses: the software GPU runs no kernels of clients";
+	return *problem_out ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
 }
 
 void gpu_hw_register(const struct gpu_settings *settings, DRIVER_INITIALIZATION_DATA *data)

@@ -25,14 +25,17 @@ extern "C" {
 #define SOFTGPU_ALLOCATION_VERSION 1
 
 /* Without LOCAL_ONLY and SYSTEM_ONLY: local memory, or system memory when that is full. */
-#define SOFTGPU_CPU_VISIBLE 0x01u /* can be locked */
-#define SOFTGPU_LOCAL_ONLY  0x02u /* never in system memory; not with SYSTEM_ONLY */
-#define SOFTGPU_SYSTEM_ONLY 0x04u /* never in local memory */
-#define SOFTGPU_CACHED      0x08u /* cacheable for the CPU; needs CPU_VISIBLE */
-#define SOFTGPU_CONTIGUOUS  0x10u /* at one physical address; the physical model implies it */
+#define SOFTGPU_CPU_VISIBLE      0x01u /* can be locked */
+#define SOFTGPU_LOCAL_ONLY       0x02u /* never in system memory; not with SYSTEM_ONLY */
+#define SOFTGPU_SYSTEM_ONLY      0x04u /* never in local memory */
+#define SOFTGPU_CACHED           0x08u /* cacheable for the CPU; needs CPU_VISIBLE */
+#define SOFTGPU_CONTIGUOUS       0x10u /* at one physical address; the physical model implies it */
+/* For kernels (SOFTGPU_DISPATCH): in local memory, in one run of large pages; not with SYSTEM_ONLY. */
+#define SOFTGPU_HARDWARE_ADDRESS 0x20u
 #define SOFTGPU_ALLOCATION_FLAGS                                                                   \
 	(SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY | SOFTGPU_SYSTEM_ONLY | SOFTGPU_CACHED |         \
-	 SOFTGPU_CONTIGUOUS)
+	 SOFTGPU_CONTIGUOUS | SOFTGPU_HARDWARE_ADDRESS)
+#define SOFTGPU_LARGE_PAGE_BYTES (UINT64_C(1) << 21)
 
 /* Another version is STATUS_GRAPHICS_DRIVER_MISMATCH, anything else wrong INVALID_PARAMETER. */
 struct softgpu_allocation {
@@ -124,14 +127,15 @@ SOFTGPU_ASSERT_SIZE(struct softgpu_fenced_submission, 32);
 #define SOFTGPU_MAX_COMMAND_BYTES 4096u
 
 enum softgpu_opcode {
-	SOFTGPU_NOP = 1,     /* struct softgpu_command, any length: padding */
-	SOFTGPU_FILL = 2,    /* struct softgpu_fill */
-	SOFTGPU_COPY = 3,    /* struct softgpu_copy */
-	SOFTGPU_WRITE64 = 4, /* struct softgpu_write64 */
-	SOFTGPU_BUSY = 5,    /* struct softgpu_busy */
-	SOFTGPU_HANG = 6,    /* struct softgpu_command: never ends, answers no preemption */
-	SOFTGPU_FAULT = 7,   /* struct softgpu_fault: behaves as a failed access */
-	SOFTGPU_LOOP = 8,    /* struct softgpu_command: never ends, can be preempted meanwhile */
+	SOFTGPU_NOP = 1,      /* struct softgpu_command, any length: padding */
+	SOFTGPU_FILL = 2,     /* struct softgpu_fill */
+	SOFTGPU_COPY = 3,     /* struct softgpu_copy */
+	SOFTGPU_WRITE64 = 4,  /* struct softgpu_write64 */
+	SOFTGPU_BUSY = 5,     /* struct softgpu_busy */
+	SOFTGPU_HANG = 6,     /* struct softgpu_command: never ends, answers no preemption */
+	SOFTGPU_FAULT = 7,    /* struct softgpu_fault: behaves as a failed access */
+	SOFTGPU_LOOP = 8,     /* struct softgpu_command: never ends, can be preempted meanwhile */
+	SOFTGPU_DISPATCH = 9, /* struct softgpu_dispatch: a kernel that the client has brought */
 };
 
 struct softgpu_command {
@@ -208,6 +212,44 @@ struct softgpu_fault {
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_fault, 24);
 
+/*
+ * Launches a kernel of a module that the process has loaded (SOFTGPU_ESCAPE_LOAD_MODULE), and ends when
+ * it has. Virtual contexts only. The software GPU has no kernels: the packet ends as DMA_FAULTED with
+ * STATUS_NOT_SUPPORTED there.
+ *
+ * A kernel goes by hardware addresses, which are the GPU virtual addresses. It sees the ranges that are
+ * named here and nothing else; each is memory of SOFTGPU_HARDWARE_ADDRESS, mapped at a multiple of
+ * SOFTGPU_LARGE_PAGE_BYTES. What is not mapped, or only to be read and named as written, is a page fault
+ * before the kernel runs. One that touches anything else ends with STATUS_ACCESS_VIOLATION, and with it
+ * all that its process has loaded: its devices are lost, each with the next kernel that it launches.
+ *
+ *	arguments ─▶ | range | range | … | parameters, as the kernel's module lays them out |
+ */
+struct softgpu_dispatch {
+	struct softgpu_command header;
+	uint32_t kernel; /* softgpu_escape_kernel.kernel */
+	uint32_t shared_bytes;
+	uint32_t groups[3];       /* of the grid; not zero */
+	uint32_t threads[3];      /* of a group; not zero, together at most 1024 */
+	uint64_t arguments;       /* a virtual address, multiple of 8 */
+	uint32_t range_count;     /* at most SOFTGPU_MAX_RANGES */
+	uint32_t parameter_bytes; /* at most SOFTGPU_MAX_PARAMETER_BYTES, a multiple of 4 */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_dispatch, 56);
+
+#define SOFTGPU_MAX_RANGES          256u
+#define SOFTGPU_MAX_PARAMETER_BYTES 4096u
+
+#define SOFTGPU_RANGE_WRITTEN 0x1u
+
+struct softgpu_range {
+	uint64_t address;    /* a multiple of SOFTGPU_LARGE_PAGE_BYTES, behind the range before */
+	uint64_t size_bytes; /* likewise, not zero */
+	uint32_t flags;      /* SOFTGPU_RANGE_* */
+	uint32_t reserved;
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_range, 24);
+
 /* ---- what the adapter is: KMTQAITYPE_UMDRIVERPRIVATE ---- */
 
 #define SOFTGPU_ADAPTER_INFO_VERSION 1
@@ -251,6 +293,11 @@ enum softgpu_escape_code {
 	SOFTGPU_ESCAPE_GET_INFO = 1, /* struct softgpu_escape_info */
 	SOFTGPU_ESCAPE_ECHO = 2,     /* struct softgpu_escape_echo */
 	SOFTGPU_ESCAPE_GET_WORK = 3, /* struct softgpu_escape_work */
+	/* With hDevice: modules are its process's, and end with it. STATUS_NOT_SUPPORTED where the
+	 * adapter has no kernels. */
+	SOFTGPU_ESCAPE_LOAD_MODULE = 4,   /* struct softgpu_escape_module */
+	SOFTGPU_ESCAPE_UNLOAD_MODULE = 5, /* struct softgpu_escape_module, without an image */
+	SOFTGPU_ESCAPE_FIND_KERNEL = 6,   /* struct softgpu_escape_kernel */
 };
 
 struct softgpu_escape {
@@ -305,6 +352,23 @@ struct softgpu_escape_work {
 	struct softgpu_node_work nodes[SOFTGPU_MAX_NODES]; /* out: by node ordinal */
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_escape_work, 208);
+
+/* A module is PTX, as text. One that cannot be compiled is STATUS_INVALID_IMAGE_FORMAT. */
+struct softgpu_escape_module {
+	struct softgpu_escape header;
+	uint32_t module;      /* out, when it is loaded; never 0 */
+	uint32_t image_bytes; /* behind this, with the zero that ends it */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_escape_module, 24);
+
+/* A name that the module does not have is STATUS_NOT_FOUND. */
+struct softgpu_escape_kernel {
+	struct softgpu_escape header;
+	uint32_t module;
+	uint32_t kernel; /* out: for softgpu_dispatch.kernel; never 0 */
+	char name[128];  /* ended by a zero */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_escape_kernel, 152);
 
 /*
  * ---- page-table entries ----

@@ -64,6 +64,18 @@ if [ "$what" != bench ]; then
 	tap render_physical api_render_soft_test "$small, \"AddressModel\": \"physical\"" TEST_MODEL=physical $hidden
 	tap hw_queues api_hw_soft_test '"LocalMemoryMiB": 64, "ApertureMiB": 128, "HwQueues": 1'
 	tap reset api_reset_test '"LocalMemoryMiB": 16, "ApertureMiB": 32, "TdrLimitCount": 100000, "LoseMemoryOnReset": 1' $hidden
+	# The slab in large pages, and kernels of clients on them.
+	hardware='"HardwareAddresses": 1'
+	tap pressure_large api_pressure_test "$small, $hardware"
+	tap dispatch cuda_dispatch_test "\"LocalMemoryMiB\": 16, \"ApertureMiB\": 32, $hardware, \"TdrDelay\": 1, \"TdrLimitCount\": 100000" $hidden
+	export DXGK_PHYSICAL_MIB=8192
+	profile example "\"LocalMemoryMiB\": 1024, \"ApertureMiB\": 1024, $hardware"
+	time timeout 60 bin/example_dispatch 2>&1 | tee "$out/example.log" || failed=$((failed + 1))
+	# Three times the segment is wanted, and every byte compared.
+	profile tour '"LocalMemoryMiB": 512, "ApertureMiB": 1024'
+	time timeout 100 bin/dxgk tour > "$out/tour.log" 2>&1 || failed=$((failed + 1))
+	tail -25 "$out/tour.log"
+	unset DXGK_PHYSICAL_MIB
 	for shape in 2:32:none 4:48:none 5:57:none 2:32:single 3:39:dual; do
 		IFS=: read -r levels bits pages <<< "$shape"
 		registry="\"LocalMemoryMiB\": 16, \"ApertureMiB\": 64, \"PageTableLevels\": $levels, \"VirtualAddressBits\": $bits, \"Pages64KiB\": \"$pages\""

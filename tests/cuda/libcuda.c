@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcuda.c - see libcuda.h. Memory, contexts, modules; streams.c has what happens in order.
+ * libcuda.c - see libcuda.h. Memory, contexts, modules; streams.c has what happens in order, vmm.c memory
+ * at addresses of the caller's choice.
  *
  * Rules that are checked, beside the arguments themselves:
  *	the context of the thread is alive, and the one that a stream, function or memory belongs to
@@ -136,6 +137,7 @@ void fake_remove(struct thing *thing)
 	lock_acquire(&fake.lock);
 	list_remove(&thing->link);
 	lock_release(&fake.lock);
+	free(thing->text);
 	free(thing);
 }
 
@@ -176,6 +178,8 @@ PUBLIC int cuGetErrorName(int status, const char **name)
 	*name = status == ERROR_OUT_OF_MEMORY   ? "CUDA_ERROR_OUT_OF_MEMORY"
 		: status == ERROR_NO_DEVICE     ? "CUDA_ERROR_NO_DEVICE"
 		: status == ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+		: status == ERROR_INVALID_PTX   ? "CUDA_ERROR_INVALID_PTX"
+		: status == ERROR_NOT_FOUND     ? "CUDA_ERROR_NOT_FOUND"
 						: "CUDA_ERROR_UNKNOWN";
 	return OK;
 }
@@ -312,19 +316,26 @@ static void *map(size_t size_bytes)
 	return pointer == MAP_FAILED ? NULL : pointer;
 }
 
+bool fake_take_bytes(uint64_t size_bytes)
+{
+	if (atomic_fetch_add(&fake.used_bytes, size_bytes) + size_bytes <= total_bytes())
+		return true;
+	atomic_fetch_sub(&fake.used_bytes, size_bytes);
+	return false;
+}
+
 PUBLIC int cuMemAlloc_v2(uint64_t *pointer_out, size_t size_bytes)
 {
 	CALL(true);
 	if (size_bytes == 0)
 		fake_violation(__func__, "no bytes");
-	if (atomic_load(&fake.used_bytes) + size_bytes > total_bytes())
+	if (!fake_take_bytes(size_bytes))
 		return ERROR_OUT_OF_MEMORY;
 	void *pointer = map(size_bytes);
 	if (!pointer)
 		return ERROR_OUT_OF_MEMORY;
 	/* There is anything in it. */
 	memset(pointer, 0xc7, size_bytes < 65536 ? size_bytes : 65536);
-	atomic_fetch_add(&fake.used_bytes, size_bytes);
 	*pointer_out = fake_add(THING_MEMORY, (uint64_t)(uintptr_t)pointer, size_bytes)->address;
 	return OK;
 }
@@ -379,27 +390,54 @@ PUBLIC int cuMemHostUnregister(void *pointer)
 
 /* ---- kernels ---- */
 
+static struct thing *function_of(const struct thing *module)
+{
+	struct thing *found = NULL;
+
+	lock_acquire(&fake.lock);
+	list_each (struct thing, thing, &fake.things, link) {
+		if (thing->kind == THING_FUNCTION && thing->module == module)
+			found = thing;
+	}
+	lock_release(&fake.lock);
+	return found;
+}
+
 PUBLIC int cuModuleLoadData(void **module, const void *image)
 {
 	CALL(true);
 	if (!strstr(image, ".target sm_"))
-		fake_violation(__func__, "this is no PTX");
+		return ERROR_INVALID_PTX;
 	struct thing *made = fake_add(THING_MODULE, 0, 0);
-	made->text = image;
+	made->text = strdup(image);
 	*module = made;
 	return OK;
 }
 
 PUBLIC int cuModuleGetFunction(void **function, void *module, const char *name)
 {
-	char entry[128];
+	char entry[160];
 
 	CALL(true);
 	snprintf(entry, sizeof(entry), ".visible .entry %s(", name);
-	if (!strstr(fake_own(__func__, THING_MODULE, module)->text, entry))
-		fake_violation(__func__, "the PTX has no such entry");
+	struct thing *of = fake_own(__func__, THING_MODULE, module);
+	if (!strstr(of->text, entry))
+		return ERROR_NOT_FOUND;
 	struct thing *made = fake_add(THING_FUNCTION, 0, 0);
-	made->text = name;
+	made->text = strdup(name);
+	made->module = of;
 	*function = made;
+	return OK;
+}
+
+PUBLIC int cuModuleUnload(void *module)
+{
+	struct thing *function;
+
+	CALL(true);
+	struct thing *ended = fake_own(__func__, THING_MODULE, module);
+	while ((function = function_of(ended)) != NULL)
+		fake_remove(function);
+	fake_remove(ended);
 	return OK;
 }

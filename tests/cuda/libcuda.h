@@ -10,6 +10,8 @@
  *	TEST_CUDA_MIB       memory of the GPU; 4096
  *	TEST_CUDA_GPUS      how many there are; 1
  *	TEST_CUDA_FAIL_AT   the n-th call fails
+ *	TEST_CUDA_KERNELS   a library with kernels of clients, compiled for the processor, under the
+ *	                    same names with _on_processor behind them (streams.h)
  */
 #ifndef TESTS_CUDA_LIBCUDA_H
 #define TESTS_CUDA_LIBCUDA_H

@@ -3,7 +3,9 @@
  * streams.c - streams of the stand-in for libcuda.so.1: each is a thread that does one thing after
  * the other, and knows nothing of the order in other streams.
  */
+#include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ typedef unsigned long long word;
 void cuda_run(word, word, word, word, word, word, word, word, word, word, word, word, word, word);
 void cuda_move(word, word);
 void cuda_pages(word, word, word, word, word);
+void cuda_ranges(word, word, word, word, word, word, word, word, word);
 
 struct cuda_host_block {
 	word index;
@@ -26,8 +29,9 @@ word cuda_host_now_100ns(void);
 void cuda_host_pause(void);
 
 static _Thread_local struct cuda_host_block block;
-static _Thread_local jmp_buf way_out;
-static _Thread_local const struct thing *running; /* the stream of this thread */
+static _Thread_local sigjmp_buf way_out;
+static _Thread_local struct thing *running; /* the stream of this thread */
+static _Thread_local bool is_clients;       /* … and a kernel that is not the driver's */
 
 const struct cuda_host_block *cuda_host_block(void)
 {
@@ -43,33 +47,98 @@ void cuda_host_pause(void)
 {
 	/* A context that ends takes what hangs in it along. */
 	if (running->context->is_lost)
-		longjmp(way_out, 1);
+		siglongjmp(way_out, 1);
 	clock_sleep_until(clock_deadline(20000));
 }
 
 /* ---- doing it ---- */
 
+static const struct {
+	const char *name;
+	unsigned parameter_count;
+} own_kernels[] = {
+	{ "cuda_run", 14 }, { "cuda_move", 2 }, { "cuda_pages", 5 }, { "cuda_ranges", 9 }
+};
+
+/* 0: it is a client's. */
 static unsigned parameter_count(const char *function)
 {
-	return strcmp(function, "cuda_run") == 0 ? 14 : strcmp(function, "cuda_move") == 0 ? 2 : 5;
+	for (unsigned i = 0; i < sizeof(own_kernels) / sizeof(*own_kernels); i++) {
+		if (strcmp(function, own_kernels[i].name) == 0)
+			return own_kernels[i].parameter_count;
+	}
+	return 0;
 }
 
-static void launch(const struct work *work)
+static void launch_own(const struct work *work)
 {
 	const uint64_t *p = work->parameters;
 
-	if (setjmp(way_out) != 0)
-		return;
-	for (unsigned i = 0; i < work->blocks; i++) {
-		block = (struct cuda_host_block){ i, work->blocks };
+	for (unsigned i = 0; i < work->grid[0]; i++) {
+		block = (struct cuda_host_block){ i, work->grid[0] };
 		if (strcmp(work->function, "cuda_run") == 0)
 			cuda_run(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10],
 				 p[11], p[12], p[13]);
 		else if (strcmp(work->function, "cuda_move") == 0)
 			cuda_move(p[0], p[1]);
-		else
+		else if (strcmp(work->function, "cuda_pages") == 0)
 			cuda_pages(p[0], p[1], p[2], p[3], p[4]);
+		else
+			cuda_ranges(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]);
 	}
+}
+
+/* ---- kernels of clients ---- */
+
+/* A bad pointer of theirs loses the context. */
+static void on_bad_pointer(int number)
+{
+	if (is_clients) {
+		running->context->is_lost = true;
+		siglongjmp(way_out, 1);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static void launch_clients(const struct work *work)
+{
+	const unsigned *grid = work->grid;
+
+	is_clients = true;
+	for (unsigned z = 0; z < grid[2]; z++)
+		for (unsigned y = 0; y < grid[1]; y++)
+			for (unsigned x = 0; x < grid[0]; x++)
+				work->kernel(work->inline_bytes, (unsigned[]){ x, y, z }, grid);
+}
+
+/* TEST_CUDA_KERNELS: a library that has each of them compiled for the processor. */
+static fake_kernel *find_kernel(const char *name)
+{
+	const char *path = getenv("TEST_CUDA_KERNELS");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	char symbol[160];
+	fake_kernel *kernel = NULL;
+
+	snprintf(symbol, sizeof(symbol), "%s_on_processor", name);
+	if (library)
+		*(void **)&kernel = dlsym(library, symbol);
+	if (!kernel)
+		fake_violation("cuLaunchKernel", "TEST_CUDA_KERNELS has no such kernel");
+	signal(SIGSEGV, on_bad_pointer);
+	signal(SIGBUS, on_bad_pointer);
+	return kernel;
+}
+
+static void launch(const struct work *work)
+{
+	if (sigsetjmp(way_out, 1) == 0) {
+		if (work->kernel)
+			launch_clients(work);
+		else
+			launch_own(work);
+	}
+	is_clients = false;
 }
 
 static void do_work(const struct work *work)
@@ -213,7 +282,7 @@ PUBLIC int cuStreamSynchronize(void *handle)
 		uint32_t done = atomic_load(&stream->done);
 
 		if (!is_busy(stream))
-			return OK;
+			return stream->context->is_lost ? ERROR_LAUNCH_FAILED : OK;
 		thread_wait(&stream->done, done, UINT64_MAX);
 	}
 }
@@ -221,6 +290,9 @@ PUBLIC int cuStreamSynchronize(void *handle)
 static void check_device(const char *function, uint64_t pointer, size_t size_bytes)
 {
 	struct thing *memory = fake_find(THING_MEMORY, pointer, size_bytes);
+
+	if (fake_is_mapped(pointer, size_bytes))
+		return;
 
 	if (!memory || size_bytes == 0)
 		fake_violation(function, "the bytes are not in one allocation of the GPU");
@@ -291,22 +363,53 @@ PUBLIC int cuMemsetD32Async(uint64_t to, unsigned pattern, size_t count, void *h
 	return OK;
 }
 
-PUBLIC int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			  unsigned block_x, unsigned block_y, unsigned block_z,
-			  unsigned shared_bytes, void *handle, void **parameters, void **extra)
+/* extra: a list of what follows by number, ended by 0. */
+static const void *client_parameters(void **extra, size_t *size_bytes)
 {
-	CALL();
-	struct thing *stream = fake_own(__func__, THING_STREAM, handle);
-	struct work *work = calloc(1, sizeof(*work));
+	const void *bytes = NULL;
 
-	if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > 1024 ||
-	    block_x % 32 || block_y != 1 || block_z != 1 || shared_bytes || extra)
+	*size_bytes = 0;
+	for (; extra && extra[0]; extra += 2) {
+		if (extra[0] == (void *)1)
+			bytes = extra[1];
+		if (extra[0] == (void *)2)
+			*size_bytes = *(const size_t *)extra[1];
+	}
+	return bytes;
+}
+
+PUBLIC int cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			  unsigned block_x, unsigned block_y, unsigned block_z,
+			  unsigned shared_bytes, void *stream_handle, void **parameters,
+			  void **extra)
+{
+	size_t size_bytes;
+
+	CALL();
+	struct thing *stream = fake_own(__func__, THING_STREAM, stream_handle);
+	const char *function = fake_own(__func__, THING_FUNCTION, handle)->text;
+	unsigned count = parameter_count(function);
+	const void *bytes = client_parameters(extra, &size_bytes);
+	struct work *work = calloc(1, sizeof(*work) + size_bytes);
+
+	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z ||
+	    block_x * block_y * block_z > 1024)
+		fake_violation(__func__, "no blocks, or too large");
+	if (count && (grid_y != 1 || grid_z != 1 || block_x % 32 || block_y != 1 || block_z != 1 ||
+		      shared_bytes || extra))
 		fake_violation(__func__, "not a row of blocks of whole warps");
+	if (!count && parameters)
+		fake_violation(__func__, "how large the parameters are only the PTX knows");
 	work->kind = WORK_LAUNCH;
-	work->function = fake_own(__func__, THING_FUNCTION, function)->text;
-	work->blocks = grid_x;
-	for (unsigned i = 0; i < parameter_count(work->function); i++)
+	work->function = function;
+	work->kernel = count ? NULL : find_kernel(function);
+	work->grid[0] = grid_x;
+	work->grid[1] = grid_y;
+	work->grid[2] = grid_z;
+	for (unsigned i = 0; i < count; i++)
 		memcpy(&work->parameters[i], parameters[i], sizeof(work->parameters[i]));
+	if (size_bytes)
+		memcpy(work->inline_bytes, bytes, size_bytes);
 	add_work(stream, work);
 	return OK;
 }

@@ -22,6 +22,8 @@ enum {
 	OK = 0,
 	ERROR_OUT_OF_MEMORY = 2,
 	ERROR_NO_DEVICE = 100,
+	ERROR_INVALID_PTX = 218,
+	ERROR_NOT_FOUND = 500,
 	ERROR_NOT_READY = 600,
 	ERROR_LAUNCH_FAILED = 719,
 	ERROR_UNKNOWN = 999,
@@ -35,11 +37,17 @@ enum thing_kind {
 	THING_MEMORY,
 	THING_HOST,       /* memory of the machine, from us */
 	THING_REGISTERED, /* … and of the caller's */
+	THING_PAGES,      /* vmm.c: memory, */
+	THING_RESERVED,   /* addresses, */
+	THING_MAPPED,     /* and one at the other */
 };
 
 enum work_kind { WORK_COPY, WORK_FILL, WORK_LAUNCH };
 
 enum { MOST_PARAMETERS = 16 };
+
+/* A client's kernel, compiled for the processor: a block of one thread. */
+typedef void fake_kernel(const void *parameters, const unsigned block[3], const unsigned grid[3]);
 
 struct work {
 	struct list link;
@@ -49,9 +57,10 @@ struct work {
 	size_t size_bytes;
 	unsigned pattern;
 	const char *function;
-	unsigned blocks;
-	uint64_t parameters[MOST_PARAMETERS];
-	unsigned char inline_bytes[]; /* what the caller may change at once */
+	unsigned grid[3];
+	uint64_t parameters[MOST_PARAMETERS]; /* of the driver's own */
+	fake_kernel *kernel;                  /* … of a client's they are behind this */
+	unsigned char inline_bytes[];         /* what the caller may change at once */
 };
 
 struct thing {
@@ -61,7 +70,11 @@ struct thing {
 	uint64_t address; /* is the handle, too */
 	uint64_t size_bytes;
 	_Atomic bool is_lost; /* contexts */
-	const char *text;     /* modules: the PTX; functions: the name */
+	char *text;           /* modules: the PTX; functions: the name; ours */
+	struct thing *module; /* functions */
+	int file;             /* vmm.c */
+	bool is_imported;
+	bool is_accessible;
 
 	/* Streams. Guarded by fake.lock. */
 	struct list work; /* struct work.link; the first one is being done */
@@ -89,6 +102,12 @@ struct thing *fake_add(enum thing_kind kind, uint64_t address, uint64_t size_byt
 struct thing *fake_find(enum thing_kind kind, uint64_t address, uint64_t size_bytes);
 struct thing *fake_own(const char *function, enum thing_kind kind, const void *handle);
 void fake_remove(struct thing *thing);
+
+/* FALSE: the GPU has less. */
+bool fake_take_bytes(uint64_t size_bytes);
+
+/* vmm.c */
+bool fake_is_mapped(uint64_t pointer, uint64_t size_bytes);
 
 /* streams.c */
 void fake_stream_end(struct thing *stream);

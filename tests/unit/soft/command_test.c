@@ -71,7 +71,7 @@ TEST(command, a_header_that_does_not_hold_is_illegal)
 	bad = header(0, 8);
 	memcpy(buffer, &bad, sizeof(bad));
 	EXPECT_EQ(decode(buffer, sizeof(buffer), &out), STATUS_ILLEGAL_INSTRUCTION);
-	bad = header(SOFTGPU_LOOP + 1, 8);
+	bad = header(SOFTGPU_DISPATCH + 1, 8);
 	memcpy(buffer, &bad, sizeof(bad));
 	EXPECT_EQ(decode(buffer, sizeof(buffer), &out), STATUS_ILLEGAL_INSTRUCTION);
 }
@@ -152,6 +152,35 @@ TEST(command, busy_hang_and_fault_touch_no_memory)
 	EXPECT_EQ(decode(&busy, sizeof(busy), &out), STATUS_ILLEGAL_INSTRUCTION);
 	fault.is_write = 2;
 	EXPECT_EQ(decode(&fault, sizeof(fault), &out), STATUS_ILLEGAL_INSTRUCTION);
+}
+
+TEST(command, a_kernel_has_a_grid_and_arguments_that_are_not_too_long)
+{
+	const struct softgpu_dispatch good = {
+		.header = header(SOFTGPU_DISPATCH, sizeof(good)),
+		.groups = { 0xffffffff, 1, 1 },
+		.threads = { 32, 4, 8 },
+		.arguments = 0x200000000008,
+		.range_count = SOFTGPU_MAX_RANGES,
+		.parameter_bytes = SOFTGPU_MAX_PARAMETER_BYTES,
+	};
+	struct softgpu_dispatch bad[8];
+	struct gpu_command out;
+
+	EXPECT_EQ(decode(&good, sizeof(good), &out), STATUS_SUCCESS);
+	EXPECT_EQ(out.operand_count, 0);
+	for (unsigned i = 0; i < 8; i++)
+		bad[i] = good;
+	bad[0].groups[2] = 0;
+	bad[1].threads[1] = 0;
+	bad[2].threads[2] = 9;
+	bad[3].threads[0] = 0x80000000;
+	bad[4].arguments += 4;
+	bad[5].range_count++;
+	bad[6].parameter_bytes -= 2;
+	bad[7].parameter_bytes += 4;
+	for (unsigned i = 0; i < 8; i++)
+		EXPECT_EQ(decode(&bad[i], sizeof(bad[i]), &out), STATUS_ILLEGAL_INSTRUCTION);
 }
 
 TEST(command, what_pages_memory_is_for_paging_buffers_only)

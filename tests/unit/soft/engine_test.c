@@ -295,6 +295,22 @@ TEST(engine, zero_pages_read_as_zero_and_drop_writes)
 	finish(context);
 }
 
+TEST(engine, a_kernel_of_a_client_is_not_run_by_a_processor)
+{
+	HANDLE context = start_virtual_context(HOST_NODE_3D);
+
+	struct softgpu_dispatch *dispatch = add(SOFTGPU_DISPATCH, sizeof(*dispatch));
+	for (unsigned i = 0; i < 3; i++)
+		dispatch->groups[i] = dispatch->threads[i] = 1;
+	UINT fence = submit(context);
+	host_wait_faults(1);
+	EXPECT_EQ(host.fault.InterruptType, DXGK_INTERRUPT_DMA_FAULTED);
+	EXPECT_EQ(host.fault.DmaFaulted.FaultedFenceId, fence);
+	EXPECT_EQ(host.fault.DmaFaulted.Status, STATUS_NOT_SUPPORTED);
+	EXPECT_EQ(reset_engine(HOST_NODE_3D), fence);
+	finish(context);
+}
+
 TEST(engine, an_illegal_command_faults_with_a_status)
 {
 	HANDLE context = start_virtual_context(HOST_NODE_3D);

@@ -301,7 +301,7 @@ TEST(objects, an_escape_is_answered_in_place)
 	EXPECT_EQ(echo.inverted, ~0x1234ULL);
 	EXPECT_EQ(echo.had, SOFTGPU_ECHO_HAD_DEVICE | SOFTGPU_ECHO_HAD_HARDWARE_ACCESS);
 
-	echo.header.code = 4;
+	echo.header.code = 99;
 	EXPECT_EQ(host.ddi.DxgkDdiEscape(host.adapter, &args), STATUS_NOT_SUPPORTED);
 	echo.header.code = SOFTGPU_ESCAPE_ECHO;
 	args.PrivateDriverDataSize--;
@@ -377,6 +377,25 @@ TEST(objects, an_allocation_goes_where_its_flags_say)
 	host_stop();
 }
 
+TEST(objects, memory_for_kernels_is_in_large_pages_in_one_run)
+{
+	struct softgpu_allocation blob = { .version = 1,
+					   .flags = SOFTGPU_HARDWARE_ADDRESS,
+					   .size_bytes = SOFTGPU_LARGE_PAGE_BYTES + 1 };
+	DXGK_ALLOCATIONINFO info;
+
+	host_start(NULL);
+	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_SUCCESS);
+	EXPECT_EQ(info.Size, 2 * SOFTGPU_LARGE_PAGE_BYTES);
+	EXPECT_EQ(info.Alignment, SOFTGPU_LARGE_PAGE_BYTES);
+	EXPECT_EQ(info.SupportedWriteSegmentSet, 1);
+	EXPECT_EQ(info.FlagsWddm2.AccessedPhysically, 1);
+	destroy_one(info.hAllocation);
+	blob.flags |= SOFTGPU_SYSTEM_ONLY;
+	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_INVALID_PARAMETER);
+	host_stop();
+}
+
 TEST(objects, the_physical_model_reaches_everything_by_one_address)
 {
 	static const struct host_setting physical[] = { { "AddressModel", "physical", 0 }, { 0 } };
@@ -400,7 +419,7 @@ TEST(objects, allocations_that_make_no_sense_are_refused)
 		{ { 0, 0, 4096, 0 }, STATUS_GRAPHICS_DRIVER_MISMATCH },
 		{ { 4, 0, 4096, 0 }, STATUS_GRAPHICS_DRIVER_MISMATCH },
 		{ { 3, SOFTGPU_CACHED, 4096, 0 }, STATUS_INVALID_PARAMETER },
-		{ { 1, 0x20, 4096, 0 }, STATUS_INVALID_PARAMETER },
+		{ { 1, 0x40, 4096, 0 }, STATUS_INVALID_PARAMETER },
 		{ { 1, SOFTGPU_LOCAL_ONLY | SOFTGPU_SYSTEM_ONLY, 4096, 0 },
 		  STATUS_INVALID_PARAMETER },
 		{ { 1, SOFTGPU_CACHED, 4096, 0 }, STATUS_INVALID_PARAMETER },

@@ -215,6 +215,54 @@ static NTSTATUS escape(struct softgpu_escape *header, UINT size_bytes)
 	return D(Escape, host.adapter, &args);
 }
 
+static NTSTATUS escape_with(HANDLE device, struct softgpu_escape *header)
+{
+	DXGKARG_ESCAPE args = { .hDevice = device,
+				.pPrivateDriverData = header,
+				.PrivateDriverDataSize = header->size_bytes };
+
+	return D(Escape, host.adapter, &args);
+}
+
+/* A processor has no kernels; what is wrong with the request is told first. */
+static void refuse_modules(void)
+{
+	struct {
+		struct softgpu_escape_module request;
+		char image[4];
+	} load = { .request = { .header = { .version = SOFTGPU_ESCAPE_VERSION,
+					    .code = SOFTGPU_ESCAPE_LOAD_MODULE,
+					    .size_bytes = sizeof(load) },
+				.image_bytes = 3 } };
+	struct softgpu_escape_module unload = { .header = { .version = SOFTGPU_ESCAPE_VERSION,
+							    .code = SOFTGPU_ESCAPE_UNLOAD_MODULE,
+							    .size_bytes = sizeof(unload) },
+						.module = 7 };
+	struct softgpu_escape_kernel find = { .header = { .version = SOFTGPU_ESCAPE_VERSION,
+							  .code = SOFTGPU_ESCAPE_FIND_KERNEL,
+							  .size_bytes = sizeof(find) } };
+	DXGKARG_CREATEPROCESS process = { .hDxgkProcess = &process };
+	EXPECT_EQ(D(CreateProcess, host.adapter, &process), STATUS_SUCCESS);
+	DXGKARG_CREATEDEVICE device = { .hDevice = &device, .hKmdProcess = process.hKmdProcess };
+	EXPECT_EQ(D(CreateDevice, host.adapter, &device), STATUS_SUCCESS);
+
+	WHY_PARAMETER(escape_with(device.hDevice, &load.request.header), "an image of 3");
+	load.request.image_bytes = 4;
+	memcpy(load.image, "PTX!", 4);
+	WHY_PARAMETER(escape_with(device.hDevice, &load.request.header), "it has no end");
+	load.image[3] = 0;
+	WHY_PARAMETER(escape_with(NULL, &load.request.header), "has no device of one");
+	WHY(escape_with(device.hDevice, &load.request.header), STATUS_NOT_SUPPORTED, "no PTX");
+	WHY_PARAMETER(escape_with(NULL, &unload.header), "has no device of one");
+	WHY(escape_with(device.hDevice, &unload.header), STATUS_NOT_SUPPORTED, "no module 7");
+	WHY_PARAMETER(escape_with(device.hDevice, &find.header), "the name of a kernel");
+	memcpy(find.name, "saxpy", 6);
+	WHY_PARAMETER(escape_with(NULL, &find.header), "has no device of one");
+	WHY(escape_with(device.hDevice, &find.header), STATUS_NOT_SUPPORTED, "no kernel saxpy");
+	EXPECT_EQ(D(DestroyDevice, device.hDevice), STATUS_SUCCESS);
+	EXPECT_EQ(D(DestroyProcess, host.adapter, process.hKmdProcess), STATUS_SUCCESS);
+}
+
 static NTSTATUS query(ULONG type, PVOID output, UINT size_bytes)
 {
 	DXGKARG_QUERYADAPTERINFO args = { .Type = (DXGK_QUERYADAPTERINFOTYPE)type,
@@ -244,6 +292,13 @@ static void refuse_questions(void)
 	WHY_PARAMETER(escape(&header, sizeof(header)), "escape code");
 	header.code = SOFTGPU_ESCAPE_GET_WORK;
 	WHY_PARAMETER(escape(&header, sizeof(header)), "escape code");
+	header.code = SOFTGPU_ESCAPE_LOAD_MODULE;
+	WHY_PARAMETER(escape(&header, sizeof(header)), "escape code");
+	header.code = SOFTGPU_ESCAPE_UNLOAD_MODULE;
+	WHY_PARAMETER(escape(&header, sizeof(header)), "escape code");
+	header.code = SOFTGPU_ESCAPE_FIND_KERNEL;
+	WHY_PARAMETER(escape(&header, sizeof(header)), "escape code");
+	refuse_modules();
 	header.code = 4711;
 	WHY(escape(&header, sizeof(header)), STATUS_NOT_SUPPORTED, "escape code 4711");
 	WHY_PARAMETER(D(Escape, host.adapter, &of_nobody), "one of its handles");

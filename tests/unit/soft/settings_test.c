@@ -49,6 +49,19 @@ TEST(settings, an_empty_key_gives_the_default_adapter)
 	EXPECT_EQ(gpu_settings_node_count(&settings), 4);
 }
 
+TEST(settings, hardware_addresses_need_virtual_addresses)
+{
+	struct gpu_settings settings = defaults();
+	PCSTR problem = NULL;
+
+	EXPECT_EQ(set_number(&settings, "HardwareAddresses", 2), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(set_number(&settings, "HardwareAddresses", 1), STATUS_SUCCESS);
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_SUCCESS);
+	settings.model = SOFTGPU_MODEL_PHYSICAL;
+	EXPECT_EQ(gpu_settings_finish(&settings, &problem), STATUS_INVALID_PARAMETER);
+	EXPECT(strstr(problem, "HardwareAddresses") != NULL);
+}
+
 TEST(settings, hardware_queues_need_virtual_addresses)
 {
 	struct gpu_settings settings = defaults();

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reach.h - how kernels find memory, and move bytes: part of kernels.c, which is one translation unit.
+ *
+ *	virtual address ─▶ page tables ─▶ segment and offset ─▶ a pointer, and how far it goes
+ */
+#ifndef CUDA_REACH_H
+#define CUDA_REACH_H
+
+#include "page_table.h"
+#include "threads.h"
+#include "work.h"
+
+/* ---- memory ---- */
+
+enum reach { REACH_THERE, REACH_FAULT, REACH_NO_PIECE };
+
+/* Where something is; a pointer of 0 reads as zeroes and drops writes. */
+struct span {
+	ULONGLONG pointer;
+	ULONGLONG size_bytes;
+	ULONGLONG physical; /* with REACH_NO_PIECE */
+	ULONG level;        /* with REACH_FAULT of a virtual address */
+};
+
+static INLINED ULONGLONG least(ULONGLONG a, ULONGLONG b)
+{
+	return a < b ? a : b;
+}
+
+static INLINED enum reach reach_system(const struct cuda_world *world, ULONGLONG physical,
+				       ULONGLONG wanted, struct span *span)
+{
+	ULONGLONG piece = physical >> CUDA_PIECE_BITS;
+	ULONGLONG in_piece = physical & ((1ULL << CUDA_PIECE_BITS) - 1);
+
+	span->physical = physical;
+	if (piece >= world->piece_count)
+		return REACH_FAULT;
+	ULONGLONG pointer = load_word((const ULONGLONG *)(ULONG_PTR)world->pieces + piece);
+	if (pointer == 0)
+		return REACH_NO_PIECE;
+	span->pointer = pointer + in_piece;
+	span->size_bytes = least(wanted, (1ULL << CUDA_PIECE_BITS) - in_piece);
+	return REACH_THERE;
+}
+
+static INLINED enum reach reach_segment(const struct cuda_world *world, ULONG segment,
+					ULONGLONG offset, ULONGLONG wanted, struct span *span)
+{
+	if (segment == SOFTGPU_SEGMENT_LOCAL) {
+		if (offset >= world->local_bytes)
+			return REACH_FAULT;
+		span->pointer = world->local + offset;
+		span->size_bytes = least(wanted, world->local_bytes - offset);
+		return REACH_THERE;
+	}
+	if (segment == SOFTGPU_SEGMENT_APERTURE) {
+		ULONGLONG page = offset >> GPU_PAGE_BITS;
+		ULONGLONG in_page = offset & ((1ULL << GPU_PAGE_BITS) - 1);
+
+		if (page >= world->aperture_pages)
+			return REACH_FAULT;
+		ULONGLONG entry = load_word((const ULONGLONG *)(ULONG_PTR)world->aperture + page);
+		if (!(entry & CUDA_APERTURE_VALID))
+			return REACH_FAULT;
+		return reach_system(world, (entry & ~0xfffULL) + in_page,
+				    least(wanted, (1ULL << GPU_PAGE_BITS) - in_page), span);
+	}
+	if (segment == SOFTGPU_SEGMENT_SYSTEM || segment == CUDA_SEGMENT_SYSTEM_TOO)
+		return reach_system(world, offset, wanted, span);
+	return REACH_FAULT;
+}
+
+/* Tables are in local memory. */
+static INLINED BOOLEAN read_entry(void *reader_context, ULONG segment, ULONGLONG offset,
+				  ULONGLONG *entry_out)
+{
+	const struct cuda_world *world = (const struct cuda_world *)reader_context;
+
+	if (segment != SOFTGPU_SEGMENT_LOCAL || offset + sizeof(*entry_out) > world->local_bytes)
+		return FALSE;
+	*entry_out = load_word((const ULONGLONG *)(ULONG_PTR)(world->local + offset));
+	return TRUE;
+}
+
+static INLINED enum reach reach_place(const struct cuda_world *world, const struct gpu_root *root,
+				      const struct gpu_place *place, ULONGLONG offset,
+				      ULONGLONG wanted, BOOLEAN is_write, struct span *span)
+{
+	struct gpu_translation found;
+	struct gpu_walk_fault fault;
+
+	offset += place->offset;
+	if (place->segment != GPU_PLACE_VIRTUAL)
+		return reach_segment(world, place->segment, offset, wanted, span);
+	if (!gpu_walk(&world->settings, root, offset, is_write, read_entry, (void *)world, &found,
+		      &fault)) {
+		span->level = fault.level;
+		return REACH_FAULT;
+	}
+	wanted = least(wanted, found.size_bytes);
+	if (found.is_zero) {
+		span->pointer = 0;
+		span->size_bytes = wanted;
+		return REACH_THERE;
+	}
+	span->level = 0; /* mapped to where no memory is: the tables are wrong */
+	return reach_segment(world, found.segment, found.offset, wanted, span);
+}
+
+/* ---- bytes, by some threads at once ---- */
+
+typedef ULONGLONG pair __attribute__((vector_size(16), may_alias));
+
+static INLINED void fill_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG pattern, ULONG thread,
+			       ULONG threads)
+{
+	ULONGLONG both = (ULONGLONG)pattern << 32 | pattern;
+	ULONGLONG pairs = to % 16 == 0 ? size_bytes / 16 : 0;
+	const pair value = { both, both };
+	pair *wide = (pair *)(ULONG_PTR)to;
+	ULONG *words = (ULONG *)(ULONG_PTR)to;
+
+	for (ULONGLONG i = thread; i < pairs; i += threads)
+		wide[i] = value;
+	for (ULONGLONG i = pairs * 4 + thread; i < size_bytes / 4; i += threads)
+		words[i] = pattern;
+}
+
+static INLINED void zero_bytes(ULONGLONG to, ULONGLONG size_bytes, ULONG thread, ULONG threads)
+{
+	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
+
+	for (ULONGLONG i = thread; i < size_bytes; i += threads)
+		bytes[i] = 0;
+}
+
+static INLINED void copy_bytes(ULONGLONG to, ULONGLONG from, ULONGLONG size_bytes, ULONG thread,
+			       ULONG threads)
+{
+	ULONGLONG pairs = (to | from) % 16 == 0 ? size_bytes / 16 : 0;
+	pair *wide = (pair *)(ULONG_PTR)to;
+	const pair *wide_from = (const pair *)(ULONG_PTR)from;
+	UCHAR *bytes = (UCHAR *)(ULONG_PTR)to;
+	const UCHAR *bytes_from = (const UCHAR *)(ULONG_PTR)from;
+	ULONGLONG i = thread;
+
+	/* Several on their way at once: they are far away. */
+	for (; i + 3ULL * threads < pairs; i += 4ULL * threads) {
+		pair a = wide_from[i];
+		pair b = wide_from[i + threads];
+		pair c = wide_from[i + 2ULL * threads];
+		pair d = wide_from[i + 3ULL * threads];
+
+		wide[i] = a;
+		wide[i + threads] = b;
+		wide[i + 2ULL * threads] = c;
+		wide[i + 3ULL * threads] = d;
+	}
+	for (; i < pairs; i += threads)
+		wide[i] = wide_from[i];
+	for (i = pairs * 16 + thread; i < size_bytes; i += threads)
+		bytes[i] = bytes_from[i];
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* dispatch_kernels.c - kernels of a client, for dispatch_test.c. */
+#include "kernels.h"
+
+KERNEL(
+	add,
+	struct {
+		index_type *to;
+		index_type count;
+		index_type value;
+	},
+	(index_type * to, index_type count, index_type value), (p->to, p->count, p->value))
+{
+	for (index_type i = first_index(); i < count; i += index_step())
+		to[i] += value;
+}
+
+/* What is at an address, wherever that is. */
+KERNEL(
+	look,
+	struct {
+		index_type *to;
+		const index_type *from;
+	},
+	(index_type * to, const index_type *from), (p->to, p->from))
+{
+	if (first_index() == 0)
+		*to = *from;
+}
+
+/* Never ends. */
+KERNEL(
+	spin, struct { volatile index_type *word; }, (volatile index_type * word), (p->word))
+{
+	while (*word != 12345)
+		;
+}
