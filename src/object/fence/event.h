@@ -41,7 +41,7 @@ MUST_CHECK NTSTATUS event_capture(struct quota_ledger *ledger, uintptr_t handle,
 MUST_CHECK NTSTATUS event_create(struct quota_ledger *ledger, struct event *event_out,
 				 int *descriptor_out);
 
-/* Adds 1, which wakes whoever reads or polls. */
+/* Adds 1, which wakes whoever reads or polls. Accepts EVENT_NONE. */
 void event_set(const struct event *event);
 
 /* Accepts EVENT_NONE. */

@@ -229,8 +229,7 @@ static void group_signal_lost(struct signal_group *group)
 		if (item->body->kind == SYNC_CPU_NOTIFICATION)
 			event_set(&item->body->event);
 	}
-	if (group->event.fd >= 0)
-		event_set(&group->event);
+	event_set(&group->event);
 }
 
 static void group_put(struct signal_group *group)
@@ -254,8 +253,7 @@ static void signal_act(struct sched_packet *packet)
 	for (uint32_t i = 0; i < group->count; i++)
 		(void)sync_body_signal(group->items[i].body, group->items[i].value,
 				       group->is_rewind);
-	if (group->event.fd >= 0)
-		event_set(&group->event);
+	event_set(&group->event);
 }
 
 static void signal_free(struct queue_signal *signal)
