@@ -17,5 +17,6 @@ int cmd_trace(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 int cmd_why(int argc, char **argv);
+int cmd_wine(int argc, char **argv);
 
 #endif

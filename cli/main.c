@@ -25,6 +25,7 @@ static const struct {
 	{ "verify", cmd_verify, "what is wrong with a driver" },
 	{ "view", cmd_view, "a trace as a page, or as the answer to a question" },
 	{ "why", cmd_why, "the life of an allocation in a trace" },
+	{ "wine", cmd_wine, "a Windows program on this kernel, under Wine" },
 };
 
 static void print_help(FILE *out)

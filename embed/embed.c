@@ -95,7 +95,7 @@ static void embed_end_process(void)
 
 static void embed_end(void)
 {
-	if (atomic_load(&embed.state) == EMBED_FORKED)
+	if (atomic_load(&embed.state) == EMBED_FORKED || atomic_load(&embed.state) == EMBED_ENDED)
 		return;
 	int before = cancel_hold_off();
 	thread_enter_kernel();
@@ -605,6 +605,11 @@ static void embed_unlisten(struct dxgk_embed_listener *listener)
 		status = notification_unwatch(process, listener);
 	refusal_end_call(&scope, status);
 	embed_leave(before);
+}
+
+EXPORTED void dxgk_end(void)
+{
+	embed_end();
 }
 
 EXPORTED const struct dxgk_embed *dxgk_embed(void)

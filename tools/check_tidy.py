@@ -25,7 +25,7 @@ import sys
 import tap
 import tree
 
-FOLDERS = ('src', 'embed', 'server', 'umd', 'cli', 'drivers')
+FOLDERS = ('src', 'embed', 'server', 'umd', 'wine', 'cli', 'drivers')
 JOBS = min(os.cpu_count() or 1, 8)
 # The flags in the list are the chosen compiler's; clang need not know all of gcc's warnings.
 EXTRA = ['-Wno-unknown-warning-option', '-Wno-error']

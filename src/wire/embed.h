@@ -3,7 +3,7 @@
  * embed.h - what libdxcore.so asks of libdxgk.so when the kernel lives in the same process.
  *
  * The two are separate files because drivers link to the kernel and clients to the API. libdxgk.so
- * exports one function, dxgk_embed(), which hands out this table.
+ * exports dxgk_embed(), which hands out this table.
  */
 #ifndef WIRE_EMBED_H
 #define WIRE_EMBED_H
@@ -62,5 +62,11 @@ struct dxgk_embed {
 
 /* The only way in; found with dlsym(). */
 const struct dxgk_embed *dxgk_embed(void);
+
+/*
+ * What happens at exit(), now: everything is destroyed, drivers stop, a trace is complete. For who ends otherwise than by exit();
+ * found with dlsym().
+ */
+void dxgk_end(void);
 
 #endif
