@@ -293,10 +293,22 @@ static enum engine_step choose_step_locked(struct gpu_engine *engine)
 	return STEP_RUN;
 }
 
+static void wait_for_work(struct gpu_engine *engine)
+{
+	PVOID events[] = { &engine->control, &engine->work };
+
+	for (ULONG i = 0; i < engine->looks; i++) {
+		if (KeReadStateEvent(&engine->work) || KeReadStateEvent(&engine->control))
+			break;
+		YieldProcessor();
+	}
+	KeWaitForMultipleObjects(RTL_NUMBER_OF(events), events, WaitAny, Executive, KernelMode,
+				 FALSE, NULL, NULL);
+}
+
 static VOID NTAPI engine_thread(PVOID StartContext)
 {
 	struct gpu_engine *engine = (struct gpu_engine *)StartContext;
-	PVOID events[] = { &engine->control, &engine->work };
 	KIRQL irql;
 
 	for (;;) {
@@ -314,8 +326,7 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 		else if (step == STEP_PREEMPTED)
 			gpu_notify_preempted(engine, preemption_fence, last_completed);
 		else
-			KeWaitForMultipleObjects(RTL_NUMBER_OF(events), events, WaitAny, Executive,
-						 KernelMode, FALSE, NULL, NULL);
+			wait_for_work(engine);
 	}
 	PsTerminateSystemThread(STATUS_SUCCESS);
 }

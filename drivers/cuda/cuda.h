@@ -54,6 +54,7 @@ struct cuda_device {
 	cuda_pointer world;
 	cuda_pointer states;         /* struct cuda_state, by slot */
 	struct cuda_result *results; /* by slot; the GPU sees them at the same address */
+	struct cuda_mail *mails;     /* likewise */
 	ULONGLONG *stops;            /* by slot: what is copied to the stop of a state */
 	UCHAR *arguments;            /* by slot, CUDA_ARGUMENT_BYTES each; the GPU sees them, too */
 	cuda_stream control;         /* for words that running kernels look at, and tables */
@@ -70,6 +71,7 @@ struct cuda_device {
 
 	/* An error that nothing but a new context ends. Interlocked. */
 	volatile LONG is_lost;
+	volatile LONG64 launches; /* of cuda_run(), each with a number. Interlocked. */
 
 	/* Guarded by pieces_lock. */
 	KMUTEX pieces_lock;
@@ -111,10 +113,12 @@ struct cuda_engine {
 	cuda_stream stream;
 	cuda_pointer state;         /* struct cuda_state */
 	struct cuda_result *result; /* the GPU sees it at the same address */
+	struct cuda_mail *mail;     /* likewise */
 	ULONGLONG *stop;            /* what is copied to state->stop */
 	ULONGLONG *pfns;            /* CUDA_PFN_COUNT; NULL until they are needed */
 	ULONGLONG sequence;
 	ULONGLONG ticket;
+	ULONGLONG launch; /* of the cuda_run() that may be there still; 0: none is */
 };
 
 static __inline__ struct cuda_device *cuda_device_of(const struct gpu_memory *memory)
@@ -154,8 +158,9 @@ ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical);
 BOOLEAN cuda_engine_ready(struct cuda_engine *engine);
 BOOLEAN cuda_launch(struct cuda_engine *engine, cuda_function function, ULONG blocks, ULONG threads,
 		    void **parameters, const char *what);
-/* Until the kernel with engine->sequence has told; passes on what is asked of the packet. FALSE: the
- * context is lost. */
+/* Gives the packet to cuda_run(), which is there still, or is launched. FALSE after an error. */
+BOOLEAN cuda_send(struct cuda_engine *engine, const struct cuda_mail *mail);
+/* Until it has told; passes on what is asked of the packet. FALSE: the context is lost. */
 BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet);
 /* The same, for what is in the stream and tells nothing. */
 BOOLEAN cuda_drain(struct cuda_engine *engine);

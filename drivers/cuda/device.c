@@ -180,6 +180,9 @@ static NTSTATUS make_host_words(struct cuda_device *device)
 	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->results), flags),
 	    "cuMemHostAlloc of results");
 	device->results = (struct cuda_result *)words;
+	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->mails), flags),
+	    "cuMemHostAlloc of mails");
+	device->mails = (struct cuda_mail *)words;
 	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->stops), flags),
 	    "cuMemHostAlloc of words");
 	device->stops = (ULONGLONG *)words;
@@ -191,6 +194,7 @@ static NTSTATUS make_host_words(struct cuda_device *device)
 		device->arguments = (UCHAR *)words;
 	}
 	RtlZeroMemory(device->results, CUDA_SLOTS * sizeof(*device->results));
+	RtlZeroMemory(device->mails, CUDA_SLOTS * sizeof(*device->mails));
 	RtlZeroMemory(device->stops, CUDA_SLOTS * sizeof(*device->stops));
 	RtlZeroMemory(device->slots, sizeof(device->slots));
 	return STATUS_SUCCESS;
@@ -202,14 +206,14 @@ static NTSTATUS warm_up(struct cuda_device *device)
 	const struct cuda_api *api = &device->api;
 	ULONGLONG nothing = 0;
 	ULONGLONG result = (ULONGLONG)(ULONG_PTR)device->results;
-	void *run[] = { &device->world, &device->states, &result,  &nothing, &nothing,
-			&nothing,       &nothing,        &nothing, &nothing, &nothing,
-			&nothing,       &nothing,        &nothing, &nothing };
+	ULONGLONG mail = (ULONGLONG)(ULONG_PTR)device->mails;
+	void *run[] = { &device->world, &device->states, &result, &mail, &nothing, &nothing };
 	void *move[] = { &device->world, &device->states };
 	void *pages[] = { &device->world, &nothing, &nothing, &nothing, &nothing };
 	void *ranges[] = { &device->world, &nothing, &nothing, &nothing, &nothing,
 			   &nothing,       &nothing, &nothing, &nothing };
 
+	device->mails->sequence = 1; /* a packet of no bytes */
 	TRY(api->launch(device->run, 1, 1, 1, CUDA_RUN_THREADS, 1, 1, 0, device->control, run,
 			NULL),
 	    "cuLaunchKernel of cuda_run");

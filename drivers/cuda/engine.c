@@ -4,7 +4,11 @@
  *
  *	state    in video memory; the thread writes what is asked of a packet into it, by a copy in
  *	         another stream, because its own is occupied
- *	result   in memory of the machine: the last store of a kernel is its sequence, here
+ *	mail     in memory of the machine: the next packet, for a kernel that is there still
+ *	result   in memory of the machine: the last store for a packet is its sequence, here
+ *
+ * A kernel that finds no mail for a while leaves, and says so last: whatever it has not told by then
+ * it has not read, and is for the next one.
  *
  * The thread looks at the result for a while without sleeping, then in growing pauses that whatever
  * is asked of the engine ends. PASSIVE_LEVEL.
@@ -16,6 +20,7 @@ enum {
 	PAUSE_PART = 16,       /* then pauses are so much of the time that has passed */
 	LONGEST_PAUSE = 10000, /* 100 ns units: 1 ms */
 	SHORTEST_PAUSE = 500,
+	LEAVE_PAUSES = 2000, /* a hundred milliseconds, where it takes microseconds */
 };
 
 static cuda_pointer stop_word(const struct cuda_engine *engine)
@@ -42,6 +47,7 @@ static BOOLEAN take_slot(struct cuda_engine *engine)
 	engine->slot = slot + 1;
 	engine->state = device->states + slot * sizeof(struct cuda_state);
 	engine->result = &device->results[slot];
+	engine->mail = &device->mails[slot];
 	engine->stop = &device->stops[slot];
 	/* Whoever had it before counted, too. */
 	engine->sequence = engine->result->sequence;
@@ -49,11 +55,29 @@ static BOOLEAN take_slot(struct cuda_engine *engine)
 	return TRUE;
 }
 
+static BOOLEAN has_left(const struct cuda_engine *engine)
+{
+	return __atomic_load_n(&engine->result->left, __ATOMIC_ACQUIRE) == engine->launch;
+}
+
+/* FALSE: it does not leave, and may read the mail of whoever has the slot next. */
+static BOOLEAN send_away(struct cuda_engine *engine)
+{
+	LARGE_INTEGER pause = { .QuadPart = -SHORTEST_PAUSE };
+
+	if (engine->launch == 0 || engine->device->is_lost)
+		return TRUE;
+	__atomic_store_n(&engine->mail->sequence, CUDA_LEAVE, __ATOMIC_RELEASE);
+	for (ULONG i = 0; i < LEAVE_PAUSES && !has_left(engine); i++)
+		KeDelayExecutionThread(KernelMode, FALSE, &pause);
+	return has_left(engine);
+}
+
 static void give_slot(struct cuda_engine *engine)
 {
 	struct cuda_device *device = engine->device;
 
-	if (engine->slot == 0)
+	if (engine->slot == 0 || !send_away(engine))
 		return;
 	KeWaitForMutexObject(&device->pieces_lock, Executive, KernelMode, FALSE, NULL);
 	device->slots[engine->slot - 1] = 0;
@@ -79,16 +103,18 @@ static void end_stream(struct cuda_engine *engine)
 	/* What was in a context that is gone went with it. */
 	if (engine->generation == device->generation &&
 	    api->context_set(device->context) == CUDA_OK) {
+		give_slot(engine);
 		if (engine->stream)
 			(void)api->stream_destroy(engine->stream);
 		if (engine->pfns)
 			(void)api->host_free(engine->pfns);
-		give_slot(engine);
 	}
 	engine->stream = NULL;
 	engine->slot = 0;
 	engine->state = 0;
 	engine->result = NULL;
+	engine->mail = NULL;
+	engine->launch = 0;
 	engine->stop = NULL;
 	engine->pfns = NULL;
 	engine->generation = 0;
@@ -108,6 +134,8 @@ NTSTATUS gpu_hw_engine_start(struct gpu_engine *engine)
 				  engine->node);
 	made->device = device;
 	engine->hardware = made;
+	/* The one who submits needs a processor, and the one who looks at the GPU. */
+	engine->looks = KeQueryActiveProcessorCount(NULL) > 2 ? LOOKS : 0;
 	cuda_context had = cuda_visit(device);
 	BOOLEAN is_ready = cuda_engine_ready(made);
 	cuda_visit_end(device, had);
@@ -167,6 +195,37 @@ BOOLEAN cuda_drain(struct cuda_engine *engine)
 			"cuStreamSynchronize");
 }
 
+/* Serves what is in the mail. */
+static BOOLEAN launch_run(struct cuda_engine *engine)
+{
+	struct cuda_device *device = engine->device;
+	ULONGLONG result = (ULONGLONG)(ULONG_PTR)engine->result;
+	ULONGLONG mail = (ULONGLONG)(ULONG_PTR)engine->mail;
+	ULONGLONG served = engine->sequence - 1;
+	void *parameters[] = { &device->world, &engine->state, &result,
+			       &mail,          &served,        &engine->launch };
+
+	engine->launch = (ULONGLONG)InterlockedIncrement64(&device->launches);
+	return cuda_launch(engine, device->run, 1, CUDA_RUN_THREADS, parameters,
+			   "cuLaunchKernel of cuda_run");
+}
+
+BOOLEAN cuda_send(struct cuda_engine *engine, const struct cuda_mail *mail)
+{
+	engine->mail->ticket = mail->ticket;
+	engine->mail->flags = mail->flags;
+	engine->mail->root_segment = mail->root_segment;
+	engine->mail->root_entries = mail->root_entries;
+	engine->mail->root_offset = mail->root_offset;
+	engine->mail->buffer_segment = mail->buffer_segment;
+	engine->mail->buffer_offset = mail->buffer_offset;
+	engine->mail->size_bytes = mail->size_bytes;
+	engine->mail->offset = mail->offset;
+	engine->mail->progress = mail->progress;
+	__atomic_store_n(&engine->mail->sequence, ++engine->sequence, __ATOMIC_RELEASE);
+	return (engine->launch != 0 && !has_left(engine)) || launch_run(engine);
+}
+
 static BOOLEAN has_told(const struct cuda_engine *engine)
 {
 	return __atomic_load_n(&engine->result->sequence, __ATOMIC_ACQUIRE) == engine->sequence;
@@ -212,7 +271,13 @@ static void show_hang(struct gpu_engine *engine)
 		gpu_engine_set_stalled(engine, TRUE);
 }
 
-BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
+/* A kernel that had left before it saw the mail has told nothing of it: another one is for that. */
+static BOOLEAN replace_who_left(struct cuda_engine *engine)
+{
+	return !has_left(engine) || has_told(engine) || launch_run(engine);
+}
+
+static BOOLEAN wait_until_told(struct gpu_engine *engine, const struct gpu_packet *packet)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct cuda_device *device = cuda->device;
@@ -220,6 +285,8 @@ BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
 	for (ULONG i = 0; i < LOOKS; i++) {
 		if (has_told(cuda))
 			return TRUE;
+		if (!replace_who_left(cuda))
+			return FALSE;
 		YieldProcessor();
 	}
 	const ULONGLONG start = KeQueryInterruptTimePrecise(NULL);
@@ -227,7 +294,7 @@ BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
 		ULONGLONG pause = (KeQueryInterruptTimePrecise(NULL) - start) / PAUSE_PART;
 		LARGE_INTEGER timeout;
 
-		if (!pass_on_attention(engine, packet))
+		if (!replace_who_left(cuda) || !pass_on_attention(engine, packet))
 			return FALSE;
 		/* A kernel that has died tells nothing. */
 		cuda_status status = device->api.stream_query(cuda->stream);
@@ -241,5 +308,17 @@ BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
 		timeout.QuadPart = -(LONGLONG)pause;
 		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, &timeout);
 	}
+	return TRUE;
+}
+
+BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
+{
+	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+
+	if (!wait_until_told(engine, packet))
+		return FALSE;
+	/* Who wants something, or is at an end, does not stay. */
+	if (cuda->result->outcome != CUDA_DONE)
+		cuda->launch = 0;
 	return TRUE;
 }

@@ -34,22 +34,9 @@ static enum gpu_outcome report(const struct cuda_result *result, struct gpu_faul
 	return GPU_FAULTED;
 }
 
-static BOOLEAN launch_run(struct cuda_engine *engine, struct cuda_run_parameters *run)
+static BOOLEAN launch_move(struct cuda_engine *engine)
 {
-	void *parameters[] = { &run->world,          &run->state,         &run->result,
-			       &run->sequence,       &run->ticket,        &run->flags,
-			       &run->root_segment,   &run->root_entries,  &run->root_offset,
-			       &run->buffer_segment, &run->buffer_offset, &run->size_bytes,
-			       &run->offset,         &run->progress };
-
-	run->sequence = ++engine->sequence;
-	return cuda_launch(engine, engine->device->run, 1, CUDA_RUN_THREADS, parameters,
-			   "cuLaunchKernel of cuda_run");
-}
-
-static BOOLEAN launch_move(struct cuda_engine *engine, struct cuda_run_parameters *run)
-{
-	void *parameters[] = { &run->world, &run->state };
+	void *parameters[] = { &engine->device->world, &engine->state };
 
 	return cuda_launch(engine, engine->device->move,
 			   engine->device->processors * CUDA_MOVE_BLOCKS_PER_PROCESSOR,
@@ -58,7 +45,7 @@ static BOOLEAN launch_move(struct cuda_engine *engine, struct cuda_run_parameter
 
 /* The driver's own kernels may go on with pieces of system memory meanwhile. */
 static enum gpu_outcome serve_dispatch(struct gpu_engine *engine, struct gpu_packet *packet,
-				       struct cuda_run_parameters *run, struct gpu_fault *fault_out)
+				       struct cuda_mail *mail, struct gpu_fault *fault_out)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct softgpu_dispatch command;
@@ -72,23 +59,23 @@ static enum gpu_outcome serve_dispatch(struct gpu_engine *engine, struct gpu_pac
 		return stand_still(engine);
 	if (outcome == GPU_PREEMPTED)
 		packet->context->resume = (struct gpu_resume){ .is_valid = TRUE, .offset = offset };
-	run->flags |= CUDA_COMMAND_IS_DONE;
+	mail->flags |= CUDA_COMMAND_IS_DONE;
 	return outcome;
 }
 
 /* What the kernel wants. GPU_DONE: it has it. */
 static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *packet,
-			      struct cuda_run_parameters *run, struct gpu_fault *fault_out)
+			      struct cuda_mail *mail, struct gpu_fault *fault_out)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct cuda_device *device = cuda->device;
 	const struct cuda_result *result = cuda->result;
 
-	run->flags |= CUDA_GO_ON;
-	run->flags &= ~(ULONGLONG)CUDA_COMMAND_IS_DONE;
+	mail->flags |= CUDA_GO_ON;
+	mail->flags &= ~(ULONGLONG)CUDA_COMMAND_IS_DONE;
 	switch (result->outcome) {
 	case CUDA_WANTS_MOVE:
-		return launch_move(cuda, run) ? GPU_DONE : stand_still(engine);
+		return launch_move(cuda) ? GPU_DONE : stand_still(engine);
 	case CUDA_WANTS_PIECE:
 		cuda_pieces_let_go(device);
 		BOOLEAN is_made = cuda_piece_make(device, result->address);
@@ -111,14 +98,14 @@ static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *pack
 		if (device->is_lost)
 			return stand_still(engine);
 		InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)command.size_bytes);
-		run->flags |= CUDA_COMMAND_IS_DONE;
+		mail->flags |= CUDA_COMMAND_IS_DONE;
 		return outcome;
 	}
 	}
 }
 
 static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *packet,
-				struct cuda_run_parameters *run, struct gpu_fault *fault_out)
+				struct cuda_mail *mail, struct gpu_fault *fault_out)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct gpu_context *context = packet->context;
@@ -126,7 +113,7 @@ static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *pa
 	for (;;) {
 		const struct cuda_result *result = cuda->result;
 
-		if (!launch_run(cuda, run) || !cuda_wait(engine, packet))
+		if (!cuda_send(cuda, mail) || !cuda_wait(engine, packet))
 			return stand_still(engine);
 		switch (result->outcome) {
 		case CUDA_DONE:
@@ -149,7 +136,7 @@ static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *pa
 			       : result->outcome == CUDA_ABORTED ? GPU_ABORTED
 								 : GPU_PREEMPTED;
 		default: {
-			enum gpu_outcome outcome = serve(engine, packet, run, fault_out);
+			enum gpu_outcome outcome = serve(engine, packet, mail, fault_out);
 
 			if (outcome != GPU_DONE)
 				return outcome;
@@ -177,10 +164,7 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 		if (!engine->hw_queue)
 			context->resume.is_valid = FALSE;
 	}
-	struct cuda_run_parameters run = {
-		.world = device->world,
-		.state = cuda->state,
-		.result = (ULONGLONG)(ULONG_PTR)cuda->result,
+	struct cuda_mail mail = {
 		.ticket = ++cuda->ticket,
 		.flags = (packet->is_paging ? CUDA_IS_PAGING : 0) |
 			 (context && context->is_virtual ? CUDA_IS_VIRTUAL : 0),
@@ -194,7 +178,7 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 		.progress = resume.is_valid ? resume.progress : 0,
 	};
 	cuda_pieces_hold(device);
-	enum gpu_outcome outcome = execute(engine, packet, &run, fault_out);
+	enum gpu_outcome outcome = execute(engine, packet, &mail, fault_out);
 	cuda_pieces_let_go(device);
 	return outcome;
 }

@@ -42,6 +42,7 @@ struct run {
 	ULONGLONG progress;
 	ULONGLONG bytes_written;
 	ULONGLONG entries_written;
+	BOOLEAN is_done; /* the packet, and wants nothing */
 };
 
 static INLINED ULONG stop_of(const struct cuda_state *state, ULONGLONG ticket, BOOLEAN keeps_on)
@@ -63,6 +64,7 @@ static SHARED void tell(struct run *run, ULONG outcome)
 	run->state->progress = run->progress;
 	run->state->bytes_written = run->bytes_written;
 	run->state->entries_written = run->entries_written;
+	run->is_done = outcome == CUDA_DONE;
 	result->outcome = outcome;
 	result->offset = run->offset;
 	result->progress = run->progress;
@@ -506,42 +508,80 @@ static SHARED void run_commands(struct run *run)
 	tell(run, CUDA_DONE);
 }
 
-KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG sequence,
-		     ULONGLONG ticket, ULONGLONG flags, ULONGLONG root_segment,
-		     ULONGLONG root_entries, ULONGLONG root_offset, ULONGLONG buffer_segment,
-		     ULONGLONG buffer_offset, ULONGLONG size_bytes, ULONGLONG offset,
-		     ULONGLONG progress)
+/* A packet, out of its mail. */
+static SHARED void open_mail(struct run *run, const struct cuda_mail *mail)
 {
+	ULONGLONG words[sizeof(*mail) / sizeof(ULONGLONG)];
+	const struct cuda_mail *copy = (const struct cuda_mail *)words;
+
+	/* All on their way at once. */
+	for (ULONG i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		words[i] = load_word((const ULONGLONG *)mail + i);
+	run->ticket = copy->ticket;
+	run->flags = (ULONG)copy->flags;
+	run->root.segment = (ULONG)copy->root_segment;
+	run->root.entry_count = (ULONG)copy->root_entries;
+	run->root.offset = copy->root_offset;
+	run->buffer.segment = (ULONG)copy->buffer_segment;
+	run->buffer.offset = copy->buffer_offset;
+	run->size_bytes = copy->size_bytes;
+	run->offset = copy->offset;
+	run->progress = copy->progress;
+	run->bytes_written = 0;
+	run->entries_written = 0;
+	if (run->flags & CUDA_GO_ON) {
+		run->offset = run->state->offset;
+		run->progress = run->state->progress;
+		run->bytes_written = run->state->bytes_written;
+		run->entries_written = run->state->entries_written;
+	} else {
+		run->state->is_moved = 0;
+	}
+}
+
+/* FALSE: none comes. */
+static SHARED BOOLEAN wait_for_mail(struct run *run, const struct cuda_mail *mail)
+{
+	ULONGLONG start = now_100ns();
+
+	for (;;) {
+		ULONGLONG sequence = load_acquire(&mail->sequence);
+
+		if (sequence == CUDA_LEAVE)
+			return FALSE;
+		if (sequence != run->sequence) {
+			run->sequence = sequence;
+			return TRUE;
+		}
+		if (now_100ns() - start >= CUDA_STAY_100NS)
+			return FALSE;
+		pause_between_looks();
+	}
+}
+
+KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail_pointer,
+		     ULONGLONG served, ULONGLONG launch)
+{
+	const struct cuda_mail *mail = (const struct cuda_mail *)(ULONG_PTR)mail_pointer;
 	struct run run = {
 		.world = (const struct cuda_world *)(ULONG_PTR)world,
 		.state = (struct cuda_state *)(ULONG_PTR)state,
 		.result = (struct cuda_result *)(ULONG_PTR)result,
-		.sequence = sequence,
-		.ticket = ticket,
-		.flags = (ULONG)flags,
-		.root = { .segment = (ULONG)root_segment,
-			  .entry_count = (ULONG)root_entries,
-			  .offset = root_offset },
-		.buffer = { .segment = (ULONG)buffer_segment, .offset = buffer_offset },
-		.size_bytes = size_bytes,
-		.offset = offset,
-		.progress = progress,
+		.sequence = served,
+		.is_done = TRUE,
 	};
 
 	if (thread_in_block() != 0) {
 		help(run.state);
 		return;
 	}
-	if (flags & CUDA_GO_ON) {
-		run.offset = run.state->offset;
-		run.progress = run.state->progress;
-		run.bytes_written = run.state->bytes_written;
-		run.entries_written = run.state->entries_written;
-	} else {
-		run.state->is_moved = 0;
+	while (run.is_done && wait_for_mail(&run, mail)) {
+		open_mail(&run, mail);
+		run_commands(&run);
 	}
-	run_commands(&run);
 	share(&run, ITEM_END, 0, 0, 0, 0);
+	fence_system();
+	store_word(&run.result->left, launch);
 }
 
 /* ---- much at once ---- */

@@ -68,6 +68,20 @@ static INLINED ULONGLONG load_word(const ULONGLONG *word)
 	return *(const volatile ULONGLONG *)word;
 }
 
+/* What its writer wrote before it is read after this, by all threads that wait for this one. */
+static INLINED ULONGLONG load_acquire(const ULONGLONG *word)
+{
+	ULONGLONG value;
+
+	__asm__ volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+	return value;
+}
+
+/* Between two looks across the bus, which take long enough. */
+static INLINED void pause_between_looks(void)
+{
+}
+
 static INLINED UCHAR load_byte(const UCHAR *byte)
 {
 	return *(const volatile UCHAR *)byte;
@@ -145,6 +159,16 @@ static INLINED void pause_a_little(void)
 static INLINED ULONGLONG load_word(const ULONGLONG *word)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static INLINED ULONGLONG load_acquire(const ULONGLONG *word)
+{
+	return load_word(word);
+}
+
+static INLINED void pause_between_looks(void)
+{
+	cuda_host_pause();
 }
 
 static INLINED UCHAR load_byte(const UCHAR *byte)

@@ -4,7 +4,11 @@
  *
  *	cuda_world    one per adapter, in video memory: where memory is
  *	cuda_state    one per engine, in video memory: how far its packet has come
- *	cuda_result   one per engine, in memory of the machine that both see: how it ended
+ *	cuda_mail     one per engine, in memory of the machine that both see: its next packet
+ *	cuda_result   likewise: how a packet ended
+ *
+ * cuda_run() stays for a while after a packet that was done, and looks into its mail: what comes soon
+ * needs no launch.
  *
  * Both sides are little-endian, with pointers of eight bytes; a device pointer is a number here.
  */
@@ -28,6 +32,8 @@ enum {
 	CUDA_LARGE_PAGE_BITS = 21,
 	/* Longer transfers are moved by the whole GPU, not by one block of threads. */
 	CUDA_WIDE_BYTES = 16384,
+	/* How long cuda_run() looks for another packet. Others wait for the whole GPU at times. */
+	CUDA_STAY_100NS = 2000,
 };
 
 struct cuda_world {
@@ -101,6 +107,7 @@ struct cuda_state {
 struct cuda_result {
 	ULONGLONG sequence; /* written last */
 	ULONGLONG hanging;  /* the sequence of who hangs, while it does */
+	ULONGLONG left;     /* the launch of cuda_run() that has ended, and looks at nothing more */
 	ULONG outcome;
 	ULONG status;
 	ULONGLONG address;
@@ -115,12 +122,11 @@ struct cuda_result {
 	ULONGLONG command[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
 };
 
-/* A packet, as cuda_run() is given it: every field is one parameter of the kernel. */
-struct cuda_run_parameters {
-	ULONGLONG world;
-	ULONGLONG state;
-	ULONGLONG result;
-	ULONGLONG sequence;
+#define CUDA_LEAVE (~0ULL)
+
+/* A packet, as cuda_run() is given it. Two lines of the processor's. */
+struct cuda_mail {
+	ULONGLONG sequence; /* written last; CUDA_LEAVE: nothing more comes */
 	ULONGLONG ticket;
 	ULONGLONG flags;
 	ULONGLONG root_segment;
@@ -131,15 +137,17 @@ struct cuda_run_parameters {
 	ULONGLONG size_bytes;
 	ULONGLONG offset;
 	ULONGLONG progress;
+	ULONGLONG reserved[5];
 };
 
 /* ---- kernels ---- */
 
-/* One block. Walks the commands of a packet. */
-void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG sequence,
-	      ULONGLONG ticket, ULONGLONG flags, ULONGLONG root_segment, ULONGLONG root_entries,
-	      ULONGLONG root_offset, ULONGLONG buffer_segment, ULONGLONG buffer_offset,
-	      ULONGLONG size_bytes, ULONGLONG offset, ULONGLONG progress);
+/*
+ * One block. Walks the commands of the packet in the mail whose sequence is not `served`; after one
+ * that is done, of the next. Leaves when none comes, or one wants something of the driver.
+ */
+void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail, ULONGLONG served,
+	      ULONGLONG launch);
 
 /* Many blocks. Does state->transfer. */
 void cuda_move(ULONGLONG world, ULONGLONG state);

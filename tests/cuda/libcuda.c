@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "cuda/streams.h"
 
 struct fake fake = { .lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "stand-in for libcuda"),
@@ -53,6 +54,9 @@ PUBLIC void test_cuda_lose_contexts(void)
 			thing->is_lost = true;
 	}
 	lock_release(&fake.lock);
+	/* Nothing of a lost context goes on. */
+	while (fake_streams_are_busy())
+		clock_sleep_until(clock_deadline(20000));
 }
 
 bool fake_call_fails(int *status_out)

@@ -15,7 +15,7 @@
 
 /* The driver's own kernels, compiled for the processor (drivers/cuda/work.h, threads.h). */
 typedef unsigned long long word;
-void cuda_run(word, word, word, word, word, word, word, word, word, word, word, word, word, word);
+void cuda_run(word, word, word, word, word, word);
 void cuda_move(word, word);
 void cuda_pages(word, word, word, word, word);
 void cuda_ranges(word, word, word, word, word, word, word, word, word);
@@ -57,7 +57,7 @@ static const struct {
 	const char *name;
 	unsigned parameter_count;
 } own_kernels[] = {
-	{ "cuda_run", 14 }, { "cuda_move", 2 }, { "cuda_pages", 5 }, { "cuda_ranges", 9 }
+	{ "cuda_run", 6 }, { "cuda_move", 2 }, { "cuda_pages", 5 }, { "cuda_ranges", 9 }
 };
 
 /* 0: it is a client's. */
@@ -77,8 +77,7 @@ static void launch_own(const struct work *work)
 	for (unsigned i = 0; i < work->grid[0]; i++) {
 		block = (struct cuda_host_block){ i, work->grid[0] };
 		if (strcmp(work->function, "cuda_run") == 0)
-			cuda_run(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10],
-				 p[11], p[12], p[13]);
+			cuda_run(p[0], p[1], p[2], p[3], p[4], p[5]);
 		else if (strcmp(work->function, "cuda_move") == 0)
 			cuda_move(p[0], p[1]);
 		else if (strcmp(work->function, "cuda_pages") == 0)
@@ -212,6 +211,19 @@ void fake_stream_end(struct thing *stream)
 	atomic_fetch_add(&stream->news, 1);
 	thread_wake_all(&stream->news);
 	thread_join(stream->thread);
+}
+
+bool fake_streams_are_busy(void)
+{
+	bool is_busy = false;
+
+	lock_acquire(&fake.lock);
+	list_each (struct thing, stream, &fake.things, link) {
+		if (stream->kind == THING_STREAM)
+			is_busy |= !list_is_empty(&stream->work);
+	}
+	lock_release(&fake.lock);
+	return is_busy;
 }
 
 bool fake_range_is_used(const struct thing *range)

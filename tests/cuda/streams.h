@@ -111,6 +111,7 @@ bool fake_is_mapped(uint64_t pointer, uint64_t size_bytes);
 
 /* streams.c */
 void fake_stream_end(struct thing *stream);
+bool fake_streams_are_busy(void);
 bool fake_range_is_used(const struct thing *range);
 
 #endif
