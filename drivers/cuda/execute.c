@@ -91,7 +91,7 @@ static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *pack
 		struct gpu_paging_mdl_copy command;
 
 		if (((const struct softgpu_command *)result->command)->opcode == SOFTGPU_DISPATCH)
-			return serve_dispatch(engine, packet, run, fault_out);
+			return serve_dispatch(engine, packet, mail, fault_out);
 
 		RtlCopyMemory(&command, result->command, sizeof(command));
 		enum gpu_outcome outcome = cuda_copy_mdl(engine, &command, fault_out);

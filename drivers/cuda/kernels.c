@@ -8,8 +8,8 @@
  *	cuda_ranges  what a client's kernel is to be shown
  *
  * Every page that a command touches is looked up in the page tables, in video memory, by whoever
- * touches it; nothing is remembered. In cuda_run() the first thread reads, decodes and translates;
- * the others wait for a piece of work, and help with it.
+ * touches it; nothing is remembered. In cuda_run() the first thread decodes and translates; the others
+ * wait for a piece of work, and help with it.
  *
  * One translation unit, because PTX is not linked: the decoder and the walk are those of
  * drivers/common. Compiled twice: to PTX, and for the processor, where a block has one thread, for
@@ -22,7 +22,26 @@
 #include "page_table.c" /* NOLINT(bugprone-suspicious-include) */
 #include "reach.h"
 
-enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES };
+enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES, ITEM_READ };
+
+/* One piece of work for all threads of a block. */
+struct item {
+	ULONG kind;
+	ULONGLONG destination;
+	ULONGLONG source; /* or the first value */
+	ULONGLONG size_bytes;
+	ULONGLONG stride;
+};
+
+enum { WINDOW_WORDS = 256, WINDOW_BYTES = WINDOW_WORDS * 8 };
+
+/* What is far away takes a microsecond to read, however much of it: it is read here, by all threads. */
+struct block_memory {
+	struct cuda_world world;
+	struct item item;
+	ULONGLONG window[WINDOW_WORDS];
+};
+BLOCK_MEMORY(struct block_memory);
 
 #define NOWHERE (~0ULL)
 
@@ -42,6 +61,8 @@ struct run {
 	ULONGLONG progress;
 	ULONGLONG bytes_written;
 	ULONGLONG entries_written;
+	ULONGLONG window_at; /* what of the packet's commands is in block.window */
+	ULONGLONG window_bytes;
 	BOOLEAN is_done; /* the packet, and wants nothing */
 };
 
@@ -104,59 +125,54 @@ static SHARED BOOLEAN open_place(struct run *run, const struct gpu_place *place,
 	return FALSE;
 }
 
-/* All threads of the block do it, and have done it at the return. First thread only. */
-static SHARED void share(struct run *run, ULONG kind, ULONGLONG destination, ULONGLONG source,
-			 ULONGLONG size_bytes, ULONGLONG stride);
-
-static SHARED void do_item(const struct cuda_item *item)
+static SHARED void do_item(void)
 {
 	ULONG thread = thread_in_block();
 	ULONG threads = threads_of_block();
+	const struct item item = block.item;
 
-	if (item->kind == ITEM_FILL) {
-		fill_bytes(item->destination, item->size_bytes, (ULONG)item->source, thread,
-			   threads);
-	} else if (item->kind == ITEM_COPY) {
-		if (item->source == 0)
-			zero_bytes(item->destination, item->size_bytes, thread, threads);
+	if (item.kind == ITEM_FILL) {
+		fill_bytes(item.destination, item.size_bytes, (ULONG)item.source, thread, threads);
+	} else if (item.kind == ITEM_COPY) {
+		if (item.source == 0)
+			zero_bytes(item.destination, item.size_bytes, thread, threads);
 		else
-			copy_bytes(item->destination, item->source, item->size_bytes, thread,
-				   threads);
+			copy_bytes(item.destination, item.source, item.size_bytes, thread, threads);
+	} else if (item.kind == ITEM_READ) {
+		for (ULONGLONG i = thread; i < item.size_bytes / 8; i += threads)
+			block.window[i] = load_word((const ULONGLONG *)(ULONG_PTR)item.source + i);
 	} else {
-		ULONGLONG *entries = (ULONGLONG *)(ULONG_PTR)item->destination;
+		ULONGLONG *entries = (ULONGLONG *)(ULONG_PTR)item.destination;
 
-		for (ULONGLONG i = thread; i < item->size_bytes / sizeof(*entries); i += threads)
-			store_word(&entries[i], item->source + i * item->stride);
+		for (ULONGLONG i = thread; i < item.size_bytes / sizeof(*entries); i += threads)
+			store_word(&entries[i], item.source + i * item.stride);
 	}
 }
 
-static SHARED void share(struct run *run, ULONG kind, ULONGLONG destination, ULONGLONG source,
-			 ULONGLONG size_bytes, ULONGLONG stride)
+/* All threads of the block do it, and have done it at the return. First thread only. */
+static SHARED void share(ULONG kind, ULONGLONG destination, ULONGLONG source, ULONGLONG size_bytes,
+			 ULONGLONG stride)
 {
-	struct cuda_item *item = &run->state->item;
-
-	if (kind != ITEM_END && destination == 0)
-		return; /* writes are dropped */
-	item->kind = kind;
-	item->destination = destination;
-	item->source = source;
-	item->size_bytes = size_bytes;
-	item->stride = stride;
+	block.item.kind = kind;
+	block.item.destination = destination;
+	block.item.source = source;
+	block.item.size_bytes = size_bytes;
+	block.item.stride = stride;
 	block_barrier();
 	if (kind == ITEM_END)
 		return;
-	do_item(item);
+	do_item();
 	block_barrier();
 }
 
 /* Everybody else. */
-static SHARED void help(const struct cuda_state *state)
+static SHARED void help(void)
 {
 	for (;;) {
 		block_barrier();
-		if (load_word(&state->item.kind) == ITEM_END)
+		if (block.item.kind == ITEM_END)
 			return;
-		do_item(&state->item);
+		do_item();
 		block_barrier();
 	}
 }
@@ -227,10 +243,12 @@ static SHARED BOOLEAN move(struct run *run, const struct gpu_place *destination,
 		}
 		if (!open_place(run, destination, run->progress, wanted, TRUE, &to))
 			return FALSE;
-		if (is_fill)
-			share(run, ITEM_FILL, to.pointer, pattern, to.size_bytes, 0);
+		if (to.pointer == 0)
+			; /* writes are dropped */
+		else if (is_fill)
+			share(ITEM_FILL, to.pointer, pattern, to.size_bytes, 0);
 		else
-			share(run, ITEM_COPY, to.pointer, from.pointer, to.size_bytes, 0);
+			share(ITEM_COPY, to.pointer, from.pointer, to.size_bytes, 0);
 		run->progress += to.size_bytes;
 		run->bytes_written += to.size_bytes;
 	}
@@ -261,7 +279,7 @@ static SHARED BOOLEAN write_entries(struct run *run, const struct gpu_paging_ent
 			      FALSE, 0);
 			return FALSE;
 		}
-		share(run, ITEM_ENTRIES,
+		share(ITEM_ENTRIES,
 		      run->world->aperture + command->table.offset * sizeof(ULONGLONG),
 		      command->value, size_bytes, command->stride);
 		run->entries_written += command->count;
@@ -275,9 +293,10 @@ static SHARED BOOLEAN write_entries(struct run *run, const struct gpu_paging_ent
 		if (!open_place(run, &command->table, run->progress, size_bytes - run->progress,
 				TRUE, &to))
 			return FALSE;
-		share(run, ITEM_ENTRIES, to.pointer,
-		      command->value + run->progress / sizeof(ULONGLONG) * command->stride,
-		      to.size_bytes, command->stride);
+		if (to.pointer)
+			share(ITEM_ENTRIES, to.pointer,
+			      command->value + run->progress / sizeof(ULONGLONG) * command->stride,
+			      to.size_bytes, command->stride);
 		run->progress += to.size_bytes;
 		run->entries_written += to.size_bytes / sizeof(ULONGLONG);
 	}
@@ -361,7 +380,7 @@ static SHARED BOOLEAN dispatch(struct run *run, const struct softgpu_dispatch *c
 		if (!open_place(run, &arguments, run->progress, size_bytes - run->progress, FALSE,
 				&from))
 			return FALSE;
-		share(run, ITEM_COPY, to + run->progress, from.pointer, from.size_bytes, 0);
+		share(ITEM_COPY, to + run->progress, from.pointer, from.size_bytes, 0);
 		run->progress += from.size_bytes;
 	}
 	return ask_driver(run, (const ULONGLONG *)command);
@@ -436,44 +455,59 @@ static SHARED BOOLEAN execute(struct run *run, ULONG opcode, const ULONGLONG *wo
 	}
 }
 
-/* All of them on their way before the first is stored: each takes a microsecond across the bus. */
-static INLINED void fetch_words(ULONGLONG *to, const ULONGLONG *from, ULONGLONG count)
+/* The commands from `at` on, as many as their page and the window have. */
+static SHARED BOOLEAN fill_window(struct run *run, ULONGLONG at)
 {
-	ULONGLONG words[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
+	struct span from;
 
-	for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
-		words[i] = i < count ? load_word(&from[i]) : 0;
-	for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++) {
-		if (i < count)
-			to[i] = words[i];
+	if (!open_place(run, &run->buffer, at, least(run->size_bytes - at, WINDOW_BYTES), FALSE,
+			&from))
+		return FALSE;
+	run->window_at = at;
+	run->window_bytes = from.size_bytes & ~7ULL;
+	if (run->window_bytes == 0 || from.pointer % 8 != 0) {
+		_Alignas(8) UCHAR bytes[8] = { 0 };
+
+		run->window_bytes = least(from.size_bytes, sizeof(bytes));
+		for (ULONG i = 0; from.pointer && i < run->window_bytes; i++)
+			bytes[i] = load_byte((const UCHAR *)(ULONG_PTR)from.pointer + i);
+		block.window[0] = *(const ULONGLONG *)bytes;
+	} else if (from.pointer == 0) {
+		for (ULONG i = 0; i < run->window_bytes / 8; i++)
+			block.window[i] = 0;
+	} else {
+		share(ITEM_READ, 0, from.pointer, run->window_bytes, 0);
 	}
+	return TRUE;
 }
 
 /* The start of the next command, out of where the client could still change it. */
 static SHARED BOOLEAN fetch(struct run *run, ULONGLONG *words)
 {
-	ULONGLONG wanted = least(run->size_bytes - run->offset, CUDA_COMMAND_BYTES);
-	ULONGLONG done = 0;
+	const ULONGLONG end =
+		run->offset + least(run->size_bytes - run->offset, CUDA_COMMAND_BYTES);
 
 	for (ULONG i = 0; i < CUDA_COMMAND_BYTES / sizeof(*words); i++)
 		words[i] = 0;
-	while (done < wanted) {
-		struct span from;
+	for (ULONGLONG at = run->offset; at < end;) {
+		ULONGLONG in_window = at - run->window_at;
 
-		if (!open_place(run, &run->buffer, run->offset + done, wanted - done, FALSE, &from))
-			return FALSE;
-		if (from.pointer % sizeof(*words) == 0 && done % sizeof(*words) == 0 &&
-		    from.size_bytes % sizeof(*words) == 0) {
-			if (from.pointer)
-				fetch_words(words + done / sizeof(*words),
-					    (const ULONGLONG *)(ULONG_PTR)from.pointer,
-					    from.size_bytes / sizeof(*words));
-		} else {
-			for (ULONGLONG i = 0; from.pointer && i < from.size_bytes; i++)
-				((UCHAR *)words)[done + i] =
-					load_byte((const UCHAR *)(ULONG_PTR)from.pointer + i);
+		if (in_window >= run->window_bytes) {
+			if (!fill_window(run, at))
+				return FALSE;
+			in_window = 0;
 		}
-		done += from.size_bytes;
+		ULONGLONG size_bytes = least(end - at, run->window_bytes - in_window);
+		if ((size_bytes | in_window | (at - run->offset)) % 8 == 0) {
+			for (ULONGLONG i = 0; i < size_bytes / 8; i++)
+				words[(at - run->offset) / 8 + i] = block.window[in_window / 8 + i];
+		} else {
+			for (ULONGLONG i = 0; i < size_bytes; i++)
+				((UCHAR *)words)[at - run->offset + i] =
+					(UCHAR)(block.window[(in_window + i) / 8] >>
+						(in_window + i) % 8 * 8);
+		}
+		at += size_bytes;
 	}
 	return TRUE;
 }
@@ -511,12 +545,8 @@ static SHARED void run_commands(struct run *run)
 /* A packet, out of its mail. */
 static SHARED void open_mail(struct run *run, const struct cuda_mail *mail)
 {
-	ULONGLONG words[sizeof(*mail) / sizeof(ULONGLONG)];
-	const struct cuda_mail *copy = (const struct cuda_mail *)words;
-
-	/* All on their way at once. */
-	for (ULONG i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		words[i] = load_word((const ULONGLONG *)mail + i);
+	share(ITEM_READ, 0, (ULONGLONG)(ULONG_PTR)mail, sizeof(*mail), 0);
+	const struct cuda_mail *copy = (const struct cuda_mail *)block.window;
 	run->ticket = copy->ticket;
 	run->flags = (ULONG)copy->flags;
 	run->root.segment = (ULONG)copy->root_segment;
@@ -529,6 +559,7 @@ static SHARED void open_mail(struct run *run, const struct cuda_mail *mail)
 	run->progress = copy->progress;
 	run->bytes_written = 0;
 	run->entries_written = 0;
+	run->window_bytes = 0;
 	if (run->flags & CUDA_GO_ON) {
 		run->offset = run->state->offset;
 		run->progress = run->state->progress;
@@ -559,27 +590,38 @@ static SHARED BOOLEAN wait_for_mail(struct run *run, const struct cuda_mail *mai
 	}
 }
 
+static INLINED void settle(ULONGLONG world)
+{
+	ULONGLONG *words = (ULONGLONG *)&block.world;
+
+	for (ULONG i = thread_in_block(); i < sizeof(block.world) / sizeof(*words);
+	     i += threads_of_block())
+		words[i] = load_word((const ULONGLONG *)(ULONG_PTR)world + i);
+	block_barrier();
+}
+
 KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail_pointer,
 		     ULONGLONG served, ULONGLONG launch)
 {
 	const struct cuda_mail *mail = (const struct cuda_mail *)(ULONG_PTR)mail_pointer;
 	struct run run = {
-		.world = (const struct cuda_world *)(ULONG_PTR)world,
+		.world = (const struct cuda_world *)&block.world,
 		.state = (struct cuda_state *)(ULONG_PTR)state,
 		.result = (struct cuda_result *)(ULONG_PTR)result,
 		.sequence = served,
 		.is_done = TRUE,
 	};
 
+	settle(world);
 	if (thread_in_block() != 0) {
-		help(run.state);
+		help();
 		return;
 	}
 	while (run.is_done && wait_for_mail(&run, mail)) {
 		open_mail(&run, mail);
 		run_commands(&run);
 	}
-	share(&run, ITEM_END, 0, 0, 0, 0);
+	share(ITEM_END, 0, 0, 0, 0);
 	fence_system();
 	store_word(&run.result->left, launch);
 }

@@ -18,6 +18,10 @@
 
 #define KERNEL
 #define GROUP_THREADS 32u
+/* Memory that the threads of a block have together, beside them. */
+#define BLOCK_MEMORY(type)                                                                         \
+	static __attribute__((address_space(3), loader_uninitialized)) type block_memory
+#define block block_memory
 
 static INLINED ULONG thread_in_block(void)
 {
@@ -109,13 +113,19 @@ static INLINED void lower_word(ULONGLONG *word, ULONGLONG value)
 struct cuda_host_block {
 	ULONGLONG index;
 	ULONGLONG count;
+	void *memory; /* CUDA_HOST_BLOCK_BYTES, aligned to 16 */
 };
+enum { CUDA_HOST_BLOCK_BYTES = 4096 };
 const struct cuda_host_block *cuda_host_block(void);
 ULONGLONG cuda_host_now_100ns(void);
 void cuda_host_pause(void);
 
 #define KERNEL        __attribute__((visibility("hidden")))
 #define GROUP_THREADS 1u
+#define BLOCK_MEMORY(type)                                                                         \
+	_Static_assert(sizeof(type) <= CUDA_HOST_BLOCK_BYTES, "who executes has less");            \
+	typedef type block_memory
+#define block (*(block_memory *)cuda_host_block()->memory)
 
 static INLINED ULONG thread_in_block(void)
 {

@@ -83,15 +83,6 @@ struct cuda_transfer {
 	ULONGLONG keeps_on;
 };
 
-/* One piece of work for all threads of a block. */
-struct cuda_item {
-	ULONGLONG kind;
-	ULONGLONG destination;
-	ULONGLONG source; /* or the first value */
-	ULONGLONG size_bytes;
-	ULONGLONG stride;
-};
-
 struct cuda_state {
 	ULONGLONG stop; /* ticket << CUDA_STOP_BITS | what; written by the driver */
 	ULONGLONG offset;
@@ -101,7 +92,6 @@ struct cuda_state {
 	ULONGLONG stopped_at; /* where the move had to stop; ~0: nowhere */
 	ULONGLONG is_moved;   /* a move was asked for, and is over */
 	struct cuda_transfer transfer;
-	struct cuda_item item;
 };
 
 struct cuda_result {

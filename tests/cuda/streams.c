@@ -23,6 +23,7 @@ void cuda_ranges(word, word, word, word, word, word, word, word, word);
 struct cuda_host_block {
 	word index;
 	word count;
+	void *memory;
 };
 const struct cuda_host_block *cuda_host_block(void);
 word cuda_host_now_100ns(void);
@@ -73,9 +74,10 @@ static unsigned parameter_count(const char *function)
 static void launch_own(const struct work *work)
 {
 	const uint64_t *p = work->parameters;
+	_Alignas(16) unsigned char memory[4096];
 
 	for (unsigned i = 0; i < work->grid[0]; i++) {
-		block = (struct cuda_host_block){ i, work->grid[0] };
+		block = (struct cuda_host_block){ i, work->grid[0], memory };
 		if (strcmp(work->function, "cuda_run") == 0)
 			cuda_run(p[0], p[1], p[2], p[3], p[4], p[5]);
 		else if (strcmp(work->function, "cuda_move") == 0)
