@@ -312,27 +312,32 @@ class Verifier:
 # ---- telling ----
 
 def outcomes(bugs, action, jobs):
-    """(bug, seconds, what is missing), in the order of the table."""
+    """(bug, seconds, what is missing, is the table wrong?), in the order of the table."""
     def one(bug):
         try:
-            return (bug, *action(bug))
+            return (bug, *action(bug), False)
         except Mistake as mistake:
-            return bug, 0, str(mistake)
+            return bug, 0, str(mistake), True
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(one, bugs)
 
 
-def try_bugs(bugs, action, jobs):
-    """How many were found."""
+def try_bugs(bugs, action, jobs, goal):
+    """Were as many found as have to be? One that was not is something to do, as long as there are few of them."""
     found = 0
-    print(f'1..{len(bugs)}', flush=True)
-    for number, (bug, seconds, missing) in enumerate(outcomes(bugs, action, jobs), 1):
+    is_right = True
+    print(f'1..{len(bugs) + 1}', flush=True)
+    for number, (bug, seconds, missing, is_mistake) in enumerate(outcomes(bugs, action, jobs), 1):
         found += not missing
+        is_right &= not is_mistake
         for line in (missing or '').splitlines():
             print('#', line)
-        print(f"{'not ok' if missing else 'ok'} {number} - {bug.group}: {bug.name}, {seconds:.0f} s", flush=True)
-    return found
+        todo = ' # TODO is not found' if missing and not is_mistake and goal < 100 else ''
+        print(f"{'not ok' if missing else 'ok'} {number} - {bug.group}: {bug.name}, {seconds:.0f} s{todo}", flush=True)
+    share = 100 * found / len(bugs)
+    print(f"{'ok' if share >= goal else 'not ok'} {len(bugs) + 1} - {found} of {len(bugs)}, {share:.1f} %: {goal} % have to be found")
+    return is_right and share >= goal
 
 
 def choose(bugs, options):
@@ -368,10 +373,7 @@ def main():
         verifier.make(bug)
         return time.monotonic() - start, None
 
-    found = try_bugs(bugs, build if options.build else verifier.verify, options.jobs)
-    share = 100 * found / len(bugs)
-    print(f'# {found} of {len(bugs)}, {share:.1f} %')
-    return share < (GOAL if options.all else 100)
+    return not try_bugs(bugs, build if options.build else verifier.verify, options.jobs, GOAL if options.all else 100)
 
 
 if __name__ == '__main__':
