@@ -120,7 +120,7 @@ struct gpu_engine {
 	/* Guarded by gpu_adapter.start_lock. */
 	PVOID thread;   /* a KTHREAD, referenced; NULL until a context needs the engine */
 	PVOID hardware; /* gpu_hw_engine_start() */
-	ULONG looks;    /* … for work, before the thread sleeps: worth it where a packet is short */
+	ULONG looks;    /* for work before the thread sleeps: worth it where packets are short */
 
 	/* Guarded by lock, taken at up to DISPATCH_LEVEL. */
 	KSPIN_LOCK lock;
