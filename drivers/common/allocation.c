@@ -164,7 +164,8 @@ static void fill_info(const struct gpu_adapter *adapter, const struct wish *wish
 /*
  * Intel's runtime tells its client what memory the device has, and does not look whether what it was
  * granted can be locked. So there is no more than that, and who asks for more hears of it here. What
- * is never in local memory may be memory that the client brought, and is not counted.
+ * is never in local memory may be memory that the client brought, and is not counted. The status is
+ * one that the runtime knows: it ends what it has put off, and asks once more.
  */
 static LONG64 counted_bytes(const struct gpu_adapter *adapter, ULONG flags, ULONGLONG size_bytes)
 {
@@ -185,7 +186,7 @@ static NTSTATUS memory_grant(struct gpu_adapter *adapter, const struct softgpu_a
 	if (wanted <= most - before)
 		return STATUS_SUCCESS;
 	InterlockedExchangeAdd64(&adapter->granted_bytes, -wanted);
-	return gpu_refuse(STATUS_NO_MEMORY,
+	return gpu_refuse(STATUS_GRAPHICS_NO_VIDEO_MEMORY,
 			  "an allocation of 0x%I64x bytes, and of 0x%I64x that there are 0x%I64x "
 			  "are granted",
 			  wish->size_bytes, most, before);
