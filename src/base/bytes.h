@@ -16,6 +16,16 @@
 	memset((char *)(pointer) + offsetof(__typeof__(*(pointer)), member), 0,                    \
 	       sizeof(*(pointer)) - offsetof(__typeof__(*(pointer)), member))
 
+/* Who is about to write there has the line of the cache fetched for that. Any address will do. */
+static inline void bytes_prepare(const void *at)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
 /*
  * As memcpy(); made for 4, 8, and 16 to 64 bytes. The pieces do not overlap as long as the count is
  * a multiple of 8: what was copied is copied again soon, and a processor that has to put one piece

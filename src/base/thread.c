@@ -41,6 +41,7 @@ struct thread {
 	void (*run)(void *argument);
 	void *argument;
 	uint32_t id;
+	bool is_aside; /* its memory */
 	pthread_t native;
 	struct sim_thread sim;
 
@@ -129,10 +130,18 @@ uint32_t thread_processors(void)
 								    : 1;
 }
 
+static void thread_free(struct thread *thread)
+{
+	if (thread->is_aside)
+		mem_free_aside(thread);
+	else
+		mem_free(thread);
+}
+
 static void thread_disown(struct thread *thread)
 {
 	if (atomic_fetch_sub_explicit(&thread->owners, 1, memory_order_acq_rel) == 1)
-		mem_free(thread);
+		thread_free(thread);
 }
 
 /* Also those that come while others run: an end may need what came to an end itself. */
@@ -207,13 +216,14 @@ static int start_native(struct thread *thread)
 	return problem;
 }
 
-NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
-		       struct thread **thread_out)
+/* `thread` is zeroed; NULL: there was no memory for it. */
+static NTSTATUS thread_start(struct thread *thread, bool is_aside, const char *name,
+			     void (*run)(void *argument), void *argument,
+			     struct thread **thread_out)
 {
-	struct thread *thread = mem_zalloc(sizeof(*thread));
-
 	if (!thread)
 		return STATUS_NO_MEMORY;
+	thread->is_aside = is_aside;
 	snprintf(thread->name, sizeof(thread->name), "%s", name);
 	thread->run = run;
 	thread->argument = argument;
@@ -230,11 +240,25 @@ NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argu
 		atomic_fetch_sub(&live_count, 1);
 		if (sim_is_on())
 			sim_thread_forget(&thread->sim);
-		mem_free(thread);
+		thread_free(thread);
 		return STATUS_NO_MEMORY;
 	}
 	thread_point();
 	return STATUS_SUCCESS;
+}
+
+NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
+		       struct thread **thread_out)
+{
+	return thread_start(mem_zalloc(sizeof(struct thread)), false, name, run, argument,
+			    thread_out);
+}
+
+NTSTATUS thread_create_aside(const char *name, void (*run)(void *argument), void *argument,
+			     struct thread **thread_out)
+{
+	return thread_start(mem_zalloc_aside(sizeof(struct thread)), true, name, run, argument,
+			    thread_out);
 }
 
 void thread_join(struct thread *thread)

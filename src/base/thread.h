@@ -59,6 +59,9 @@ uint32_t thread_processors(void);
 /* `name` shows up in debuggers and traces; at most 15 characters are kept. */
 MUST_CHECK NTSTATUS thread_create(const char *name, void (*run)(void *argument), void *argument,
 				  struct thread **thread_out);
+/* The same for who only watches (mem_zalloc_aside()). */
+MUST_CHECK NTSTATUS thread_create_aside(const char *name, void (*run)(void *argument),
+					void *argument, struct thread **thread_out);
 
 /* Waits for the end of `thread`, then frees it. Accepts NULL. */
 void thread_join(struct thread *thread);

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "trace/events.h"
@@ -136,11 +137,11 @@ static bool next_block(struct ring *ring)
 	if (!has_ticks())
 		ring->sequence = trace_sequence();
 	ring->quick_bytes = has_ticks() ? USED_MAX + 1 : 0;
-	ring->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
-						    .time = ring->time,
-						    .sequence = ring->sequence,
-						    .thread = ring->thread,
-						    .kind = TRACE_BLOCK_EVENTS };
+	ring->block->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
+							   .time = ring->time,
+							   .sequence = ring->sequence,
+							   .thread = ring->thread,
+							   .kind = TRACE_BLOCK_EVENTS };
 	return true;
 }
 
@@ -183,7 +184,8 @@ RARE static struct put begin_slowly(enum trace_event event)
 				return (struct put){ 0 };
 			continue;
 		}
-		uint8_t *at = ring->bytes + atomic_load_explicit(&ring->used, memory_order_relaxed);
+		uint8_t *at = ring->block->bytes +
+			      atomic_load_explicit(&ring->used, memory_order_relaxed);
 		uint64_t sequence = has_ticks() ? ring->sequence
 						: atomic_fetch_add_explicit(&next_sequence, 1,
 									    memory_order_relaxed);
@@ -192,6 +194,13 @@ RARE static struct put begin_slowly(enum trace_event event)
 		return (struct put){ ring, at };
 	}
 }
+
+/*
+ * So far ahead the block is fetched for writing: who wrote it to the file was on another processor, and the next atomic
+ * operation of who is traced would wait until what was said has found its line.
+ */
+enum { PREPARED_BYTES = 512 };
+_Static_assert((int)PREPARED_BYTES < (int)RING_EVENT_BYTES, "that is there, whatever the event");
 
 /* When an event that is on the short way was. */
 enum when {
@@ -224,8 +233,9 @@ static inline __attribute__((always_inline)) struct put begin(enum trace_event e
 		     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
 			     atomic_load_explicit(&trace_session, memory_order_acquire)))
 		return begin_slowly(event);
-	uint8_t *at = ring->bytes + used;
+	uint8_t *at = ring->block->bytes + used;
 	uint16_t short_since = (uint16_t)since;
+	bytes_prepare(at + PREPARED_BYTES);
 	*at = (uint8_t)event;
 	memcpy(at + 1, &short_since, sizeof(short_since));
 	ring->time = time;
@@ -235,7 +245,7 @@ static inline __attribute__((always_inline)) struct put begin(enum trace_event e
 
 static inline void end(const struct put *put, enum trace_event event)
 {
-	uint32_t used = (uint32_t)(put->at - put->ring->bytes);
+	uint32_t used = (uint32_t)(put->at - put->ring->block->bytes);
 
 	if (event == TRACE_api_call_begin)
 		put->ring->call_used = used;

@@ -47,8 +47,103 @@ static bool ring_hold(uint32_t session)
 static void ring_spool(struct ring *ring, uint32_t used)
 {
 	if (used > 0)
-		spool_append(&ring->header, used);
+		spool_append(&ring->block->header, used);
 }
+
+static struct ring_block *ring_other(struct ring *ring)
+{
+	return &ring->blocks[ring->block == &ring->blocks[0]];
+}
+
+/* ---- the thread that writes ---- */
+
+static struct {
+	struct thread *thread; /* who starts and stops it knows; others: */
+	_Atomic bool is_there; /* changes only between sessions */
+	_Atomic bool is_over;
+	_Atomic uint32_t handed; /* how often anything was; its wait word */
+} writer;
+
+static void write_handed(struct ring *ring)
+{
+	uint32_t handed = RING_HANDED;
+
+	if (!atomic_compare_exchange_strong(&ring->handed, &handed, RING_IN_WRITING))
+		return;
+	spool_append(&ring_other(ring)->header, ring->handed_bytes);
+	if (atomic_exchange(&ring->handed, RING_NOTHING) == RING_AWAITED)
+		thread_wake_all(&ring->handed);
+}
+
+static void writer_run(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		uint32_t seen = atomic_load(&writer.handed);
+
+		for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
+			write_handed(ring);
+		if (atomic_load(&writer.is_over))
+			return;
+		thread_wait(&writer.handed, seen, CLOCK_FOREVER);
+	}
+}
+
+static void writer_call(void)
+{
+	atomic_fetch_add(&writer.handed, 1);
+	thread_wake_all(&writer.handed);
+}
+
+void ring_writer_start(void)
+{
+	if (thread_is_simulated() || thread_processors() < 2)
+		return;
+	atomic_store(&writer.is_over, false);
+	atomic_store(&writer.is_there,
+		     NT_SUCCESS(thread_create_aside("trace", writer_run, NULL, &writer.thread)));
+}
+
+void ring_writer_stop(void)
+{
+	if (!atomic_exchange(&writer.is_there, false))
+		return;
+	atomic_store(&writer.is_over, true);
+	writer_call();
+	thread_join(writer.thread);
+	writer.thread = NULL;
+}
+
+/* What was handed before is written, by whoever. The owner, or nobody else is left. */
+static void ring_settle(struct ring *ring)
+{
+	uint32_t handed = atomic_load(&ring->handed);
+
+	while (handed != RING_NOTHING) {
+		if (handed == RING_HANDED &&
+		    atomic_compare_exchange_strong(&ring->handed, &handed, RING_NOTHING)) {
+			spool_append(&ring_other(ring)->header, ring->handed_bytes);
+			return;
+		}
+		if (handed == RING_AWAITED ||
+		    (handed == RING_IN_WRITING &&
+		     atomic_compare_exchange_strong(&ring->handed, &handed, RING_AWAITED)))
+			thread_wait(&ring->handed, RING_AWAITED, CLOCK_FOREVER);
+		handed = atomic_load(&ring->handed);
+	}
+}
+
+/* The owner goes on in the other block. */
+static void ring_hand_over(struct ring *ring, uint32_t used)
+{
+	ring_settle(ring);
+	ring->handed_bytes = used;
+	ring->block = ring_other(ring);
+	atomic_store(&ring->handed, RING_HANDED);
+	writer_call();
+}
+
+/* ---- the owner ---- */
 
 /* What its owner knew of the block is over. */
 static void ring_empty(struct ring *ring)
@@ -66,7 +161,11 @@ bool ring_write(struct ring *ring)
 {
 	if (!ring_hold(atomic_load_explicit(&ring->session, memory_order_relaxed)))
 		return false;
-	ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_relaxed));
+	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+	if (used > 0 && atomic_load_explicit(&writer.is_there, memory_order_relaxed))
+		ring_hand_over(ring, used);
+	else
+		ring_spool(ring, used);
 	ring_empty(ring);
 	atomic_store_explicit(&ring->used, 0, memory_order_release);
 	ring_let_go();
@@ -91,6 +190,7 @@ static struct ring *ring_make(bool is_owned)
 	if (ring == MAP_FAILED)
 		return NULL;
 	atomic_init(&ring->is_owned, is_owned);
+	ring->block = &ring->blocks[0];
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
 		;
@@ -159,8 +259,8 @@ static struct ring *ring_after(uint32_t session, uint32_t thread)
 		if (atomic_load(&ring->session) != session ||
 		    atomic_load_explicit(&ring->used, memory_order_acquire) == 0)
 			continue;
-		if (ring->header.thread > thread &&
-		    (!found || ring->header.thread < found->header.thread))
+		if (ring->block->header.thread > thread &&
+		    (!found || ring->block->header.thread < found->block->header.thread))
 			found = ring;
 	}
 	return found;
@@ -170,9 +270,11 @@ void ring_collect(uint32_t session)
 {
 	word_wait_until_none(&holders);
 
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
+		ring_settle(ring);
 	/* From here on no owner empties its ring; it can only append behind `used`. */
 	for (struct ring *ring = ring_after(session, 0); ring;
-	     ring = ring_after(session, ring->header.thread))
+	     ring = ring_after(session, ring->block->header.thread))
 		ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_acquire));
 }
 
@@ -180,5 +282,6 @@ void ring_forget_all(void)
 {
 	atomic_store(&rings, NULL);
 	atomic_store(&holders, 0);
+	atomic_store(&writer.is_there, false); /* it is the parent's, and so is its memory */
 	ring_own = NULL;
 }

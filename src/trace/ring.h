@@ -2,8 +2,10 @@
 /*
  * ring.h - where the events of one thread wait to be written, as the block that they will be. For trace/ only.
  *
- * The owner appends; when the block is full, or old, the owner itself writes it to the spool and begins
- * the next one. Nobody takes a lock, and nothing here is a step of a seeded run.
+ * The owner appends; when the block is full, or old, it is handed to a thread of the trace's own, which writes it to
+ * the spool while the owner fills the other one. Where there is no such thread (a seeded run, one processor) the owner
+ * writes it itself, and it does so when the thread has not come to it by then: what is under way of each thread is a
+ * block, at most. Nobody takes a lock, and nothing here is a step of a seeded run.
  *
  * When a trace ends, trace_finish() takes what is still in the rings. By then the session has
  * changed, and an owner whose ring is full finds that out and drops its event.
@@ -43,6 +45,21 @@ struct ring_literal {
 	uint32_t number;
 };
 
+/* As it will be in the file. */
+struct ring_block {
+	/* The first event's, from when `used` is not zero; size and checksum when it is written. */
+	struct trace_block_header header;
+	uint8_t bytes[RING_BYTES];
+};
+
+/* Where the block is that its owner does not fill. */
+enum ring_handed {
+	RING_NOTHING,    /* it is empty */
+	RING_HANDED,     /* full, and whoever comes first writes it */
+	RING_IN_WRITING, /* by the thread for that */
+	RING_AWAITED,    /* likewise, and somebody sleeps until it is */
+};
+
 struct ring {
 	struct ring *next; /* of all; set before the ring is one of them */
 	_Atomic bool is_owned;
@@ -61,14 +78,17 @@ struct ring {
 	uint32_t literal_count;
 	struct ring_literal literals[RING_LITERALS];
 
+	struct ring_block *block; /* that is being filled; changes only under ring_hold() */
+
 	/*
-	 * Bytes below it are filled in and stay as they are until it goes back to zero. Written by
+	 * Bytes of the block below it are filled in and stay as they are until it goes back to zero. Written by
 	 * the owner, read by trace_finish().
 	 */
 	_Atomic uint32_t used;
-	/* The first event's, from when `used` is not zero; size and checksum when it is written. */
-	struct trace_block_header header;
-	uint8_t bytes[RING_BYTES];
+
+	_Atomic uint32_t handed; /* enum ring_handed: the other block */
+	uint32_t handed_bytes;   /* of it; set before it is handed */
+	struct ring_block blocks[2];
 };
 
 /* The calling thread's, if it has one. */
@@ -85,8 +105,12 @@ void ring_prepare(uint32_t count);
 /* The calling thread is to have one, whether it says anything or not. */
 void ring_take_own(uint32_t session);
 
-/* Writes what is in it, which is then empty; false when the session is over. */
+/* Has what is in it written, which is then empty; false when the session is over. */
 bool ring_write(struct ring *ring);
+
+/* Around a session: the thread that writes. Without it, and where there is no use in one, owners write. */
+void ring_writer_start(void);
+void ring_writer_stop(void);
 
 /* After the session ended: writes what its rings still hold. */
 void ring_collect(uint32_t session);

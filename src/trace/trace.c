@@ -2,8 +2,9 @@
 /*
  * trace.c - see trace.h. Turns tracing on and off.
  *
- *   a thread (put.c)  ->  its ring (ring.c)  ->  the file (spool.c)
- *                                           or a temporary one  ->  the file (reader.c, sink.c), at the end
+ *   a thread (put.c)  ->  its ring (ring.c)  ->  the thread that writes  ->  the file (spool.c)
+ *                                                                         or a temporary one  ->  the file
+ *                                                                         (reader.c, sink.c), at the end
  *
  * Locks: none. `trace_session` says whether there is a trace; ring.c explains how its end and the
  * threads that still write agree.
@@ -167,6 +168,7 @@ static bool start_to(int descriptor, const char *name, uint32_t wishes)
 	trace_choose_clock();
 	spool_write_file_header();
 	write_schema();
+	ring_writer_start();
 	ring_prepare(thread_count() + RINGS_TO_SPARE);
 	atomic_store(&trace_details, wishes);
 	atomic_store(&trace_session, ++last_session);
@@ -251,6 +253,7 @@ void trace_finish(void)
 		return;
 	atomic_store(&trace_details, 0);
 	ring_collect(session);
+	ring_writer_stop();
 	write_end();
 	if (is_spooled && !make_file())
 		log_warn("trace: %s: %s; the file is not complete", file_path, strerror(errno));

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "base/bytes.h"
 
 enum {
 	CHANNEL_BYTES = 1 << 16,
@@ -86,14 +87,8 @@ void channel_close(struct channel *channel);
  */
 static inline void channel_way_prepare(struct channel_way *way)
 {
-#if defined(__x86_64__)
 	for (unsigned i = 1; i < CHANNEL_USUAL_LINES; i++)
-		__asm__ volatile("prefetchw %0"
-				 :
-				 : "m"(((const char *)way)[i * CHANNEL_LINE_BYTES]));
-#else
-	(void)way;
-#endif
+		bytes_prepare((const char *)way + (size_t)i * CHANNEL_LINE_BYTES);
 }
 
 /*

@@ -52,8 +52,8 @@ static bool put(struct ring *ring, uint8_t value)
 			return false;
 		used = 0;
 	}
-	ring->header.thread = thread_id();
-	ring->bytes[used] = value;
+	ring->block->header.thread = thread_id();
+	ring->block->bytes[used] = value;
 	atomic_store(&ring->used, used + 1);
 	return true;
 }
@@ -159,6 +159,83 @@ TEST(ring, a_thread_that_comes_too_late_gets_none)
 	EXPECT(NT_SUCCESS(thread_create("late", get_after_the_end, &got_none, &thread)));
 	thread_join(thread);
 	EXPECT(got_none);
+}
+
+/* ---- with the thread that writes ---- */
+
+enum { FLOODERS = 3, FLOOD_BLOCKS = 40 };
+
+/* Each block of a thread has the number of those before it. */
+static void flood(void *argument)
+{
+	struct ring *ring = ring_join(8);
+
+	for (uint32_t i = 0; i < FLOOD_BLOCKS; i++) {
+		for (uint32_t at = 0; at < RING_BYTES; at++) {
+			if (!put(ring, (uint8_t)i))
+				abort();
+			ring->block->header.sequence = i;
+		}
+		if (*(bool *)argument && !ring_write(ring)) /* else it is, when it is full */
+			abort();
+	}
+}
+
+static bool expect_order(void *context, const void *memory, size_t size_bytes)
+{
+	uint64_t *next = context; /* of each thread, by its number */
+	struct trace_block_header header;
+
+	for (size_t at = 0; at < size_bytes; at += sizeof(header) + header.size_bytes) {
+		const unsigned char *bytes = (const unsigned char *)memory + at + sizeof(header);
+		memcpy(&header, (const char *)memory + at, sizeof(header));
+		assert_true(header.thread < 64);
+		EXPECT_EQ(header.size_bytes, RING_BYTES);
+		EXPECT_EQ(header.sequence, next[header.thread]++);
+		EXPECT_EQ(bytes[0], (uint8_t)header.sequence);
+		EXPECT_EQ(bytes[RING_BYTES - 1], (uint8_t)header.sequence);
+	}
+	return count_blocks(NULL, memory, size_bytes);
+}
+
+TEST(ring, what_another_thread_writes_is_all_of_it_and_in_order)
+{
+	struct thread *threads[FLOODERS];
+	bool is_eager[FLOODERS] = { true, false, true };
+	uint64_t next[64] = { 0 };
+
+	begin_session(8);
+	ring_writer_start();
+	for (int i = 0; i < FLOODERS; i++)
+		EXPECT(NT_SUCCESS(thread_create("flood", flood, &is_eager[i], &threads[i])));
+	for (int i = 0; i < FLOODERS; i++)
+		thread_join(threads[i]);
+	atomic_store(&trace_session, 0);
+	ring_collect(8);
+	ring_writer_stop();
+	EXPECT(spool_show(expect_order, next));
+	spool_close();
+	EXPECT_EQ(spooled_blocks, FLOODERS * FLOOD_BLOCKS);
+}
+
+TEST(ring, the_end_of_a_session_writes_what_was_handed_over)
+{
+	begin_session(9);
+	struct ring *ring = ring_join(9);
+	ring_writer_start();
+	for (int i = 0; i < 100; i++) {
+		EXPECT(put(ring, 1));
+		EXPECT(ring_write(ring));
+		EXPECT_EQ(atomic_load(&ring->used), 0);
+	}
+	EXPECT(put(ring, 2));
+	atomic_store(&trace_session, 0);
+	ring_collect(9);
+	ring_writer_stop();
+	EXPECT(spool_show(count_blocks, NULL));
+	spool_close();
+	EXPECT_EQ(spooled_blocks, 101);
+	EXPECT_EQ(spooled_bytes, 101);
 }
 
 TEST_MAIN("trace/ring")
