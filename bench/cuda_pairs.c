@@ -3,266 +3,13 @@
  * cuda_pairs.c - what cuda.so does, beside the CUDA driver API itself, in one run.
  *
  *	cuda_pairs            a table: what, here, the driver API, the ratio
- *
- * The adapter is the first one (DXGK_PROFILE). A library in the place of libcuda.so.1 does as well,
- * to see that the program works; its figures mean nothing.
+ *	cuda_pairs NAME       one measurement: pairs, packets, transfers, paging, paging-64k or growth
  */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cuda_bench.h"
 
-#include "base/clock.h"
-
-#include <dxg/d3dkmthk.h>
-#include <opendxgk/softgpu.h>
-
-#define MIB (UINT64_C(1) << 20)
-
-/* ---- the driver API ---- */
-
-typedef unsigned long long device_pointer;
-
-static struct {
-	int (*init)(unsigned);
-	int (*context_create)(void **, unsigned, int);
-	int (*context_set)(void *);
-	int (*allocate)(device_pointer *, size_t);
-	int (*release)(device_pointer);
-	int (*host_allocate)(void **, size_t, unsigned);
-	int (*stream_create)(void **, unsigned);
-	int (*stream_wait)(void *);
-	int (*to_device)(device_pointer, const void *, size_t, void *);
-	int (*to_host)(void *, device_pointer, size_t, void *);
-	int (*fill)(device_pointer, unsigned, size_t, void *);
-	int (*copy)(device_pointer, device_pointer, size_t, void *);
-	void *context;
-	void *stream;
-	void *other_stream;
-} cuda;
-
-static void did(int status, const char *what)
-{
-	if (status != 0) {
-		fprintf(stderr, "cuda_pairs: %s: error %d\n", what, status);
-		exit(1);
-	}
-}
-
-static void require(NTSTATUS status, const char *what)
-{
-	if (!NT_SUCCESS(status)) {
-		fprintf(stderr, "cuda_pairs: %s: 0x%08x\n", what, (unsigned)status);
-		exit(1);
-	}
-}
-
-static void *symbol(void *library, const char *name)
-{
-	return dlsym(library, name);
-}
-
-#define FIND(member, name) (*(void **)&cuda.member = symbol(library, name))
-
-static void cuda_begin(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-	if (!library) {
-		fprintf(stderr, "cuda_pairs: %s\n", dlerror());
-		exit(1);
-	}
-	FIND(init, "cuInit");
-	FIND(context_create, "cuCtxCreate_v2");
-	FIND(context_set, "cuCtxSetCurrent");
-	FIND(allocate, "cuMemAlloc_v2");
-	FIND(release, "cuMemFree_v2");
-	FIND(host_allocate, "cuMemHostAlloc");
-	FIND(stream_create, "cuStreamCreate");
-	FIND(stream_wait, "cuStreamSynchronize");
-	FIND(to_device, "cuMemcpyHtoDAsync_v2");
-	FIND(to_host, "cuMemcpyDtoHAsync_v2");
-	FIND(fill, "cuMemsetD32Async");
-	FIND(copy, "cuMemcpyDtoDAsync_v2");
-	did(cuda.init(0), "cuInit");
-	did(cuda.context_create(&cuda.context, 8, 0), "cuCtxCreate");
-	did(cuda.stream_create(&cuda.stream, 1), "cuStreamCreate");
-	did(cuda.stream_create(&cuda.other_stream, 1), "cuStreamCreate");
-}
-
-/* ---- a table ---- */
-
-static double seconds(uint64_t since_ns)
-{
-	return (double)(clock_now_ns() - since_ns) / 1e9;
-}
-
-static void row(const char *what, double here, double there, const char *unit, double goal)
-{
-	double ratio = there > 0 ? here / there : 0;
-
-	printf("%-44s %12.2f %12.2f %-6s %8.3f  (goal %.2f)\n", what, here, there, unit, ratio,
-	       goal);
-	fflush(stdout);
-}
-
-/* ---- a client ---- */
-
-static struct {
-	D3DKMT_HANDLE adapter;
-	D3DKMT_HANDLE device;
-	D3DKMT_HANDLE queue;
-	D3DKMT_HANDLE queue_fence;
-	D3DKMT_HANDLE context;
-	D3DKMT_HANDLE fence;
-	const volatile UINT64 *value;
-	UINT64 fence_address;
-	UINT64 last;
-	char *commands;
-	UINT64 command_address;
-} client;
-
-static void paging_wait(UINT64 value)
-{
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray =
-								    &client.queue_fence,
-							    .FenceValueArray = &value };
-
-	require(D3DKMTWaitForSynchronizationObjectFromCpu(&wait), "wait");
-}
-
-static D3DKMT_HANDLE create(UINT64 size_bytes, unsigned flags)
-{
-	struct softgpu_allocation wish = { SOFTGPU_ALLOCATION_VERSION, flags, size_bytes, 0 };
-	D3DDDI_ALLOCATIONINFO2 info = { .pPrivateDriverData = &wish,
-					.PrivateDriverDataSize = sizeof(wish) };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = client.device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &info };
-
-	require(D3DKMTCreateAllocation2(&args), "create");
-	return info.hAllocation;
-}
-
-static void destroy(const D3DKMT_HANDLE *handles, unsigned count)
-{
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = client.device,
-					   .phAllocationList = handles,
-					   .AllocationCount = count };
-
-	require(D3DKMTDestroyAllocation2(&args), "destroy");
-}
-
-static void resident(const D3DKMT_HANDLE *handles, unsigned count)
-{
-	D3DDDI_MAKERESIDENT args = { .hPagingQueue = client.queue,
-				     .NumAllocations = count,
-				     .AllocationList = handles };
-	NTSTATUS status = D3DKMTMakeResident(&args);
-
-	if (status == STATUS_PENDING)
-		paging_wait(args.PagingFenceValue);
-	else
-		require(status, "resident");
-}
-
-static void evict(const D3DKMT_HANDLE *handles, unsigned count)
-{
-	D3DKMT_EVICT args = { .hDevice = client.device,
-			      .NumAllocations = count,
-			      .AllocationList = handles };
-
-	require(D3DKMTEvict(&args), "evict");
-}
-
-static UINT64 map(D3DKMT_HANDLE handle, UINT64 size_bytes)
-{
-	D3DDDI_MAPGPUVIRTUALADDRESS args = { .hPagingQueue = client.queue,
-					     .hAllocation = handle,
-					     .SizeInPages = size_bytes / 4096 };
-
-	args.Protection.Write = 1;
-	NTSTATUS status = D3DKMTMapGpuVirtualAddress(&args);
-	if (status != STATUS_PENDING)
-		require(status, "map");
-	paging_wait(args.PagingFenceValue);
-	return args.VirtualAddress;
-}
-
-static void client_begin(void)
-{
-	D3DKMT_ADAPTERINFO adapters[34] = { 0 };
-	D3DKMT_ENUMADAPTERS2 all = { 34, adapters };
-
-	require(D3DKMTEnumAdapters2(&all), "adapters");
-	if (all.NumAdapters == 0) {
-		fprintf(stderr, "cuda_pairs: no adapter started\n");
-		exit(1);
-	}
-	client.adapter = adapters[0].hAdapter;
-	D3DKMT_CREATEDEVICE device = { .hAdapter = client.adapter };
-	require(D3DKMTCreateDevice(&device), "device");
-	client.device = device.hDevice;
-	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = client.device };
-	require(D3DKMTCreatePagingQueue(&queue), "queue");
-	client.queue = queue.hPagingQueue;
-	client.queue_fence = queue.hSyncObject;
-	D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = client.device };
-	require(D3DKMTCreateContextVirtual(&context), "context");
-	client.context = context.hContext;
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client.device };
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	require(D3DKMTCreateSynchronizationObject2(&fence), "fence");
-	client.fence = fence.hSyncObject;
-	client.value = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
-	client.fence_address = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
-	D3DKMT_HANDLE commands = create(65536, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
-	resident(&commands, 1);
-	client.command_address = map(commands, 65536);
-	D3DKMT_LOCK2 lock = { .hDevice = client.device, .hAllocation = commands };
-	require(D3DKMTLock2(&lock), "lock");
-	client.commands = lock.pData;
-}
-
-/* Behind the command the fence is written by the GPU. */
-static void submit(const void *command, unsigned size_bytes, unsigned at)
-{
-	struct softgpu_write64 write = {
-		.header = { SOFTGPU_COMMAND_MAGIC, SOFTGPU_WRITE64, sizeof(write) },
-		.destination.virtual_address = client.fence_address,
-		.value = ++client.last,
-	};
-	D3DKMT_SUBMITCOMMAND args = { .Commands = client.command_address + at,
-				      .CommandLength = size_bytes + (unsigned)sizeof(write),
-				      .BroadcastContextCount = 1 };
-
-	if (size_bytes)
-		memcpy(client.commands + at, command, size_bytes);
-	memcpy(client.commands + at + size_bytes, &write, sizeof(write));
-	args.BroadcastContext[0] = client.context;
-	require(D3DKMTSubmitCommand(&args), "submit");
-}
-
-static void seen(void)
-{
-	uint64_t start = clock_now_ns();
-
-	while (*client.value < client.last) {
-		if (seconds(start) > 60) {
-			fprintf(stderr, "cuda_pairs: a packet does not end\n");
-			exit(1);
-		}
-	}
-}
+#include <stdbool.h>
 
 /* ---- what is measured ---- */
-
-static double best(double a, double b)
-{
-	return a > b ? a : b;
-}
 
 static void measure_pairs(void)
 {
@@ -399,47 +146,163 @@ static void measure_transfers(UINT64 size_bytes)
 	row("copy through page tables", copy_here, copy_there, "GB/s", 0.85);
 }
 
-static void measure_packets(void)
+/*
+ * The live ones are in address order of nothing: none is resident, so all that grows is what the kernel and
+ * the driver keep of them.
+ */
+static double pair_rate(unsigned pairs)
 {
-	enum { TURNS = 2000, IN_FLIGHT = 64 };
-	double fastest = 0;
+	uint64_t start = clock_now_ns();
 
-	for (unsigned turn = 0; turn < 3; turn++) {
-		uint64_t start = clock_now_ns();
-		for (unsigned i = 0; i < TURNS; i++) {
-			submit(NULL, 0, 0);
-			seen();
-		}
-		fastest = best(fastest, TURNS / seconds(start));
+	for (unsigned i = 0; i < pairs; i++) {
+		D3DKMT_HANDLE handle = create(65536, 0);
+
+		destroy(&handle, 1);
 	}
-	/* A launch that writes the word takes 6.4 µs on an H200 (measured apart). */
-	row("submit until seen, us (beside 6.4)", 1e6 / fastest, 6.4, "us", 1.3);
-	fastest = 0;
-	for (unsigned turn = 0; turn < 3; turn++) {
-		uint64_t start = clock_now_ns();
-		for (unsigned i = 0; i < TURNS; i++) {
-			submit(NULL, 0, i % IN_FLIGHT * 64);
-			while (*client.value + IN_FLIGHT <= client.last)
-				;
-		}
-		seen();
-		fastest = best(fastest, TURNS / seconds(start));
-	}
-	row("64 packets in flight, k/s (beside 238)", fastest / 1e3, 238, "k/s", 0.8);
+	return pairs / seconds(start);
 }
 
-int main(void)
+static void measure_growth(void)
 {
-	UINT64 large =
-		getenv("CUDA_PAIRS_MIB") ? strtoull(getenv("CUDA_PAIRS_MIB"), NULL, 10) : 4096;
+	enum { FEW = 1000, MANY = 1000000, PAIRS = 20000, TURNS = 3 };
+	double few = 0;
+	double many = 0;
+
+	for (unsigned i = 0; i < FEW; i++)
+		(void)create(65536, 0);
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		few = best(few, pair_rate(PAIRS));
+	for (unsigned i = FEW; i < MANY; i++)
+		(void)create(65536, 0);
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		many = best(many, pair_rate(PAIRS));
+	row("a pair with 1M live, beside 1K (ns, no CUDA)", 1e9 / many, 1e9 / few, "ns", 1.1);
+}
+
+/* A launch that stores a word: what no packet can do without. */
+static const char store_ptx[] =
+	".version 6.4\n.target sm_70\n.address_size 64\n"
+	".visible .entry store(\n\t.param .u64 to,\n\t.param .u64 value\n)\n"
+	"{\n\t.reg .b64 %rd<3>;\n\tld.param.u64 %rd1, [to];\n\tld.param.u64 %rd2, [value];\n"
+	"\tst.volatile.u64 [%rd1], %rd2;\n\tret;\n}\n";
+
+static struct {
+	void *function;
+	volatile uint64_t *word;
+	uint64_t last;
+} bare;
+
+static void bare_begin(void)
+{
+	void *module;
+	void *word;
+
+	did(cuda.load(&module, store_ptx), "cuModuleLoadData");
+	did(cuda.function(&bare.function, module, "store"), "cuModuleGetFunction");
+	did(cuda.host_allocate(&word, 4096, 3), "cuMemHostAlloc");
+	bare.word = word;
+	*bare.word = 0;
+}
+
+static void bare_launch(void)
+{
+	struct {
+		uint64_t to, value;
+	} parameters = { (uint64_t)(uintptr_t)bare.word, ++bare.last };
+	size_t size_bytes = sizeof(parameters);
+	void *extra[] = { (void *)1, &parameters, (void *)2, &size_bytes, (void *)0 };
+
+	did(cuda.launch(bare.function, 1, 1, 1, 32, 1, 1, 0, cuda.stream, NULL, extra),
+	    "cuLaunchKernel");
+}
+
+enum { PACKETS = 2000, IN_FLIGHT = 64 };
+
+/* Packets a second, each alone or IN_FLIGHT of them at a time; ours, and bare launches. */
+static double packet_rate(bool is_bare, unsigned in_flight)
+{
+	const volatile uint64_t *word =
+		is_bare ? bare.word : (const volatile uint64_t *)client.value;
+	uint64_t *last = is_bare ? &bare.last : (uint64_t *)&client.last;
+	uint64_t start = clock_now_ns();
+
+	for (unsigned i = 0; i < PACKETS; i++) {
+		if (is_bare)
+			bare_launch();
+		else
+			submit(NULL, 0, i % in_flight * 64);
+		while (*word + in_flight <= *last) {
+			if (seconds(start) > 60) {
+				fprintf(stderr, "cuda bench: a packet does not end\n");
+				exit(1);
+			}
+		}
+	}
+	while (*word < *last)
+		;
+	return PACKETS / seconds(start);
+}
+
+static void measure_packets(void)
+{
+	double alone[2] = { 0, 0 };
+	double many[2] = { 0, 0 };
+
+	bare_begin();
+	for (unsigned turn = 0; turn < 4; turn++) {
+		for (unsigned i = 0; i < 2; i++) {
+			alone[i] = best(alone[i], packet_rate(i == 1, 1));
+			many[i] = best(many[i], packet_rate(i == 1, IN_FLIGHT));
+		}
+	}
+	row("submit until seen (bare launch)", 1e6 / alone[0], 1e6 / alone[1], "us", 1.3);
+	row("64 packets in flight (bare launches)", many[0] / 1e3, many[1] / 1e3, "k/s", 0.8);
+}
+
+static void measure_large_transfers(void)
+{
+	const char *mib = getenv("CUDA_PAIRS_MIB");
+
+	measure_transfers((mib ? strtoull(mib, NULL, 10) : 4096) * MIB);
+}
+
+static void measure_large_paging(void)
+{
+	measure_paging(64 * MIB, 1, 0.95, "64 MiB");
+}
+
+static void measure_small_paging(void)
+{
+	measure_paging(65536, 2048, 0.85, "64 KiB each");
+}
+
+static const struct {
+	const char *name;
+	void (*measure)(void);
+} measurements[] = {
+	{ "pairs", measure_pairs },
+	{ "packets", measure_packets },
+	{ "transfers", measure_large_transfers },
+	{ "paging", measure_large_paging },
+	{ "paging-64k", measure_small_paging },
+	{ "growth", measure_growth }, /* last: it leaves a million */
+};
+
+int main(int count, char **arguments)
+{
+	bool is_any = false;
 
 	client_begin();
 	cuda_begin();
-	printf("%-44s %12s %12s %-6s %8s\n", "what", "here", "CUDA", "", "ratio");
-	measure_pairs();
-	measure_packets();
-	measure_transfers(large * MIB);
-	measure_paging(64 * MIB, 1, 0.95, "64 MiB");
-	measure_paging(65536, 2048, 0.85, "64 KiB each");
-	return 0;
+	if (count < 2)
+		header();
+	for (unsigned i = 0; i < sizeof(measurements) / sizeof(*measurements); i++) {
+		if (count > 1 && strcmp(arguments[1], measurements[i].name) != 0)
+			continue;
+		measurements[i].measure();
+		is_any = true;
+	}
+	if (!is_any)
+		fprintf(stderr, "cuda_pairs: there is no measurement %s\n", arguments[1]);
+	return is_any ? 0 : 2;
 }

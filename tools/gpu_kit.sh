@@ -15,7 +15,7 @@ programs=
 	render_soft hw_soft reset gpuva_access gpuva_random'
 # Tests start a second kernel, whose adapter is the software GPU.
 drivers='cuda soft'
-targets='cli/dxgk bench/cuda_pairs drivers/cuda/cuda_runner'
+targets='cli/dxgk bench/cuda_pairs bench/cuda_frames drivers/cuda/cuda_runner'
 [ -z "$programs" ] || targets="$targets tests/cuda/cuda_dispatch_test examples/kernels/example_dispatch"
 for name in $drivers; do
 	targets="$targets drivers/$name/$name.so"
@@ -24,7 +24,7 @@ for name in $programs; do
 	targets="$targets tests/api/api_${name}_test"
 done
 ninja -C "$build" $targets > "$kit/build.log" || { tail -20 "$kit/build.log"; exit 1; }
-cp "$build"/cli/dxgk "$build"/bench/cuda_pairs "$kit/bin"
+cp "$build"/cli/dxgk "$build"/bench/cuda_pairs "$build"/bench/cuda_frames "$kit/bin"
 for name in $programs; do
 	cp "$build/tests/api/api_${name}_test" "$kit/bin"
 done

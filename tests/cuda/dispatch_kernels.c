@@ -35,3 +35,15 @@ KERNEL(
 	while (*word != 12345)
 		;
 }
+
+/* bench/cuda_pairs.c has it as PTX of its own. */
+KERNEL(
+	store,
+	struct {
+		volatile index_type *to;
+		index_type value;
+	},
+	(volatile index_type * to, index_type value), (p->to, p->value))
+{
+	*to = value;
+}

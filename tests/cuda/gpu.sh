@@ -84,9 +84,25 @@ if [ "$what" != bench ]; then
 	done
 fi
 if [ "$what" != test ]; then
-	profile bench '"LocalMemoryMiB": 24576, "ApertureMiB": 2048'
+	measure() { # seconds program argument
+		timeout "$1" "bin/$2" "$3" 2>&1 | tee -a "$out/bench.txt" || { echo "$2 $3: failed" | tee -a "$out/bench.txt"; failed=$((failed + 1)); }
+	}
+	: > "$out/bench.txt"
 	export DXGK_PHYSICAL_MIB=8192
-	timeout 200 bin/cuda_pairs 2>&1 | tee "$out/bench.txt" || failed=$((failed + 1))
+	profile bench '"LocalMemoryMiB": 24576, "ApertureMiB": 2048'
+	for name in pairs packets transfers paging paging-64k growth; do
+		measure 40 cuda_pairs $name
+	done
+	echo 'the same with the slab in large pages (HardwareAddresses):' | tee -a "$out/bench.txt"
+	profile bench_large '"LocalMemoryMiB": 24576, "ApertureMiB": 2048, "HardwareAddresses": 1'
+	for name in pairs transfers paging; do
+		measure 40 cuda_pairs $name
+	done
+	echo 'frames that want more than a segment of 16 GiB:' | tee -a "$out/bench.txt"
+	export DXGK_PHYSICAL_MIB=36864
+	profile frames '"LocalMemoryMiB": 16384, "ApertureMiB": 2048'
+	measure 70 cuda_frames 1.25
+	measure 70 cuda_frames 1.5
 fi
 [ -z "${OUT:-}" ] || tar czf "$OUT/logs.tgz" -C "$here" logs
 echo "failed: $failed"
