@@ -92,9 +92,14 @@ static void *band_state(struct evict_set *set, struct evict_entry *entry)
 	return band->state;
 }
 
+static bool is_for_policy(enum evict_class class)
+{
+	return class >= EVICT_LEFTOVER;
+}
+
 static void link_entry(struct evict_set *set, struct evict_entry *entry)
 {
-	if (entry->class == EVICT_NEEDED) {
+	if (is_for_policy(entry->class)) {
 		set->policy->insert(band_state(set, entry), entry);
 		entry->is_ordered = true;
 	} else {
@@ -111,6 +116,18 @@ static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
 	entry->is_ordered = false;
 }
 
+static void count_entry(struct evict_set *set, const struct evict_entry *entry)
+{
+	set->class_bytes[entry->class] += entry->size_bytes;
+	set->leftover_count += entry->class == EVICT_LEFTOVER;
+}
+
+static void uncount_entry(struct evict_set *set, const struct evict_entry *entry)
+{
+	set->class_bytes[entry->class] -= entry->size_bytes;
+	set->leftover_count -= entry->class == EVICT_LEFTOVER;
+}
+
 void evict_insert(struct evict_set *set, struct evict_entry *entry)
 {
 	assert(!entry->is_resident && entry->class < EVICT_CLASS_COUNT);
@@ -118,7 +135,7 @@ void evict_insert(struct evict_set *set, struct evict_entry *entry)
 	entry->is_awaited = false;
 	link_entry(set, entry);
 	entry->is_resident = true;
-	set->class_bytes[entry->class] += entry->size_bytes;
+	count_entry(set, entry);
 	set->entry_count++;
 }
 
@@ -127,7 +144,7 @@ void evict_remove(struct evict_set *set, struct evict_entry *entry)
 	assert(entry->is_resident);
 	unlink_entry(set, entry);
 	entry->is_resident = false;
-	set->class_bytes[entry->class] -= entry->size_bytes;
+	uncount_entry(set, entry);
 	set->entry_count--;
 }
 
@@ -135,6 +152,13 @@ void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evic
 {
 	bool is_resident = entry->is_resident;
 
+	/* Its place in the policy's order does not change by that. */
+	if (entry->is_ordered && is_for_policy(class)) {
+		uncount_entry(set, entry);
+		entry->class = class;
+		count_entry(set, entry);
+		return;
+	}
 	if (is_resident)
 		evict_remove(set, entry);
 	entry->class = class;
@@ -171,6 +195,7 @@ void evict_walk_begin(struct evict_walk *walk, uint64_t now)
 	walk->class = 0;
 	walk->band = 0;
 	walk->is_begun = false;
+	walk->leftovers = 0;
 }
 
 static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *walk)
@@ -193,23 +218,40 @@ static struct evict_entry *band_next(struct evict_set *set, struct evict_walk *w
 	return set->policy->walk_next(set->bands[walk->band]->state, walk);
 }
 
+/* The next of walk->class; the others of a band are in its order, too. */
+static struct evict_entry *bands_next(struct evict_set *set, struct evict_walk *walk)
+{
+	while (walk->band < EVICT_BAND_COUNT) {
+		struct evict_entry *entry;
+
+		do {
+			/* Mostly there are none, and then nothing is looked at for them. */
+			if (walk->class == EVICT_LEFTOVER && walk->leftovers == 0)
+				return NULL;
+			entry = band_next(set, walk);
+		} while (entry && entry->class != walk->class);
+		if (entry) {
+			walk->leftovers -= entry->class == EVICT_LEFTOVER;
+			return entry;
+		}
+		walk->band++;
+		walk->is_begun = false;
+	}
+	return NULL;
+}
+
 static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
 {
-	while (walk->class < EVICT_NEEDED) {
-		struct evict_entry *entry = plain_next(set, walk);
+	while (walk->class < EVICT_CLASS_COUNT) {
+		struct evict_entry *entry =
+			is_for_policy(walk->class) ? bands_next(set, walk) : plain_next(set, walk);
 
 		if (entry)
 			return entry;
 		walk->class ++;
+		walk->band = 0;
 		walk->is_begun = false;
-	}
-	while (walk->band < EVICT_BAND_COUNT) {
-		struct evict_entry *entry = band_next(set, walk);
-
-		if (entry)
-			return entry;
-		walk->band++;
-		walk->is_begun = false;
+		walk->leftovers = set->leftover_count;
 	}
 	return NULL;
 }
@@ -249,7 +291,7 @@ static const char *class_validate(const struct evict_set *set, enum evict_class 
 {
 	const char *wrong = NULL;
 
-	if (class != EVICT_NEEDED)
+	if (!is_for_policy(class))
 		return plain_validate(set, class, found);
 	for (unsigned band = 0; !wrong && band < EVICT_BAND_COUNT; band++)
 		wrong = set->policy->validate(set->bands[band]->state, found);
@@ -260,13 +302,17 @@ const char *evict_set_validate(const struct evict_set *set)
 {
 	uint64_t entries = 0;
 
-	for (unsigned class = 0; class < EVICT_CLASS_COUNT; class ++) {
+	/* A policy has leftovers and needed ones in one order. */
+	for (unsigned class = 0; class <= EVICT_LEFTOVER; class ++) {
 		struct evict_count found = { 0 };
+		uint64_t bytes = set->class_bytes[class];
 		const char *wrong = class_validate(set, class, &found);
 
 		if (wrong)
 			return wrong;
-		if (found.bytes != set->class_bytes[class])
+		if (class == EVICT_LEFTOVER)
+			bytes += set->class_bytes[EVICT_NEEDED];
+		if (found.bytes != bytes)
 			return "the bytes of a class were miscounted";
 		entries += found.entries;
 	}

@@ -8,8 +8,10 @@
  * Cheapest loss first, whatever the policy:
  *   1. destroyed                     its end has not come yet; nothing is copied
  *   2. offered low, normal, high     the oldest offer first; nothing is copied
- *   3. leftovers                     evicted lazily, on nobody's residency list; the oldest first
- *   4. needed: on a residency list   by priority; among equals the policy decides
+ *   3. leftovers                     evicted lazily, on nobody's residency list
+ *   4. needed: on a residency list
+ * Of both the lowest priority goes first, and among equals the policy decides: one that is let go and
+ * wanted again in every frame is known by its uses, whether it is listed at the moment or not.
  *
  * A policy orders equals by their uses: a file with a struct evict_policy, and a line in
  * policies.def. The kernel takes
@@ -95,6 +97,7 @@ struct evict_walk {
 	enum evict_class class;
 	enum evict_rank band;
 	bool is_begun;                    /* the list or band it stands in      */
+	uint64_t leftovers;               /* of which it has not come by yet    */
 	struct list *at;                  /* next, where there is one list only */
 	struct rb_node *node;             /* next, where there is a tree        */
 	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
@@ -150,7 +153,7 @@ extern const struct evict_policy *const evict_policies[];
 /* By its name; NULL when there is none. */
 const struct evict_policy *evict_policy_find(const char *name);
 
-/* Those of one priority, for EVICT_NEEDED. */
+/* Those of one priority, leftovers and needed ones. */
 struct evict_band {
 	const struct evict_policy *policy;
 	uint64_t known_count; /* entries whose band it is */
@@ -159,9 +162,10 @@ struct evict_band {
 
 struct evict_set {
 	const struct evict_policy *policy;
-	struct list plain[EVICT_NEEDED]; /* in order of arrival */
+	struct list plain[EVICT_LEFTOVER]; /* in order of arrival */
 	struct evict_band *bands[EVICT_BAND_COUNT];
 	uint64_t class_bytes[EVICT_CLASS_COUNT];
+	uint64_t leftover_count;
 	uint64_t entry_count;
 };
 

@@ -340,6 +340,30 @@ TEST(adaptive, in_a_cycle_what_was_just_used_goes_first)
 	end();
 }
 
+TEST(adaptive, what_is_let_go_after_each_use_goes_by_its_next_one)
+{
+	int order[ENTRIES];
+
+	begin(&evict_adaptive);
+	for (int frame = 0; frame < 8; frame++) {
+		for (int i = 0; i < 20; i++) {
+			evict_set_class(&set, &entries[i], EVICT_NEEDED);
+			use(i);
+			evict_set_class(&set, &entries[i], EVICT_LEFTOVER);
+		}
+	}
+	/* The last of a frame is needed again last. */
+	EXPECT_EQ(victims(order, NULL), 20);
+	EXPECT_EQ(order[0], 19);
+	EXPECT_EQ(order[19], 0);
+	/* What is listed goes behind all of them. */
+	evict_set_class(&set, &entries[19], EVICT_NEEDED);
+	EXPECT_EQ(victims(order, NULL), 20);
+	EXPECT_EQ(order[0], 18);
+	EXPECT_EQ(order[19], 19);
+	end();
+}
+
 TEST(adaptive, what_fell_out_of_the_cycle_goes_before_the_rest)
 {
 	int order[ENTRIES];
@@ -409,10 +433,15 @@ static int band_of(uint32_t priority)
 	return band;
 }
 
+/* Leftovers and needed ones are in the policy's order. */
+static bool is_ordered(int i)
+{
+	return entries[i].class >= EVICT_LEFTOVER;
+}
+
 static int rank_of(int i)
 {
-	return (int)entries[i].class * 8 +
-	       (entries[i].class == EVICT_NEEDED ? band_of(entries[i].priority) : 0);
+	return (int)entries[i].class * 8 + (is_ordered(i) ? band_of(entries[i].priority) : 0);
 }
 
 static int compare_model(const void *a, const void *b)
@@ -428,7 +457,7 @@ static int compare_model(const void *a, const void *b)
 static void random_step(struct random *random)
 {
 	int i = (int)random_below(random, ENTRIES);
-	bool was_listed = entries[i].class == EVICT_NEEDED;
+	bool was_ordered = is_ordered(i);
 	int rank = rank_of(i);
 
 	now++;
@@ -441,16 +470,17 @@ static void random_step(struct random *random)
 	case 1:
 		evict_set_class(&set, &entries[i],
 				(enum evict_class)random_below(random, EVICT_CLASS_COUNT));
-		model[i].arrival = now;
+		if (!was_ordered || !is_ordered(i))
+			model[i].arrival = now;
 		break;
 	case 2:
 		evict_set_priority(&set, &entries[i], (uint32_t)random_next(random));
-		if (was_listed && rank_of(i) != rank)
+		if (was_ordered && rank_of(i) != rank)
 			model[i].arrival = now;
 		break;
 	default:
 		evict_use(&set, &entries[i], now);
-		if (was_listed || !model[i].is_resident)
+		if (was_ordered || !model[i].is_resident)
 			model[i].arrival = now;
 		if (!entries[i].is_resident)
 			evict_insert(&set, &entries[i]);
@@ -478,7 +508,7 @@ static void check_against_model(struct random *random)
 		EXPECT(!is_seen[order[i]] && model[order[i]].is_resident && !is_busy[order[i]]);
 		is_seen[order[i]] = true;
 		EXPECT_EQ(rank_of(order[i]), rank_of(expected[i]));
-		if (set.policy == &evict_lru || entries[order[i]].class != EVICT_NEEDED)
+		if (set.policy == &evict_lru || !is_ordered(order[i]))
 			EXPECT_EQ(order[i], expected[i]);
 	}
 	EXPECT(!evict_set_validate(&set));
