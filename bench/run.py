@@ -413,6 +413,29 @@ def bench_device_state(build):
     ]
 
 
+def bench_wine(build):
+    """The same call of a Windows program: what it costs more than an empty call into a Unix library does, beside Linux'."""
+    what = 'call under Wine, less an empty one / Linux'
+    exe = os.path.join(build, 'bench', 'wine_calls.exe')
+    if not os.path.exists(exe):
+        return [{'what': what, 'unit': 'skipped: there is no mingw', 'value': 0}]
+    ratios, empties = [], []
+    # Wine's own server stays for some seconds, and writes when it goes.
+    with tempfile.TemporaryDirectory(prefix='bench-', ignore_cleanup_errors=True) as folder:
+        wine = [os.path.join(build, 'cli', 'dxgk'), 'wine', '--prefix', folder, exe, str(CALLS), '3']
+        for _ in range(ROUNDS):
+            here = statistics.median(state for state, _ in numbers(
+                run([os.path.join(build, 'bench', 'device_state'), str(CALLS), '3'], build)))
+            shown = run(wine, build, may_exit_with=127)
+            if shown is None:
+                return [{'what': what, 'unit': 'skipped: there is no Wine', 'value': 0}]
+            there = statistics.median(state for state, _ in numbers(shown))
+            empties.append(statistics.median(empty for _, empty in numbers(shown)))
+            ratios.append((there - empties[-1]) / here)
+    return [{'what': 'empty call of a Unix library', 'unit': 'ns', 'value': statistics.median(empties)},
+            {'what': what, 'unit': 'times', 'goal': 1.5, 'value': statistics.median(ratios)}]
+
+
 def bench_residency(build):
     """What is resident made resident again; offered and reclaimed without being touched."""
     program = os.path.join(build, 'bench', 'residency_calls')
@@ -664,7 +687,7 @@ def main(arguments):
         raise SystemExit(f'{build}/bench: there are no benchmarks; build them first')
     before = processor_seconds()
     rows = []
-    for bench in (bench_device_state, bench_handles, bench_allocations, bench_traces, bench_page, bench_spaces,
+    for bench in (bench_device_state, bench_wine, bench_handles, bench_allocations, bench_traces, bench_page, bench_spaces,
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
                   bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
                   bench_server_ways, bench_server_calls, bench_server_clients,

@@ -5,24 +5,12 @@
 #ifndef TESTS_WINE_PROGRAM_H
 #define TESTS_WINE_PROGRAM_H
 
-/* Statuses are in our own list. */
-#define WIN32_NO_STATUS
-#include <windows.h>
-#include <winternl.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Types are Windows': ours have other widths there. */
-#define OPENDXGK_BASIC_TYPES
-#define OPENDXGK_NTSTATUS_TYPE
-#define OPENDXGK_UNICODE_STRING_DEFINED
-#define OPENDXGK_OBJECT_ATTRIBUTES_DEFINED
-#undef OBJ_INHERIT
-#undef OBJ_CASE_INSENSITIVE
-#undef OBJ_VALID_ATTRIBUTES
-#include <dxg/d3dkmthk.h>
+#include "windows_d3dkmt.h"
+
 #include <opendxgk/refusal.h>
 #include <opendxgk/softgpu.h>
 
