@@ -330,17 +330,18 @@ TEST(create_context, null_and_bad_handles_are_refused)
 	for_each_way(refuse_bad_handles);
 }
 
+#define EXPECT_NO_CONTEXT(request, rule, argument)                                                 \
+	EXPECT_REFUSED(make_context(request), STATUS_INVALID_PARAMETER, rule, argument)
+
 static void try_each_node(struct context_request request)
 {
 	UINT nodes = soft_info(adapter).adapter.node_count;
 
 	for (request.node = 0; request.node < nodes; request.node++)
 		EXPECT_OK(make_context(&request));
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE",
-		       "NodeOrdinal");
+	EXPECT_NO_CONTEXT(&request, "API-VALUE", "NodeOrdinal");
 	request.node = 0xffffffff;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE",
-		       "NodeOrdinal");
+	EXPECT_NO_CONTEXT(&request, "API-VALUE", "NodeOrdinal");
 }
 
 TEST(create_context, each_node_takes_one_and_no_other_exists)
@@ -355,12 +356,10 @@ static void try_engines(struct context_request request)
 	EXPECT_OK(make_context(&request));
 	for (unsigned bit = 1; bit < 32; bit++) {
 		request.engines = 1u << bit;
-		EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE",
-			       "EngineAffinity");
+		EXPECT_NO_CONTEXT(&request, "API-VALUE", "EngineAffinity");
 	}
 	request.engines = 3;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE",
-		       "EngineAffinity");
+	EXPECT_NO_CONTEXT(&request, "API-VALUE", "EngineAffinity");
 }
 
 TEST(create_context, an_unlinked_adapter_has_engine_0_only)
@@ -373,9 +372,9 @@ static void try_hints(struct context_request request)
 	/* Newer headers put DML_PYTORCH where ours say MAX. */
 	for (request.hint = 0; request.hint <= 20; request.hint++)
 		EXPECT_OK(make_context(&request));
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE", "ClientHint");
+	EXPECT_NO_CONTEXT(&request, "API-VALUE", "ClientHint");
 	request.hint = 0xffffffff;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-VALUE", "ClientHint");
+	EXPECT_NO_CONTEXT(&request, "API-VALUE", "ClientHint");
 }
 
 TEST(create_context, every_client_hint_that_exists_is_accepted)
@@ -393,8 +392,7 @@ static void try_flags(struct context_request request)
 	}
 	for (unsigned bit = 6; bit < 32; bit++) {
 		request.flags = 1u << bit;
-		EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-RESERVED",
-			       "Flags");
+		EXPECT_NO_CONTEXT(&request, "API-RESERVED", "Flags");
 	}
 }
 
@@ -425,21 +423,16 @@ static void try_private_data(struct context_request request)
 	request.data_bytes = sizeof(data);
 	EXPECT_OK(make_context(&request));
 	request.data_bytes--;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "DDI-STATUS",
-		       "DxgkDdiCreateContext");
+	EXPECT_NO_CONTEXT(&request, "DDI-STATUS", "DxgkDdiCreateContext");
 	request.data = NULL;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
-		       "pPrivateDriverData");
+	EXPECT_NO_CONTEXT(&request, "API-NULL-ARGUMENT", "pPrivateDriverData");
 	request.data = large;
 	request.data_bytes = sizeof(large);
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-COUNT",
-		       "PrivateDriverDataSize");
+	EXPECT_NO_CONTEXT(&request, "API-COUNT", "PrivateDriverDataSize");
 	request.data_bytes = 0xffffffff;
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "API-COUNT",
-		       "PrivateDriverDataSize");
+	EXPECT_NO_CONTEXT(&request, "API-COUNT", "PrivateDriverDataSize");
 	request.data_bytes = sizeof(large) - 1; /* carried; the driver does not want it */
-	EXPECT_REFUSED(make_context(&request), STATUS_INVALID_PARAMETER, "DDI-STATUS",
-		       "DxgkDdiCreateContext");
+	EXPECT_NO_CONTEXT(&request, "DDI-STATUS", "DxgkDdiCreateContext");
 	request.data_bytes = 0;
 	EXPECT_OK(make_context(&request));
 }

@@ -306,26 +306,6 @@ TEST(resources, that_may_only_be_read_are_mapped_so)
 
 /* ---- memory that clients bring ---- */
 
-static NTSTATUS create_heap(const struct client *client, void *memory, uint64_t size_bytes,
-			    D3DKMT_HANDLE *handle_out)
-{
-	D3DKMT_CREATESTANDARDALLOCATION standard = {
-		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
-		.ExistingHeapData.Size = size_bytes,
-	};
-	D3DDDI_ALLOCATIONINFO2 element = { .pSystemMem = memory };
-	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
-					 .NumAllocations = 1,
-					 .pAllocationInfo2 = &element,
-					 .pStandardAllocation = &standard };
-
-	args.Flags.StandardAllocation = 1;
-	args.Flags.ExistingSysMem = 1;
-	NTSTATUS status = D3DKMTCreateAllocation2(&args);
-	*handle_out = element.hAllocation;
-	return status;
-}
-
 TEST(heaps, of_a_client_come_along_with_the_call_or_are_refused)
 {
 	struct stranger a;
@@ -341,13 +321,13 @@ TEST(heaps, of_a_client_come_along_with_the_call_or_are_refused)
 	stranger_open(&a, "a");
 	be(&a);
 	const struct client *client = &a.worker.client;
-	EXPECT_REFUSED(create_heap(client, memory, 2 * PAGE, &heap),
-		       STATUS_GRAPHICS_NO_VIDEO_MEMORY, "API-VALUE", "pAllocationInfo");
+	EXPECT_REFUSED(bring_heap(client, memory, 2 * PAGE, &heap), STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+		       "API-VALUE", "pAllocationInfo");
 	EXPECT(dxgk_test_bring(memory, PAGE, file, PAGE));
-	EXPECT_REFUSED(create_heap(client, memory, 2 * PAGE, &heap),
-		       STATUS_GRAPHICS_NO_VIDEO_MEMORY, "API-VALUE", "pAllocationInfo");
+	EXPECT_REFUSED(bring_heap(client, memory, 2 * PAGE, &heap), STATUS_GRAPHICS_NO_VIDEO_MEMORY,
+		       "API-VALUE", "pAllocationInfo");
 	EXPECT(dxgk_test_bring(memory, 2 * PAGE, file, PAGE));
-	EXPECT_OK(create_heap(client, memory, 2 * PAGE, &heap));
+	EXPECT_OK(bring_heap(client, memory, 2 * PAGE, &heap));
 	EXPECT_OK(lock2(client->device, heap, &pointer));
 	EXPECT(pointer == memory);
 	EXPECT_OK(unlock2(client->device, heap));

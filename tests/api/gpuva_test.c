@@ -542,37 +542,40 @@ static D3DKMT_HANDLE create_limited_fence(D3DKMT_HANDLE owner, UINT flags,
 enum { NO_SIGNAL = 0x10, NO_WAIT = 0x20 };
 
 /* D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS: an attempt through such an opening is STATUS_ACCESS_DENIED. */
-TEST(gpuva, an_update_signals_no_fence_that_may_not_be_signalled)
-{
+struct limited {
+	D3DKMT_HANDLE context;
+	D3DKMT_HANDLE fence;
+	D3DKMT_HANDLE allocation;
 	const volatile UINT64 *view;
+};
+
+static struct limited refuse_limited(UINT flags)
+{
+	struct limited limited;
 	UINT64 address;
 	UINT64 value;
 
 	begin_queue();
-	D3DKMT_HANDLE context = create_virtual_context();
-	D3DKMT_HANDLE fence = create_limited_fence(device, NO_SIGNAL, &view);
-	D3DKMT_HANDLE allocation = create_one(device);
+	limited.context = create_virtual_context();
+	limited.fence = create_limited_fence(device, flags, &limited.view);
+	limited.allocation = create_one(device);
 	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
-	EXPECT_REFUSED(update(context, fence, 0, allocation, SOME), STATUS_ACCESS_DENIED,
-		       "API-SYNC-ACCESS", "hFenceObject");
-	EXPECT_EQ(*view, 0);
+	EXPECT_REFUSED(update(limited.context, limited.fence, 0, limited.allocation, SOME),
+		       STATUS_ACCESS_DENIED, "API-SYNC-ACCESS", "hFenceObject");
+	return limited;
+}
+
+TEST(gpuva, an_update_signals_no_fence_that_may_not_be_signalled)
+{
+	EXPECT_EQ(*refuse_limited(NO_SIGNAL).view, 0);
 }
 
 TEST(gpuva, an_update_waits_for_no_fence_that_may_not_be_waited_for)
 {
-	const volatile UINT64 *view;
-	UINT64 address;
-	UINT64 value;
+	struct limited limited = refuse_limited(NO_WAIT);
 
-	begin_queue();
-	D3DKMT_HANDLE context = create_virtual_context();
-	D3DKMT_HANDLE fence = create_limited_fence(device, NO_WAIT, &view);
-	D3DKMT_HANDLE allocation = create_one(device);
-	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
-	EXPECT_REFUSED(update(context, fence, 0, allocation, SOME), STATUS_ACCESS_DENIED,
-		       "API-SYNC-ACCESS", "hFenceObject");
-	EXPECT_OK(update_now(context, fence, 4, allocation, SOME));
-	while (*view != 5)
+	EXPECT_OK(update_now(limited.context, limited.fence, 4, limited.allocation, SOME));
+	while (*limited.view != 5)
 		usleep(100);
 }
 

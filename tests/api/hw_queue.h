@@ -201,4 +201,15 @@ static inline unsigned hw_complete_to(unsigned which, UINT64 progress, bool is_s
 	return crank(&escape);
 }
 
+/* The packet with tag 1 on the first queue may use it: it is closed when that is over. */
+static inline void expect_destroyed_behind_work(D3DKMT_HANDLE allocation)
+{
+	destroy_allocation(allocation);
+	settle();
+	EXPECT_EQ(notes_count("CloseAllocation"), 0);
+	EXPECT_EQ(hw_complete(0), 1);
+	AWAIT(notes_count("DestroyAllocation") == 1);
+	EXPECT(notes_in_order("completing", "CloseAllocation"));
+}
+
 #endif

@@ -455,12 +455,7 @@ TEST(destroy, of_memory_waits_for_hardware_queues)
 	D3DKMT_HANDLE allocation = make_allocation(device);
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
-	destroy_allocation(allocation);
-	settle();
-	EXPECT_EQ(notes_count("CloseAllocation"), 0);
-	EXPECT_EQ(hw_complete(0), 1);
-	AWAIT(notes_count("DestroyAllocation") == 1);
-	EXPECT(notes_in_order("completing", "CloseAllocation"));
+	expect_destroyed_behind_work(allocation);
 	expect_nothing_wrong();
 }
 

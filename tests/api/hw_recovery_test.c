@@ -405,12 +405,7 @@ TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	AWAIT(hw_pending(0) == 1);
 	EXPECT_OK(mark_as_error(device));
-	destroy_allocation(allocation);
-	settle();
-	EXPECT_EQ(notes_count("CloseAllocation"), 0);
-	EXPECT_EQ(hw_complete(0), 1);
-	AWAIT(notes_count("DestroyAllocation") == 1);
-	EXPECT(notes_in_order("completing", "CloseAllocation"));
+	expect_destroyed_behind_work(allocation);
 }
 
 TEST(lost, process_ends_without_waiting_for_what_is_only_queued)

@@ -84,19 +84,10 @@ TEST(names, in_the_registry_are_what_nobody_looks_for)
 	D3DKMT_HANDLE adapter = open_first_adapter();
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		static union {
-			D3DDDI_QUERYREGISTRY_INFO info;
-			unsigned char room[sizeof(D3DDDI_QUERYREGISTRY_INFO) + 1024];
-		} value;
+		const wchar_t *text = registry_text(adapter, values[i], NULL);
 
-		memset(&value, 0, sizeof(value));
-		value.info.QueryType = D3DDDI_QUERYREGISTRY_ADAPTERKEY;
-		wcscpy(value.info.ValueName, values[i]);
-		EXPECT_OK(query(adapter, KMTQAITYPE_QUERYREGISTRY, &value, sizeof(value)));
-		EXPECT_EQ(value.info.Status, D3DDDI_QUERYREGISTRY_STATUS_SUCCESS);
-		check_wide("the registry",
-			   (const wchar_t *)(value.room +
-					     offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword)));
+		EXPECT(text);
+		check_wide("the registry", text);
 	}
 	EXPECT_OK(close_adapter(adapter));
 }

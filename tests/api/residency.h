@@ -245,25 +245,61 @@ static inline uint64_t first_difference(const struct client *client, D3DKMT_HAND
 #define EXPECT_BAD(call, rule, argument)                                                           \
 	EXPECT_REFUSED(call, STATUS_INVALID_PARAMETER, rule, argument)
 
-/* Memory that a section (a sealed memfd) is made of. */
-static inline NTSTATUS bring_section(const struct client *client, int section, UINT64 size_bytes,
-				     D3DKMT_HANDLE *handle_out)
+static inline NTSTATUS bring(const struct client *client, D3DDDI_ALLOCATIONINFO2 element,
+			     bool is_section, UINT64 size_bytes, D3DKMT_HANDLE *handle_out)
 {
 	D3DKMT_CREATESTANDARDALLOCATION standard = {
 		.Type = D3DKMT_STANDARDALLOCATIONTYPE_EXISTINGHEAP,
 		.ExistingHeapData.Size = size_bytes,
 	};
-	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
 	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
 					 .NumAllocations = 1,
 					 .pAllocationInfo2 = &element,
 					 .pStandardAllocation = &standard };
 
 	args.Flags.StandardAllocation = 1;
-	args.Flags.ExistingSection = 1;
+	args.Flags.ExistingSection = is_section;
+	args.Flags.ExistingSysMem = !is_section;
 	NTSTATUS status = D3DKMTCreateAllocation2(&args);
 	*handle_out = element.hAllocation;
 	return status;
+}
+
+/* Memory that a section (a sealed memfd) is made of. */
+static inline NTSTATUS bring_section(const struct client *client, int section, UINT64 size_bytes,
+				     D3DKMT_HANDLE *handle_out)
+{
+	D3DDDI_ALLOCATIONINFO2 element = { .hSection = (HANDLE)(intptr_t)section };
+
+	return bring(client, element, true, size_bytes, handle_out);
+}
+
+/* Memory of the client's own. */
+static inline NTSTATUS bring_heap(const struct client *client, void *memory, UINT64 size_bytes,
+				  D3DKMT_HANDLE *handle_out)
+{
+	D3DDDI_ALLOCATIONINFO2 element = { .pSystemMem = memory };
+
+	return bring(client, element, false, size_bytes, handle_out);
+}
+
+/* What is in local memory is moved about, or only compared. */
+static inline void put_in_order(const struct client *client,
+				D3DKMT_DEFRAG_ESCAPE_OPERATION operation)
+{
+	D3DKMT_VIDMM_ESCAPE order = { .Type = D3DKMT_VIDMMESCAPETYPE_DEFRAG };
+	D3DKMT_ESCAPE args = { .hAdapter = client->adapter,
+			       .Type = D3DKMT_ESCAPE_VIDMM,
+			       .pPrivateDriverData = &order,
+			       .PrivateDriverDataSize = sizeof(order) };
+
+	order.Defrag.Operation = operation;
+	order.Defrag.SegmentId = 1;
+	NTSTATUS status = D3DKMTEscape(&args);
+	if (status == STATUS_NOT_SUPPORTED) /* the CPU does not see it */
+		EXPECT_STR(last_refusal().rule, "MM-VERIFY-TRANSFER");
+	else
+		EXPECT_OK(status);
 }
 
 #endif

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <dxg/d3dkmthk.h>
 #include <opendxgk/refusal.h>
@@ -249,6 +250,27 @@ static inline NTSTATUS query_adapter(D3DKMT_HANDLE adapter, unsigned type, void 
 					 (UINT)size_bytes };
 
 	return D3DKMTQueryAdapterInfo(&args);
+}
+
+/* A value of the adapter's key, until the next one; NULL: there is none. */
+static inline const wchar_t *registry_text(D3DKMT_HANDLE adapter, const wchar_t *name,
+					   size_t *bytes_out)
+{
+	static union {
+		D3DDDI_QUERYREGISTRY_INFO info;
+		unsigned char room[sizeof(D3DDDI_QUERYREGISTRY_INFO) + 1024];
+	} value;
+
+	memset(&value, 0, sizeof(value));
+	value.info.QueryType = D3DDDI_QUERYREGISTRY_ADAPTERKEY;
+	wcscpy(value.info.ValueName, name);
+	if (query_adapter(adapter, KMTQAITYPE_QUERYREGISTRY, &value, sizeof(value)) !=
+		    STATUS_SUCCESS ||
+	    value.info.Status != D3DDDI_QUERYREGISTRY_STATUS_SUCCESS)
+		return NULL;
+	if (bytes_out)
+		*bytes_out = value.info.OutputValueSize;
+	return (const wchar_t *)(value.room + offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword));
 }
 
 static inline NTSTATUS get_execution_state(D3DKMT_HANDLE device)
