@@ -134,6 +134,17 @@ static inline void test_skip(const char *reason)
 	}                                                                                          \
 	static void play_##suite##_##claim(struct scene *scene)
 
+/* … where it is made by an expression, which gives the test its pointer. */
+#define TEST_WITH(type, scene, made, end, suite, claim)                                            \
+	static void play_##suite##_##claim(struct type *scene);                                    \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		struct type *scene = made;                                                         \
+		play_##suite##_##claim(scene);                                                     \
+		end;                                                                               \
+	}                                                                                          \
+	static void play_##suite##_##claim(struct type *scene)
+
 #define EXPECT(condition)                                                                          \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \

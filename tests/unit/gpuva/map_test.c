@@ -4,14 +4,11 @@
  */
 #include "world.h"
 
-static struct world world;
-
 enum { SPACE_PAGES = 1 << 20 };
 #define TOP PAGES(SPACE_PAGES)
 
-TEST(map, a_chosen_address_has_room_and_is_64k_aligned_if_that_pays)
+WORLD_TEST(map, a_chosen_address_has_room_and_is_64k_aligned_if_that_pays, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, 0, 0, 0, 3), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, PAGE);
 	EXPECT_EQ(map_at(&world, 0, 0, 0, 16), STATUS_SUCCESS);
@@ -20,17 +17,14 @@ TEST(map, a_chosen_address_has_room_and_is_64k_aligned_if_that_pays)
 	EXPECT_EQ(world.address, PAGES(4));
 	EXPECT_EQ(map_at(&world, 0, 1, 0, 20), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, 2 * K64);
-	world_finish(&world);
 }
 
-TEST(map, alignment_is_given_up_before_the_request_is)
+WORLD_TEST(map, alignment_is_given_up_before_the_request_is, 40)
 {
-	world_init(&world, 40);
 	EXPECT_EQ(map_at(&world, PAGES(20), 0, 0, 1), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, 0, 0, 0, 19), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, PAGES(1));
 	EXPECT_REFUSED(&world, map_at(&world, 0, 0, 0, 20), STATUS_NO_MEMORY, "VA-FULL", "");
-	world_finish(&world);
 }
 
 TEST(map, a_wished_alignment_is_kept_where_there_is_room)
@@ -148,9 +142,8 @@ TEST(map, wrong_numbers_are_refused_with_their_name)
 	world_finish(&world);
 }
 
-TEST(map, in_place_is_legal_within_what_one_map_call_returned)
+WORLD_TEST(map, in_place_is_legal_within_what_one_map_call_returned, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, K64, 0, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(18), 1, 5, 3), STATUS_SUCCESS);
 	EXPECT_STR(shows(&world, 15, 10), ".AABBBAAA.");
@@ -164,12 +157,10 @@ TEST(map, in_place_is_legal_within_what_one_map_call_returned)
 	EXPECT_EQ(world.space.areas.range_count, 1);
 	EXPECT_EQ(world.owners[0].range_count, 1);
 	EXPECT_EQ(free_range(&world, K64, PAGES(8)), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
-TEST(map, what_is_partly_free_or_two_calls_is_refused)
+WORLD_TEST(map, what_is_partly_free_or_two_calls_is_refused, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, K64, 0, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(24), 0, 8, 8), STATUS_SUCCESS);
 	EXPECT_EQ(world.space.areas.range_count, 2); /* two calls stay two ranges */
@@ -188,12 +179,10 @@ TEST(map, what_is_partly_free_or_two_calls_is_refused)
 		       "VA-ONE-RANGE", "BaseAddress");
 	EXPECT_REFUSED(&world, map_at(&world, PAGES(47), 1, 0, 2), STATUS_INVALID_PARAMETER,
 		       "VA-ONE-RANGE", "BaseAddress");
-	world_finish(&world);
 }
 
-TEST(map, zero_and_no_access_are_for_reservations_only)
+WORLD_TEST(map, zero_and_no_access_are_for_reservations_only, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, K64, 0, 0, 16), STATUS_SUCCESS);
 	EXPECT_REFUSED(&world, map_bare(&world, K64, 1, GPUVA_NO_ACCESS), STATUS_INVALID_PARAMETER,
 		       "VA-RESERVED-ONLY", "BaseAddress");
@@ -205,7 +194,6 @@ TEST(map, zero_and_no_access_are_for_reservations_only)
 	/* What shows the reservation itself is not written down. */
 	EXPECT_EQ(map_bare(&world, PAGES(32), 16, GPUVA_ZERO), STATUS_SUCCESS);
 	EXPECT_EQ(world.space.pieces.range_count, 0);
-	world_finish(&world);
 }
 
 TEST(map, a_drivers_range_is_mapped_only_when_it_said_so)
@@ -223,9 +211,8 @@ TEST(map, a_drivers_range_is_mapped_only_when_it_said_so)
 	world_finish(&world);
 }
 
-TEST(map, pieces_of_two_reservations_never_become_one)
+WORLD_TEST(map, pieces_of_two_reservations_never_become_one, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, K64, K64, true), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 2 * K64, K64, true), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(28), 0, 0, 4), STATUS_SUCCESS);
@@ -235,7 +222,6 @@ TEST(map, pieces_of_two_reservations_never_become_one)
 	EXPECT_EQ(world.space.pieces.range_count, 2);
 	EXPECT_EQ(free_range(&world, 2 * K64, K64), STATUS_SUCCESS);
 	EXPECT_STR(shows(&world, 28, 5), "aaaa.");
-	world_finish(&world);
 }
 
 /* Unique driver protection. */
@@ -251,18 +237,15 @@ static NTSTATUS map_protected(uint64_t base, uint64_t offset, uint64_t count, ui
 			   });
 }
 
-TEST(unique, any_mix_is_fine_without_bit_63)
+WORLD_TEST(unique, any_mix_is_fine_without_bit_63, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_protected(0, 0, 8, 1), STATUS_SUCCESS);
 	EXPECT_EQ(map_protected(0, 0, 8, 2), STATUS_SUCCESS);
 	EXPECT_EQ(map_protected(0, 4, 8, 0), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
-TEST(unique, all_mappings_of_the_same_pages_have_the_same_value)
+WORLD_TEST(unique, all_mappings_of_the_same_pages_have_the_same_value, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_protected(0, 4, 8, GPUVA_UNIQUE | 5), STATUS_SUCCESS);
 	EXPECT_EQ(map_protected(0, 8, 8, GPUVA_UNIQUE | 5), STATUS_SUCCESS);
 	EXPECT_REFUSED(&world, map_protected(0, 15, 2, GPUVA_UNIQUE | 6), STATUS_INVALID_PARAMETER,
@@ -274,19 +257,16 @@ TEST(unique, all_mappings_of_the_same_pages_have_the_same_value)
 	/* A plain one is there first. */
 	EXPECT_REFUSED(&world, map_protected(0, 3, 1, GPUVA_UNIQUE | 5), STATUS_INVALID_PARAMETER,
 		       "VA-UNIQUE", "DriverProtection");
-	world_finish(&world);
 }
 
-TEST(unique, it_changes_by_way_of_no_access)
+WORLD_TEST(unique, it_changes_by_way_of_no_access, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, K64, K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(map_protected(K64, 0, 8, GPUVA_UNIQUE | 5), STATUS_SUCCESS);
 	EXPECT_REFUSED(&world, map_protected(K64, 0, 8, GPUVA_UNIQUE | 6), STATUS_INVALID_PARAMETER,
 		       "VA-UNIQUE", "DriverProtection");
 	EXPECT_EQ(map_bare(&world, K64, 8, GPUVA_NO_ACCESS), STATUS_SUCCESS);
 	EXPECT_EQ(map_protected(K64, 0, 8, GPUVA_UNIQUE | 6), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
 TEST(unique, runs_share_memory_where_their_pages_do_also_around_a_repetition)
@@ -340,9 +320,8 @@ TEST(unique, runs_share_memory_where_their_pages_do_also_around_a_repetition)
 
 /* Owners. */
 
-TEST(owner, what_a_map_call_took_is_free_when_its_memory_goes)
+WORLD_TEST(owner, what_a_map_call_took_is_free_when_its_memory_goes, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, K64, 0, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(18), 1, 0, 2), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 2 * K64, K64, true), STATUS_SUCCESS);
@@ -357,15 +336,13 @@ TEST(owner, what_a_map_call_took_is_free_when_its_memory_goes)
 	/* A later free of the same range is an error. */
 	EXPECT_REFUSED(&world, free_range(&world, K64, PAGES(8)), STATUS_INVALID_PARAMETER,
 		       "VA-NOT-THERE", "BaseAddress");
-	world_finish(&world);
 }
 
-TEST(owner, its_list_has_its_ranges_and_no_others)
+WORLD_TEST(owner, its_list_has_its_ranges_and_no_others, SPACE_PAGES)
 {
 	struct list *link;
 	uint64_t pages = 0;
 
-	world_init(&world, SPACE_PAGES);
 	for (uint64_t i = 0; i < 10; i++) {
 		EXPECT_EQ(map_at(&world, 0, 0, i, 2), STATUS_SUCCESS);
 		EXPECT_EQ(map_at(&world, 0, 1, i, 2), STATUS_SUCCESS);
@@ -375,7 +352,6 @@ TEST(owner, its_list_has_its_ranges_and_no_others)
 		pages += range_of_owner_link(link)->page_count;
 	}
 	EXPECT_EQ(pages, 20);
-	world_finish(&world);
 }
 
 enum { CHUNK_RANGES = 62, REQUESTS = 5 };
@@ -411,20 +387,17 @@ static NTSTATUS map_for_kernel(uint64_t base, uint64_t pages)
 							.is_from_kernel = true });
 }
 
-TEST(kernel, maps_near_the_top_where_there_is_room_and_anywhere_else)
+WORLD_TEST(kernel, maps_near_the_top_where_there_is_room_and_anywhere_else, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_for_kernel(0, 1), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, PAGES(SPACE_PAGES - SPACE_PAGES / 8));
 	while (world.address >= PAGES(SPACE_PAGES - SPACE_PAGES / 8))
 		EXPECT_EQ(map_for_kernel(0, OWNER_PAGES), STATUS_SUCCESS);
 	EXPECT(world.address < PAGES(SPACE_PAGES - SPACE_PAGES / 8));
-	world_finish(&world);
 }
 
-TEST(kernel, maps_at_a_base_that_is_free_and_at_no_other)
+WORLD_TEST(kernel, maps_at_a_base_that_is_free_and_at_no_other, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, 6 * K64, 0, 0, 16), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 8 * K64, K64, true), STATUS_SUCCESS);
 	EXPECT_EQ(map_for_kernel(6 * K64, 1), STATUS_INVALID_PARAMETER);
@@ -435,12 +408,10 @@ TEST(kernel, maps_at_a_base_that_is_free_and_at_no_other)
 	EXPECT_STR(world.refusal.rule, "VA-IN-USE");
 	EXPECT_EQ(map_for_kernel(7 * K64, 16), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, 7 * K64);
-	world_finish(&world);
 }
 
-TEST(kernel, what_it_mapped_no_client_frees_or_maps_over)
+WORLD_TEST(kernel, what_it_mapped_no_client_frees_or_maps_over, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_for_kernel(7 * K64, 16), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, 7 * K64, 1, 0, 1), STATUS_INVALID_PARAMETER);
 	EXPECT_STR(world.refusal.rule, "VA-DRIVER");
@@ -449,7 +420,6 @@ TEST(kernel, what_it_mapped_no_client_frees_or_maps_over)
 	EXPECT_EQ(reserve_at(&world, 7 * K64, K64, true), STATUS_INVALID_PARAMETER);
 	drop_owner(&world, &world.owners[0]);
 	EXPECT_EQ(reserve_at(&world, 7 * K64, K64, true), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
 /* Whether it fails because there is no new chunk, and `left` ranges in those that are there. */

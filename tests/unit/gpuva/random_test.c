@@ -22,7 +22,6 @@ struct model_page {
 	uint64_t reserved_protection;
 };
 
-static struct world world;
 static struct model_page model[MODEL_PAGES];
 static uint64_t next_source;
 static struct random chance;

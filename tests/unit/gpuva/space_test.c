@@ -4,24 +4,19 @@
  */
 #include "world.h"
 
-static struct world world;
-
 enum { SPACE_PAGES = 1 << 20 }; /* 32 bits of address */
 #define TOP PAGES(SPACE_PAGES)
 
-TEST(reserve, a_chosen_address_is_64k_aligned_and_not_zero)
+WORLD_TEST(reserve, a_chosen_address_is_64k_aligned_and_not_zero, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	for (uint64_t i = 1; i <= 5; i++) {
 		EXPECT_EQ(reserve_at(&world, 0, K64, false), STATUS_SUCCESS);
 		EXPECT_EQ(world.address, i * K64);
 	}
-	world_finish(&world);
 }
 
-TEST(reserve, a_base_is_honoured_exactly_or_refused)
+WORLD_TEST(reserve, a_base_is_honoured_exactly_or_refused, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, 7 * K64, 2 * K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(world.address, 7 * K64);
 	for (uint64_t base = 6; base <= 8; base++) {
@@ -30,7 +25,6 @@ TEST(reserve, a_base_is_honoured_exactly_or_refused)
 	}
 	EXPECT_EQ(reserve_at(&world, 5 * K64, 2 * K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 9 * K64, 2 * K64, false), STATUS_SUCCESS);
-	world_finish(&world);
 }
 
 TEST(reserve, wrong_numbers_are_refused_with_their_name)
@@ -216,9 +210,8 @@ TEST(reserve, a_driver_reserves_whole_tables_but_the_first)
 	world_finish(&world);
 }
 
-TEST(free, all_of_a_reservation_can_be_had_again)
+WORLD_TEST(free, all_of_a_reservation_can_be_had_again, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, K64, 4 * K64, true), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, 2 * K64, 0, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(free_range(&world, K64, 4 * K64), STATUS_SUCCESS);
@@ -229,12 +222,10 @@ TEST(free, all_of_a_reservation_can_be_had_again)
 	EXPECT_EQ(world.space.pieces.range_count, 0);
 	EXPECT_EQ(reserve_at(&world, K64, 4 * K64, false), STATUS_SUCCESS);
 	EXPECT_STR(shows(&world, 32, 2), "--");
-	world_finish(&world);
 }
 
-TEST(free, a_part_of_a_reservation_splits_it)
+WORLD_TEST(free, a_part_of_a_reservation_splits_it, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, K64, 3 * K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(28), 1, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(free_range(&world, PAGES(30), PAGES(2)), STATUS_SUCCESS);
@@ -246,7 +237,6 @@ TEST(free, a_part_of_a_reservation_splits_it)
 	EXPECT_EQ(map_bare(&world, PAGES(32), 2, GPUVA_ZERO), STATUS_SUCCESS);
 	EXPECT_EQ(free_range(&world, K64, PAGES(14)), STATUS_SUCCESS);
 	EXPECT_STR(shows(&world, 27, 11), ".....00bb--");
-	world_finish(&world);
 }
 
 TEST(free, a_part_of_a_mapping_splits_it)
@@ -276,9 +266,8 @@ TEST(free, a_part_of_a_mapping_splits_it)
 	}
 }
 
-TEST(free, what_is_not_there_is_refused)
+WORLD_TEST(free, what_is_not_there_is_refused, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(reserve_at(&world, 4 * K64, 2 * K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 6 * K64, 2 * K64, false), STATUS_SUCCESS);
 	EXPECT_REFUSED(&world, free_range(&world, K64, K64), STATUS_INVALID_PARAMETER,
@@ -300,25 +289,21 @@ TEST(free, what_is_not_there_is_refused)
 	EXPECT_EQ(free_range(&world, 4 * K64, 2 * K64), STATUS_SUCCESS);
 	EXPECT_REFUSED(&world, free_range(&world, 4 * K64, 2 * K64), STATUS_INVALID_PARAMETER,
 		       "VA-NOT-THERE", "BaseAddress");
-	world_finish(&world);
 }
 
-TEST(plan, one_that_is_not_applied_changes_nothing)
+WORLD_TEST(plan, one_that_is_not_applied_changes_nothing, SPACE_PAGES)
 {
 	struct gpuva_plan plan;
 
-	world_init(&world, SPACE_PAGES);
 	EXPECT_EQ(map_at(&world, K64, 0, 0, 8), STATUS_SUCCESS);
 	EXPECT_EQ(gpuva_plan_free(&world.space, PAGES(18), PAGES(2), false, &plan), STATUS_SUCCESS);
 	EXPECT_STR(shows(&world, 16, 8), "AAAAAAAA");
 	gpuva_plan_finish(&plan);
 	EXPECT_STR(shows(&world, 16, 8), "AAAAAAAA");
-	world_finish(&world);
 }
 
-TEST(gaps, many_that_are_not_aligned_do_not_hide_one_that_is)
+WORLD_TEST(gaps, many_that_are_not_aligned_do_not_hide_one_that_is, SPACE_PAGES)
 {
-	world_init(&world, SPACE_PAGES);
 	/* 16 pages free at 8 modulo 16, again and again; then an aligned hole. */
 	for (uint64_t i = 1; i <= 40; i++)
 		EXPECT_EQ(map_at(&world, PAGES(32 * i - 8), 0, 0, 16), STATUS_SUCCESS);
@@ -330,21 +315,18 @@ TEST(gaps, many_that_are_not_aligned_do_not_hide_one_that_is)
 								   .size_bytes = K64 }),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(world.address, PAGES(32 * 30 - 16));
-	world_finish(&world);
 }
 
-TEST(pool, chunks_come_and_go_with_what_is_in_them)
+WORLD_TEST(pool, chunks_come_and_go_with_what_is_in_them, SPACE_PAGES)
 {
 	enum { COUNT = 1000 };
 
-	world_init(&world, SPACE_PAGES);
 	for (uint64_t i = 1; i <= COUNT; i++)
 		EXPECT_EQ(map_at(&world, 2 * i * PAGE, 0, 0, 1), STATUS_SUCCESS);
 	EXPECT(world.space.pool.chunk_count >= COUNT / 100);
 	for (uint64_t i = 1; i <= COUNT; i++)
 		EXPECT_EQ(free_range(&world, 2 * i * PAGE, PAGE), STATUS_SUCCESS);
 	EXPECT_EQ(world.space.pool.chunk_count, 1);
-	world_finish(&world);
 }
 
 TEST_MAIN("gpuva/space")

@@ -5,8 +5,6 @@
  */
 #include "world.h"
 
-static struct world world;
-
 enum { SPACE_PAGES = 1 << 20 };
 
 /* Two reservations of zero pages, 16 pages each, and a gap. */
@@ -16,6 +14,9 @@ static void world_with_reservations(void)
 	EXPECT_EQ(reserve_at(&world, K64, K64, true), STATUS_SUCCESS);
 	EXPECT_EQ(reserve_at(&world, 3 * K64, K64, true), STATUS_SUCCESS);
 }
+
+#define RESERVED_TEST(suite, claim)                                                                \
+	TEST_BETWEEN(world_with_reservations(), world_finish(&world), suite, claim)
 
 static struct gpuva_operation map_op(uint64_t page, uint64_t count, int owner, uint64_t offset)
 {
@@ -52,9 +53,8 @@ static struct gpuva_operation copy_op(uint64_t source, uint64_t page, uint64_t c
 	update(&world, (struct gpuva_operation[]){ __VA_ARGS__ },                                  \
 	       sizeof((struct gpuva_operation[]){ __VA_ARGS__ }) / sizeof(struct gpuva_operation))
 
-TEST(update, operations_apply_in_order)
+RESERVED_TEST(update, operations_apply_in_order)
 {
-	world_with_reservations();
 	EXPECT_EQ(UPDATE(map_op(16, 8, 0, 0), map_op(18, 3, 1, 0), unmap_op(19, 4, GPUVA_NO_ACCESS),
 			 map_op(20, 1, 2, 5)),
 		  STATUS_SUCCESS);
@@ -66,15 +66,12 @@ TEST(update, operations_apply_in_order)
 	for (size_t i = 1; i < world.step_count; i++)
 		EXPECT_EQ(world.steps[i].first_page,
 			  world.steps[i - 1].first_page + world.steps[i - 1].page_count);
-	world_finish(&world);
 }
 
-TEST(update, no_operations_are_a_plan_without_steps)
+RESERVED_TEST(update, no_operations_are_a_plan_without_steps)
 {
-	world_with_reservations();
 	EXPECT_EQ(update(&world, NULL, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world.step_count, 0);
-	world_finish(&world);
 }
 
 TEST(update, map_writes_and_inherits_the_driver_protection_map_protect_says_both)
@@ -131,9 +128,8 @@ TEST(update, a_copy_moves_as_memmove_does)
 	}
 }
 
-TEST(update, a_copy_reads_what_came_before_it_in_the_same_call)
+RESERVED_TEST(update, a_copy_reads_what_came_before_it_in_the_same_call)
 {
-	world_with_reservations();
 	EXPECT_EQ(UPDATE(map_op(16, 2, 0, 0), map_op(50, 2, 1, 0)), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(UPDATE(map_op(16, 2, 0, 0), copy_op(16, 18, 2), copy_op(16, 20, 4),
 			 map_op(16, 1, 1, 7), copy_op(16, 24, 8)),
@@ -141,12 +137,10 @@ TEST(update, a_copy_reads_what_came_before_it_in_the_same_call)
 	EXPECT_STR(shows(&world, 16, 16), "baaaaaaabaaaaaaa");
 	EXPECT_EQ(shown_page(&world, 24), 7);
 	EXPECT_EQ(shown_page(&world, 31), 1);
-	world_finish(&world);
 }
 
-TEST(update, a_copy_may_come_from_another_reservation_of_any_kind)
+RESERVED_TEST(update, a_copy_may_come_from_another_reservation_of_any_kind)
 {
-	world_with_reservations();
 	EXPECT_EQ(reserve_at(&world, 5 * K64, K64, false), STATUS_SUCCESS);
 	EXPECT_EQ(map_at(&world, PAGES(82), 2, 9, 4), STATUS_SUCCESS);
 	EXPECT_EQ(UPDATE(copy_op(81, 17, 6)), STATUS_SUCCESS);
@@ -155,7 +149,6 @@ TEST(update, a_copy_may_come_from_another_reservation_of_any_kind)
 	EXPECT_REFUSED(&world, UPDATE(copy_op(80, 16, 1), copy_op(48, 17, 1)),
 		       STATUS_INVALID_PARAMETER, "VA-ONE-RESERVATION", "Operations");
 	EXPECT_EQ(world.refusal.index, 1);
-	world_finish(&world);
 }
 
 TEST(update, memory_repeats_where_it_is_said)
@@ -275,16 +268,14 @@ TEST(update, a_unique_driver_protection_changes_by_way_of_no_access_in_one_call)
 	world_finish(&world);
 }
 
-TEST(update, adjacent_pages_of_the_same_memory_become_one_range)
+RESERVED_TEST(update, adjacent_pages_of_the_same_memory_become_one_range)
 {
-	world_with_reservations();
 	EXPECT_EQ(UPDATE(map_op(16, 1, 0, 0), map_op(18, 1, 0, 2), map_op(17, 1, 0, 1)),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(world.step_count, 1);
 	EXPECT_EQ(UPDATE(map_op(19, 1, 0, 3)), STATUS_SUCCESS);
 	EXPECT_EQ(world.space.pieces.range_count, 1);
 	EXPECT_EQ(world.owners[0].range_count, 1);
-	world_finish(&world);
 }
 
 TEST(update, a_plan_tells_whether_the_addresses_were_freed_and_taken_again)

@@ -205,4 +205,10 @@ static inline uint64_t shown_page(const struct world *world, uint64_t page)
 		EXPECT_STR((world)->refusal.argument, argument_wanted);                            \
 	} while (0)
 
+/* Where the tests take place. */
+static struct world world;
+
+#define WORLD_TEST(suite, claim, page_count)                                                       \
+	TEST_BETWEEN(world_init(&world, page_count), world_finish(&world), suite, claim)
+
 #endif

@@ -7,110 +7,90 @@
 
 /* ---- the buffer ---- */
 
-TEST(buffer, what_the_driver_wrote_is_how_far_it_moved_its_pointer)
+PAGER_TEST(buffer, what_the_driver_wrote_is_how_far_it_moved_its_pointer,
+	   NUMBER("PagingPrivateBytes", 8))
 {
-	struct pager pager;
-
-	begin(&pager, NUMBER("PagingPrivateBytes", 8));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT_EQ(pager.buffer.used_bytes, 64);
-	EXPECT_EQ(pager.buffer.private_used_bytes, 8);
-	EXPECT_EQ(pager.memory[0], 0x81);
-	EXPECT_EQ(pager.memory[63], 0x81);
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT_EQ(pager.buffer.used_bytes, 128);
-	EXPECT_EQ(pager.buffer.private_used_bytes, 16);
-	EXPECT_STR(pager.host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n"
-				     "BuildPagingBuffer irql=0 operation=1 room=4032\n");
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager->buffer.used_bytes, 64);
+	EXPECT_EQ(pager->buffer.private_used_bytes, 8);
+	EXPECT_EQ(pager->memory[0], 0x81);
+	EXPECT_EQ(pager->memory[63], 0x81);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager->buffer.used_bytes, 128);
+	EXPECT_EQ(pager->buffer.private_used_bytes, 16);
+	EXPECT_STR(pager->host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n"
+				      "BuildPagingBuffer irql=0 operation=1 room=4032\n");
 	EXPECT_EQ(host_reports.count, 0);
-	end(&pager);
 }
 
-TEST(buffer, of_before_a_reset_does_not_enter_the_driver_any_more)
+PAGER_TEST(buffer, of_before_a_reset_does_not_enter_the_driver_any_more,
+	   NUMBER("PagingPrivateBytes", 8))
 {
 	_Atomic uint32_t generation = 7;
-	struct pager pager;
 
-	begin(&pager, NUMBER("PagingPrivateBytes", 8));
-	pager.buffer.generation.now = &generation;
-	pager.buffer.generation.mine = 7;
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	pager->buffer.generation.now = &generation;
+	pager->buffer.generation.mine = 7;
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
 	generation = 8;
-	EXPECT_EQ(build(&pager, &fill), STATUS_DEVICE_REMOVED);
-	EXPECT_EQ(pager.buffer.used_bytes, 64);
-	EXPECT_STR(pager.host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n");
+	EXPECT_EQ(build(pager, &fill), STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(pager->buffer.used_bytes, 64);
+	EXPECT_STR(pager->host.notes, "BuildPagingBuffer irql=0 operation=1 room=4096\n");
 	EXPECT_EQ(host_reports.count, 0);
-	end(&pager);
 }
 
-TEST(buffer, a_fresh_one_has_the_reported_size_and_zeroed_private_data)
+PAGER_TEST(buffer, a_fresh_one_has_the_reported_size_and_zeroed_private_data,
+	   NUMBER("PagingBufferSize", 4096))
 {
-	struct pager pager;
-
 	/* The driver complains when it is not so (host_finish). */
-	begin(&pager, NUMBER("PagingBufferSize", 4096));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.DmaSize, BUFFER_BYTES);
 	EXPECT_EQ(args.DmaBufferPrivateDataSize, PRIVATE_BYTES);
-	EXPECT(args.pDmaBuffer == pager.memory && args.pDmaBufferPrivateData == pager.private_data);
+	EXPECT(args.pDmaBuffer == pager->memory &&
+	       args.pDmaBufferPrivateData == pager->private_data);
 	/* Written by the driver, which did not move: kept for the submission. */
-	EXPECT_EQ(pager.private_data[0], 0xcd);
-	EXPECT_EQ(pager.private_data[1], 0);
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT_EQ(pager.private_data[0], 0xcd);
-	refresh(&pager);
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	end(&pager);
+	EXPECT_EQ(pager->private_data[0], 0xcd);
+	EXPECT_EQ(pager->private_data[1], 0);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager->private_data[0], 0xcd);
+	refresh(pager);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
 }
 
-TEST(buffer, the_driver_knows_where_it_is_and_whose_it_is)
+PAGER_TEST(buffer, the_driver_knows_where_it_is_and_whose_it_is, NUMBER("PagingBytes", 100))
 {
-	struct pager pager;
-
-	begin(&pager, NUMBER("PagingBytes", 100));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.DmaBufferGpuVirtualAddress, 0x40000);
 	EXPECT_EQ(args.DmaBufferWriteOffset, 100);
-	EXPECT(args.hSystemContext == miniport_system_context(pager.host.miniport));
+	EXPECT(args.hSystemContext == miniport_system_context(pager->host.miniport));
 	EXPECT_EQ(args.MultipassOffset, 0);
-	end(&pager);
 }
 
-TEST(buffer, a_driver_without_contexts_gets_its_system_device)
+PAGER_TEST(buffer, a_driver_without_contexts_gets_its_system_device, TEXT("Model", "physical"),
+	   NUMBER("SchedulingCaps", 0))
 {
-	struct pager pager;
-
-	begin(&pager, TEXT("Model", "physical"), NUMBER("SchedulingCaps", 0));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT(seen(&pager, NULL, 0).hSystemContext == pager.host.miniport->system_device);
-	end(&pager);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT(seen(pager, NULL, 0).hSystemContext == pager->host.miniport->system_device);
 }
 
-TEST(buffer, an_operation_may_need_no_room_at_all)
+PAGER_TEST(buffer, an_operation_may_need_no_room_at_all, NUMBER("PagingBytes", 0))
 {
-	struct pager pager;
-
-	begin(&pager, NUMBER("PagingBytes", 0));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT_EQ(pager.buffer.used_bytes, 0);
-	end(&pager);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(pager->buffer.used_bytes, 0);
 }
 
-TEST(buffer, page_tables_can_be_written_without_one)
+PAGER_TEST(buffer, page_tables_can_be_written_without_one, NUMBER("PagingBytes", 64))
 {
-	struct pager pager;
 	uint64_t table[8];
 	struct miniport_pte entry = { .page = 5, .is_valid = true };
 
-	begin(&pager, NUMBER("PagingBytes", 64));
-	pager.buffer = (struct miniport_paging_buffer){ 0 };
-	EXPECT_EQ(build(&pager,
+	pager->buffer = (struct miniport_paging_buffer){ 0 };
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 				.target.pointer = table,
@@ -119,57 +99,44 @@ TEST(buffer, page_tables_can_be_written_without_one)
 						  .count = 1 },
 			}),
 		  STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT(args.pDmaBuffer == NULL && args.DmaSize == 0 && args.pDmaBufferPrivateData == NULL);
 	EXPECT(args.UpdatePageTable.PageTableAddress.CpuVirtual == table);
-	end(&pager);
 }
 
 /* ---- several passes ---- */
 
-TEST(pass, a_half_full_buffer_may_be_too_small_at_once)
+PAGER_TEST(pass, a_half_full_buffer_may_be_too_small_at_once, NUMBER("PagingBytes", 3000))
 {
-	struct pager pager;
-
-	begin(&pager, NUMBER("PagingBytes", 3000));
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
-	EXPECT_EQ(pager.buffer.used_bytes, 3000);
-	EXPECT_EQ(pager.multipass, 0);
-	refresh(&pager);
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+	EXPECT_EQ(pager->buffer.used_bytes, 3000);
+	EXPECT_EQ(pager->multipass, 0);
+	refresh(pager);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
 	EXPECT_EQ(host_reports.count, 0);
-	end(&pager);
 }
 
-TEST(pass, the_cookie_of_the_driver_is_kept)
+PAGER_TEST(pass, the_cookie_of_the_driver_is_kept, NUMBER("PagingPasses", 3))
 {
-	struct pager pager;
-
-	begin(&pager, NUMBER("PagingPasses", 3));
 	for (uint32_t pass = 1; pass < 3; pass++) {
-		EXPECT_EQ(build(&pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
-		EXPECT_EQ(pager.multipass, pass);
-		EXPECT_EQ(seen(&pager, NULL, 0).MultipassOffset, pass - 1);
-		EXPECT_EQ(pager.buffer.used_bytes, 64); /* valid work, to be submitted */
-		refresh(&pager);
+		EXPECT_EQ(build(pager, &fill), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+		EXPECT_EQ(pager->multipass, pass);
+		EXPECT_EQ(seen(pager, NULL, 0).MultipassOffset, pass - 1);
+		EXPECT_EQ(pager->buffer.used_bytes, 64); /* valid work, to be submitted */
+		refresh(pager);
 	}
-	EXPECT_EQ(build(&pager, &fill), STATUS_SUCCESS);
-	EXPECT_EQ(seen(&pager, NULL, 0).MultipassOffset, 2);
-	end(&pager);
+	EXPECT_EQ(build(pager, &fill), STATUS_SUCCESS);
+	EXPECT_EQ(seen(pager, NULL, 0).MultipassOffset, 2);
 }
 
-TEST(pass, no_progress_in_a_fresh_buffer_is_refused)
+PAGER_TEST(pass, no_progress_in_a_fresh_buffer_is_refused, TEXT("PagingMoves", "stuck"))
 {
-	struct pager pager;
-
-	begin(&pager, TEXT("PagingMoves", "stuck"));
-	EXPECT_EQ(build(&pager, &fill), STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(build(pager, &fill), STATUS_DRIVER_INTERNAL_ERROR);
 	host_expect_refusal("DDI-DMA-BUFFER");
 	EXPECT_EQ(host_reports.rule, RULE_DDI_DMA_BUFFER);
 	EXPECT_EQ(host_reports.count, 1);
-	end(&pager);
 }
 
 TEST(pass, pointers_that_leave_the_buffer_are_refused)
@@ -233,13 +200,11 @@ TEST(status, any_other_is_the_drivers_mistake)
 
 /* ---- every operation ---- */
 
-TEST(operation, transfer)
+PAGER_TEST(operation, transfer, TEXT("Model", "physical"))
 {
-	struct pager pager;
 	struct miniport_mdl *mdl;
 	int allocation;
 
-	begin(&pager, TEXT("Model", "physical"));
 	EXPECT_EQ(miniport_mdl_create(&(struct miniport_page_run){ 256, 4 }, 1, &mdl),
 		  STATUS_SUCCESS);
 	struct miniport_paging_op op = {
@@ -252,8 +217,8 @@ TEST(operation, transfer)
 		.offset_bytes = 0x1000,
 		.transfer = { .is_start = true, .is_end = true },
 	};
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(build(pager, &op), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_TRANSFER);
 	EXPECT(args.Transfer.hAllocation == &allocation);
 	EXPECT_EQ(args.Transfer.TransferOffset, 0x1000);
@@ -271,9 +236,9 @@ TEST(operation, transfer)
 	op.target = source;
 	op.transfer.is_start = false;
 	op.size_bytes = 0;
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &op), STATUS_SUCCESS);
+	args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Transfer.TransferSize, 0);
 	EXPECT_EQ(args.Transfer.Source.SegmentAddress.QuadPart, BASE(1) + 0x5000);
 	EXPECT(args.Transfer.Destination.pMdl == (MDL *)mdl);
@@ -281,16 +246,13 @@ TEST(operation, transfer)
 	EXPECT_EQ(args.Transfer.MdlOffset, 0);
 	EXPECT_EQ(args.Transfer.Flags.Value, 0x14); /* idle, end */
 	miniport_mdl_destroy(mdl);
-	end(&pager);
 }
 
-TEST(operation, fill_and_discard)
+PAGER_TEST(operation, fill_and_discard, TEXT("Model", "physical"))
 {
-	struct pager pager;
 	int allocation;
 
-	begin(&pager, TEXT("Model", "physical"));
-	EXPECT_EQ(build(&pager,
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_FILL,
 				.subject.driver_allocation = &allocation,
@@ -299,7 +261,7 @@ TEST(operation, fill_and_discard)
 				.fill.pattern = 0xabcd1234,
 			}),
 		  STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_FILL);
 	EXPECT(args.Fill.hAllocation == &allocation);
 	EXPECT_EQ(args.Fill.FillSize, 0x9000);
@@ -307,8 +269,8 @@ TEST(operation, fill_and_discard)
 	EXPECT_EQ(args.Fill.Destination.SegmentId, 1);
 	EXPECT_EQ(args.Fill.Destination.SegmentAddress.QuadPart, BASE(1) + 0x7000);
 
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager,
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_DISCARD_CONTENT,
 				.subject.driver_allocation = &allocation,
@@ -316,23 +278,20 @@ TEST(operation, fill_and_discard)
 				.is_idle = true,
 			}),
 		  STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
+	args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_DISCARD_CONTENT);
 	EXPECT(args.DiscardContent.hAllocation == &allocation);
 	EXPECT_EQ(args.DiscardContent.Flags.Value, 1);
 	EXPECT_EQ(args.DiscardContent.SegmentId, 1);
 	EXPECT_EQ(args.DiscardContent.SegmentAddress.QuadPart, BASE(1) + 0x8000);
-	end(&pager);
 }
 
-TEST(operation, apertures_are_counted_in_pages_from_their_start)
+PAGER_TEST(operation, apertures_are_counted_in_pages_from_their_start, TEXT("Model", "physical"))
 {
-	struct pager pager;
 	struct miniport_mdl *mdl;
 	int device;
 	int allocation;
 
-	begin(&pager, TEXT("Model", "physical"));
 	EXPECT_EQ(miniport_mdl_create(&(struct miniport_page_run){ 256, 8 }, 1, &mdl),
 		  STATUS_SUCCESS);
 	struct miniport_paging_op op = {
@@ -345,8 +304,8 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 			      .dummy_address = 0x123000,
 			      .is_cache_coherent = true },
 	};
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	EXPECT_EQ(build(pager, &op), STATUS_SUCCESS);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_MAP_APERTURE_SEGMENT);
 	EXPECT(args.MapApertureSegment.hDevice == &device);
 	EXPECT(args.MapApertureSegment.hAllocation == &allocation);
@@ -358,9 +317,9 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 	EXPECT_EQ(args.MapApertureSegment.MdlOffset, 0);
 
 	op.kind = MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT;
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager, &op), STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager, &op), STATUS_SUCCESS);
+	args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
 	EXPECT(args.UnmapApertureSegment.hDevice == &device);
 	EXPECT(args.UnmapApertureSegment.hAllocation == &allocation);
@@ -369,16 +328,13 @@ TEST(operation, apertures_are_counted_in_pages_from_their_start)
 	EXPECT_EQ(args.UnmapApertureSegment.NumberOfPages, 5);
 	EXPECT_EQ(args.UnmapApertureSegment.DummyPage.QuadPart, 0x123000);
 	miniport_mdl_destroy(mdl);
-	end(&pager);
 }
 
-TEST(operation, virtual_transfer_and_fill)
+PAGER_TEST(operation, virtual_transfer_and_fill, NUMBER("PagingBytes", 64))
 {
-	struct pager pager;
 	int allocation;
 
-	begin(&pager, NUMBER("PagingBytes", 64));
-	EXPECT_EQ(build(&pager,
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
 				.subject.driver_allocation = &allocation,
@@ -388,7 +344,7 @@ TEST(operation, virtual_transfer_and_fill)
 				.size_bytes = 0x4000,
 			}),
 		  STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_VIRTUAL_TRANSFER);
 	EXPECT(args.TransferVirtual.hAllocation == &allocation);
 	EXPECT_EQ(args.TransferVirtual.AllocationOffsetInBytes, 0x3000);
@@ -400,8 +356,8 @@ TEST(operation, virtual_transfer_and_fill)
 	EXPECT_EQ(args.TransferVirtual.TransferDirection, DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL);
 	EXPECT_EQ(args.TransferVirtual.Flags.Flags, 0);
 
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager,
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_VIRTUAL_FILL,
 				.subject.driver_allocation = &allocation,
@@ -411,25 +367,22 @@ TEST(operation, virtual_transfer_and_fill)
 				.fill.pattern = 7,
 			}),
 		  STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
+	args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_VIRTUAL_FILL);
 	EXPECT(args.FillVirtual.hAllocation == &allocation);
 	EXPECT_EQ(args.FillVirtual.AllocationOffsetInBytes, 0x1000);
 	EXPECT_EQ(args.FillVirtual.FillSizeInBytes, 0x2000);
 	EXPECT_EQ(args.FillVirtual.FillPattern, 7);
 	EXPECT_EQ(args.FillVirtual.DestinationVirtualAddress, 0x700000);
-	end(&pager);
 }
 
-TEST(operation, context_resources)
+PAGER_TEST(operation, context_resources, NUMBER("PagingBytes", 64))
 {
-	struct pager pager;
 	int cookie;
 	int pointer;
 	uint8_t data[3];
 
-	begin(&pager, NUMBER("PagingBytes", 64));
-	EXPECT_EQ(build(&pager,
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE,
 				.subject.driver_allocation = &cookie,
@@ -439,7 +392,7 @@ TEST(operation, context_resources)
 					    .gpu_address = 0x9000 },
 			}),
 		  STATUS_SUCCESS);
-	DXGKARG_BUILDPAGINGBUFFER args = seen(&pager, NULL, 0);
+	DXGKARG_BUILDPAGINGBUFFER args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_INIT_CONTEXT_RESOURCE);
 	EXPECT(args.InitContextResource.hAllocation == &cookie);
 	EXPECT_EQ(args.InitContextResource.Destination.SegmentId, 1);
@@ -447,8 +400,8 @@ TEST(operation, context_resources)
 	EXPECT(args.InitContextResource.Destination.VirtualAddress == &pointer);
 	EXPECT_EQ(args.InitContextResource.Destination.GpuVirtualAddress, 0x9000);
 
-	pager.multipass = 0;
-	EXPECT_EQ(build(&pager,
+	pager->multipass = 0;
+	EXPECT_EQ(build(pager,
 			&(struct miniport_paging_op){
 				.kind = MINIPORT_PAGING_UPDATE_CONTEXT_ALLOCATION,
 				.target.gpu_address = 0xa000,
@@ -456,13 +409,12 @@ TEST(operation, context_resources)
 				.update_context = { .private_data = data, .private_bytes = 3 },
 			}),
 		  STATUS_SUCCESS);
-	args = seen(&pager, NULL, 0);
+	args = seen(pager, NULL, 0);
 	EXPECT_EQ(args.Operation, DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION);
 	EXPECT_EQ(args.UpdateContextAllocation.ContextAllocation, 0xa000);
 	EXPECT_EQ(args.UpdateContextAllocation.ContextAllocationSize, 0x3000);
 	EXPECT(args.UpdateContextAllocation.pDriverPrivateData == data);
 	EXPECT_EQ(args.UpdateContextAllocation.DriverPrivateDataSize, 3);
-	end(&pager);
 }
 
 static struct miniport_paging_op update_of(const struct miniport_pte *entries, uint32_t count)

@@ -83,4 +83,8 @@ static const struct miniport_paging_op fill = {
 	.size_bytes = 4096,
 };
 
+/* With these settings of the driver. */
+#define PAGER_TEST(suite, claim, ...)                                                              \
+	TEST_ON(pager, begin(&pager, __VA_ARGS__), end(&pager), suite, claim)
+
 #endif

@@ -10,11 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TEST(debug, a_line_is_a_line_however_it_is_printed)
+NT_TEST(debug, a_line_is_a_line_however_it_is_printed)
 {
 	UNICODE_STRING name = { 6, 6, (PWSTR)L"abc" };
 
-	nt_test_begin();
 	EXPECT(log_is_on(LOG_DRIVER)); /* the test runs with DXGK_LOG=driver */
 	EXPECT_EQ(DbgPrint("half "), STATUS_SUCCESS);
 	EXPECT_STR(nt_test_log, "");
@@ -23,7 +22,6 @@ TEST(debug, a_line_is_a_line_however_it_is_printed)
 	DbgPrint("line\n\n");
 	EXPECT_STR(nt_test_log, "dxgk: driver: half abc abc\ndxgk: driver: next line\n"
 				"dxgk: driver: \n");
-	nt_test_finish();
 }
 
 NT_TEST(debug, endless_text_is_cut_at_512_bytes)
@@ -53,9 +51,8 @@ NT_TEST(debug, there_is_no_debugger_and_nobody_answers)
 	EXPECT_CONTAINS(nt_test_log, "well?");
 }
 
-TEST(debug, break_points_and_assertions_are_told_and_survived)
+NT_TEST(debug, break_points_and_assertions_are_told_and_survived)
 {
-	nt_test_begin();
 	unsetenv("DXGK_BREAK");
 	DbgBreakPoint();
 	DbgBreakPointWithStatus(7);
@@ -67,7 +64,6 @@ TEST(debug, break_points_and_assertions_are_told_and_survived)
 	EXPECT_CONTAINS(nt_test_log, "m_count < 32 (engine.cpp:77)");
 	EXPECT(NT_VERIFY(1 == 1));
 	EXPECT_REPORTS(RULE_NT_ASSERT, 1);
-	nt_test_finish();
 }
 
 static jmp_buf caught;

@@ -13,11 +13,10 @@ enum { THREADS = 4, ROUNDS = 100 };
 
 /* ---- events ---- */
 
-TEST(event, a_notification_event_stays_signaled_until_it_is_cleared)
+NT_TEST(event, a_notification_event_stays_signaled_until_it_is_cleared)
 {
 	KEVENT event;
 
-	nt_test_begin();
 	KeInitializeEvent(&event, NotificationEvent, FALSE);
 	EXPECT_EQ(nt_test_poll(&event), STATUS_TIMEOUT);
 	EXPECT_EQ(KeSetEvent(&event, IO_NO_INCREMENT, FALSE), 0);
@@ -29,14 +28,12 @@ TEST(event, a_notification_event_stays_signaled_until_it_is_cleared)
 	EXPECT_EQ(KeResetEvent(&event), 0);
 	EXPECT_EQ(nt_test_poll(&event), STATUS_TIMEOUT);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(event, a_synchronization_event_satisfies_one_wait)
+NT_TEST(event, a_synchronization_event_satisfies_one_wait)
 {
 	KEVENT event;
 
-	nt_test_begin();
 	KeInitializeEvent(&event, SynchronizationEvent, TRUE);
 	EXPECT_EQ(nt_test_poll(&event), STATUS_SUCCESS);
 	EXPECT_EQ(nt_test_poll(&event), STATUS_TIMEOUT);
@@ -44,7 +41,6 @@ TEST(event, a_synchronization_event_satisfies_one_wait)
 	KeClearEvent(&event);
 	EXPECT_EQ(nt_test_poll(&event), STATUS_TIMEOUT);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 struct turnstile {
@@ -142,16 +138,14 @@ TEST(event, a_zeroed_event_is_reported_and_works)
 	nt_test_finish();
 }
 
-TEST(event, waiting_for_something_else_is_reported_and_refused)
+NT_TEST(event, waiting_for_something_else_is_reported_and_refused)
 {
 	KEVENT event;
 
-	nt_test_begin();
 	KeInitializeEvent(&event, NotificationEvent, TRUE);
 	event.Header.Type = 77;
 	EXPECT_EQ(nt_test_wait(&event), STATUS_OBJECT_TYPE_MISMATCH);
 	EXPECT_REPORTS(RULE_NT_OBJECT_STATE, 1);
-	nt_test_finish();
 }
 
 /* ---- waits ---- */
@@ -183,12 +177,11 @@ TEST(wait, a_timeout_is_relative_when_negative_and_absolute_when_positive)
 	nt_test_finish();
 }
 
-TEST(wait, any_takes_the_lowest_signaled_object_and_only_that)
+NT_TEST(wait, any_takes_the_lowest_signaled_object_and_only_that)
 {
 	KEVENT events[3];
 	PVOID objects[3] = { &events[0], &events[1], &events[2] };
 
-	nt_test_begin();
 	for (int i = 0; i < 3; i++)
 		KeInitializeEvent(&events[i], SynchronizationEvent, i != 0);
 	EXPECT_EQ(KeWaitForMultipleObjects(3, objects, WaitAny, Executive, KernelMode, FALSE, NULL,
@@ -204,16 +197,14 @@ TEST(wait, any_takes_the_lowest_signaled_object_and_only_that)
 					   NULL),
 		  STATUS_TIMEOUT);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(wait, all_takes_everything_at_once_or_nothing)
+NT_TEST(wait, all_takes_everything_at_once_or_nothing)
 {
 	KEVENT events[2];
 	PVOID objects[2] = { &events[0], &events[1] };
 	LARGE_INTEGER zero = { .QuadPart = 0 };
 
-	nt_test_begin();
 	KeInitializeEvent(&events[0], SynchronizationEvent, TRUE);
 	KeInitializeEvent(&events[1], SynchronizationEvent, FALSE);
 	EXPECT_EQ(KeWaitForMultipleObjects(2, objects, WaitAll, Executive, KernelMode, FALSE, &zero,
@@ -227,7 +218,6 @@ TEST(wait, all_takes_everything_at_once_or_nothing)
 	EXPECT_EQ(KeReadStateEvent(&events[0]), 0);
 	EXPECT_EQ(KeReadStateEvent(&events[1]), 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 struct pair {
@@ -353,11 +343,10 @@ static VOID NTAPI serve_three(PVOID context)
 	} while (status != STATUS_WAIT_2);
 }
 
-TEST(wait, no_set_is_lost_and_none_is_served_twice)
+NT_TEST(wait, no_set_is_lost_and_none_is_served_twice)
 {
 	struct three three;
 
-	nt_test_begin();
 	for (int i = 0; i < 3; i++) {
 		KeInitializeEvent(&three.events[i], SynchronizationEvent, FALSE);
 		KeInitializeSemaphore(&three.taken[i], 0, ROUNDS);
@@ -373,7 +362,6 @@ TEST(wait, no_set_is_lost_and_none_is_served_twice)
 	EXPECT_EQ(KeReadStateSemaphore(&three.taken[1]), 0);
 	EXPECT_EQ(KeReadStateSemaphore(&three.taken[2]), 1);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* A set in the last moment and a timeout: one of the two, never both, never neither. */
@@ -425,11 +413,10 @@ TEST(wait, a_timeout_and_a_signal_in_the_same_moment_do_not_lose_the_signal)
 
 /* ---- semaphores and mutexes ---- */
 
-TEST(semaphore, counts_down_with_waits_and_refuses_to_pass_its_limit)
+NT_TEST(semaphore, counts_down_with_waits_and_refuses_to_pass_its_limit)
 {
 	KSEMAPHORE semaphore;
 
-	nt_test_begin();
 	KeInitializeSemaphore(&semaphore, 1, 3);
 	EXPECT_EQ(KeReleaseSemaphore(&semaphore, 0, 2, FALSE), 1);
 	EXPECT_EQ(KeReadStateSemaphore(&semaphore), 3);
@@ -440,14 +427,12 @@ TEST(semaphore, counts_down_with_waits_and_refuses_to_pass_its_limit)
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(nt_test_poll(&semaphore), STATUS_SUCCESS);
 	EXPECT_EQ(nt_test_poll(&semaphore), STATUS_TIMEOUT);
-	nt_test_finish();
 }
 
-TEST(mutex, is_recursive_for_its_owner_and_disables_apcs)
+NT_TEST(mutex, is_recursive_for_its_owner_and_disables_apcs)
 {
 	KMUTEX mutex;
 
-	nt_test_begin();
 	KeInitializeMutex(&mutex, 0);
 	EXPECT_EQ(KeReadStateMutex(&mutex), 1);
 	EXPECT(!KeAreApcsDisabled());
@@ -463,7 +448,6 @@ TEST(mutex, is_recursive_for_its_owner_and_disables_apcs)
 	KeReleaseMutex(&mutex, FALSE);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
 	EXPECT_EQ(KeReadStateMutex(&mutex), 1);
-	nt_test_finish();
 }
 
 struct guarded {
@@ -484,12 +468,11 @@ static VOID NTAPI count_with_mutex(PVOID context)
 	}
 }
 
-TEST(mutex, lets_one_thread_in)
+NT_TEST(mutex, lets_one_thread_in)
 {
 	struct guarded guarded = { .value = 0 };
 	PKTHREAD threads[THREADS];
 
-	nt_test_begin();
 	KeInitializeMutex(&guarded.mutex, 0);
 	for (int i = 0; i < THREADS; i++)
 		threads[i] = nt_test_start(count_with_mutex, &guarded);
@@ -497,7 +480,6 @@ TEST(mutex, lets_one_thread_in)
 		nt_test_join(threads[i]);
 	EXPECT_EQ(guarded.value, THREADS * ROUNDS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI take_and_end(PVOID context)
@@ -505,13 +487,12 @@ static VOID NTAPI take_and_end(PVOID context)
 	nt_test_wait(context);
 }
 
-TEST(mutex, of_a_thread_that_ended_is_abandoned_and_reported)
+NT_TEST(mutex, of_a_thread_that_ended_is_abandoned_and_reported)
 {
 	KMUTEX mutex;
 	PVOID objects[2];
 	KEVENT never;
 
-	nt_test_begin();
 	KeInitializeMutex(&mutex, 0);
 	KeInitializeEvent(&never, NotificationEvent, FALSE);
 	nt_test_join(nt_test_start(take_and_end, &mutex));
@@ -525,16 +506,14 @@ TEST(mutex, of_a_thread_that_ended_is_abandoned_and_reported)
 	KeReleaseMutex(&mutex, FALSE);
 	nt_threads_reap();
 	EXPECT_REPORTS(RULE_NT_THREAD_MUTEX, 1);
-	nt_test_finish();
 }
 
 /* ---- timers ---- */
 
-TEST(timer, is_signaled_when_due_and_stays_so_until_it_is_set_again)
+NT_TEST(timer, is_signaled_when_due_and_stays_so_until_it_is_set_again)
 {
 	KTIMER timer;
 
-	nt_test_begin();
 	KeInitializeTimer(&timer);
 	EXPECT(!KeReadStateTimer(&timer));
 	ULONGLONG before = KeQueryInterruptTime();
@@ -551,21 +530,18 @@ TEST(timer, is_signaled_when_due_and_stays_so_until_it_is_set_again)
 	EXPECT_EQ(nt_test_wait(&timer), STATUS_SUCCESS);
 	EXPECT(!KeCancelTimer(&timer));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(timer, may_come_later_within_its_tolerance_and_never_early)
+NT_TEST(timer, may_come_later_within_its_tolerance_and_never_early)
 {
 	KTIMER timer;
 
-	nt_test_begin();
 	KeInitializeTimer(&timer);
 	ULONGLONG before = KeQueryInterruptTime();
 	EXPECT(!KeSetCoalescableTimer(&timer, nt_test_us(400), 0, 10, NULL));
 	EXPECT_EQ(nt_test_wait(&timer), STATUS_SUCCESS);
 	EXPECT(KeQueryInterruptTime() - before >= 4000);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(timer, that_is_cancelled_does_not_fire)
@@ -585,24 +561,21 @@ TEST(timer, that_is_cancelled_does_not_fire)
 	nt_test_finish();
 }
 
-TEST(timer, that_is_due_already_is_signaled_at_once)
+NT_TEST(timer, that_is_due_already_is_signaled_at_once)
 {
 	LARGE_INTEGER past = { .QuadPart = 1 };
 	KTIMER timer;
 
-	nt_test_begin();
 	KeInitializeTimer(&timer);
 	EXPECT(!KeSetTimer(&timer, past, NULL));
 	EXPECT(KeReadStateTimer(&timer));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(timer, of_synchronization_type_satisfies_one_wait_per_period)
+NT_TEST(timer, of_synchronization_type_satisfies_one_wait_per_period)
 {
 	KTIMER timer;
 
-	nt_test_begin();
 	KeInitializeTimerEx(&timer, SynchronizationTimer);
 	ULONGLONG before = KeQueryInterruptTime();
 	KeSetTimerEx(&timer, nt_test_us(1000), 1, NULL);
@@ -611,7 +584,6 @@ TEST(timer, of_synchronization_type_satisfies_one_wait_per_period)
 	EXPECT(KeQueryInterruptTime() - before >= 30000);
 	EXPECT(KeCancelTimer(&timer));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 struct ticker {
@@ -631,11 +603,10 @@ static VOID NTAPI tick(PKDPC dpc, PVOID context, PVOID first, PVOID second)
 	KeReleaseSemaphore(&ticker->ticks, 0, 1, FALSE);
 }
 
-TEST(timer, with_a_period_queues_its_dpc_again_and_again)
+NT_TEST(timer, with_a_period_queues_its_dpc_again_and_again)
 {
 	struct ticker ticker;
 
-	nt_test_begin();
 	KeInitializeTimer(&ticker.timer);
 	KeInitializeDpc(&ticker.dpc, tick, &ticker);
 	KeInitializeSemaphore(&ticker.ticks, 0, 1000000);
@@ -649,7 +620,6 @@ TEST(timer, with_a_period_queues_its_dpc_again_and_again)
 	KeDelayExecutionThread(KernelMode, FALSE, &pause);
 	EXPECT_EQ(KeReadStateSemaphore(&ticker.ticks), ticks);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(timer, several_are_served_in_the_order_they_are_due)

@@ -51,12 +51,11 @@ static PMDL mdl_of_three(char *block, ULONG offset, ULONG bytes)
 	return mdl;
 }
 
-TEST(dma, a_list_joins_neighbouring_pages)
+NT_TEST(dma, a_list_joins_neighbouring_pages)
 {
 	struct received received = { 0 };
 	KIRQL before;
 
-	nt_test_begin();
 	PDMA_ADAPTER adapter = adapter_get(TRUE);
 	char *block = MmAllocateContiguousMemory(16 * PAGE_SIZE,
 						 (PHYSICAL_ADDRESS){ .QuadPart = INT64_MAX });
@@ -107,7 +106,6 @@ TEST(dma, a_list_joins_neighbouring_pages)
 	MmFreeContiguousMemory(block);
 	adapter->DmaOperations->PutDmaAdapter(adapter);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(dma, a_list_is_built_in_the_drivers_buffer_when_it_is_large_enough)
@@ -243,12 +241,11 @@ NT_TEST(dma, a_common_buffer_is_memory_of_the_machine)
 	adapter->DmaOperations->PutDmaAdapter(adapter);
 }
 
-TEST(dma, an_adapter_that_cannot_be_had_is_refused_with_a_reason)
+NT_TEST(dma, an_adapter_that_cannot_be_had_is_refused_with_a_reason)
 {
 	DEVICE_DESCRIPTION description = { .Version = DEVICE_DESCRIPTION_VERSION3, .Master = TRUE };
 	ULONG map_registers = 0;
 
-	nt_test_begin();
 	EXPECT(!IoGetDmaAdapter(NULL, &description, &map_registers));
 	EXPECT_REPORTS(RULE_NT_DMA, 1);
 	description.Version = DEVICE_DESCRIPTION_VERSION;
@@ -259,7 +256,6 @@ TEST(dma, an_adapter_that_cannot_be_had_is_refused_with_a_reason)
 	mem_fail_nth(1);
 	EXPECT(!IoGetDmaAdapter(NULL, &description, &map_registers));
 	EXPECT(mem_fail_stop());
-	nt_test_finish();
 }
 
 TEST(resources, a_range_is_decoded_as_it_was_encoded)

@@ -54,11 +54,10 @@ static VOID NTAPI hold_thread(PKDPC dpc, PVOID context, PVOID first, PVOID secon
 		KeStallExecutionProcessor(10);
 }
 
-TEST(dpc, runs_at_dispatch_level_with_the_arguments_it_was_queued_with)
+NT_TEST(dpc, runs_at_dispatch_level_with_the_arguments_it_was_queued_with)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	EXPECT(KeInsertQueueDpc(&call.dpc, (PVOID)1, (PVOID)2));
 	KeFlushQueuedDpcs();
@@ -69,7 +68,6 @@ TEST(dpc, runs_at_dispatch_level_with_the_arguments_it_was_queued_with)
 	KeFlushQueuedDpcs();
 	EXPECT_EQ(call.count, 2);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static void hold_dpcs(struct call *holder)
@@ -79,11 +77,10 @@ static void hold_dpcs(struct call *holder)
 	nt_test_wait(&holder->entered);
 }
 
-TEST(dpc, that_is_queued_is_not_queued_again_and_can_be_taken_back)
+NT_TEST(dpc, that_is_queued_is_not_queued_again_and_can_be_taken_back)
 {
 	struct call holder, call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	hold_dpcs(&holder);
 	EXPECT(KeInsertQueueDpc(&call.dpc, (PVOID)1, NULL));
@@ -96,14 +93,12 @@ TEST(dpc, that_is_queued_is_not_queued_again_and_can_be_taken_back)
 	EXPECT_EQ(call.count, 1);
 	EXPECT(call.first == (PVOID)3);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(dpc, of_high_importance_goes_first)
+NT_TEST(dpc, of_high_importance_goes_first)
 {
 	struct call holder, low, high;
 
-	nt_test_begin();
 	call_init(&holder, hold_thread);
 	call_init(&low, note_call);
 	call_init(&high, note_call);
@@ -116,7 +111,6 @@ TEST(dpc, of_high_importance_goes_first)
 	KeFlushQueuedDpcs();
 	EXPECT(high.order < low.order);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI queue_itself(PKDPC dpc, PVOID context, PVOID first, PVOID second)
@@ -131,17 +125,15 @@ static VOID NTAPI queue_itself(PKDPC dpc, PVOID context, PVOID first, PVOID seco
 		KeSetEvent(&call->entered, 0, FALSE);
 }
 
-TEST(dpc, may_queue_itself)
+NT_TEST(dpc, may_queue_itself)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, queue_itself);
 	KeInsertQueueDpc(&call.dpc, NULL, NULL);
 	nt_test_wait(&call.entered);
 	EXPECT_EQ(call.count, 5);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI queue_for_ever(PKDPC dpc, PVOID context, PVOID first, PVOID second)
@@ -155,11 +147,10 @@ static VOID NTAPI queue_for_ever(PKDPC dpc, PVOID context, PVOID first, PVOID se
 		KeInsertQueueDpc(dpc, NULL, NULL);
 }
 
-TEST(dpc, a_flush_waits_for_what_was_queued_and_not_for_what_comes_later)
+NT_TEST(dpc, a_flush_waits_for_what_was_queued_and_not_for_what_comes_later)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, queue_for_ever);
 	KeInsertQueueDpc(&call.dpc, NULL, NULL);
 	KeFlushQueuedDpcs();
@@ -171,14 +162,12 @@ TEST(dpc, a_flush_waits_for_what_was_queued_and_not_for_what_comes_later)
 	EXPECT(call.count >= 2);
 	EXPECT(!KeRemoveQueueDpc(&call.dpc));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(dpc, of_an_interrupt_runs_on_the_thread_that_interrupted)
+NT_TEST(dpc, of_an_interrupt_runs_on_the_thread_that_interrupted)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	nt_dpc_run_or_insert(&call.dpc);
 	EXPECT_EQ(call.count, 1);
@@ -186,14 +175,12 @@ TEST(dpc, of_an_interrupt_runs_on_the_thread_that_interrupted)
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 	EXPECT(!KeRemoveQueueDpc(&call.dpc));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(dpc, of_an_interrupt_waits_its_turn_behind_others)
+NT_TEST(dpc, of_an_interrupt_waits_its_turn_behind_others)
 {
 	struct call holder, call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	hold_dpcs(&holder);
 	nt_dpc_run_or_insert(&call.dpc);
@@ -202,7 +189,6 @@ TEST(dpc, of_an_interrupt_waits_its_turn_behind_others)
 	KeFlushQueuedDpcs();
 	EXPECT_EQ(call.count, 1);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI run_here(PVOID context)
@@ -211,11 +197,10 @@ static VOID NTAPI run_here(PVOID context)
 	PsTerminateSystemThread(STATUS_SUCCESS);
 }
 
-TEST(dpc, one_at_a_time_wherever_they_run)
+NT_TEST(dpc, one_at_a_time_wherever_they_run)
 {
 	struct call holder, call;
 
-	nt_test_begin();
 	call_init(&holder, hold_thread);
 	call_init(&call, note_call);
 	PKTHREAD thread = nt_test_start(run_here, &holder.dpc);
@@ -231,14 +216,12 @@ TEST(dpc, one_at_a_time_wherever_they_run)
 	EXPECT_EQ(call.count, 1);
 	nt_test_join(thread);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(dpc, left_in_an_image_that_is_unloaded_is_reported_and_taken_out)
+NT_TEST(dpc, left_in_an_image_that_is_unloaded_is_reported_and_taken_out)
 {
 	struct call holder, call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	hold_dpcs(&holder);
 	KeInsertQueueDpc(&call.dpc, NULL, NULL);
@@ -254,7 +237,6 @@ TEST(dpc, left_in_an_image_that_is_unloaded_is_reported_and_taken_out)
 	EXPECT(nt_driver_unloaded(&timer, &timer + 1));
 	EXPECT_REPORTS(RULE_NT_TIMER_LEFT, 1);
 	EXPECT(!KeCancelTimer(&timer));
-	nt_test_finish();
 }
 
 static VOID NTAPI break_rules(PKDPC dpc, PVOID context, PVOID first, PVOID second)
@@ -270,18 +252,16 @@ static VOID NTAPI break_rules(PKDPC dpc, PVOID context, PVOID first, PVOID secon
 	KeLowerIrql(PASSIVE_LEVEL);
 }
 
-TEST(dpc, that_waits_flushes_or_lowers_its_level_is_reported)
+NT_TEST(dpc, that_waits_flushes_or_lowers_its_level_is_reported)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, break_rules);
 	KeInsertQueueDpc(&call.dpc, NULL, NULL);
 	nt_dpc_flush();
 	EXPECT_EQ(nt_report_count(RULE_NT_IRQL_WAIT), 1);
 	EXPECT_EQ(nt_report_count(RULE_NT_IRQL_HIGH), 1);
 	EXPECT_EQ(nt_report_count(RULE_NT_IRQL_RETURN), 1);
-	nt_test_finish();
 }
 
 TEST(dpc, can_be_queued_from_the_interrupt_level)
@@ -360,11 +340,10 @@ static void job_init(struct job *job, KEVENT *first_wait_for)
 	job->first_wait_for = first_wait_for;
 }
 
-TEST(work, runs_at_passive_level)
+NT_TEST(work, runs_at_passive_level)
 {
 	struct job job;
 
-	nt_test_begin();
 	job_init(&job, NULL);
 	job.irql = HIGH_LEVEL;
 	KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -373,14 +352,12 @@ TEST(work, runs_at_passive_level)
 	nt_test_wait(&job.done);
 	EXPECT_EQ(job.irql, PASSIVE_LEVEL);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(work, may_wait_for_work_that_was_queued_later)
+NT_TEST(work, may_wait_for_work_that_was_queued_later)
 {
 	struct job jobs[4];
 
-	nt_test_begin();
 	for (int i = 3; i >= 0; i--)
 		job_init(&jobs[i], i < 3 ? &jobs[i + 1].done : NULL);
 	for (int i = 0; i < 4; i++)
@@ -388,20 +365,17 @@ TEST(work, may_wait_for_work_that_was_queued_later)
 	for (int i = 0; i < 4; i++)
 		nt_test_wait(&jobs[i].done);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(work, queued_twice_is_reported)
+NT_TEST(work, queued_twice_is_reported)
 {
 	struct job job;
 
-	nt_test_begin();
 	job_init(&job, NULL);
 	job.item.List.Flink =
 		&job.item.List; /* as an item that is queued, or was never initialized */
 	ExQueueWorkItem(&job.item, DelayedWorkQueue);
 	EXPECT_REPORTS(RULE_NT_WORKITEM_QUEUED, 1);
-	nt_test_finish();
 }
 
 struct io_job {
@@ -450,11 +424,10 @@ TEST(work, items_of_devices_carry_their_device_and_may_free_themselves)
 	nt_test_finish();
 }
 
-TEST(dpc, threaded_and_bound_to_a_processor_runs_as_any)
+NT_TEST(dpc, threaded_and_bound_to_a_processor_runs_as_any)
 {
 	struct call call;
 
-	nt_test_begin();
 	call_init(&call, note_call);
 	KeInitializeThreadedDpc(&call.dpc, note_call, &call);
 	KeSetTargetProcessorDpc(&call.dpc, 0);
@@ -463,7 +436,6 @@ TEST(dpc, threaded_and_bound_to_a_processor_runs_as_any)
 	EXPECT_EQ(call.irql, DISPATCH_LEVEL);
 	EXPECT(call.first == (PVOID)1 && call.second == (PVOID)2);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/dpc")

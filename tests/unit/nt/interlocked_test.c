@@ -11,13 +11,12 @@ struct item {
 	SINGLE_LIST_ENTRY single;
 };
 
-TEST(list, inserting_returns_the_entry_that_was_there_and_null_for_an_empty_list)
+NT_TEST(list, inserting_returns_the_entry_that_was_there_and_null_for_an_empty_list)
 {
 	LIST_ENTRY head;
 	struct item first, second, third;
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	InitializeListHead(&head);
 	EXPECT(!ExInterlockedRemoveHeadList(&head, &lock));
 	EXPECT(!ExInterlockedInsertTailList(&head, &first.link, &lock));
@@ -30,17 +29,15 @@ TEST(list, inserting_returns_the_entry_that_was_there_and_null_for_an_empty_list
 	EXPECT_EQ(lock, 0);
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(list, works_at_any_level)
+NT_TEST(list, works_at_any_level)
 {
 	struct nt_irql scope;
 	LIST_ENTRY head;
 	struct item item;
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	InitializeListHead(&head);
 	nt_irql_enter(&scope, 11);
 	ExInterlockedInsertTailList(&head, &item.link, &lock);
@@ -48,16 +45,14 @@ TEST(list, works_at_any_level)
 	EXPECT(ExInterlockedRemoveHeadList(&head, &lock) == &item.link);
 	nt_irql_leave(&scope, "DxgkDdiInterruptRoutine");
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(list, single_lists_are_stacks)
+NT_TEST(list, single_lists_are_stacks)
 {
 	SINGLE_LIST_ENTRY head = { NULL };
 	struct item first, second;
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	EXPECT(!ExInterlockedPopEntryList(&head, &lock));
 	EXPECT(!ExInterlockedPushEntryList(&head, &first.single, &lock));
 	EXPECT(ExInterlockedPushEntryList(&head, &second.single, &lock) == &first.single);
@@ -65,23 +60,20 @@ TEST(list, single_lists_are_stacks)
 	EXPECT(ExInterlockedPopEntryList(&head, &lock) == &first.single);
 	EXPECT(!ExInterlockedPopEntryList(&head, &lock));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(list, numbers_are_added_under_the_lock_and_the_old_one_returned)
+NT_TEST(list, numbers_are_added_under_the_lock_and_the_old_one_returned)
 {
 	LARGE_INTEGER large = { .QuadPart = 40 }, two = { .QuadPart = 2 };
 	ULONG number = 7;
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	EXPECT_EQ(ExInterlockedAddLargeInteger(&large, two, &lock).QuadPart, 40);
 	EXPECT_EQ(large.QuadPart, 42);
 	EXPECT_EQ(ExInterlockedAddUlong(&number, 3, &lock), 7);
 	EXPECT_EQ(number, 10);
 	EXPECT_EQ(lock, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 struct slist_item {
@@ -130,12 +122,11 @@ static VOID NTAPI borrow_items(PVOID context)
 	}
 }
 
-TEST(slist, gives_an_entry_to_one_thread_at_a_time)
+NT_TEST(slist, gives_an_entry_to_one_thread_at_a_time)
 {
 	PKTHREAD threads[THREADS];
 	struct lists *lists;
 
-	nt_test_begin();
 	lists = ExAllocatePoolZero(NonPagedPoolNx, sizeof(*lists), 1);
 	InitializeSListHead(&lists->stack);
 	for (int i = 0; i < 3; i++)
@@ -147,7 +138,6 @@ TEST(slist, gives_an_entry_to_one_thread_at_a_time)
 	EXPECT_EQ(ExQueryDepthSList(&lists->stack), 3);
 	ExFreePool(lists);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/interlocked")

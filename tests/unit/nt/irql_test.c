@@ -31,11 +31,10 @@ NT_TEST(irql, raising_downwards_and_lowering_upwards_are_reported)
 	KeLowerIrql(PASSIVE_LEVEL);
 }
 
-TEST(irql, a_routine_that_returns_at_another_level_is_reported_and_the_level_restored)
+NT_TEST(irql, a_routine_that_returns_at_another_level_is_reported_and_the_level_restored)
 {
 	struct nt_irql scope;
 
-	nt_test_begin();
 	nt_irql_enter(&scope, DISPATCH_LEVEL);
 	EXPECT_EQ(KeGetCurrentIrql(), DISPATCH_LEVEL);
 	nt_irql_leave(&scope, "DxgkDdiSubmitCommand");
@@ -49,7 +48,6 @@ TEST(irql, a_routine_that_returns_at_another_level_is_reported_and_the_level_res
 				     "DISPATCH_LEVEL and returned at PASSIVE_LEVEL "
 				     "(NT-IRQL-RETURN)");
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
-	nt_test_finish();
 }
 
 static void paged_routine(void)
@@ -72,12 +70,11 @@ NT_TEST(irql, paged_code_is_reported_from_dispatch_level_on)
 	KeLowerIrql(PASSIVE_LEVEL);
 }
 
-TEST(irql, a_spin_lock_raises_to_dispatch_level_and_gives_the_old_level_back)
+NT_TEST(irql, a_spin_lock_raises_to_dispatch_level_and_gives_the_old_level_back)
 {
 	KSPIN_LOCK lock;
 	KIRQL old = HIGH_LEVEL;
 
-	nt_test_begin();
 	KeInitializeSpinLock(&lock);
 	EXPECT_EQ(lock, 0);
 	EXPECT(KeTestSpinLock(&lock));
@@ -90,14 +87,12 @@ TEST(irql, a_spin_lock_raises_to_dispatch_level_and_gives_the_old_level_back)
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 	EXPECT_EQ(lock, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(irql, the_dpc_level_calls_need_dispatch_level)
+NT_TEST(irql, the_dpc_level_calls_need_dispatch_level)
 {
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	KeAcquireSpinLockAtDpcLevel(&lock);
 	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 1);
 	KeReleaseSpinLockFromDpcLevel(&lock);
@@ -111,43 +106,37 @@ TEST(irql, the_dpc_level_calls_need_dispatch_level)
 	KeReleaseSpinLockFromDpcLevel(&lock);
 	KeLowerIrql(old);
 	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 2);
-	nt_test_finish();
 }
 
-TEST(irql, taking_a_spin_lock_twice_is_reported_and_does_not_hang)
+NT_TEST(irql, taking_a_spin_lock_twice_is_reported_and_does_not_hang)
 {
 	KSPIN_LOCK lock = 0;
 	KIRQL old, inner;
 
-	nt_test_begin();
 	KeAcquireSpinLock(&lock, &old);
 	KeAcquireSpinLock(&lock, &inner);
 	EXPECT_REPORTS(RULE_NT_LOCK_RECURSION, 1);
 	KeReleaseSpinLock(&lock, inner);
 	EXPECT(KeTestSpinLock(&lock));
 	KeLowerIrql(old);
-	nt_test_finish();
 }
 
-TEST(irql, releasing_a_spin_lock_that_is_not_held_is_reported_and_leaves_it_alone)
+NT_TEST(irql, releasing_a_spin_lock_that_is_not_held_is_reported_and_leaves_it_alone)
 {
 	KSPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	KIRQL old = KeRaiseIrqlToDpcLevel();
 	KeReleaseSpinLock(&lock, old);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
 	EXPECT(KeTestSpinLock(&lock));
-	nt_test_finish();
 }
 
-TEST(irql, above_dispatch_level_a_spin_lock_is_reported_and_the_level_kept)
+NT_TEST(irql, above_dispatch_level_a_spin_lock_is_reported_and_the_level_kept)
 {
 	KSPIN_LOCK lock = 0;
 	struct nt_irql scope;
 	KIRQL old;
 
-	nt_test_begin();
 	nt_irql_enter(&scope, 11);
 	KeAcquireSpinLock(&lock, &old);
 	EXPECT_REPORTS(RULE_NT_IRQL_HIGH, 1);
@@ -156,7 +145,6 @@ TEST(irql, above_dispatch_level_a_spin_lock_is_reported_and_the_level_kept)
 	EXPECT_EQ(KeGetCurrentIrql(), 11);
 	nt_irql_leave(&scope, "DxgkDdiInterruptRoutine");
 	EXPECT_REPORTS(RULE_NT_IRQL_HIGH, 1);
-	nt_test_finish();
 }
 
 struct counter {
@@ -196,19 +184,17 @@ static VOID NTAPI count_with_spin_lock(PVOID context)
 	}
 }
 
-TEST(irql, a_spin_lock_lets_one_thread_in)
+NT_TEST(irql, a_spin_lock_lets_one_thread_in)
 {
 	struct counter counter = { 0 };
 	PKTHREAD threads[THREADS];
 
-	nt_test_begin();
 	for (unsigned i = 0; i < THREADS; i++)
 		threads[i] = nt_test_start(count_with_spin_lock, &counter);
 	for (unsigned i = 0; i < THREADS; i++)
 		nt_test_join(threads[i]);
 	EXPECT_EQ(counter.value, THREADS * ROUNDS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI read_and_write(PVOID context)
@@ -231,12 +217,11 @@ static VOID NTAPI read_and_write(PVOID context)
 	}
 }
 
-TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
+NT_TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
 {
 	struct counter counter = { 0 };
 	PKTHREAD threads[THREADS];
 
-	nt_test_begin();
 	for (unsigned i = 0; i < THREADS; i++)
 		threads[i] = nt_test_start(read_and_write, &counter);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -250,14 +235,12 @@ TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
 	EXPECT_NO_REPORT();
 	ExReleaseSpinLockExclusive(&counter.rw_lock, KeRaiseIrqlToDpcLevel());
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
-	nt_test_finish();
 }
 
-TEST(irql, releasing_a_reader_writer_spin_lock_that_is_not_held_is_reported)
+NT_TEST(irql, releasing_a_reader_writer_spin_lock_that_is_not_held_is_reported)
 {
 	EX_SPIN_LOCK lock = 0;
 
-	nt_test_begin();
 	KIRQL old = KeRaiseIrqlToDpcLevel();
 	ExReleaseSpinLockShared(&lock, old);
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
@@ -265,15 +248,13 @@ TEST(irql, releasing_a_reader_writer_spin_lock_that_is_not_held_is_reported)
 	old = ExAcquireSpinLockExclusive(&lock);
 	ExReleaseSpinLockExclusive(&lock, old);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
-	nt_test_finish();
 }
 
-TEST(irql, every_kind_of_spin_lock_gives_the_old_level_back)
+NT_TEST(irql, every_kind_of_spin_lock_gives_the_old_level_back)
 {
 	KSPIN_LOCK lock;
 	KLOCK_QUEUE_HANDLE queued;
 
-	nt_test_begin();
 	KeInitializeSpinLock(&lock);
 	KIRQL before = KeRaiseIrqlToSynchLevel();
 	EXPECT(before == PASSIVE_LEVEL && KeGetCurrentIrql() == DISPATCH_LEVEL);
@@ -289,35 +270,30 @@ TEST(irql, every_kind_of_spin_lock_gives_the_old_level_back)
 	KeReleaseSpinLockForDpc(&lock, before);
 	EXPECT_EQ(KeGetCurrentIrql(), PASSIVE_LEVEL);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(irql, a_queued_lock_at_dpc_level_is_reported_below_it)
+NT_TEST(irql, a_queued_lock_at_dpc_level_is_reported_below_it)
 {
 	KSPIN_LOCK lock;
 	KLOCK_QUEUE_HANDLE queued;
 
-	nt_test_begin();
 	KeInitializeSpinLock(&lock);
 	KeAcquireInStackQueuedSpinLockAtDpcLevel(&lock, &queued);
 	KeReleaseInStackQueuedSpinLockFromDpcLevel(&queued);
 	EXPECT_REPORTS(RULE_NT_IRQL_LOW, 2);
-	nt_test_finish();
 }
 
-TEST(irql, releasing_a_spin_lock_to_a_higher_level_is_reported)
+NT_TEST(irql, releasing_a_spin_lock_to_a_higher_level_is_reported)
 {
 	KSPIN_LOCK lock;
 	KIRQL before;
 
-	nt_test_begin();
 	KeInitializeSpinLock(&lock);
 	KeAcquireSpinLock(&lock, &before);
 	KeReleaseSpinLock(&lock, HIGH_LEVEL);
 	EXPECT_REPORTS(RULE_NT_IRQL_ORDER, 1);
 	EXPECT_CONTAINS(nt_test_log, "HIGH_LEVEL");
 	KeLowerIrql(before);
-	nt_test_finish();
 }
 
 static BOOLEAN NTAPI never_called(PVOID context)

@@ -38,11 +38,10 @@ static void run_on_threads(PKSTART_ROUTINE routine, struct shared *shared)
 
 /* ---- fast mutexes ---- */
 
-TEST(fast_mutex, raises_to_apc_level_and_gives_the_level_back)
+NT_TEST(fast_mutex, raises_to_apc_level_and_gives_the_level_back)
 {
 	FAST_MUTEX mutex;
 
-	nt_test_begin();
 	ExInitializeFastMutex(&mutex);
 	ExAcquireFastMutex(&mutex);
 	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
@@ -53,7 +52,6 @@ TEST(fast_mutex, raises_to_apc_level_and_gives_the_level_back)
 	EXPECT_EQ(KeGetCurrentIrql(), APC_LEVEL);
 	ExReleaseFastMutex(&mutex);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(fast_mutex, misuse_is_reported_and_does_not_hang)
@@ -96,26 +94,23 @@ static VOID NTAPI count_with_fast_mutex(PVOID context)
 	}
 }
 
-TEST(fast_mutex, lets_one_thread_in)
+NT_TEST(fast_mutex, lets_one_thread_in)
 {
 	struct shared shared = { .value = 0 };
 
-	nt_test_begin();
 	ExInitializeFastMutex(&shared.mutex);
 	run_on_threads(count_with_fast_mutex, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS);
 	EXPECT_EQ(shared.mutex.Count, 1);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* ---- resources ---- */
 
-TEST(resource, is_recursive_in_both_ways_and_knows_its_owner)
+NT_TEST(resource, is_recursive_in_both_ways_and_knows_its_owner)
 {
 	ERESOURCE resource;
 
-	nt_test_begin();
 	EXPECT_EQ(ExInitializeResourceLite(&resource), STATUS_SUCCESS);
 	KeEnterCriticalRegion();
 	EXPECT(ExAcquireResourceExclusiveLite(&resource, TRUE));
@@ -136,7 +131,6 @@ TEST(resource, is_recursive_in_both_ways_and_knows_its_owner)
 	KeLeaveCriticalRegion();
 	EXPECT_EQ(ExDeleteResourceLite(&resource), STATUS_SUCCESS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(resource, misuse_is_reported_and_does_not_hang)
@@ -167,11 +161,10 @@ TEST(resource, misuse_is_reported_and_does_not_hang)
 	nt_test_finish();
 }
 
-TEST(resource, is_as_new_when_it_was_initialized_again)
+NT_TEST(resource, is_as_new_when_it_was_initialized_again)
 {
 	ERESOURCE resource;
 
-	nt_test_begin();
 	ExInitializeResourceLite(&resource);
 	KeEnterCriticalRegion();
 	EXPECT(ExAcquireResourceSharedLite(&resource, TRUE));
@@ -183,14 +176,12 @@ TEST(resource, is_as_new_when_it_was_initialized_again)
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
 	EXPECT_CONTAINS(nt_test_log, "deletes a resource that is held");
 	KeLeaveCriticalRegion();
-	nt_test_finish();
 }
 
-TEST(resource, is_made_shared_only_by_its_owner)
+NT_TEST(resource, is_made_shared_only_by_its_owner)
 {
 	ERESOURCE resource;
 
-	nt_test_begin();
 	ExInitializeResourceLite(&resource);
 	ExConvertExclusiveToSharedLite(&resource);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
@@ -200,7 +191,6 @@ TEST(resource, is_made_shared_only_by_its_owner)
 	EXPECT_EQ(ExIsResourceAcquiredSharedLite(&resource), 1);
 	ExReleaseResourceAndLeaveCriticalRegion(&resource);
 	ExDeleteResourceLite(&resource);
-	nt_test_finish();
 }
 
 static VOID NTAPI hold_shared(PVOID context)
@@ -213,11 +203,10 @@ static VOID NTAPI hold_shared(PVOID context)
 	ExReleaseResourceAndLeaveCriticalRegion(&shared->resource);
 }
 
-TEST(resource, readers_share_and_a_writer_waits_for_them)
+NT_TEST(resource, readers_share_and_a_writer_waits_for_them)
 {
 	struct shared shared = { .value = 0 };
 
-	nt_test_begin();
 	ExInitializeResourceLite(&shared.resource);
 	KeInitializeEvent(&shared.entered, SynchronizationEvent, FALSE);
 	KeInitializeEvent(&shared.go, NotificationEvent, FALSE);
@@ -237,7 +226,6 @@ TEST(resource, readers_share_and_a_writer_waits_for_them)
 	nt_test_join(reader);
 	ExDeleteResourceLite(&shared.resource);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static VOID NTAPI write_once(PVOID context)
@@ -318,18 +306,16 @@ static VOID NTAPI use_resource(PVOID context)
 	}
 }
 
-TEST(resource, keeps_writers_apart_from_everybody)
+NT_TEST(resource, keeps_writers_apart_from_everybody)
 {
 	struct shared shared = { .value = 0 };
 
-	nt_test_begin();
 	ExInitializeResourceLite(&shared.resource);
 	run_on_threads(use_resource, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
 	EXPECT_EQ(shared.resource.ActiveCount, 0);
 	ExDeleteResourceLite(&shared.resource);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* ---- push locks ---- */
@@ -353,11 +339,10 @@ static VOID NTAPI use_push_lock(PVOID context)
 	}
 }
 
-TEST(push_lock, keeps_writers_apart_from_everybody)
+NT_TEST(push_lock, keeps_writers_apart_from_everybody)
 {
 	struct shared shared = { .value = 0 };
 
-	nt_test_begin();
 	ExInitializePushLock(&shared.push);
 	run_on_threads(use_push_lock, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
@@ -365,7 +350,6 @@ TEST(push_lock, keeps_writers_apart_from_everybody)
 	EXPECT_NO_REPORT();
 	ExReleasePushLockShared(&shared.push);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
-	nt_test_finish();
 }
 
 /* ---- rundown protection ---- */
@@ -381,11 +365,10 @@ static VOID NTAPI use_until_rundown(PVOID context)
 	}
 }
 
-TEST(push_lock, that_is_not_held_cannot_be_released)
+NT_TEST(push_lock, that_is_not_held_cannot_be_released)
 {
 	EX_PUSH_LOCK lock;
 
-	nt_test_begin();
 	ExInitializePushLock(&lock);
 	KeEnterCriticalRegion();
 	ExReleasePushLockExclusive(&lock);
@@ -394,15 +377,13 @@ TEST(push_lock, that_is_not_held_cannot_be_released)
 	ExReleasePushLockExclusive(&lock);
 	KeLeaveCriticalRegion();
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
-	nt_test_finish();
 }
 
-TEST(rundown, waits_for_users_and_lets_nobody_in_afterwards)
+NT_TEST(rundown, waits_for_users_and_lets_nobody_in_afterwards)
 {
 	struct shared shared = { .value = 0 };
 	PKTHREAD threads[THREADS];
 
-	nt_test_begin();
 	ExInitializeRundownProtection(&shared.rundown);
 	KeInitializeEvent(&shared.entered, SynchronizationEvent, FALSE);
 	for (int i = 0; i < THREADS; i++)
@@ -420,7 +401,6 @@ TEST(rundown, waits_for_users_and_lets_nobody_in_afterwards)
 	EXPECT_NO_REPORT();
 	ExReleaseRundownProtection(&shared.rundown);
 	EXPECT_REPORTS(RULE_NT_LOCK_OWNER, 1);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/locks")

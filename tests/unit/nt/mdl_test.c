@@ -161,11 +161,10 @@ NT_TEST(mdl, ordinary_memory_round_trips_through_its_frame_numbers)
 	EXPECT_NO_REPORT();
 }
 
-TEST(mdl, locking_a_wild_pointer_raises_access_violation)
+NT_TEST(mdl, locking_a_wild_pointer_raises_access_violation)
 {
 	volatile NTSTATUS raised = STATUS_SUCCESS;
 
-	nt_test_begin();
 	char *page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	PMDL mdl = IoAllocateMdl(page, PAGE_SIZE, FALSE, FALSE, NULL);
 	__try {
@@ -189,7 +188,6 @@ TEST(mdl, locking_a_wild_pointer_raises_access_violation)
 	}
 	EXPECT_EQ(raised, STATUS_ACCESS_VIOLATION);
 	IoFreeMdl(mdl);
-	nt_test_finish();
 }
 
 NT_TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
@@ -431,11 +429,10 @@ TEST(mdl, impossible_host_requests_are_refused)
 	EXPECT(mem_fail_stop());
 }
 
-TEST(mm, drivers_find_the_routines_of_the_kernel_and_no_others)
+NT_TEST(mm, drivers_find_the_routines_of_the_kernel_and_no_others)
 {
 	UNICODE_STRING name;
 
-	nt_test_begin();
 	RtlInitUnicodeString(&name, L"getppid"); /* the C library's */
 	EXPECT(!MmGetSystemRoutineAddress(&name));
 	RtlInitUnicodeString(&name, L"NoSuchRoutine");
@@ -444,7 +441,6 @@ TEST(mm, drivers_find_the_routines_of_the_kernel_and_no_others)
 	EXPECT(!MmGetSystemRoutineAddress(&name));
 	EXPECT(mem_fail_stop());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(mm, images_are_never_paged_out)

@@ -143,7 +143,7 @@ TEST(object, no_memory_for_a_handle_is_a_status)
 	EXPECT_EQ(destroyed, 1);
 }
 
-TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
+NT_TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
 {
 	HANDLE handle;
 	PVOID body;
@@ -151,7 +151,6 @@ TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
 	LARGE_INTEGER now = { .QuadPart = 0 };
 	OBJECT_HANDLE_INFORMATION information;
 
-	nt_test_begin();
 	EXPECT_EQ(ZwCreateEvent(&handle, EVENT_ALL_ACCESS, NULL, SynchronizationEvent, FALSE),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(ObReferenceObjectByHandle(handle, EVENT_MODIFY_STATE, *ExEventObjectType,
@@ -177,7 +176,6 @@ TEST(object, drivers_reference_events_by_handle_and_wait_for_them)
 	EXPECT_EQ(KeReadStateEvent(event), 1); /* documented: created signaled */
 	EXPECT_EQ(ZwClose(handle), STATUS_SUCCESS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 NT_TEST(object, wrong_handles_and_pointers_are_reported)
@@ -246,12 +244,11 @@ static VOID NTAPI churn_handles(PVOID context)
 	}
 }
 
-TEST(object, threads_open_and_close_at_once)
+NT_TEST(object, threads_open_and_close_at_once)
 {
 	struct churn churn = { .rounds = 500 };
 	PKTHREAD threads[4];
 
-	nt_test_begin();
 	churn.shared = thing_create(&nt_type_file);
 	for (int i = 0; i < 4; i++)
 		threads[i] = nt_test_start(churn_handles, &churn);
@@ -260,7 +257,6 @@ TEST(object, threads_open_and_close_at_once)
 	destroyed = 0;
 	nt_object_put(&churn.shared->object); /* no handle holds it */
 	EXPECT_EQ(destroyed, 1);
-	nt_test_finish();
 }
 
 NT_TEST(object, references_with_a_tag_are_references)

@@ -226,11 +226,10 @@ static VOID NTAPI not_reached(PKDPC dpc, PVOID context, PVOID first, PVOID secon
 	fail();
 }
 
-TEST(pool, freeing_a_block_with_an_armed_timer_is_reported_and_the_timer_forgotten)
+NT_TEST(pool, freeing_a_block_with_an_armed_timer_is_reported_and_the_timer_forgotten)
 {
 	KTIMER outside;
 
-	nt_test_begin();
 	KTIMER *timer = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*timer), TAG);
 	KDPC *dpc = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*dpc), TAG);
 	KeInitializeDpc(dpc, not_reached, NULL);
@@ -247,7 +246,6 @@ TEST(pool, freeing_a_block_with_an_armed_timer_is_reported_and_the_timer_forgott
 	EXPECT_REPORTS(RULE_NT_POOL_IN_USE, 2);
 	EXPECT(!KeCancelTimer(&outside));
 	EXPECT_EQ(nt_dispatcher_queued, 0);
-	nt_test_finish();
 }
 
 NT_TEST(pool, many_blocks_are_found_again)
@@ -307,12 +305,11 @@ static VOID NTAPI own_free(PVOID memory)
 	ExFreePool(memory);
 }
 
-TEST(lookaside, entries_have_the_size_and_tag_of_the_list)
+NT_TEST(lookaside, entries_have_the_size_and_tag_of_the_list)
 {
 	NPAGED_LOOKASIDE_LIST list;
 	PAGED_LOOKASIDE_LIST paged;
 
-	nt_test_begin();
 	ExInitializeNPagedLookasideList(&list, NULL, NULL, (ULONG)NonPagedPoolNx, 48, TAG, 0);
 	char *first = ExAllocateFromNPagedLookasideList(&list);
 	char *second = ExAllocateFromNPagedLookasideList(&list);
@@ -332,7 +329,6 @@ TEST(lookaside, entries_have_the_size_and_tag_of_the_list)
 	EXPECT_EQ(own_allocations, 0);
 	ExDeletePagedLookasideList(&paged);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static PVOID NTAPI extended_allocate(POOL_TYPE type, SIZE_T size, ULONG tag,
@@ -348,11 +344,10 @@ static VOID NTAPI extended_free(PVOID memory, PLOOKASIDE_LIST_EX list)
 	ExFreePool(memory);
 }
 
-TEST(lookaside, extended_lists_call_the_drivers_routines)
+NT_TEST(lookaside, extended_lists_call_the_drivers_routines)
 {
 	LOOKASIDE_LIST_EX list;
 
-	nt_test_begin();
 	EXPECT_EQ(ExInitializeLookasideListEx(&list, NULL, NULL, NonPagedPoolNx, 0, 32, TAG, 7),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(ExInitializeLookasideListEx(&list, extended_allocate, extended_free,
@@ -364,14 +359,12 @@ TEST(lookaside, extended_lists_call_the_drivers_routines)
 	ExFlushLookasideListEx(&list);
 	ExDeleteLookasideListEx(&list);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(lookaside, extended_lists_without_routines_use_the_pool)
+NT_TEST(lookaside, extended_lists_without_routines_use_the_pool)
 {
 	LOOKASIDE_LIST_EX list;
 
-	nt_test_begin();
 	EXPECT_EQ(ExInitializeLookasideListEx(&list, NULL, NULL, NonPagedPoolNx, 0, 32, TAG, 0),
 		  STATUS_SUCCESS);
 	void *entry = ExAllocateFromLookasideListEx(&list);
@@ -381,7 +374,6 @@ TEST(lookaside, extended_lists_without_routines_use_the_pool)
 	ExFreeToLookasideListEx(&list, entry);
 	ExDeleteLookasideListEx(&list);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 NT_TEST(pool, every_older_door_leads_to_the_same_pool)

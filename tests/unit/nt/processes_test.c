@@ -11,11 +11,10 @@
 
 /* ---- processes ---- */
 
-TEST(processes, are_found_by_their_ids)
+NT_TEST(processes, are_found_by_their_ids)
 {
 	PEPROCESS found = NULL;
 
-	nt_test_begin();
 	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(4), &found), STATUS_SUCCESS);
 	EXPECT(found == PsInitialSystemProcess);
 	ObDereferenceObject(found);
@@ -27,15 +26,13 @@ TEST(processes, are_found_by_their_ids)
 	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(0), &found), STATUS_INVALID_PARAMETER);
 	EXPECT(!found);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(processes, one_can_be_attached_to_inside_of_another)
+NT_TEST(processes, one_can_be_attached_to_inside_of_another)
 {
 	KAPC_STATE outer;
 	KAPC_STATE inner;
 
-	nt_test_begin();
 	PEPROCESS client = PsGetCurrentProcess();
 	KeStackAttachProcess(PsInitialSystemProcess, &outer);
 	EXPECT(PsGetCurrentProcess() == PsInitialSystemProcess);
@@ -48,15 +45,13 @@ TEST(processes, one_can_be_attached_to_inside_of_another)
 	KeUnstackDetachProcess(&outer);
 	EXPECT(PsGetCurrentProcess() == client);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(processes, of_clients_elsewhere_come_and_go)
+NT_TEST(processes, of_clients_elsewhere_come_and_go)
 {
 	PEPROCESS found = NULL;
 	PEPROCESS again = NULL;
 
-	nt_test_begin();
 	struct nt_process *client = nt_process_begin(4711);
 	EXPECT_EQ(PsLookupProcessByProcessId(ULongToHandle(4711), &found), STATUS_SUCCESS);
 	EXPECT(found != PsInitialSystemProcess && found != PsGetCurrentProcess());
@@ -68,7 +63,6 @@ TEST(processes, of_clients_elsewhere_come_and_go)
 	EXPECT_EQ((uintptr_t)PsGetProcessId(found), 4711);
 	ObDereferenceObject(found);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* ---- who is told ---- */
@@ -120,11 +114,10 @@ NT_TEST(routine, is_told_of_processes_until_it_is_removed)
 	EXPECT_NO_REPORT();
 }
 
-TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
+NT_TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
 {
 	PEPROCESS client = NULL;
 
-	nt_test_begin();
 	memset(&told, 0, sizeof(told));
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, FALSE), STATUS_SUCCESS);
 	struct nt_process *process = nt_process_begin(4711);
@@ -137,7 +130,6 @@ TEST(routine, is_told_of_clients_elsewhere_on_their_behalf)
 	EXPECT_EQ((uintptr_t)told.process, 4711);
 	EXPECT_EQ(PsSetCreateProcessNotifyRoutine(be_told, TRUE), STATUS_SUCCESS);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 NT_TEST(routine, is_registered_once_and_removed_once)
@@ -191,13 +183,12 @@ NT_TEST(routine, can_be_removed_by_another_thread)
 
 /* ---- images ---- */
 
-TEST(images, are_the_kernel_and_the_drivers)
+NT_TEST(images, are_the_kernel_and_the_drivers)
 {
 	static const char image[100];
 	AUX_MODULE_EXTENDED_INFO info[3];
 	ULONG size = 0;
 
-	nt_test_begin();
 	EXPECT_EQ(AuxKlibInitialize(), STATUS_SUCCESS);
 	EXPECT_EQ(nt_module_add("/drivers/one.so", image, image + sizeof(image)), STATUS_SUCCESS);
 	EXPECT_EQ(AuxKlibQueryModuleInformation(&size, sizeof(info[0]), NULL), STATUS_SUCCESS);
@@ -219,7 +210,6 @@ TEST(images, are_the_kernel_and_the_drivers)
 	EXPECT_EQ(AuxKlibQueryModuleInformation(&size, sizeof(info[0]), NULL), STATUS_SUCCESS);
 	EXPECT_EQ(size, sizeof(info[0]));
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(images, come_in_two_forms)

@@ -43,11 +43,10 @@ static unsigned count_lines(const char *part)
 	return count;
 }
 
-TEST(report, names_function_file_line_and_image_of_every_frame_of_the_driver)
+NT_TEST(report, names_function_file_line_and_image_of_every_frame_of_the_driver)
 {
 	KEVENT event;
 
-	nt_test_begin();
 	driver_load();
 	KeInitializeEvent(&event, NotificationEvent, FALSE);
 	KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -66,14 +65,12 @@ TEST(report, names_function_file_line_and_image_of_every_frame_of_the_driver)
 	EXPECT_CONTAINS(first, "report_test.c:");
 	EXPECT_EQ(count_lines("dxgk:   at "), 3);
 	dlclose(driver.image);
-	nt_test_finish();
 }
 
-TEST(report, the_same_place_is_printed_once_and_summed_up)
+NT_TEST(report, the_same_place_is_printed_once_and_summed_up)
 {
 	KEVENT event;
 
-	nt_test_begin();
 	driver_load();
 	KeInitializeEvent(&event, NotificationEvent, FALSE);
 	KIRQL old = KeRaiseIrqlToDpcLevel();
@@ -86,7 +83,6 @@ TEST(report, the_same_place_is_printed_once_and_summed_up)
 	EXPECT_CONTAINS(nt_test_log, "driver: 4 more times: KeWaitForSingleObject waits");
 	EXPECT_EQ(count_lines("(NT-IRQL-WAIT)"), 2);
 	dlclose(driver.image);
-	nt_test_finish();
 }
 
 struct heard {
@@ -104,11 +100,10 @@ static void listen(void *context, const struct nt_report_news *news)
 	snprintf(heard->sentence, sizeof(heard->sentence), "%.199s", news->sentence);
 }
 
-TEST(report, a_listener_hears_every_one)
+NT_TEST(report, a_listener_hears_every_one)
 {
 	struct heard heard = { 0 };
 
-	nt_test_begin();
 	nt_report_listen(listen, &heard);
 	for (int i = 0; i < 3; i++)
 		nt_report(RULE_NT_POOL_TAG, "round %d", i);
@@ -118,7 +113,6 @@ TEST(report, a_listener_hears_every_one)
 	EXPECT_EQ(heard.rule, RULE_NT_POOL_TAG);
 	EXPECT_STR(heard.sentence, "round 2");
 	EXPECT_REPORTS(RULE_NT_POOL_TAG, 4);
-	nt_test_finish();
 }
 
 NT_TEST(report, more_places_than_are_remembered_are_still_printed)

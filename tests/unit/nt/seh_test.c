@@ -66,12 +66,11 @@ NT_TEST(seh, a_fault_reaches_the_handler_again_and_again_with_the_mask_restored)
 	EXPECT_NO_REPORT();
 }
 
-TEST(seh, a_fault_says_what_it_was)
+NT_TEST(seh, a_fault_says_what_it_was)
 {
 	volatile NTSTATUS code = 0;
 	volatile ULONG_PTR is_write = 0;
 
-	nt_test_begin();
 	__try {
 		write_to(0x20);
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
@@ -95,7 +94,6 @@ TEST(seh, a_fault_says_what_it_was)
 	EXPECT_EQ(code, STATUS_ILLEGAL_INSTRUCTION);
 #endif
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* As the processor and the kernel say them; not every machine can be made to. */
@@ -131,11 +129,10 @@ NT_TEST(seh, a_fault_of_arithmetic_or_alignment_has_the_status_of_its_code)
 	EXPECT_NO_REPORT();
 }
 
-TEST(seh, a_page_behind_the_end_of_a_file_is_an_in_page_error)
+NT_TEST(seh, a_page_behind_the_end_of_a_file_is_an_in_page_error)
 {
 	volatile NTSTATUS code = 0;
 
-	nt_test_begin();
 	int file = memfd_create("empty", 0);
 	void *page = mmap(NULL, PAGE_SIZE, PROT_READ, MAP_SHARED, file, 0);
 	__try {
@@ -146,7 +143,6 @@ TEST(seh, a_page_behind_the_end_of_a_file_is_an_in_page_error)
 	EXPECT_EQ(code, STATUS_IN_PAGE_ERROR);
 	munmap(page, PAGE_SIZE);
 	close(file);
-	nt_test_finish();
 }
 
 static int volatile finally_runs;
@@ -167,12 +163,11 @@ static int leave_early(int how)
 	return 20;
 }
 
-TEST(seh, a_finally_block_runs_however_the_body_is_left)
+NT_TEST(seh, a_finally_block_runs_however_the_body_is_left)
 {
 	volatile int result = 0;
 	volatile NTSTATUS code = 0;
 
-	nt_test_begin();
 	finally_runs = 0;
 	EXPECT_EQ(leave_early(0), 20);
 	EXPECT_EQ(leave_early(1), 10);
@@ -188,14 +183,12 @@ TEST(seh, a_finally_block_runs_however_the_body_is_left)
 	EXPECT_EQ(code, STATUS_NO_MEMORY);
 	EXPECT_EQ(nt_seh_forget_frames(), 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
-TEST(seh, a_filter_passes_on_what_it_does_not_want)
+NT_TEST(seh, a_filter_passes_on_what_it_does_not_want)
 {
 	volatile int handler = 0;
 
-	nt_test_begin();
 	__try {
 		__try {
 			ExRaiseStatus(STATUS_NO_MEMORY);
@@ -208,15 +201,13 @@ TEST(seh, a_filter_passes_on_what_it_does_not_want)
 	}
 	EXPECT_EQ(handler, 2);
 	EXPECT_EQ(nt_seh_forget_frames(), 0);
-	nt_test_finish();
 }
 
-TEST(seh, routines_that_raise_on_windows_raise_inside_a_try)
+NT_TEST(seh, routines_that_raise_on_windows_raise_inside_a_try)
 {
 	volatile NTSTATUS code = 0;
 	KSEMAPHORE semaphore;
 
-	nt_test_begin();
 	KeInitializeSemaphore(&semaphore, 1, 1);
 	__try {
 		KeReleaseSemaphore(&semaphore, 0, 1, FALSE);
@@ -226,15 +217,13 @@ TEST(seh, routines_that_raise_on_windows_raise_inside_a_try)
 	}
 	EXPECT_EQ(code, STATUS_SEMAPHORE_LIMIT_EXCEEDED);
 	EXPECT_REPORTS(RULE_NT_SEMAPHORE_LIMIT, 1);
-	nt_test_finish();
 }
 
-TEST(seh, memory_that_raises_on_failure_does)
+NT_TEST(seh, memory_that_raises_on_failure_does)
 {
 	volatile NTSTATUS code = 0;
 	void *volatile memory = NULL;
 
-	nt_test_begin();
 	__try {
 		memory = ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RAISE_ON_FAILURE, SIZE_MAX, 1);
 	} __except (EXCEPTION_EXECUTE_HANDLER) {
@@ -242,7 +231,6 @@ TEST(seh, memory_that_raises_on_failure_does)
 	}
 	EXPECT(!memory);
 	EXPECT_EQ(code, STATUS_INSUFFICIENT_RESOURCES);
-	nt_test_finish();
 }
 
 static NTSTATUS probe(bool writes, uintptr_t address, size_t length, ULONG alignment)
@@ -303,11 +291,10 @@ static VOID NTAPI terminate_in_a_try(PVOID context)
 	}
 }
 
-TEST(seh, every_thread_has_its_own_frames)
+NT_TEST(seh, every_thread_has_its_own_frames)
 {
 	PKTHREAD threads[3];
 
-	nt_test_begin();
 	for (int i = 0; i < 3; i++)
 		threads[i] = nt_test_start(fault_often, (PVOID)(uintptr_t)(0x100 * (i + 1)));
 	PKTHREAD quitter = nt_test_start(terminate_in_a_try, NULL);
@@ -315,7 +302,6 @@ TEST(seh, every_thread_has_its_own_frames)
 		nt_test_join(threads[i]);
 	nt_test_join(quitter);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 /* ---- faults that are none of ours ---- */

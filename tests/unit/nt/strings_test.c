@@ -83,14 +83,13 @@ TEST(strings, comparing_looks_at_lengths_and_case)
 	EXPECT(!RtlEqualString(&x, &y, TRUE));
 }
 
-TEST(strings, conversion_allocates_pool_or_says_how_it_does_not_fit)
+NT_TEST(strings, conversion_allocates_pool_or_says_how_it_does_not_fit)
 {
 	UNICODE_STRING wide = { 0 };
 	ANSI_STRING narrow = { 0 };
 	ANSI_STRING source;
 	WCHAR small[3];
 
-	nt_test_begin();
 	RtlInitAnsiString(&source, "d\xc3\xa9j\xc3\xa0");
 	EXPECT_EQ(RtlxAnsiStringToUnicodeSize(&source), 10);
 	EXPECT_EQ(RtlAnsiStringToUnicodeString(&wide, &source, TRUE), STATUS_SUCCESS);
@@ -110,7 +109,6 @@ TEST(strings, conversion_allocates_pool_or_says_how_it_does_not_fit)
 	EXPECT_EQ(RtlAnsiStringToUnicodeString(&wide, &source, FALSE), STATUS_SUCCESS);
 	EXPECT_EQ(wide.Length, 4);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(strings, utf8_routines_tell_the_size_first)
@@ -146,13 +144,12 @@ TEST(strings, utf8_routines_need_text_and_somewhere_to_answer)
 	EXPECT_EQ(wide[1], 'b');
 }
 
-TEST(strings, what_a_counted_string_cannot_count_is_refused)
+NT_TEST(strings, what_a_counted_string_cannot_count_is_refused)
 {
 	UNICODE_STRING longest = { .Length = 0xfffe, .MaximumLength = 0xfffe };
 	ANSI_STRING narrow = { 0 };
 	GUID guid = { 0 };
 
-	nt_test_begin();
 	longest.Buffer = mem_alloc(0xfffe);
 	for (unsigned i = 0; i < 0x7fff; i++)
 		longest.Buffer[i] = 0x20ac; /* three bytes each */
@@ -163,7 +160,6 @@ TEST(strings, what_a_counted_string_cannot_count_is_refused)
 	EXPECT_EQ(RtlStringFromGUID(&guid, &longest), STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST(strings, numbers_become_text_and_back)
@@ -204,13 +200,12 @@ TEST(strings, numbers_become_text_and_back)
 	EXPECT_EQ(RtlUnicodeStringToInteger(&string, 10, NULL), STATUS_ACCESS_VIOLATION);
 }
 
-TEST(strings, guids_become_text_and_back)
+NT_TEST(strings, guids_become_text_and_back)
 {
 	GUID guid = { 0x01020304, 0x0506, 0x0708, { 9, 10, 11, 12, 13, 14, 15, 10 } };
 	GUID back;
 	UNICODE_STRING string = { 0 };
 
-	nt_test_begin();
 	EXPECT_EQ(RtlStringFromGUID(&guid, &string), STATUS_SUCCESS);
 	EXPECT(is_text(&string, L"{01020304-0506-0708-090A-0B0C0D0E0F0A}"));
 	EXPECT_EQ(RtlGUIDFromString(&string, &back), STATUS_SUCCESS);
@@ -223,7 +218,6 @@ TEST(strings, guids_become_text_and_back)
 	string.Length = 10;
 	EXPECT_EQ(RtlGUIDFromString(&string, &back), STATUS_INVALID_PARAMETER);
 	RtlFreeUnicodeString(&string);
-	nt_test_finish();
 }
 
 TEST(strings, narrow_copies_stay_inside_the_buffer)
@@ -266,14 +260,13 @@ TEST(strings, of_two_narrow_strings_with_one_beginning_the_longer_is_greater)
 	EXPECT(RtlCompareString(&shorter, &longer, FALSE) < 0);
 }
 
-TEST(strings, upper_case_goes_into_room_of_the_caller_or_fresh_pool)
+NT_TEST(strings, upper_case_goes_into_room_of_the_caller_or_fresh_pool)
 {
 	WCHAR room[3];
 	UNICODE_STRING source;
 	UNICODE_STRING upper = { .MaximumLength = sizeof(room), .Buffer = room };
 	UNICODE_STRING empty = { 0 };
 
-	nt_test_begin();
 	EXPECT_EQ(RtlDowncaseUnicodeChar(L'Q'), L'q');
 	RtlInitUnicodeString(&source, L"aBc");
 	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, FALSE), STATUS_SUCCESS);
@@ -289,7 +282,6 @@ TEST(strings, upper_case_goes_into_room_of_the_caller_or_fresh_pool)
 	EXPECT_EQ(RtlUpcaseUnicodeString(&upper, &source, TRUE), STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/strings")

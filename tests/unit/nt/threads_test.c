@@ -24,11 +24,10 @@ static VOID NTAPI look_around(PVOID context)
 	run->process = PsGetCurrentProcess();
 }
 
-TEST(threads, a_system_thread_runs_at_passive_level_in_the_system_process)
+NT_TEST(threads, a_system_thread_runs_at_passive_level_in_the_system_process)
 {
 	struct run run = { .irql = HIGH_LEVEL };
 
-	nt_test_begin();
 	PKTHREAD thread = nt_test_start(look_around, &run);
 	EXPECT_EQ(nt_test_wait(thread), STATUS_SUCCESS);
 	EXPECT(run.self == thread);
@@ -47,7 +46,6 @@ TEST(threads, a_system_thread_runs_at_passive_level_in_the_system_process)
 	EXPECT(KeGetCurrentThread() == KeGetCurrentThread());
 	EXPECT(PsGetCurrentProcess() != PsInitialSystemProcess);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 static __attribute__((noinline)) void terminate_deep_inside(struct run *run)
@@ -62,17 +60,15 @@ static VOID NTAPI terminate(PVOID context)
 	((struct run *)context)->went_too_far = true;
 }
 
-TEST(threads, terminating_ends_the_thread_from_any_depth)
+NT_TEST(threads, terminating_ends_the_thread_from_any_depth)
 {
 	struct run run = { .went_too_far = false };
 
-	nt_test_begin();
 	nt_test_join(nt_test_start(terminate, &run));
 	EXPECT(!run.went_too_far);
 	EXPECT_NO_REPORT();
 	EXPECT_EQ(PsTerminateSystemThread(STATUS_SUCCESS), STATUS_INVALID_PARAMETER);
 	EXPECT_REPORTS(RULE_NT_THREAD_TERMINATE, 1);
-	nt_test_finish();
 }
 
 static VOID NTAPI end_at_dispatch_level(PVOID context)
@@ -201,13 +197,12 @@ static ULONG_PTR NTAPI look_at_level(ULONG_PTR context)
 	return context + KeGetCurrentIrql();
 }
 
-TEST(threads, a_driver_sees_one_processor)
+NT_TEST(threads, a_driver_sees_one_processor)
 {
 	PROCESSOR_NUMBER number = { .Number = 9 };
 	KAFFINITY affinity = 0;
 	KFLOATING_SAVE save;
 
-	nt_test_begin();
 	EXPECT_EQ(KeGetCurrentProcessorNumberEx(&number), 0);
 	EXPECT_EQ(number.Number, 0);
 	EXPECT_EQ(KeQueryActiveProcessorCount(&affinity), 1);
@@ -219,7 +214,6 @@ TEST(threads, a_driver_sees_one_processor)
 	EXPECT_EQ(KeRestoreFloatingPointState(&save), STATUS_SUCCESS);
 	EXPECT(KeInvalidateAllCaches());
 	EXPECT_NO_REPORT();
-	nt_test_finish();
 }
 
 NT_TEST(threads, a_base_priority_is_an_increment_to_the_one_it_began_with)
@@ -261,12 +255,11 @@ TEST(threads, processor_features_are_those_of_the_processor)
 }
 #endif
 
-TEST(threads, registers_are_saved_up_to_dispatch_level)
+NT_TEST(threads, registers_are_saved_up_to_dispatch_level)
 {
 	XSTATE_SAVE saved;
 	KIRQL before;
 
-	nt_test_begin();
 	EXPECT_EQ(KeSaveExtendedProcessorState(7, &saved), STATUS_SUCCESS);
 	KeRestoreExtendedProcessorState(&saved);
 	KeRaiseIrql(DISPATCH_LEVEL, &before);
@@ -274,7 +267,6 @@ TEST(threads, registers_are_saved_up_to_dispatch_level)
 	KeRestoreExtendedProcessorState(&saved);
 	EXPECT_NO_REPORT();
 	KeLowerIrql(before);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/threads")

@@ -52,9 +52,8 @@ TEST(tables, a_mapped_page_is_found_by_a_walk_and_its_neighbours_are_not)
 	}
 }
 
-TEST(tables, protection_is_said_where_the_gpu_knows_it)
+WORLD_TEST(tables, protection_is_said_where_the_gpu_knows_it, four)
 {
-	struct world *world = world_create(four);
 	struct world *plain = world_create(three);
 	struct memory *memory = &world->memories[0];
 
@@ -68,23 +67,19 @@ TEST(tables, protection_is_said_where_the_gpu_knows_it)
 	EXPECT_EQ(world_map(plain, 64, 1, &plain->memories[0], 0, 0, 0), STATUS_SUCCESS);
 	EXPECT_EQ(seen(plain, 64), shown(&plain->memories[0], 0, 0));
 	world_destroy(plain);
-	world_destroy(world);
 }
 
-TEST(tables, system_memory_is_cache_coherent_where_the_gpu_knows_it)
+WORLD_TEST(tables, system_memory_is_cache_coherent_where_the_gpu_knows_it, four)
 {
-	struct world *world = world_create(four);
 	struct memory *memory = &world->memories[0];
 
 	memory_place(memory, 0, 300, true);
 	EXPECT_EQ(world_map(world, 64, 1, memory, 0, RW | GPUVA_EXECUTE, 0), STATUS_SUCCESS);
 	EXPECT_EQ(seen(world, 64), shown(memory, 0, PACKED_CACHE_COHERENT));
-	world_destroy(world);
 }
 
-TEST(tables, an_update_names_the_allocation_its_offset_and_the_drivers_protection)
+WORLD_TEST(tables, an_update_names_the_allocation_its_offset_and_the_drivers_protection, four)
 {
-	struct world *world = world_create(four);
 	struct memory *memory = &world->memories[1];
 
 	memory_place(memory, LOCAL, 10, false);
@@ -98,7 +93,6 @@ TEST(tables, an_update_names_the_allocation_its_offset_and_the_drivers_protectio
 	EXPECT_EQ(world_free(world, 64, 20), STATUS_SUCCESS);
 	EXPECT(!world->last_leaf.subject.driver_allocation);
 	EXPECT_EQ(world->last_leaf.update_table.driver_protection, 0);
-	world_destroy(world);
 }
 
 TEST(tables, memory_that_is_nowhere_has_invalid_entries_until_it_comes)
@@ -131,9 +125,8 @@ TEST(tables, memory_that_is_nowhere_has_invalid_entries_until_it_comes)
 	}
 }
 
-TEST(tables, the_entries_of_all_spaces_come_before_the_first_flush)
+WORLD_TEST(tables, the_entries_of_all_spaces_come_before_the_first_flush, four)
 {
-	struct world *world = world_create(four);
 	struct world *other = world_create(four);
 	struct memory *memory = &world->memories[0];
 	struct mapped_memory_cursor cursor = { 0 };
@@ -181,7 +174,6 @@ TEST(tables, the_entries_of_all_spaces_come_before_the_first_flush)
 	world_valid(world);
 	world_valid(other);
 	world_destroy(other);
-	world_destroy(world);
 }
 
 TEST(tables, nothing_is_flushed_that_was_invalid_where_the_tlb_keeps_none_of_that)
@@ -205,9 +197,8 @@ TEST(tables, nothing_is_flushed_that_was_invalid_where_the_tlb_keeps_none_of_tha
 	world_destroy(forgets);
 }
 
-TEST(tables, a_huge_reservation_of_zeroes_takes_one_table_per_level)
+WORLD_TEST(tables, a_huge_reservation_of_zeroes_takes_one_table_per_level, four)
 {
-	struct world *world = world_create(four);
 	uint64_t pages = UINT64_C(1) << (46 - 12);
 	uint64_t before = world->tables.table_count;
 
@@ -219,24 +210,20 @@ TEST(tables, a_huge_reservation_of_zeroes_takes_one_table_per_level)
 	EXPECT_EQ(seen(world, 2 * pages - 1), PACKED_ZERO);
 	EXPECT_EQ(seen(world, pages - 1), 0);
 	EXPECT_EQ(seen(world, 2 * pages), 0);
-	world_destroy(world);
 }
 
-TEST(tables, a_huge_reservation_without_access_takes_no_table)
+WORLD_TEST(tables, a_huge_reservation_without_access_takes_no_table, four)
 {
-	struct world *world = world_create(four);
 	uint64_t pages = UINT64_C(1) << (46 - 12);
 
 	world_clear(world);
 	EXPECT_EQ(world_reserve(world, pages, pages, false, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world->tables.table_count, 1);
 	EXPECT_EQ(world->updates, 0);
-	world_destroy(world);
 }
 
-TEST(tables, what_is_mapped_into_zeroes_has_zeroes_around_it)
+WORLD_TEST(tables, what_is_mapped_into_zeroes_has_zeroes_around_it, four)
 {
-	struct world *world = world_create(four);
 	struct memory *memory = &world->memories[0];
 	uint64_t pages = UINT64_C(1) << (40 - 12);
 
@@ -253,7 +240,6 @@ TEST(tables, what_is_mapped_into_zeroes_has_zeroes_around_it)
 	EXPECT_EQ(seen(world, pages + 512 * 512 * 3 + 1), PACKED_ZERO);
 	world_drop(world, memory);
 	EXPECT_EQ(seen(world, pages + 1000), PACKED_ZERO);
-	world_destroy(world);
 }
 
 TEST(tables, part_of_a_reservation_of_zeroes_can_be_freed)
@@ -277,15 +263,11 @@ TEST(tables, part_of_a_reservation_of_zeroes_can_be_freed)
 	}
 }
 
-TEST(tables, zeroes_with_a_protection_of_the_drivers_have_tables_of_their_own)
+WORLD_TEST(tables, zeroes_with_a_protection_of_the_drivers_have_tables_of_their_own, four)
 {
-	struct world *world = world_create(four);
-
 	EXPECT_EQ(world_reserve(world, 1024, 1024, true, 0x55), STATUS_SUCCESS);
 	EXPECT_EQ(world->last_leaf.update_table.driver_protection, 0x55);
 	EXPECT_EQ(seen(world, 1024), PACKED_ZERO);
-	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(tables, without_zero_entries_zeroes_are_a_page_that_is_only_read)
@@ -300,9 +282,8 @@ TEST(tables, without_zero_entries_zeroes_are_a_page_that_is_only_read)
 }
 
 /* The driver hangs in tables of its own; nobody writes there again. */
-TEST(tables, entries_of_what_the_driver_reserved_are_left_alone)
+WORLD_TEST(tables, entries_of_what_the_driver_reserved_are_left_alone, four)
 {
-	struct world *world = world_create(four);
 	uint64_t leaf = gpuva_shape_table_pages(&world->config.shape, 0);
 	struct gpuva_reserve_request request = { .size_bytes = 2 * leaf * 4096,
 						 .is_from_driver = true };
@@ -327,8 +308,6 @@ TEST(tables, entries_of_what_the_driver_reserved_are_left_alone)
 	EXPECT_EQ(world_map(world, first + 2 * leaf, 4, memory, 0, RW, 0), STATUS_SUCCESS);
 	EXPECT_EQ(*entry, 0x123456789 << 12);
 	*entry = 0;
-	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(tables, entries_are_invalid_before_a_table_goes_where_the_driver_wants_that)
@@ -475,9 +454,8 @@ TEST(tables, no_memory_for_a_table_leaves_none_of_them)
 	}
 }
 
-TEST(tables, no_room_in_a_segment_leaves_none_of_them)
+WORLD_TEST(tables, no_room_in_a_segment_leaves_none_of_them, four)
 {
-	struct world *world = world_create(four);
 	struct gpuva_state wanted = { .kind = GPUVA_KIND_MAPPED };
 	uint64_t count = world->tables.table_count;
 
@@ -489,8 +467,6 @@ TEST(tables, no_room_in_a_segment_leaves_none_of_them)
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	lock_release(&world->tables.lock);
 	EXPECT_EQ(world->tables.table_count, count);
-	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(tables, a_space_survives_every_failure_to_make_one)
@@ -521,9 +497,8 @@ TEST(tables, a_space_survives_every_failure_to_make_one)
 	} while (fired);
 }
 
-TEST(tables, one_page_that_repeats_is_one_update_however_long)
+WORLD_TEST(tables, one_page_that_repeats_is_one_update_however_long, four)
 {
-	struct world *world = world_create(four);
 	struct memory *memory = &world->memories[0];
 	struct gpuva_operation operation = { .kind = GPUVA_OPERATION_MAP,
 					     .base = 512 * 8 * 4096,
@@ -541,14 +516,11 @@ TEST(tables, one_page_that_repeats_is_one_update_however_long)
 	operation.repeat_bytes = 4 * 4096;
 	EXPECT_EQ(world_operate(world, &operation, 1), STATUS_SUCCESS);
 	EXPECT_EQ(seen(world, 512 * 8 + 511), shown(memory, 6, PACKED_NO_EXECUTE));
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* All entries of a table at once are kept as no more than that; who reads them sees each. */
-TEST(tables, what_was_given_is_read_back_also_of_a_table_that_was_written_at_once)
+WORLD_TEST(tables, what_was_given_is_read_back_also_of_a_table_that_was_written_at_once, four)
 {
-	struct world *world = world_create(four);
 	struct memory *memory = &world->memories[0];
 	const struct gpuva_operation operation = { .kind = GPUVA_OPERATION_MAP,
 						   .base = 512 * 8 * 4096,
@@ -569,7 +541,6 @@ TEST(tables, what_was_given_is_read_back_also_of_a_table_that_was_written_at_onc
 		EXPECT_EQ(entries[i].page, memory_page(memory, 3));
 	}
 	EXPECT_EQ(page_tables_read(&world->tables, 0, no_path, false, entries, 600), 0);
-	world_destroy(world);
 }
 
 TEST_MAIN("pagetable/page_tables")

@@ -40,9 +40,8 @@ static struct memory *memory_in(struct world *world, int m, uint32_t segment, ui
 
 /* ---- which ---- */
 
-TEST(wide, a_leaf_of_64k_pages_has_a_sixteenth_of_the_entries)
+WORLD_TEST(wide, a_leaf_of_64k_pages_has_a_sixteenth_of_the_entries, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, 4 * LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -61,21 +60,16 @@ TEST(wide, a_leaf_of_64k_pages_has_a_sixteenth_of_the_entries)
 	EXPECT_EQ(world->last_leaf.update_table.first_index, 1);
 	EXPECT_EQ(world->last_leaf.update_table.count, 1);
 	EXPECT_EQ(world->last_leaf.offset_bytes, 16 * 4096);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(wide, scattered_blocks_of_64k_are_pages_of_it)
+WORLD_TEST(wide, scattered_blocks_of_64k_are_pages_of_it, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	for (uint32_t i = 16; i < MEMORY_PAGES; i++)
 		memory->pages[i] = (uint8_t)(i + 64);
 	EXPECT_EQ(world_map(world, 4 * LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
 	EXPECT(is_wide(world, 4 * LEAF));
-	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(wide, what_is_no_64k_page_makes_a_leaf_of_4k_pages)
@@ -108,15 +102,11 @@ TEST(wide, what_is_no_64k_page_makes_a_leaf_of_4k_pages)
 	}
 }
 
-TEST(wide, system_memory_has_64k_pages_where_the_gpu_says_so)
+WORLD_TEST(wide, system_memory_has_64k_pages_where_the_gpu_says_so, anywhere)
 {
-	struct world *world = world_create(anywhere);
-
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory_in(world, 0, 0, 1024), 0, RW, 0),
 		  STATUS_SUCCESS);
 	EXPECT(is_wide(world, LEAF));
-	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(wide, zeroes_are_64k_pages_where_an_entry_can_say_zero)
@@ -133,9 +123,8 @@ TEST(wide, zeroes_are_64k_pages_where_an_entry_can_say_zero)
 	}
 }
 
-TEST(wide, memory_that_is_nowhere_keeps_its_table)
+WORLD_TEST(wide, memory_that_is_nowhere_keeps_its_table, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -147,13 +136,10 @@ TEST(wide, memory_that_is_nowhere_keeps_its_table)
 	world_follow(world, memory);
 	EXPECT(is_wide(world, LEAF));
 	EXPECT_EQ(world->conversions, 0);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(wide, a_large_page_goes_before_64k_pages)
+WORLD_TEST(wide, a_large_page_goes_before_64k_pages, with_large)
 {
-	struct world *world = world_create(with_large);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -162,8 +148,6 @@ TEST(wide, a_large_page_goes_before_64k_pages)
 	/* It falls apart into pages of 64 KiB. */
 	EXPECT_EQ(world_free(world, LEAF + 16, 16), STATUS_SUCCESS);
 	EXPECT(is_wide(world, LEAF));
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* ---- from 64 KiB to 4 KiB ---- */
@@ -203,9 +187,8 @@ static struct conversion watch_sync(struct world *world, uint64_t first_page, ui
 }
 
 /* Everything is suspended; entries; the entry above; and the TLB is told before they go on. */
-TEST(conversion, is_written_from_end_to_end_before_it_is_led_to)
+WORLD_TEST(conversion, is_written_from_end_to_end_before_it_is_led_to, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 	struct conversion seen;
 
@@ -219,13 +202,10 @@ TEST(conversion, is_written_from_end_to_end_before_it_is_led_to)
 	EXPECT(seen.flush > seen.above);
 	EXPECT(!is_wide(world, LEAF));
 	EXPECT_EQ(world->conversions, 1);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(conversion, follows_a_page_of_4k_in_it_and_the_others_stay_where_they_are)
+WORLD_TEST(conversion, follows_a_page_of_4k_in_it_and_the_others_stay_where_they_are, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -235,13 +215,10 @@ TEST(conversion, follows_a_page_of_4k_in_it_and_the_others_stay_where_they_are)
 	EXPECT_EQ(world_walk_packed(world, LEAF + 2) >> PACKED_PAGE_SHIFT, 1024 + 2);
 	EXPECT_EQ(world_walk_packed(world, LEAF + 3) >> PACKED_PAGE_SHIFT, 77);
 	EXPECT_EQ(world_walk_packed(world, LEAF + 31) >> PACKED_PAGE_SHIFT, 1024 + 31);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(conversion, is_never_undone)
+WORLD_TEST(conversion, is_never_undone, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -251,14 +228,11 @@ TEST(conversion, is_never_undone)
 	EXPECT_EQ(world_free(world, LEAF + 4, 28), STATUS_SUCCESS);
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
 	EXPECT(!is_wide(world, LEAF));
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* Two that come to the same table: the second one finds it half written, and writes it all. */
-TEST(conversion, is_ended_by_whoever_comes_first)
+WORLD_TEST(conversion, is_ended_by_whoever_comes_first, single)
 {
-	struct world *world = world_create(single);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 	struct table_sync first;
 	struct miniport_paging_op op;
@@ -275,8 +249,6 @@ TEST(conversion, is_ended_by_whoever_comes_first)
 	while (table_sync_next(&first, &op))
 		world_execute(world, &op);
 	EXPECT_EQ(world->conversions, 1);
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* ---- both ---- */
@@ -288,9 +260,8 @@ static uint64_t second_above(struct world *world, uint64_t page)
 	return table->given_wide[table_index(&world->tables, table, page)];
 }
 
-TEST(dual, both_tables_are_led_to_and_each_64k_is_valid_in_one)
+WORLD_TEST(dual, both_tables_are_led_to_and_each_64k_is_valid_in_one, dual)
 {
-	struct world *world = world_create(dual);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, 16, memory, 0, RW, 0), STATUS_SUCCESS);
@@ -302,14 +273,11 @@ TEST(dual, both_tables_are_led_to_and_each_64k_is_valid_in_one)
 	EXPECT_EQ(table_given(leaf_at(world, LEAF), 15), 0);
 	EXPECT(table_given(leaf_at(world, LEAF), 16) != 0);
 	EXPECT_EQ(world->conversions, 0);
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* Invalid in the one before it is valid in the other, while nothing runs; and back. */
-TEST(dual, a_page_of_64k_becomes_sixteen_and_one_again)
+WORLD_TEST(dual, a_page_of_64k_becomes_sixteen_and_one_again, dual)
 {
-	struct world *world = world_create(dual);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 	struct table_sync sync;
 	struct miniport_paging_op op;
@@ -329,20 +297,16 @@ TEST(dual, a_page_of_64k_becomes_sixteen_and_one_again)
 		EXPECT_EQ(table_given(leaf_at(world, LEAF), 0) != 0, i == 0);
 		world_valid(world);
 	}
-	world_destroy(world);
 }
 
-TEST(dual, what_goes_needs_no_quiet)
+WORLD_TEST(dual, what_goes_needs_no_quiet, dual)
 {
-	struct world *world = world_create(dual);
 	struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 
 	EXPECT_EQ(world_map(world, LEAF, LEAF, memory, 0, RW, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world_free(world, LEAF, LEAF), STATUS_SUCCESS);
 	EXPECT(!world->last_leaf.update_table.needs_quiet);
 	EXPECT_EQ(world_walk_packed(world, LEAF), 0);
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* ---- all of them ---- */

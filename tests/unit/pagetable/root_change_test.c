@@ -47,9 +47,8 @@ TEST(root, it_begins_with_as_many_entries_as_it_is_described_with)
 	world_destroy(none);
 }
 
-TEST(root, it_grows_when_something_is_shown_above_it_and_keeps_what_it_had)
+WORLD_TEST(root, it_grows_when_something_is_shown_above_it_and_keeps_what_it_had, growing)
 {
-	struct world *world = world_create(growing);
 	struct page_tables_root before = world->root;
 
 	memory_place(&world->memories[0], LOCAL, 100, false);
@@ -61,14 +60,11 @@ TEST(root, it_grows_when_something_is_shown_above_it_and_keeps_what_it_had)
 	EXPECT(world->root.offset_bytes != before.offset_bytes);
 	EXPECT_EQ(world_walk_packed(world, 8), shown(&world->memories[0], 0));
 	EXPECT_EQ(world->tables.table_count, 3);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, it_grows_to_twice_its_size_or_to_what_is_needed_and_never_beyond_the_addresses)
+WORLD_TEST(root, it_grows_to_twice_its_size_or_to_what_is_needed_and_never_beyond_the_addresses,
+	   growing)
 {
-	struct world *world = world_create(growing);
-
 	EXPECT_EQ(world_grow(world, 33), STATUS_SUCCESS);
 	EXPECT_EQ(world->root.entry_count, 8);
 	EXPECT_EQ(world_grow(world, 801), STATUS_SUCCESS);
@@ -77,38 +73,27 @@ TEST(root, it_grows_to_twice_its_size_or_to_what_is_needed_and_never_beyond_the_
 	EXPECT_EQ(world->root.entry_count, 511);
 	EXPECT_EQ(world_grow(world, world->config.shape.page_count), STATUS_SUCCESS);
 	EXPECT_EQ(world->root.entry_count, 512);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, a_reservation_without_access_does_not_make_it_grow)
+WORLD_TEST(root, a_reservation_without_access_does_not_make_it_grow, growing)
 {
-	struct world *world = world_create(growing);
-
 	EXPECT_EQ(world_reserve(world, 2048, 1024, false, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world->growths, 0);
 	EXPECT_EQ(world_walk_packed(world, 2048), 0);
 	world_valid(world);
 	EXPECT_EQ(world_free(world, 2048, 1024), STATUS_SUCCESS);
 	EXPECT_EQ(world->growths, 0);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, a_reservation_of_zeroes_makes_it_grow)
+WORLD_TEST(root, a_reservation_of_zeroes_makes_it_grow, growing)
 {
-	struct world *world = world_create(growing);
-
 	EXPECT_EQ(world_reserve(world, 2048, 1024, true, 0), STATUS_SUCCESS);
 	EXPECT_EQ(world->growths, 1);
 	EXPECT_EQ(world_walk_packed(world, 2048), PACKED_ZERO);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old)
+WORLD_TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old, growing)
 {
-	struct world *world = world_create(growing);
 	struct root_change change;
 	struct miniport_paging_op op;
 
@@ -138,8 +123,6 @@ TEST(root, the_new_one_is_initial_once_and_then_has_the_entries_of_the_old)
 	EXPECT(!root_change_last(&change, &op));
 	root_change_end(&change);
 	world->is_held = false;
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* Somebody else's job comes in between: what it changes is changed. */
@@ -176,9 +159,8 @@ TEST(root, an_entry_that_changes_meanwhile_is_in_the_new_one_whenever_it_does)
 	}
 }
 
-TEST(root, a_change_that_is_undone_leaves_the_old_one_with_what_changed_meanwhile)
+WORLD_TEST(root, a_change_that_is_undone_leaves_the_old_one_with_what_changed_meanwhile, growing)
 {
-	struct world *world = world_create(growing);
 	struct page_tables_root before = world->root;
 	struct root_change change;
 	struct miniport_paging_op op;
@@ -196,13 +178,10 @@ TEST(root, a_change_that_is_undone_leaves_the_old_one_with_what_changed_meanwhil
 	EXPECT_EQ(world->tables.end_page, 32);
 	EXPECT_EQ(world_walk_packed(world, 17), shown(&world->memories[1], 0));
 	world_forget_tlb(world);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, a_reset_in_between_has_it_written_from_what_is_true)
+WORLD_TEST(root, a_reset_in_between_has_it_written_from_what_is_true, growing)
 {
-	struct world *world = world_create(growing);
 	struct root_change change;
 	struct miniport_paging_op op;
 
@@ -218,13 +197,10 @@ TEST(root, a_reset_in_between_has_it_written_from_what_is_true)
 	world->is_held = false;
 	root_change_end(&change);
 	world_forget_tlb(world);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, no_memory_for_a_larger_one_leaves_it_as_it_is)
+WORLD_TEST(root, no_memory_for_a_larger_one_leaves_it_as_it_is, growing)
 {
-	struct world *world = world_create(growing);
 	uint64_t fail_at = 0;
 	bool fired;
 
@@ -240,25 +216,18 @@ TEST(root, no_memory_for_a_larger_one_leaves_it_as_it_is)
 			EXPECT(world->local_taken == taken && world->tables.end_page == 32);
 	} while (fired);
 	EXPECT(fail_at > 3);
-	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(root, no_room_for_a_larger_one_leaves_it_as_it_is)
+WORLD_TEST(root, no_room_for_a_larger_one_leaves_it_as_it_is, growing)
 {
-	struct world *world = world_create(growing);
-
 	world->is_local_full = true;
 	EXPECT_EQ(world_grow(world, 200), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	EXPECT_EQ(world->tables.end_page, 32);
-	world_valid(world);
-	world_destroy(world);
 }
 
 /* What ctl walk and the debug escapes read. */
-TEST(read, entries_are_those_the_driver_was_given_also_where_they_are_in_a_row)
+WORLD_TEST(read, entries_are_those_the_driver_was_given_also_where_they_are_in_a_row, growing)
 {
-	struct world *world = world_create(growing);
 	struct miniport_pte entries[8];
 	uint32_t path[GPUVA_MAX_LEVELS] = { 0, 2 };
 
@@ -267,12 +236,10 @@ TEST(read, entries_are_those_the_driver_was_given_also_where_they_are_in_a_row)
 	EXPECT_EQ(page_tables_read(&world->tables, 0, path, false, entries, 8), 8);
 	for (uint32_t i = 0; i < 8; i++)
 		EXPECT(entries[i].is_valid && entries[i].page == 101 + i);
-	world_destroy(world);
 }
 
-TEST(read, a_large_page_is_an_entry_of_its_table_and_has_no_table_below)
+WORLD_TEST(read, a_large_page_is_an_entry_of_its_table_and_has_no_table_below, growing)
 {
-	struct world *world = world_create(growing);
 	struct miniport_pte entry;
 	uint32_t path[GPUVA_MAX_LEVELS] = { 0, 2 };
 
@@ -281,7 +248,6 @@ TEST(read, a_large_page_is_an_entry_of_its_table_and_has_no_table_below)
 	EXPECT_EQ(page_tables_read(&world->tables, 1, path, false, &entry, 1), 1);
 	EXPECT(entry.is_valid && entry.is_large && entry.page == 128);
 	EXPECT_EQ(page_tables_read(&world->tables, 0, path, false, &entry, 1), 0);
-	world_destroy(world);
 }
 
 TEST_MAIN("pagetable/root_change")

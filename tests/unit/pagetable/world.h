@@ -628,4 +628,14 @@ static inline void world_drop(struct world *world, struct memory *memory)
 	}
 }
 
+/* What the tables say at the end is true. */
+static inline void world_destroy_valid(struct world *world)
+{
+	world_valid(world);
+	world_destroy(world);
+}
+
+#define WORLD_TEST(suite, claim, shape)                                                            \
+	TEST_WITH(world, world, world_create(shape), world_destroy_valid(world), suite, claim)
+
 #endif

@@ -295,9 +295,8 @@ TEST(reset, ends_both)
 }
 
 /* Behind a packet that was forgotten before the job was queued: it does not wait for ever. */
-TEST(reset, of_the_packet_that_it_is_behind_holds_nobody_up)
+FAKE_TEST(reset, of_the_packet_that_it_is_behind_holds_nobody_up, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	pager_suspend(fake->pager);
@@ -308,7 +307,6 @@ TEST(reset, of_the_packet_that_it_is_behind_holds_nobody_up)
 	paging_job_queue(&job.job);
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
 TEST_MAIN("paging/behind")

@@ -22,9 +22,8 @@ static struct miniport_paging_op *add_copy(struct fake_job *job)
 	return op;
 }
 
-TEST(builder, operations_of_several_jobs_share_a_buffer)
+FAKE_TEST(builder, operations_of_several_jobs_share_a_buffer, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job blocker;
 	struct fake_job jobs[3];
 
@@ -45,7 +44,6 @@ TEST(builder, operations_of_several_jobs_share_a_buffer)
 	for (uint32_t i = 0; i < 3; i++)
 		fake_job_wait(&jobs[i]);
 	EXPECT_EQ(fake->memory.local[16 * 4096], 12);
-	fake_destroy(fake);
 }
 
 TEST(builder, a_full_buffer_is_submitted_and_the_operation_comes_again_with_its_multipass)
@@ -134,9 +132,8 @@ TEST(builder, a_packet_in_the_middle_of_a_job_that_is_built_wakes_nobody_and_the
 	fake_destroy(fake);
 }
 
-TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
+FAKE_TEST(builder, an_operation_that_writes_nothing_is_not_submitted, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -150,12 +147,10 @@ TEST(builder, an_operation_that_writes_nothing_is_not_submitted)
 	fake_job_add_fill(&job, 1);
 	paging_job_queue(&job.job);
 	fake_job_complete(&job);
-	fake_destroy(fake);
 }
 
-TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
+FAKE_TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -166,7 +161,6 @@ TEST(builder, a_job_whose_last_operation_writes_nothing_waits_for_those_before)
 	EXPECT_EQ(atomic_load(&fake->log_count), 2);
 	EXPECT_EQ(atomic_load(&job.done_count), 0);
 	fake_job_complete(&job);
-	fake_destroy(fake);
 }
 
 static NTSTATUS busy_once(struct fake *fake, const struct miniport_paging_op *op,
@@ -181,9 +175,8 @@ static NTSTATUS busy_once(struct fake *fake, const struct miniport_paging_op *op
 	return is_idle ? STATUS_PENDING : STATUS_GRAPHICS_ALLOCATION_BUSY;
 }
 
-TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so)
+FAKE_TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->hook = busy_once;
@@ -200,12 +193,10 @@ TEST(builder, a_busy_allocation_is_idled_and_the_driver_told_so)
 	EXPECT_EQ(job.idles, 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(builder, a_discard_may_be_busy_too)
+FAKE_TEST(builder, a_discard_may_be_busy_too, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->hook = busy_once;
@@ -216,7 +207,6 @@ TEST(builder, a_discard_may_be_busy_too)
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(job.idles, 1);
 	EXPECT_EQ(fake->hook_count, 2);
-	fake_destroy(fake);
 }
 
 static NTSTATUS answer;
@@ -285,9 +275,8 @@ static NTSTATUS always_busy(struct fake *fake, const struct miniport_paging_op *
 	return STATUS_GRAPHICS_ALLOCATION_BUSY;
 }
 
-TEST(builder, what_is_idle_cannot_be_busy_again)
+FAKE_TEST(builder, what_is_idle_cannot_be_busy_again, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->hook = always_busy;
@@ -297,7 +286,6 @@ TEST(builder, what_is_idle_cannot_be_busy_again)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
 	EXPECT_EQ(fake->hook_count, 2);
-	fake_destroy(fake);
 }
 
 static NTSTATUS never_enough(struct fake *fake, const struct miniport_paging_op *op,
@@ -311,9 +299,8 @@ static NTSTATUS never_enough(struct fake *fake, const struct miniport_paging_op 
 	return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 }
 
-TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped)
+FAKE_TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->hook = never_enough;
@@ -331,7 +318,6 @@ TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopped)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
 	EXPECT_EQ(fake_submitted(fake), 0);
-	fake_destroy(fake);
 }
 
 static _Atomic uint32_t refusals;
@@ -342,9 +328,8 @@ static void count_refusal(const struct dxgk_refusal *refusal)
 		atomic_fetch_add(&refusals, 1);
 }
 
-TEST(builder, an_illegal_answer_is_reported)
+FAKE_TEST(builder, an_illegal_answer_is_reported, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	refusal_listen(count_refusal);
@@ -357,7 +342,6 @@ TEST(builder, an_illegal_answer_is_reported)
 	fake_job_wait(&job);
 	EXPECT_EQ(refusals, 1);
 	refusal_listen(NULL);
-	fake_destroy(fake);
 }
 
 static void add_aperture(struct fake_job *job, enum miniport_paging_kind kind)
@@ -369,9 +353,8 @@ static void add_aperture(struct fake_job *job, enum miniport_paging_kind kind)
 	op->size_bytes = 4096;
 }
 
-TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
+FAKE_TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 	struct fake_job other;
 
@@ -395,7 +378,6 @@ TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hardware)
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
 TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)

@@ -18,9 +18,8 @@ static void told_over(struct sched_wait *wait)
 	atomic_fetch_add(&container_of(wait, struct told, wait)->count, 1);
 }
 
-TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before)
+FAKE_TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_queue_fill(&job, fake, 1);
@@ -31,12 +30,10 @@ TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before)
 	fake_job_wait(&job);
 	EXPECT_EQ(atomic_load(&job.done_count), 1);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(order, a_job_without_operations_is_an_ordering_point)
+FAKE_TEST(order, a_job_without_operations_is_an_ordering_point, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -45,12 +42,10 @@ TEST(order, a_job_without_operations_is_an_ordering_point)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(fake_submitted(fake), 0);
-	fake_destroy(fake);
 }
 
-TEST(order, a_follower_is_not_built_before_the_first_is_done)
+FAKE_TEST(order, a_follower_is_not_built_before_the_first_is_done, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job first;
 	struct fake_job follower;
 	struct fake_job other;
@@ -73,12 +68,10 @@ TEST(order, a_follower_is_not_built_before_the_first_is_done)
 	EXPECT_EQ(atomic_load(&first.done_count), 1);
 	fake_job_complete(&follower);
 	EXPECT(first.order < follower.order);
-	fake_destroy(fake);
 }
 
-TEST(order, a_follower_of_something_done_begins_at_once)
+FAKE_TEST(order, a_follower_of_something_done_begins_at_once, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job first;
 	struct fake_job follower;
 
@@ -89,12 +82,10 @@ TEST(order, a_follower_of_something_done_begins_at_once)
 	fake_job_after(&follower, &first, 0);
 	paging_job_queue(&follower.job);
 	fake_job_complete(&follower);
-	fake_destroy(fake);
 }
 
-TEST(order, a_job_waits_for_all_that_it_named)
+FAKE_TEST(order, a_job_waits_for_all_that_it_named, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job first;
 	struct fake_job second;
 	struct fake_job follower;
@@ -120,12 +111,10 @@ TEST(order, a_job_waits_for_all_that_it_named)
 	fake_owner_retire(&fake->owner);
 	fake_job_complete(&follower);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(order, an_idle_owner_is_no_reason_to_wait)
+FAKE_TEST(order, an_idle_owner_is_no_reason_to_wait, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -133,12 +122,10 @@ TEST(order, an_idle_owner_is_no_reason_to_wait)
 	fake_job_after_owner(&job, 0);
 	paging_job_queue(&job.job);
 	fake_job_complete(&job);
-	fake_destroy(fake);
 }
 
-TEST(order, a_follower_begins_after_a_failure_too)
+FAKE_TEST(order, a_follower_begins_after_a_failure_too, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job first;
 	struct fake_job follower;
 
@@ -152,12 +139,10 @@ TEST(order, a_follower_begins_after_a_failure_too)
 	fake_job_complete(&follower);
 	EXPECT_EQ(first.status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so)
+FAKE_TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job jobs[40];
 
 	for (uint32_t i = 0; i < 40; i++)
@@ -174,13 +159,11 @@ TEST(order, ready_jobs_are_built_in_the_order_in_which_they_became_so)
 	EXPECT_EQ(next, 40);
 	for (uint32_t i = 0; i + 1 < 40; i++)
 		EXPECT(jobs[i].order < jobs[i + 1].order);
-	fake_destroy(fake);
 }
 
 /* What comes after it is made from what is true then. */
-TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retired)
+FAKE_TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retired, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job settling;
 	struct fake_job other;
 
@@ -201,7 +184,6 @@ TEST(order, a_job_that_settles_is_asked_for_no_more_until_its_packets_are_retire
 	fake_job_wait(&settling);
 	fake_job_wait(&other);
 	EXPECT_EQ(settling.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
 /* ---- a job that changes many tables ---- */
@@ -238,10 +220,9 @@ static void queue_change(struct fake_job *job, struct fake *fake, uint32_t patte
 }
 
 /* Its operations are counted, not its time: a few of a thousand come before those of another. */
-TEST(order, others_are_built_between_the_operations_of_a_long_change_of_tables)
+FAKE_TEST(order, others_are_built_between_the_operations_of_a_long_change_of_tables, &plain)
 {
 	static const int tables[2];
-	struct fake *fake = fake_create(&plain);
 	struct long_job longest = { .made = 0 };
 	struct fake_job same;
 	struct fake_job other;
@@ -268,7 +249,6 @@ TEST(order, others_are_built_between_the_operations_of_a_long_change_of_tables)
 	EXPECT_EQ(longest.fake.status, STATUS_SUCCESS);
 	/* What changes the same tables comes behind all of it. */
 	EXPECT(longest.fake.order < same.order);
-	fake_destroy(fake);
 }
 
 static bool follows_none(const struct paging_job *job, const void *tables)
@@ -279,10 +259,9 @@ static bool follows_none(const struct paging_job *job, const void *tables)
 }
 
 /* What they show was never its own. */
-TEST(order, who_follows_waits_for_changes_of_tables_that_concern_it_alone)
+FAKE_TEST(order, who_follows_waits_for_changes_of_tables_that_concern_it_alone, &plain)
 {
 	static const int tables;
-	struct fake *fake = fake_create(&plain);
 	struct long_job longest = { .made = 0 };
 	struct fake_job following;
 	struct fake_job free_one;
@@ -308,12 +287,10 @@ TEST(order, who_follows_waits_for_changes_of_tables_that_concern_it_alone)
 	pager_flush(fake->pager);
 	EXPECT_EQ(longest.made, MANY);
 	EXPECT_EQ(following.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
+FAKE_TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct told told = { .wait = { .over = told_over } };
 	struct told later = { .wait = { .over = told_over } };
 	struct fake_job first;
@@ -334,12 +311,10 @@ TEST(order, those_who_wait_for_all_are_told_after_the_last_of_them)
 	pager_flush(fake->pager);
 	EXPECT_EQ(told.count, 1);
 	EXPECT_EQ(later.count, 1);
-	fake_destroy(fake);
 }
 
-TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
+FAKE_TEST(order, waiting_for_all_waits_for_those_that_are_not_ready, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct told told = { .wait = { .over = told_over } };
 	struct fake_job blocked;
 	struct fake_job other;
@@ -358,18 +333,15 @@ TEST(order, waiting_for_all_waits_for_those_that_are_not_ready)
 	fake_job_complete(&blocked);
 	pager_flush(fake->pager);
 	EXPECT_EQ(told.count, 1);
-	fake_destroy(fake);
 }
 
-TEST(order, with_nothing_queued_one_is_told_at_once)
+FAKE_TEST(order, with_nothing_queued_one_is_told_at_once, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct told told = { .wait = { .over = told_over } };
 
 	pager_after_all(fake->pager, &told.wait);
 	EXPECT_EQ(told.count, 1);
 	pager_flush(fake->pager);
-	fake_destroy(fake);
 }
 
 struct curious {
@@ -418,9 +390,8 @@ static void chain_done(struct paging_job *job, NTSTATUS status)
 	paging_job_queue(&chain->next.job);
 }
 
-TEST(order, a_job_may_be_queued_when_another_is_done)
+FAKE_TEST(order, a_job_may_be_queued_when_another_is_done, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct chain chain;
 
 	fake_job_init(&chain.next, fake);
@@ -431,7 +402,6 @@ TEST(order, a_job_may_be_queued_when_another_is_done)
 	paging_job_queue(&chain.job.job);
 	fake_job_complete(&chain.next);
 	EXPECT_EQ(chain.job.done_count, 1);
-	fake_destroy(fake);
 }
 
 TEST(order, destroying_the_pager_runs_what_is_queued)
@@ -446,16 +416,14 @@ TEST(order, destroying_the_pager_runs_what_is_queued)
 		EXPECT_EQ(jobs[i].done_count, 1);
 }
 
-TEST(order, only_the_pagers_thread_is_the_pagers_thread)
+FAKE_TEST(order, only_the_pagers_thread_is_the_pagers_thread, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	EXPECT(!pager_is_current_thread(fake->pager));
 	fake_job_queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
 	EXPECT(job.was_on_thread);
-	fake_destroy(fake);
 }
 
 TEST(order, destroying_nothing_is_allowed)

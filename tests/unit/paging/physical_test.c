@@ -180,9 +180,8 @@ TEST(physical, a_context_is_initialised_by_address_or_by_mdl)
 	fake_pages_finish(&pages);
 }
 
-TEST(physical, what_needs_page_tables_is_refused)
+FAKE_TEST(physical, what_needs_page_tables_is_refused, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -191,7 +190,6 @@ TEST(physical, what_needs_page_tables_is_refused)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_NOT_SUPPORTED);
 	EXPECT_EQ(atomic_load(&fake->log_count), 0);
-	fake_destroy(fake);
 }
 
 TEST_MAIN("paging/physical")

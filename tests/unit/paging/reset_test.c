@@ -12,9 +12,8 @@ static const struct fake_config mmu = { .has_mmu = true,
 					.update_mode = MINIPORT_TABLE_GPU_PHYSICAL,
 					.table_segment = FAKE_LOCAL };
 
-TEST(reset, a_job_whose_packet_was_aborted_fails)
+FAKE_TEST(reset, a_job_whose_packet_was_aborted_fails, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job jobs[2];
 
 	fake_job_queue_fill(&jobs[0], fake, 1);
@@ -26,7 +25,6 @@ TEST(reset, a_job_whose_packet_was_aborted_fails)
 	fake_job_wait(&jobs[1]);
 	EXPECT_EQ(jobs[0].status, STATUS_SUCCESS);
 	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
-	fake_destroy(fake);
 }
 
 TEST(reset, a_job_with_one_undone_packet_fails_as_a_whole)
@@ -95,9 +93,8 @@ TEST(reset, what_was_queued_before_fails_and_what_comes_after_runs)
 	}
 }
 
-TEST(reset, a_restart_alone_suspends_first)
+FAKE_TEST(reset, a_restart_alone_suspends_first, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct fake_job flying;
 	struct fake_job after;
 
@@ -111,7 +108,6 @@ TEST(reset, a_restart_alone_suspends_first)
 	fake_job_queue_fill(&after, fake, 2);
 	fake_job_complete(&after);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
 static NTSTATUS count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
@@ -124,9 +120,8 @@ static NTSTATUS count_early_tables(struct fake *fake, const struct miniport_pagi
 	return STATUS_PENDING;
 }
 
-TEST(reset, tables_are_not_written_while_the_hardware_has_packets)
+FAKE_TEST(reset, tables_are_not_written_while_the_hardware_has_packets, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct fake_job flying;
 	struct fake_job after;
 
@@ -141,12 +136,10 @@ TEST(reset, tables_are_not_written_while_the_hardware_has_packets)
 	fake_job_complete(&after);
 	EXPECT(atomic_load(&fake->log_count) > before);
 	EXPECT_EQ(fake->hook_count, 0);
-	fake_destroy(fake);
 }
 
-TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
+FAKE_TEST(reset, a_stalled_job_fails_when_its_packets_are_back, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake_job_init(&job, fake);
@@ -160,13 +153,11 @@ TEST(reset, a_stalled_job_fails_when_its_packets_are_back)
 	EXPECT_EQ(job.status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_UNMAP_APERTURE_SEGMENT), 0);
 	pager_restart(fake->pager);
-	fake_destroy(fake);
 }
 
 /* Queued by a scheduler that has begun to reset, and told so a moment later. */
-TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
+FAKE_TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job old;
 	struct fake_job after;
 
@@ -185,7 +176,6 @@ TEST(reset, a_packet_of_before_that_was_not_submitted_is_cancelled)
 	fake_job_complete(&after);
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
 	EXPECT_EQ(fake->memory.local[16 * 4096], 2);
-	fake_destroy(fake);
 }
 
 static NTSTATUS suspend_inside(struct fake *fake, const struct miniport_paging_op *op,
@@ -199,9 +189,8 @@ static NTSTATUS suspend_inside(struct fake *fake, const struct miniport_paging_o
 	return STATUS_PENDING;
 }
 
-TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
+FAKE_TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->hook = suspend_inside;
@@ -219,7 +208,6 @@ TEST(reset, what_is_in_the_buffer_when_it_begins_never_runs)
 	fake_job_queue_fill(&job, fake, 9);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
 /* The reset is over when the thread that was on its way into the driver gets there. */
@@ -230,9 +218,8 @@ static void suspend_at_the_door(struct fake *fake, const struct miniport_paging_
 		pager_suspend(fake->pager);
 }
 
-TEST(reset, nobody_of_before_enters_the_driver_afterwards)
+FAKE_TEST(reset, nobody_of_before_enters_the_driver_afterwards, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct fake_job job;
 
 	fake->door = suspend_at_the_door;
@@ -250,12 +237,10 @@ TEST(reset, nobody_of_before_enters_the_driver_afterwards)
 	fake_job_queue_fill(&job, fake, 9);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(reset, an_operation_can_be_told_without_being_run)
+FAKE_TEST(reset, an_operation_can_be_told_without_being_run, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
 
 	pager_suspend(fake->pager);
@@ -270,7 +255,6 @@ TEST(reset, an_operation_can_be_told_without_being_run)
 	EXPECT_EQ(fake->log[2].used_bytes, 0);
 	EXPECT_EQ(fake_submitted(fake), 0);
 	pager_restart(fake->pager);
-	fake_destroy(fake);
 }
 
 static NTSTATUS get_on_for_ever(struct fake *fake, const struct miniport_paging_op *op,
@@ -285,9 +269,8 @@ static NTSTATUS get_on_for_ever(struct fake *fake, const struct miniport_paging_
 }
 
 /* A reset does not hang on a driver that only says that it gets on. */
-TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
+FAKE_TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped, &plain)
 {
-	struct fake *fake = fake_create(&plain);
 	struct miniport_paging_op op = { .kind = MINIPORT_PAGING_TRANSFER };
 
 	pager_suspend(fake->pager);
@@ -299,7 +282,6 @@ TEST(reset, a_driver_that_is_never_done_with_what_it_is_told_is_stopped)
 	fake->hook = NULL;
 	EXPECT_EQ(pager_tell(fake->pager, &op), STATUS_SUCCESS);
 	pager_restart(fake->pager);
-	fake_destroy(fake);
 }
 
 static void count_forget(void *context)
@@ -343,9 +325,8 @@ static NTSTATUS refuse_tables(struct fake *fake, const struct miniport_paging_op
 	return op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE ? STATUS_UNSUCCESSFUL : STATUS_PENDING;
 }
 
-TEST(reset, without_tables_every_job_fails_until_the_next_restart)
+FAKE_TEST(reset, without_tables_every_job_fails_until_the_next_restart, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct fake_job job;
 
 	pager_suspend(fake->pager);
@@ -362,12 +343,10 @@ TEST(reset, without_tables_every_job_fails_until_the_next_restart)
 	fake_job_queue_fill(&job, fake, 1);
 	fake_job_complete(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(reset, a_lost_adapter_fails_everything)
+FAKE_TEST(reset, a_lost_adapter_fails_everything, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct fake_job jobs[2];
 
 	pager_suspend(fake->pager);
@@ -379,7 +358,6 @@ TEST(reset, a_lost_adapter_fails_everything)
 	EXPECT_EQ(jobs[0].status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(fake_submitted(fake), 0);
-	fake_destroy(fake);
 }
 
 TEST(reset, a_suspended_pager_can_be_destroyed)

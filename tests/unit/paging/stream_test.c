@@ -49,21 +49,18 @@ static uint32_t fills_for(struct fake *fake, const void *context)
 	return count;
 }
 
-TEST(stream, is_told_the_root_of_the_kernels_own_addresses)
+FAKE_TEST(stream, is_told_the_root_of_the_kernels_own_addresses, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	uint32_t roots = fake->roots_set;
 	struct pager_stream *stream = stream_on(fake, 0);
 
 	EXPECT_EQ(fake->roots_set, roots + 1);
 	EXPECT(fake->root_context == &contexts[0]);
 	pager_stream_destroy(stream);
-	fake_destroy(fake);
 }
 
-TEST(stream, has_its_jobs_built_for_its_context)
+FAKE_TEST(stream, has_its_jobs_built_for_its_context, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct pager_stream *stream = stream_on(fake, 0);
 	struct fake_job jobs[2];
 
@@ -76,12 +73,10 @@ TEST(stream, has_its_jobs_built_for_its_context)
 	EXPECT_EQ(fills_for(fake, NULL), 1);
 	EXPECT_EQ(filled(fake), 2);
 	pager_stream_destroy(stream);
-	fake_destroy(fake);
 }
 
-TEST(stream, waits_until_what_was_built_for_others_is_over)
+FAKE_TEST(stream, waits_until_what_was_built_for_others_is_over, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct pager_stream *stream = stream_on(fake, 0);
 	struct fake_job jobs[3];
 
@@ -99,12 +94,10 @@ TEST(stream, waits_until_what_was_built_for_others_is_over)
 		EXPECT_EQ(filled(fake), i + 1);
 	}
 	pager_stream_destroy(stream);
-	fake_destroy(fake);
 }
 
-TEST(stream, does_not_wait_for_itself)
+FAKE_TEST(stream, does_not_wait_for_itself, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct pager_stream *stream = stream_on(fake, 0);
 	struct fake_job jobs[2];
 
@@ -116,12 +109,10 @@ TEST(stream, does_not_wait_for_itself)
 	fake_job_complete(&jobs[0]);
 	fake_job_complete(&jobs[1]);
 	pager_stream_destroy(stream);
-	fake_destroy(fake);
 }
 
-TEST(reset, ends_what_all_of_them_have_and_tells_each_the_root)
+FAKE_TEST(reset, ends_what_all_of_them_have_and_tells_each_the_root, &mmu)
 {
-	struct fake *fake = fake_create(&mmu);
 	struct pager_stream *streams[2] = { stream_on(fake, 0), stream_on(fake, 1) };
 	struct fake_job jobs[3];
 	uint32_t roots = fake->roots_set;
@@ -147,7 +138,6 @@ TEST(reset, ends_what_all_of_them_have_and_tells_each_the_root)
 	EXPECT_EQ(filled(fake), 4);
 	pager_stream_destroy(streams[0]);
 	pager_stream_destroy(streams[1]);
-	fake_destroy(fake);
 }
 
 static void end(struct fake_job *job, bool is_automatic)

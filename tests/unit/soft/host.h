@@ -90,4 +90,7 @@ void host_page(DXGKARG_BUILDPAGINGBUFFER *args);
 
 ULONGLONG host_local_address(ULONGLONG offset);
 
+#define SOFT_TEST(suite, claim, settings)                                                          \
+	TEST_BETWEEN(host_start(settings), host_stop(), suite, claim)
+
 #endif

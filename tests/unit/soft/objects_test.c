@@ -33,6 +33,8 @@ static struct softgpu_escape_info driver_counts(void)
 	return info;
 }
 
+static const struct host_setting physical[] = { { "AddressModel", "physical", 0 }, { 0 } };
+
 TEST(objects, bad_registry_values_keep_the_driver_from_loading)
 {
 	static const struct host_setting bad[][2] = {
@@ -57,8 +59,6 @@ TEST(objects, bad_registry_values_keep_the_driver_from_loading)
 
 TEST(objects, the_address_model_decides_what_is_registered)
 {
-	static const struct host_setting physical[] = { { "AddressModel", "physical", 0 }, { 0 } };
-
 	EXPECT_EQ(host_load(NULL), STATUS_SUCCESS);
 	EXPECT_EQ(host.ddi.Version, DXGKDDI_INTERFACE_VERSION_WDDM2_6);
 	EXPECT(host.ddi.DxgkDdiSubmitCommandVirtual != NULL);
@@ -120,9 +120,8 @@ TEST(objects, a_start_survives_every_failure_to_get_memory)
 	host.before_start = NULL;
 }
 
-TEST(objects, the_driver_counts_what_it_holds)
+SOFT_TEST(objects, the_driver_counts_what_it_holds, NULL)
 {
-	host_start(NULL);
 	struct softgpu_escape_info before = driver_counts();
 	EXPECT_EQ(before.live_processes, 1);
 	EXPECT_EQ(before.live_devices, 2);
@@ -132,14 +131,12 @@ TEST(objects, the_driver_counts_what_it_holds)
 	host_destroy_context(context);
 	EXPECT_EQ(driver_counts().live_contexts, 1);
 	EXPECT_EQ(before.adapter.address_model, SOFTGPU_MODEL_GPUMMU);
-	host_stop();
 }
 
-TEST(objects, a_context_needs_a_node_that_exists)
+SOFT_TEST(objects, a_context_needs_a_node_that_exists, NULL)
 {
 	DXGKARG_CREATECONTEXT args = { .EngineAffinity = 1, .Flags.VirtualAddressing = 1 };
 
-	host_start(NULL);
 	for (UINT node = 0; node < 4; node++) {
 		args.NodeOrdinal = node;
 		EXPECT_EQ(make_context(&args, NULL), STATUS_SUCCESS);
@@ -151,14 +148,12 @@ TEST(objects, a_context_needs_a_node_that_exists)
 	EXPECT_EQ(make_context(&args, NULL), STATUS_INVALID_PARAMETER);
 	args.EngineAffinity = 0;
 	EXPECT_EQ(make_context(&args, NULL), STATUS_SUCCESS);
-	host_stop();
 }
 
-TEST(objects, context_flags_are_checked)
+SOFT_TEST(objects, context_flags_are_checked, NULL)
 {
 	DXGKARG_CREATECONTEXT args = { .EngineAffinity = 1, .Flags.SystemContext = 1 };
 
-	host_start(NULL);
 	args.NodeOrdinal = HOST_NODE_PAGING; /* of a device that is not the system's */
 	EXPECT_EQ(make_context(&args, NULL), STATUS_INVALID_PARAMETER);
 	args.NodeOrdinal = HOST_NODE_3D;
@@ -170,7 +165,6 @@ TEST(objects, context_flags_are_checked)
 	args.Flags.Value = 0;
 	args.Flags.GdiContext = 1;
 	EXPECT_EQ(make_context(&args, NULL), STATUS_NOT_SUPPORTED);
-	host_stop();
 }
 
 TEST(objects, a_context_of_the_kernels_may_be_beside_a_clients_on_the_node_for_that)
@@ -226,7 +220,6 @@ TEST(objects, context_private_data_is_checked)
 
 TEST(objects, virtual_contexts_need_no_buffers_and_physical_ones_do)
 {
-	static const struct host_setting physical[] = { { "AddressModel", "physical", 0 }, { 0 } };
 	DXGKARG_CREATECONTEXT args = { .EngineAffinity = 1, .Flags.VirtualAddressing = 1 };
 	DXGK_CONTEXTINFO info;
 
@@ -262,13 +255,12 @@ TEST(objects, dma_buffers_are_in_the_aperture_where_the_registry_says_so)
 	host_stop();
 }
 
-TEST(objects, handles_of_another_kind_are_refused)
+SOFT_TEST(objects, handles_of_another_kind_are_refused, NULL)
 {
 	DXGKARG_CREATEDEVICE device = { .hKmdProcess = NULL };
 	DXGKARG_CREATECONTEXT context = { .EngineAffinity = 1 };
 	DXGKARG_CREATEPROCESS process = { 0 };
 
-	host_start(NULL);
 	device.hKmdProcess = host.device;
 	EXPECT_EQ(host.ddi.DxgkDdiCreateDevice(host.adapter, &device), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(host.ddi.DxgkDdiCreateDevice(host.device, &device), STATUS_INVALID_PARAMETER);
@@ -282,7 +274,6 @@ TEST(objects, handles_of_another_kind_are_refused)
 	EXPECT_EQ(host.ddi.DxgkDdiDestroyProcess(host.adapter, host.process),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(host.ddi.DxgkDdiDestroyDevice(host.system_device), STATUS_INVALID_PARAMETER);
-	host_stop();
 }
 
 TEST(objects, an_escape_is_answered_in_place)
@@ -377,14 +368,13 @@ TEST(objects, an_allocation_goes_where_its_flags_say)
 	host_stop();
 }
 
-TEST(objects, memory_for_kernels_is_in_large_pages_in_one_run)
+SOFT_TEST(objects, memory_for_kernels_is_in_large_pages_in_one_run, NULL)
 {
 	struct softgpu_allocation blob = { .version = 1,
 					   .flags = SOFTGPU_HARDWARE_ADDRESS,
 					   .size_bytes = SOFTGPU_LARGE_PAGE_BYTES + 1 };
 	DXGK_ALLOCATIONINFO info;
 
-	host_start(NULL);
 	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_SUCCESS);
 	EXPECT_EQ(info.Size, 2 * SOFTGPU_LARGE_PAGE_BYTES);
 	EXPECT_EQ(info.Alignment, SOFTGPU_LARGE_PAGE_BYTES);
@@ -393,21 +383,17 @@ TEST(objects, memory_for_kernels_is_in_large_pages_in_one_run)
 	destroy_one(info.hAllocation);
 	blob.flags |= SOFTGPU_SYSTEM_ONLY;
 	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_INVALID_PARAMETER);
-	host_stop();
 }
 
-TEST(objects, the_physical_model_reaches_everything_by_one_address)
+SOFT_TEST(objects, the_physical_model_reaches_everything_by_one_address, physical)
 {
-	static const struct host_setting physical[] = { { "AddressModel", "physical", 0 }, { 0 } };
 	struct softgpu_allocation blob = { .version = 1, .size_bytes = 1 };
 	DXGK_ALLOCATIONINFO info;
 
-	host_start(physical);
 	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_SUCCESS);
 	EXPECT_EQ(info.FlagsWddm2.AccessedPhysically, 1);
 	EXPECT_EQ(info.Alignment, 4096);
 	destroy_one(info.hAllocation);
-	host_stop();
 }
 
 TEST(objects, allocations_that_make_no_sense_are_refused)
@@ -504,7 +490,7 @@ TEST(objects, a_resource_lives_until_it_is_destroyed_by_name)
 	host_stop();
 }
 
-TEST(objects, an_allocation_is_opened_by_the_kernels_handle)
+SOFT_TEST(objects, an_allocation_is_opened_by_the_kernels_handle, NULL)
 {
 	struct softgpu_allocation blob = { .version = 1, .size_bytes = 4096 };
 	DXGK_ALLOCATIONINFO info;
@@ -512,7 +498,6 @@ TEST(objects, an_allocation_is_opened_by_the_kernels_handle)
 	DXGKARG_OPENALLOCATION open = { .NumAllocations = 2, .pOpenAllocation = opens };
 	DXGKARG_CLOSEALLOCATION close = { .NumAllocations = 1 };
 
-	host_start(NULL);
 	EXPECT_EQ(create_one(&blob, sizeof(blob), &info), STATUS_SUCCESS);
 	host.handles[1] = info.hAllocation;
 
@@ -534,7 +519,6 @@ TEST(objects, an_allocation_is_opened_by_the_kernels_handle)
 		  STATUS_INVALID_PARAMETER); /* on another device */
 	EXPECT_EQ(host.ddi.DxgkDdiCloseAllocation(host.device, &close), STATUS_SUCCESS);
 	destroy_one(info.hAllocation);
-	host_stop();
 }
 
 TEST(objects, standard_surfaces_describe_themselves_in_two_calls)
@@ -604,11 +588,10 @@ TEST(objects, a_row_of_bytes_is_as_long_as_it_was_said_to_be)
 	host_stop();
 }
 
-TEST(objects, a_debug_record_fits_any_buffer)
+SOFT_TEST(objects, a_debug_record_fits_any_buffer, NULL)
 {
 	UCHAR buffer[1024];
 
-	host_start(NULL);
 	for (SIZE_T size_bytes = 0; size_bytes <= 256; size_bytes += 8) {
 		DXGKARG_COLLECTDBGINFO_EXT extension;
 		DXGKARG_COLLECTDBGINFO args = { .Reason = 0x141,
@@ -620,7 +603,6 @@ TEST(objects, a_debug_record_fits_any_buffer)
 		EXPECT_EQ(host.ddi.DxgkDdiCollectDbgInfo(host.adapter, &args), STATUS_SUCCESS);
 		EXPECT_EQ(buffer[size_bytes], 0x5a);
 	}
-	host_stop();
 }
 
 TEST_MAIN("soft/objects")

@@ -72,9 +72,8 @@ static ULONGLONG aperture_address(ULONGLONG offset)
 	return (ULONGLONG)host.segments[1].BaseAddress.QuadPart + offset;
 }
 
-TEST(paging, a_fill_covers_its_range_and_no_more)
+SOFT_TEST(paging, a_fill_covers_its_range_and_no_more, NULL)
 {
-	host_start(NULL);
 	memset(host.local, 0x77, 3 * PAGE);
 	fill_local(PAGE, PAGE, 0x12345678);
 	EXPECT_EQ(*(UINT *)(host.local + PAGE), 0x12345678);
@@ -83,12 +82,10 @@ TEST(paging, a_fill_covers_its_range_and_no_more)
 	EXPECT_EQ(*(UINT *)(host.local + 2 * PAGE), 0x77777777);
 	fill_local(0, 3 * PAGE, 0);
 	EXPECT_EQ(*(UINT *)(host.local + PAGE), 0);
-	host_stop();
 }
 
-TEST(paging, contents_come_back_from_system_memory_as_they_went)
+SOFT_TEST(paging, contents_come_back_from_system_memory_as_they_went, NULL)
 {
-	host_start(NULL);
 	PUCHAR pages = host_contiguous(8 * PAGE);
 	PMDL mdl = make_mdl(pages, 8);
 
@@ -110,7 +107,6 @@ TEST(paging, contents_come_back_from_system_memory_as_they_went)
 	EXPECT_EQ(memcmp(host.local + 0x300000, host.local + 0x100000, 4 * PAGE), 0);
 	nt_mdl_destroy(mdl);
 	MmFreeContiguousMemory(pages);
-	host_stop();
 }
 
 static UCHAR byte_of(ULONGLONG at)
@@ -157,9 +153,8 @@ TEST(paging, much_is_moved_as_a_whole_by_four_copy_engines)
 	move_much(4);
 }
 
-TEST(paging, the_aperture_shows_the_pages_that_are_mapped)
+SOFT_TEST(paging, the_aperture_shows_the_pages_that_are_mapped, NULL)
 {
-	host_start(NULL);
 	PUCHAR pages = host_contiguous(4 * PAGE);
 	PUCHAR dummy = host_contiguous(PAGE);
 	PMDL mdl = make_mdl(pages, 4);
@@ -191,7 +186,6 @@ TEST(paging, the_aperture_shows_the_pages_that_are_mapped)
 	nt_mdl_destroy(mdl);
 	MmFreeContiguousMemory(dummy);
 	MmFreeContiguousMemory(pages);
-	host_stop();
 }
 
 TEST(paging, an_operation_that_does_not_fit_goes_on_in_the_next_buffer)

@@ -273,4 +273,15 @@ void crooked_compare(enum crooked_model model, enum crooked_bend bend, enum rule
 		crooked_compare(model, bend, rule, tell);                                          \
 	}
 
+static inline struct crooked *crooked_started(enum crooked_model model)
+{
+	static struct crooked gpu;
+
+	crooked_start(&gpu, model);
+	return &gpu;
+}
+
+#define CROOKED_TEST(suite, claim, model)                                                          \
+	TEST_WITH(crooked, gpu, crooked_started(model), crooked_finish(gpu), suite, claim)
+
 #endif

@@ -98,32 +98,22 @@ static void goes_out_of_sight_and_stays(struct crooked *gpu)
 STORY(what_nobody_sees_comes_back_as_it_went, CROOKED_PHYSICAL, BEND_COPY_LOSSY,
       RULE_DDI_PAGING_TRANSFER, goes_out_of_sight_and_stays)
 
-TEST(paging, an_order_of_its_own_is_no_mistake)
+CROOKED_TEST(paging, an_order_of_its_own_is_no_mistake, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	gpu.bend = BEND_COPY_SWIZZLED;
-	goes_out_of_sight(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	gpu->bend = BEND_COPY_SWIZZLED;
+	goes_out_of_sight(gpu);
+	crooked_expect_nothing(gpu);
 }
 
-TEST(paging, what_a_client_worked_on_may_come_back_changed)
+CROOKED_TEST(paging, what_a_client_worked_on_may_come_back_changed, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	void *allocation = crooked_allocation(&gpu, 2 * PAGE, 0);
-	void *context = crooked_context(&gpu, NULL, false);
-	crooked_transfer(&gpu, allocation, crooked_place_system(&gpu, 0, 2), crooked_place(3, 4),
-			 2);
-	crooked_client_work(&gpu, context, false, 0);
-	crooked_scribble(crooked_hidden(&gpu, 4), 2 * PAGE, 9);
-	crooked_transfer(&gpu, allocation, crooked_place(3, 4), crooked_place_system(&gpu, 8, 2),
-			 2);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	void *allocation = crooked_allocation(gpu, 2 * PAGE, 0);
+	void *context = crooked_context(gpu, NULL, false);
+	crooked_transfer(gpu, allocation, crooked_place_system(gpu, 0, 2), crooked_place(3, 4), 2);
+	crooked_client_work(gpu, context, false, 0);
+	crooked_scribble(crooked_hidden(gpu, 4), 2 * PAGE, 9);
+	crooked_transfer(gpu, allocation, crooked_place(3, 4), crooked_place_system(gpu, 8, 2), 2);
+	crooked_expect_nothing(gpu);
 }
 
 static void moves_beside_another(struct crooked *gpu)
@@ -139,61 +129,54 @@ static void moves_beside_another(struct crooked *gpu)
 STORY(a_transfer_leaves_its_neighbours_alone, CROOKED_PHYSICAL, BEND_COPY_TOO_LONG,
       RULE_DDI_PAGING_TRANSFER, moves_beside_another)
 
-TEST(paging, room_that_the_next_in_line_has_taken_is_not_compared)
+CROOKED_TEST(paging, room_that_the_next_in_line_has_taken_is_not_compared, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	void *first = crooked_allocation(&gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
-	void *second = crooked_allocation(&gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
-	crooked_scribble(crooked_system(&gpu, 0), 2 * PAGE, 1);
-	crooked_scribble(crooked_system(&gpu, 4), 2 * PAGE, 2);
-	crooked_transfer(&gpu, first, crooked_place_system(&gpu, 0, 2), crooked_place(1, 8), 2);
+	void *first = crooked_allocation(gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
+	void *second = crooked_allocation(gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
+	crooked_scribble(crooked_system(gpu, 0), 2 * PAGE, 1);
+	crooked_scribble(crooked_system(gpu, 4), 2 * PAGE, 2);
+	crooked_transfer(gpu, first, crooked_place_system(gpu, 0, 2), crooked_place(1, 8), 2);
 	/* Out and in, by one packet. */
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_TRANSFER,
 		.subject.driver_allocation = first,
 		.source = crooked_place(1, 8),
-		.target = crooked_place_system(&gpu, 8, 2),
+		.target = crooked_place_system(gpu, 8, 2),
 		.size_bytes = 2 * PAGE,
 		.transfer = { true, true },
 	};
-	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
+	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
 	op.subject.driver_allocation = second;
-	op.source = crooked_place_system(&gpu, 4, 2);
+	op.source = crooked_place_system(gpu, 4, 2);
 	op.target = crooked_place(1, 8);
-	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
-	crooked_run(&gpu);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
+	crooked_run(gpu);
+	crooked_expect_nothing(gpu);
 }
 
-TEST(paging, a_packet_that_was_preempted_is_compared_when_it_is_through)
+CROOKED_TEST(paging, a_packet_that_was_preempted_is_compared_when_it_is_through, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED };
 
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	void *allocation = crooked_allocation(&gpu, PAGE, CROOKED_CPU_VISIBLE);
-	crooked_scribble(crooked_system(&gpu, 0), PAGE, 1);
-	EXPECT_EQ(crooked_build(&gpu,
+	void *allocation = crooked_allocation(gpu, PAGE, CROOKED_CPU_VISIBLE);
+	crooked_scribble(crooked_system(gpu, 0), PAGE, 1);
+	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_TRANSFER,
 					.subject.driver_allocation = allocation,
-					.source = crooked_place_system(&gpu, 0, 1),
+					.source = crooked_place_system(gpu, 0, 1),
 					.target = crooked_place(1, 8),
 					.size_bytes = PAGE,
 					.transfer = { true, true },
 				}),
 		  STATUS_SUCCESS);
-	crooked_submit(&gpu);
-	data.DmaPreempted.LastCompletedFenceId = gpu.fence - 1;
-	crooked_interrupt(&gpu, &data);
-	crooked_expect_nothing(&gpu);
-	gpu.bend = BEND_COPY_SHORT;
-	crooked_run(&gpu);
-	crooked_expect(&gpu, RULE_DDI_PAGING_TRANSFER);
-	crooked_finish(&gpu);
+	crooked_submit(gpu);
+	data.DmaPreempted.LastCompletedFenceId = gpu->fence - 1;
+	crooked_interrupt(gpu, &data);
+	crooked_expect_nothing(gpu);
+	gpu->bend = BEND_COPY_SHORT;
+	crooked_run(gpu);
+	crooked_expect(gpu, RULE_DDI_PAGING_TRANSFER);
 }
 
 /* ---- fills ---- */
@@ -325,57 +308,46 @@ static void moves_through_an_aperture(struct crooked *gpu)
 }
 
 /* A client has found other bytes in it than it should have. */
-TEST(paging, what_was_in_an_aperture_alone_went_wrong_there)
+CROOKED_TEST(paging, what_was_in_an_aperture_alone_went_wrong_there, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	void *allocation = crooked_allocation(&gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
+	void *allocation = crooked_allocation(gpu, 2 * PAGE, CROOKED_CPU_VISIBLE);
 	EXPECT(!verify_report_content(allocation, "wrong"));
-	EXPECT_EQ(crooked_build(&gpu,
+	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_MAP_APERTURE_SEGMENT,
 					.subject.driver_allocation = allocation,
 					.target = crooked_place(2, 4),
-					.source = crooked_place_system(&gpu, 0, 2),
+					.source = crooked_place_system(gpu, 0, 2),
 					.size_bytes = 2 * PAGE,
 				}),
 		  STATUS_SUCCESS);
-	crooked_run(&gpu);
-	crooked_expect_nothing(&gpu);
+	crooked_run(gpu);
+	crooked_expect_nothing(gpu);
 	EXPECT(verify_report_content(allocation, "wrong"));
-	crooked_expect(&gpu, RULE_DDI_PAGING_APERTURE);
+	crooked_expect(gpu, RULE_DDI_PAGING_APERTURE);
 	/* In a segment it may have gone wrong in many ways. */
-	crooked_transfer(&gpu, allocation, crooked_place_system(&gpu, 0, 2), crooked_place(1, 8),
-			 2);
+	crooked_transfer(gpu, allocation, crooked_place_system(gpu, 0, 2), crooked_place(1, 8), 2);
 	EXPECT(!verify_report_content(allocation, "wrong"));
-	crooked_finish(&gpu);
 }
 
 STORY(an_aperture_shows_the_pages_it_was_told, CROOKED_PHYSICAL, BEND_APERTURE_SHIFTED,
       RULE_DDI_PAGING_APERTURE, moves_through_an_aperture)
 
-TEST(paging, what_goes_through_an_unmapped_page_is_seen_in_the_dummy)
+CROOKED_TEST(paging, what_goes_through_an_unmapped_page_is_seen_in_the_dummy, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	map_aperture(&gpu, crooked_place_system(&gpu, 0, 2), 4, 2);
-	unmap_aperture(&gpu, 4, 2);
-	fills(&gpu);
-	crooked_expect_nothing(&gpu);
-	memset(machine_to_pointer(gpu.dummy), 0x31, 8);
-	fills(&gpu);
-	crooked_expect(&gpu, RULE_DDI_PAGING_APERTURE);
-	crooked_finish(&gpu);
+	map_aperture(gpu, crooked_place_system(gpu, 0, 2), 4, 2);
+	unmap_aperture(gpu, 4, 2);
+	fills(gpu);
+	crooked_expect_nothing(gpu);
+	memset(machine_to_pointer(gpu->dummy), 0x31, 8);
+	fills(gpu);
+	crooked_expect(gpu, RULE_DDI_PAGING_APERTURE);
 }
 
-TEST(paging, a_transfer_through_pages_that_are_not_mapped_is_the_kernels_mistake)
+CROOKED_TEST(paging, a_transfer_through_pages_that_are_not_mapped_is_the_kernels_mistake,
+	     CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	EXPECT_EQ(crooked_build(&gpu,
+	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_TRANSFER,
 					.source = crooked_place(1, 8),
@@ -384,8 +356,7 @@ TEST(paging, a_transfer_through_pages_that_are_not_mapped_is_the_kernels_mistake
 					.transfer = { true, true },
 				}),
 		  STATUS_SUCCESS);
-	crooked_expect(&gpu, RULE_DDI_PAGING_APERTURE);
-	crooked_finish(&gpu);
+	crooked_expect(gpu, RULE_DDI_PAGING_APERTURE);
 }
 
 static void map_window(struct crooked *gpu, uint32_t window, uint64_t page)
@@ -425,29 +396,25 @@ STORY(a_window_that_is_unmapped_shows_nothing, CROOKED_PHYSICAL, BEND_WINDOW_STA
       RULE_DDI_HOSTAPERTURE, closes_a_window)
 
 /* A client that has it locked writes what it likes. */
-TEST(paging, what_a_window_showed_may_come_back_changed)
+CROOKED_TEST(paging, what_a_window_showed_may_come_back_changed, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	void *allocation = crooked_allocation(&gpu, 2 * PAGE, 0);
+	void *allocation = crooked_allocation(gpu, 2 * PAGE, 0);
 	for (uint32_t is_early = 0; is_early < 2; is_early++) {
 		uint32_t window = 0;
 
-		crooked_scribble(crooked_system(&gpu, 0), 2 * PAGE, 1);
+		crooked_scribble(crooked_system(gpu, 0), 2 * PAGE, 1);
 		if (is_early)
-			map_window(&gpu, window, 4);
-		crooked_transfer(&gpu, allocation, crooked_place_system(&gpu, 0, 2),
+			map_window(gpu, window, 4);
+		crooked_transfer(gpu, allocation, crooked_place_system(gpu, 0, 2),
 				 crooked_place(3, 4), 2);
 		if (!is_early)
-			map_window(&gpu, window, 4);
-		crooked_scribble(crooked_hidden(&gpu, 4), PAGE, 9);
-		miniport_unmap_host_aperture(&gpu.miniport, 3, 1, &window);
-		crooked_transfer(&gpu, allocation, crooked_place(3, 4),
-				 crooked_place_system(&gpu, 8, 2), 2);
+			map_window(gpu, window, 4);
+		crooked_scribble(crooked_hidden(gpu, 4), PAGE, 9);
+		miniport_unmap_host_aperture(&gpu->miniport, 3, 1, &window);
+		crooked_transfer(gpu, allocation, crooked_place(3, 4),
+				 crooked_place_system(gpu, 8, 2), 2);
 	}
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	crooked_expect_nothing(gpu);
 }
 
 /* ---- answers ---- */
@@ -456,15 +423,11 @@ STORY(building_writes_nothing_of_what_it_is_about, CROOKED_PHYSICAL, BEND_COPIES
       RULE_DDI_PAGING_NO_HW, moves_in)
 STORY(building_fills_nothing, CROOKED_PHYSICAL, BEND_FILLS_AT_ONCE, RULE_DDI_PAGING_NO_HW, fills)
 
-TEST(paging, what_is_idle_is_not_busy)
+CROOKED_TEST(paging, what_is_idle_is_not_busy, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	gpu.bend = BEND_BUSY_FOR_EVER;
-	moves_in(&gpu);
-	EXPECT(crooked_reported(&gpu, RULE_DDI_PAGING_BUSY_ONCE) > 0);
-	crooked_finish(&gpu);
+	gpu->bend = BEND_BUSY_FOR_EVER;
+	moves_in(gpu);
+	EXPECT(crooked_reported(gpu, RULE_DDI_PAGING_BUSY_ONCE) > 0);
 }
 
 static void builds_in_many_passes(struct crooked *gpu)
@@ -515,27 +478,20 @@ static void notify(struct crooked *gpu, void *allocation, bool is_resident)
 	crooked_run(gpu);
 }
 
-TEST(paging, news_of_residency_alternate)
+CROOKED_TEST(paging, news_of_residency_alternate, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *allocation = crooked_allocation(&gpu, PAGE, CROOKED_WANTS_NEWS);
-	notify(&gpu, allocation, true);
-	notify(&gpu, allocation, false);
-	notify(&gpu, allocation, true);
-	crooked_expect_nothing(&gpu);
-	notify(&gpu, allocation, true);
-	crooked_expect(&gpu, RULE_DDI_PAGING_NOTIFY);
-	crooked_finish(&gpu);
+	void *allocation = crooked_allocation(gpu, PAGE, CROOKED_WANTS_NEWS);
+	notify(gpu, allocation, true);
+	notify(gpu, allocation, false);
+	notify(gpu, allocation, true);
+	crooked_expect_nothing(gpu);
+	notify(gpu, allocation, true);
+	crooked_expect(gpu, RULE_DDI_PAGING_NOTIFY);
 }
 
-TEST(paging, who_leaves_is_told_before)
+CROOKED_TEST(paging, who_leaves_is_told_before, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *allocation = crooked_allocation(&gpu, PAGE, CROOKED_WANTS_NEWS);
+	void *allocation = crooked_allocation(gpu, PAGE, CROOKED_WANTS_NEWS);
 	struct miniport_paging_op op = {
 		.kind = MINIPORT_PAGING_VIRTUAL_TRANSFER,
 		.subject.driver_allocation = allocation,
@@ -543,15 +499,14 @@ TEST(paging, who_leaves_is_told_before)
 		.target = { .gpu_address = 0x20000 },
 		.size_bytes = PAGE,
 	};
-	notify(&gpu, allocation, true);
-	notify(&gpu, allocation, false);
-	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
-	crooked_expect_nothing(&gpu);
-	gpu.buffer.used_bytes = 0; /* it is not to be executed */
-	notify(&gpu, allocation, true);
-	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
-	crooked_expect(&gpu, RULE_DDI_PAGING_NOTIFY);
-	crooked_finish(&gpu);
+	notify(gpu, allocation, true);
+	notify(gpu, allocation, false);
+	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
+	crooked_expect_nothing(gpu);
+	gpu->buffer.used_bytes = 0; /* it is not to be executed */
+	notify(gpu, allocation, true);
+	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
+	crooked_expect(gpu, RULE_DDI_PAGING_NOTIFY);
 }
 
 /* The kernel has no such operation: here it is made up. */
@@ -571,27 +526,19 @@ static void special_lock(struct crooked *gpu, void *allocation)
 	ddi_leave_as_it_is(&crossing, STATUS_SUCCESS);
 }
 
-TEST(paging, a_special_lock_is_for_who_asked_for_one)
+CROOKED_TEST(paging, a_special_lock_is_for_who_asked_for_one, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	special_lock(&gpu, crooked_allocation(&gpu, PAGE, CROOKED_ALTERNATE_VA));
-	crooked_expect_nothing(&gpu);
-	special_lock(&gpu, crooked_allocation(&gpu, PAGE, 0));
-	crooked_expect(&gpu, RULE_DDI_PAGING_SPECIAL_LOCK);
-	crooked_finish(&gpu);
+	special_lock(gpu, crooked_allocation(gpu, PAGE, CROOKED_ALTERNATE_VA));
+	crooked_expect_nothing(gpu);
+	special_lock(gpu, crooked_allocation(gpu, PAGE, 0));
+	crooked_expect(gpu, RULE_DDI_PAGING_SPECIAL_LOCK);
 }
 
-TEST(paging, some_segment_counts_for_applications)
+CROOKED_TEST(paging, some_segment_counts_for_applications, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	gpu.miniport.info.segments[0].is_budgeted = false;
-	crooked_space(&gpu, pager);
-	crooked_expect(&gpu, RULE_DDI_SEGMENT_BUDGET);
-	crooked_finish(&gpu);
+	gpu->miniport.info.segments[0].is_budgeted = false;
+	crooked_space(gpu, pager);
+	crooked_expect(gpu, RULE_DDI_SEGMENT_BUDGET);
 }
 
 /* ---- who else is there ---- */

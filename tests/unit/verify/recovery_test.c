@@ -61,17 +61,13 @@ static void hardware_stands_still(struct crooked *gpu)
 STORY(hardware_stands_still_after_a_reset, BEND_RESET_WORKS_ON, RULE_DDI_TDR_RESET,
       hardware_stands_still)
 
-TEST(recovery, who_comes_after_somebody_else_is_seen_as_well)
+CROOKED_TEST(recovery, who_comes_after_somebody_else_is_seen_as_well, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	EXPECT(miniport_reset_from_timeout(&gpu.miniport));
-	crooked_scribble(crooked_local(&gpu, 10), 8, 1); /* opens it */
-	notice(&gpu);
-	hardware_works(&gpu);
-	crooked_expect(&gpu, RULE_DDI_TDR_RESET);
-	crooked_finish(&gpu);
+	EXPECT(miniport_reset_from_timeout(&gpu->miniport));
+	crooked_scribble(crooked_local(gpu, 10), 8, 1); /* opens it */
+	notice(gpu);
+	hardware_works(gpu);
+	crooked_expect(gpu, RULE_DDI_TDR_RESET);
 }
 
 /* ---- afterwards ---- */
@@ -172,38 +168,32 @@ static void resets_an_engine(struct crooked *gpu)
 STORY(an_engine_aborts_what_it_had, BEND_ABORTS_OTHER, RULE_DDI_ENGINE_RESET, resets_an_engine)
 
 /* A removal by surprise may come in the middle of a recovery, and is an end of what the engine had. */
-TEST(recovery, an_engine_that_is_gone_may_have_aborted_it_then)
+CROOKED_TEST(recovery, an_engine_that_is_gone_may_have_aborted_it_then, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
-	const struct miniport_submission work = { .driver_context = &gpu, .node = 1, .fence = 7 };
+	const struct miniport_submission work = { .driver_context = gpu, .node = 1, .fence = 7 };
 	uint32_t aborted = 0;
 
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	EXPECT_EQ(miniport_submit(&gpu.miniport, false, &work), STATUS_SUCCESS);
-	gpu.miniport.info.supports_surprise_removal = true;
-	EXPECT(miniport_notify_surprise_removal(&gpu.miniport));
-	gpu.aborted_fence = 7;
-	EXPECT_EQ(miniport_reset_node(&gpu.miniport, 1, &aborted), STATUS_SUCCESS);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	EXPECT_EQ(miniport_submit(&gpu->miniport, false, &work), STATUS_SUCCESS);
+	gpu->miniport.info.supports_surprise_removal = true;
+	EXPECT(miniport_notify_surprise_removal(&gpu->miniport));
+	gpu->aborted_fence = 7;
+	EXPECT_EQ(miniport_reset_node(&gpu->miniport, 1, &aborted), STATUS_SUCCESS);
+	crooked_expect_nothing(gpu);
 }
 
-TEST(recovery, an_engine_that_fails_is_the_adapters_affair)
+CROOKED_TEST(recovery, an_engine_that_fails_is_the_adapters_affair, CROOKED_PHYSICAL)
 {
-	static struct crooked gpu;
 	uint32_t aborted;
 
-	crooked_start(&gpu, CROOKED_PHYSICAL);
-	gpu.bend = BEND_RESET_FAILS;
-	EXPECT(miniport_reset_node(&gpu.miniport, 1, &aborted) != STATUS_SUCCESS);
-	gpu.bend = HONEST;
-	EXPECT(miniport_reset_from_timeout(&gpu.miniport));
-	crooked_expect_nothing(&gpu);
-	gpu.bend = BEND_RESET_FAILS;
-	EXPECT(miniport_reset_node(&gpu.miniport, 1, &aborted) != STATUS_SUCCESS);
-	EXPECT(!miniport_reset_from_timeout(&gpu.miniport));
-	EXPECT(crooked_reported(&gpu, RULE_DDI_ENGINE_PROMOTE) > 0);
-	crooked_finish(&gpu);
+	gpu->bend = BEND_RESET_FAILS;
+	EXPECT(miniport_reset_node(&gpu->miniport, 1, &aborted) != STATUS_SUCCESS);
+	gpu->bend = HONEST;
+	EXPECT(miniport_reset_from_timeout(&gpu->miniport));
+	crooked_expect_nothing(gpu);
+	gpu->bend = BEND_RESET_FAILS;
+	EXPECT(miniport_reset_node(&gpu->miniport, 1, &aborted) != STATUS_SUCCESS);
+	EXPECT(!miniport_reset_from_timeout(&gpu->miniport));
+	EXPECT(crooked_reported(gpu, RULE_DDI_ENGINE_PROMOTE) > 0);
 }
 
 /* ---- debugging and power ---- */

@@ -192,33 +192,25 @@ static struct miniport_submission client_work(struct crooked *gpu, void *context
 	};
 }
 
-TEST(tables, a_root_changes_while_its_context_is_idle)
+CROOKED_TEST(tables, a_root_changes_while_its_context_is_idle, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	crooked_process(&gpu, process, false);
-	void *context = crooked_context(&gpu, process, true);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, 0, 512);
-	crooked_client_work(&gpu, context, true, 0);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, 4 * PAGE, 512);
-	crooked_expect_nothing(&gpu);
-	struct miniport_submission work = client_work(&gpu, context);
-	EXPECT_EQ(miniport_submit(&gpu.miniport, true, &work), STATUS_SUCCESS);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, 0, 512);
-	crooked_expect(&gpu, RULE_DDI_PT_ROOT);
-	crooked_finish(&gpu);
+	crooked_process(gpu, process, false);
+	void *context = crooked_context(gpu, process, true);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, 0, 512);
+	crooked_client_work(gpu, context, true, 0);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, 4 * PAGE, 512);
+	crooked_expect_nothing(gpu);
+	struct miniport_submission work = client_work(gpu, context);
+	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, 0, 512);
+	crooked_expect(gpu, RULE_DDI_PT_ROOT);
 }
 
-TEST(tables, a_context_is_told_its_root_before_it_works)
+CROOKED_TEST(tables, a_context_is_told_its_root_before_it_works, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	crooked_process(&gpu, process, false);
-	crooked_client_work(&gpu, crooked_context(&gpu, process, true), true, 0);
-	crooked_expect(&gpu, RULE_DDI_PT_ROOT);
-	crooked_finish(&gpu);
+	crooked_process(gpu, process, false);
+	crooked_client_work(gpu, crooked_context(gpu, process, true), true, 0);
+	crooked_expect(gpu, RULE_DDI_PT_ROOT);
 }
 
 /* ---- faults ---- */
@@ -282,85 +274,66 @@ static void fault(struct crooked *gpu, void *context, uint64_t address, bool is_
 	crooked_interrupt(gpu, &data);
 }
 
-TEST(tables, a_fault_is_where_nothing_may_be)
+CROOKED_TEST(tables, a_fault_is_where_nothing_may_be, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *context = make_space(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
-	fault(&gpu, context, 6 * PAGE, false);
-	fault(&gpu, context, 7 * PAGE, true);
-	fault(&gpu, context, UINT64_C(1) << 30, false);
-	fault(&gpu, context, UINT64_C(1) << 40, false);
-	crooked_expect_nothing(&gpu);
-	fault(&gpu, context, 5 * PAGE + 12, true);
-	crooked_expect(&gpu, RULE_DDI_PT_INVALID);
-	crooked_finish(&gpu);
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	fault(gpu, context, 6 * PAGE, false);
+	fault(gpu, context, 7 * PAGE, true);
+	fault(gpu, context, UINT64_C(1) << 30, false);
+	fault(gpu, context, UINT64_C(1) << 40, false);
+	crooked_expect_nothing(gpu);
+	fault(gpu, context, 5 * PAGE + 12, true);
+	crooked_expect(gpu, RULE_DDI_PT_INVALID);
 }
 
-TEST(tables, a_fault_is_not_where_an_address_led_before)
+CROOKED_TEST(tables, a_fault_is_not_where_an_address_led_before, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *context = make_space(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
-	write_entry(&gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
-	fault(&gpu, context, 5 * PAGE, false);
-	crooked_expect_nothing(&gpu);
-	write_entry(&gpu, LEAF, 0, 5, crooked_entry(1, 10));
-	fault(&gpu, context, 5 * PAGE, false);
-	crooked_expect(&gpu, RULE_DDI_PT_TLB);
-	crooked_finish(&gpu);
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	write_entry(gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect_nothing(gpu);
+	write_entry(gpu, LEAF, 0, 5, crooked_entry(1, 10));
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect(gpu, RULE_DDI_PT_TLB);
 }
 
-TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongly)
+CROOKED_TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongly, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *context = make_space(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
-	write_entry(&gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
-	write_entry(&gpu, LEAF, 0, 5, crooked_entry(1, 8));
-	fault(&gpu, context, 5 * PAGE, false);
-	crooked_expect(&gpu, RULE_DDI_PT_INVALID);
-	crooked_finish(&gpu);
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	write_entry(gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
+	write_entry(gpu, LEAF, 0, 5, crooked_entry(1, 8));
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect(gpu, RULE_DDI_PT_INVALID);
 }
 
-TEST(tables, what_was_mapped_meanwhile_is_no_reproach)
+CROOKED_TEST(tables, what_was_mapped_meanwhile_is_no_reproach, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED };
 
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *context = make_space(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
-	struct miniport_submission work = client_work(&gpu, context);
-	EXPECT_EQ(miniport_submit(&gpu.miniport, true, &work), STATUS_SUCCESS);
-	write_entry(&gpu, LEAF, 0, 6, crooked_entry(1, 10));
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	struct miniport_submission work = client_work(gpu, context);
+	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
+	write_entry(gpu, LEAF, 0, 6, crooked_entry(1, 10));
 	data.DmaPageFaulted.FaultedFenceId = work.fence;
 	data.DmaPageFaulted.NodeOrdinal = 1;
 	data.DmaPageFaulted.FaultedVirtualAddress = 6 * PAGE;
-	crooked_interrupt(&gpu, &data);
-	crooked_expect_nothing(&gpu);
-	crooked_finish(&gpu);
+	crooked_interrupt(gpu, &data);
+	crooked_expect_nothing(gpu);
 }
 
-TEST(tables, the_root_that_was_set_last_is_the_one)
+CROOKED_TEST(tables, the_root_that_was_set_last_is_the_one, CROOKED_VIRTUAL)
 {
-	static struct crooked gpu;
-
-	crooked_start(&gpu, CROOKED_VIRTUAL);
-	void *context = make_space(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, EMPTY_ROOT * PAGE, 512);
-	fault(&gpu, context, 5 * PAGE, false);
-	crooked_expect_nothing(&gpu);
-	miniport_set_root_page_table(&gpu.miniport, context, 1, ROOT * PAGE, 512);
-	fault(&gpu, context, 5 * PAGE, false);
-	crooked_expect(&gpu, RULE_DDI_PT_ROOT);
-	crooked_finish(&gpu);
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, EMPTY_ROOT * PAGE, 512);
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect_nothing(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect(gpu, RULE_DDI_PT_ROOT);
 }
 
 TEST_MAIN("verify/tables")
