@@ -3,7 +3,10 @@
  * dispatch_test.c - kernels that clients bring: SOFTGPU_DISPATCH and the escapes around it, as
  * opendxgk/softgpu.h promises them.
  */
+#include <dlfcn.h>
+
 #include "api/strangers.h"
+#include "cuda/libcuda.h"
 
 extern const char dispatch_ptx[];
 
@@ -416,6 +419,29 @@ TEST(dispatch, a_kernel_that_does_not_end_is_ended_by_a_reset_of_its_engine)
 	worker_close(&launcher.worker);
 	worker_close(&other);
 	expect_kernels_run(adapter);
+}
+
+TEST(dispatch, with_the_slab_all_kernels_are_lost_and_then_new_ones_work)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	D3DKMT_HANDLE adapter = open_first_adapter();
+	struct launcher launcher;
+	test_cuda_lose *lose_contexts = NULL;
+
+	launcher_open(&launcher, adapter);
+	library = library ? library : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	*(void **)&lose_contexts = library ? dlsym(library, "test_cuda_lose_contexts") : NULL;
+	SKIP_UNLESS(lose_contexts, "a GPU does not lose its context on request");
+	resident_memory(&launcher.worker.client, FIRST_ADDRESS, LARGE);
+	launch_add(&launcher, FIRST_ADDRESS, LARGE, 1);
+	EXPECT_EQ(state_of(&launcher.worker), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	lose_contexts();
+	launch_add(&launcher, FIRST_ADDRESS, LARGE, 1);
+	while (state_of(&launcher.worker) == D3DKMT_DEVICEEXECUTION_ACTIVE)
+		worker_pause(&launcher.worker);
+	worker_close(&launcher.worker);
+	expect_kernels_run(adapter);
+	dlclose(library);
 }
 
 static void expect_fault(D3DKMT_HANDLE adapter, uint32_t kernel, struct softgpu_range range)
