@@ -398,8 +398,7 @@ HRESULT APIENTRY umd_callback_Escape(HANDLE hAdapter, CONST D3DDDICB_ESCAPE *arg
 			umd_report(RULE_UMD_HANDLE, UMD_Escape, "pData", "is NULL");
 		return E_INVALIDARG;
 	}
-	if (atomic_load_explicit(&umd_watched, memory_order_relaxed) != 0 &&
-	    umd_watch(UMD_Escape, &result))
+	if (umd_is_to_fail(UMD_Escape, &result))
 		return result;
 	D3DKMT_ESCAPE kernel = {
 		.hAdapter = adapter->kernel,
@@ -422,7 +421,7 @@ HRESULT APIENTRY umd_callback_Escape(HANDLE hAdapter, CONST D3DDDICB_ESCAPE *arg
 	return umd_answer(D3DKMTEscape(&kernel), PLAIN);
 }
 
-/* There is no call that takes a client's marker to the trace: it is accepted and goes nowhere. */
+/* No call takes a client's marker to the trace of the kernel: it goes to the log of callbacks, for who asked for that. */
 HRESULT APIENTRY umd_callback_LogUMDMarker(HANDLE hDevice, CONST D3DDDICB_LOGUMDMARKER *args)
 {
 	HRESULT result;
@@ -431,10 +430,11 @@ HRESULT APIENTRY umd_callback_LogUMDMarker(HANDLE hDevice, CONST D3DDDICB_LOGUMD
 	if (!device)
 		return result;
 	D3DKMT_HANDLE context;
-	return args->hContext && !umd_mapped(device, UMD_LogUMDMarker, "hContext", args->hContext,
-					     UMD_ANY_CONTEXT, &context)
-		       ? E_INVALIDARG
-		       : S_OK;
+	if (args->hContext && !umd_mapped(device, UMD_LogUMDMarker, "hContext", args->hContext,
+					  UMD_ANY_CONTEXT, &context))
+		return E_INVALIDARG;
+	umd_tell_marker(args);
+	return S_OK;
 }
 
 /* Callbacks may come from any thread at any time, whatever is said here. */

@@ -125,7 +125,10 @@ EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flag
 	device->adapter = adapter;
 	device->kernel_adapter = adapter->kernel;
 	atomic_fetch_add(&adapter->device_count, 1);
-	HRESULT result = umd_answer(D3DKMTCreateDevice(&kernel), PLAIN);
+	HRESULT result;
+	if (umd_is_to_fail(UMD_CREATE_DEVICE, &result))
+		goto leave;
+	result = umd_answer(D3DKMTCreateDevice(&kernel), PLAIN);
 	if (FAILED(result))
 		goto leave;
 	device->kernel = kernel.hDevice;
@@ -151,9 +154,13 @@ leave:
 
 EXPORTED HRESULT DxgkUmdDestroyDevice(struct dxgk_umd_device *device)
 {
+	HRESULT result;
+
+	if (umd_is_to_fail(UMD_DESTROY_DEVICE, &result))
+		return result;
 	/* First: it is told nothing more while it goes. */
 	unregister_trim(device);
-	HRESULT result = destroy_driver_device(device);
+	result = destroy_driver_device(device);
 	uint32_t live = atomic_load(&device->handles.live);
 
 	if (live > 0)

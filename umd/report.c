@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "umd/runtime.h"
 
 static const char *const rule_ids[] = {
@@ -57,9 +58,25 @@ EXPORTED const struct dxgk_umd_pair *DxgkUmdPair(unsigned index)
 	return index < ARRAY_SIZE(pairs) ? &pairs[index] : NULL;
 }
 
+/* What the runtime calls by itself; a driver sees only that its function is, or is not, called. */
+static const char *const own_calls[] = { "CreateDevice", "DestroyDevice" };
+_Static_assert(ARRAY_SIZE(own_calls) == UMD_WATCHED_CALLS - UMD_CALLBACKS, "each has a name");
+
 const char *umd_callback_name(enum umd_callback callback)
 {
-	return callback == UMD_NO_CALLBACK ? "" : pairs[callback].callback;
+	if (callback == UMD_NO_CALLBACK)
+		return "";
+	return callback < UMD_CALLBACKS ? pairs[callback].callback
+					: own_calls[callback - UMD_CALLBACKS];
+}
+
+/* pfnLock2Cb, D3DKMTCreateDevice. */
+static void watched_name(enum umd_callback callback, char *name, size_t size)
+{
+	bool is_own = callback >= UMD_CALLBACKS;
+
+	snprintf(name, size, "%s%s%s", is_own ? "D3DKMT" : "pfn", umd_callback_name(callback),
+		 is_own ? "" : "Cb");
 }
 
 EXPORTED void DxgkUmdListen(void (*listener)(void *context, const struct dxgk_umd_report *report),
@@ -190,8 +207,8 @@ HRESULT umd_not_a_device(HANDLE handle, const void *args, enum umd_callback call
 
 EXPORTED int DxgkUmdFailNth(const char *callback, unsigned long long n, HRESULT result)
 {
-	for (int i = 0; i < UMD_CALLBACKS; i++)
-		if (strcmp(pairs[i].callback, callback) == 0 && n > 0) {
+	for (int i = 0; i < UMD_WATCHED_CALLS; i++)
+		if (strcmp(umd_callback_name((enum umd_callback)i), callback) == 0 && n > 0) {
 			atomic_store(&failing, UMD_NO_CALLBACK);
 			atomic_store(&calls_left, n);
 			atomic_store(&failure, result);
@@ -212,14 +229,15 @@ EXPORTED int DxgkUmdFailStop(void)
 
 bool umd_watch(enum umd_callback callback, HRESULT *result_out)
 {
-	const char *name = umd_callback_name(callback);
+	char name[64];
 	bool fails =
 		atomic_load(&failing) == (int)callback && atomic_fetch_sub(&calls_left, 1) == 1;
 	char function[64];
 
+	watched_name(callback, name, sizeof(name));
 	ddi_name(function, sizeof(function));
-	if (atomic_load(&umd_watched) & WATCH_ALL)
-		fprintf(stderr, "dxgkumd: pfn%sCb%s%s\n", name, *function ? " in " : "", function);
+	if (atomic_load(&umd_watched) & WATCH_ALL && callback < UMD_CALLBACKS)
+		fprintf(stderr, "dxgkumd: %s%s%s\n", name, *function ? " in " : "", function);
 	if (!fails)
 		return false;
 	(void)DxgkUmdFailStop();
@@ -228,9 +246,23 @@ bool umd_watch(enum umd_callback callback, HRESULT *result_out)
 	ddi.given = *result_out;
 	ddi.given_by = callback;
 	/* Said now: a driver that cannot cope may end the process. */
-	fprintf(stderr, "dxgkumd: pfn%sCb answers 0x%08x, as was asked for%s%s\n", name,
+	fprintf(stderr, "dxgkumd: %s answers 0x%08x, as was asked for%s%s\n", name,
 		(unsigned)*result_out, *function ? ", in " : "", function);
 	return true;
+}
+
+void umd_tell_marker(const D3DDDICB_LOGUMDMARKER *marker)
+{
+	char text[256];
+	size_t used = 0;
+
+	if (!(atomic_load(&umd_watched) & WATCH_ALL))
+		return;
+	for (const WCHAR *at = marker->Info; at && *at && used < sizeof(text) - 4; at++)
+		used += utf8_encode((uint32_t)*at & 0x1fffff, text + used);
+	text[used] = '\0';
+	fprintf(stderr, "dxgkumd: marker \"%s\", call %llu of the API, index %d\n", text,
+		(unsigned long long)marker->APISequenceNumber, marker->Index);
 }
 
 /* CALLBACK:N:HRESULT */

@@ -64,6 +64,10 @@ enum umd_callback {
 #undef PAIR_OWN_VALUE
 #undef PAIR_REFUSED
 	UMD_CALLBACKS,
+	/* Calls of the runtime itself, which can be made to fail as callbacks can. */
+	UMD_CREATE_DEVICE = UMD_CALLBACKS,
+	UMD_DESTROY_DEVICE,
+	UMD_WATCHED_CALLS,
 	UMD_NO_CALLBACK = -1,
 };
 _Static_assert(UMD_CALLBACKS * sizeof(void *) == sizeof(D3DDDI_DEVICECALLBACKS),
@@ -199,6 +203,13 @@ void umd_blame_list(enum umd_callback callback, const char *argument, const D3DK
 extern _Atomic int umd_watched;
 /* True: it fails with that result. */
 bool umd_watch(enum umd_callback callback, HRESULT *result_out) RARE;
+static inline bool umd_is_to_fail(enum umd_callback callback, HRESULT *result_out)
+{
+	return UNLIKELY(atomic_load_explicit(&umd_watched, memory_order_relaxed) != 0 &&
+			umd_watch(callback, result_out));
+}
+/* Where all callbacks are told, what the driver says with this one is, too. */
+void umd_tell_marker(const D3DDDICB_LOGUMDMARKER *marker);
 void umd_read_environment(void);
 const char *umd_callback_name(enum umd_callback callback);
 
@@ -227,10 +238,7 @@ static inline struct dxgk_umd_device *umd_begin(HANDLE handle, const void *args,
 		*result_out = umd_not_a_device(handle, args, callback);
 		return NULL;
 	}
-	if (UNLIKELY(atomic_load_explicit(&umd_watched, memory_order_relaxed) != 0 &&
-		     umd_watch(callback, result_out)))
-		return NULL;
-	return device;
+	return umd_is_to_fail(callback, result_out) ? NULL : device;
 }
 
 /* The kernel's handle behind one of the runtime's; false: it was reported. */

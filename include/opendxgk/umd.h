@@ -75,7 +75,7 @@ D3DKMT_HANDLE DxgkUmdKernelResource(const struct dxgk_umd_device *device,
 
 /*
  * The n-th call from now on of a callback ("Allocate"; any device and thread) does nothing and answers `result`. 0: there
- * is no such callback. Stop tells whether it came to that. DXGK_UMD_FAIL=Allocate:1:0x8007000e does the same from outside,
+ * is no such callback. "CreateDevice" and "DestroyDevice" are the runtime's own calls: the driver is not called then. Stop tells whether it came to that. DXGK_UMD_FAIL=Allocate:1:0x8007000e does the same from outside,
  * when an adapter is opened.
  */
 int DxgkUmdFailNth(const char *callback, unsigned long long n, HRESULT result);

@@ -217,6 +217,28 @@ TEST(failure, a_resource_whose_destruction_failed_is_still_there)
 	close_probe();
 }
 
+TEST(failure, a_device_that_is_made_to_fail_never_reaches_the_driver)
+{
+	struct dxgk_umd_device *second = NULL;
+
+	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
+	EXPECT_EQ(probe->create_count, 1);
+	EXPECT_EQ(DxgkUmdFailNth("CreateDevice", 1, D3DDDIERR_DEVICEREMOVED), 1);
+	EXPECT_HR(DxgkUmdCreateDevice(adapter, 0, &second), D3DDDIERR_DEVICEREMOVED);
+	EXPECT_EQ(DxgkUmdFailStop(), 1);
+	EXPECT(second == NULL);
+	EXPECT_EQ(probe->create_count, 1);
+	/* One that is not destroyed is there as before, and can be used and destroyed. */
+	EXPECT_EQ(DxgkUmdFailNth("DestroyDevice", 1, E_OUTOFMEMORY), 1);
+	EXPECT_HR(DxgkUmdDestroyDevice(device), E_OUTOFMEMORY);
+	EXPECT_EQ(DxgkUmdFailStop(), 1);
+	EXPECT_EQ(probe->destroy_count, 0);
+	end_context(make_context());
+	EXPECT_EQ(reported.count, 0);
+	close_probe();
+	EXPECT_EQ(probe->destroy_count, 1);
+}
+
 TEST(failure, what_is_no_driver_is_not_opened)
 {
 	struct dxgk_umd_adapter *none = NULL;

@@ -18,7 +18,7 @@ struct probe {
 
 	HRESULT (*in_flush)(void);               /* in: what pfnFlush does */
 	HRESULT (*in_destroy)(HANDLE hResource); /* in: what pfnDestroyResource does */
-	unsigned trim_count;
+	_Atomic unsigned trim_count;             /* read while it may be told */
 	D3DDDIARG_TRIMRESIDENCYSET trim;
 };
 
