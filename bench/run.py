@@ -9,10 +9,12 @@ on this machine. Exit status 1: a goal is missed; the last lines say which, on w
 of the machine was not still meanwhile. The numbers also go to bench/results.json in the build directory.
 """
 
+import glob
 import json
 import os
 import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -672,6 +674,28 @@ def bench_verify(build):
             {'what': f'verify, {seeds:,} seeds on two processors', 'unit': 'seconds', 'value': took, 'goal': VERIFY_SECONDS}]
 
 
+def bench_clients(build):
+    """Debian's OpenCL driver for Intel lists a device of ours; beside it, it finds none. One that it finds it loads
+    its compiler for, which is most of the time and none of ours: so that is loaded on the other side, too."""
+    what, rounds = 'clinfo -l / no device', {'ours': [], 'compiler': [], 'none': []}
+    client = [os.path.join(build, 'cli', 'dxgk'), 'client', '--']
+    if not glob.glob('/etc/OpenCL/vendors/intel*.icd') or not shutil.which('clinfo') or os.path.isdir('/dev/dri'):
+        return [{'what': what, 'unit': 'skipped: there is no intel-opencl-icd, or a /dev/dri', 'value': 0}]
+    if subprocess.run([*client, 'true'], capture_output=True, check=False).returncode != 0:
+        return [{'what': what, 'unit': 'skipped: namespaces are forbidden', 'value': 0}]
+    for _ in range(ROUNDS):
+        for side, command, loaded in (('ours', [*client, 'clinfo', '-l'], ''), ('none', ['clinfo', '-l'], ''),
+                                      ('compiler', ['clinfo', '-l'], 'libigdfcl.so.1 libigc.so.1')):
+            start = time.monotonic()
+            done = subprocess.run(command, env={**os.environ, 'LD_PRELOAD': loaded}, capture_output=True, text=True, check=True)
+            rounds[side].append(time.monotonic() - start)
+            if ('Device #0' in done.stdout) != (side == 'ours'):
+                raise SystemExit(f'clinfo, {side}: {done.stdout}{done.stderr}')
+    took = {side: quiet(times) for side, times in rounds.items()}
+    return [{'what': f'{what}, its compiler loaded', 'unit': 'times', 'goal': 4, 'value': took['ours'] / took['compiler']},
+            {'what': f'{what}', 'unit': 'times', 'value': took['ours'] / took['none']}]
+
+
 def verdict(row):
     if 'goal' not in row:
         return ''
@@ -691,7 +715,7 @@ def main(arguments):
                   bench_eviction, bench_gpuva, bench_lavapipe, bench_fences, bench_residency,
                   bench_commands, bench_residency_turns, bench_idle_destroy, bench_paging,
                   bench_server_ways, bench_server_calls, bench_server_clients,
-                  bench_server_visitor, bench_verify):
+                  bench_server_visitor, bench_verify, bench_clients):
         rows += bench(build)
     for row in rows:
         sign = '>=' if row.get('is_at_least') else '<='
