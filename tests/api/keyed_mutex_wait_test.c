@@ -41,22 +41,6 @@ static void waiter_start(struct waiter *waiter, D3DKMT_HANDLE mutex, UINT64 key)
 	EXPECT(waiter->thread);
 }
 
-/* In a seeded run: returns when every other thread waits, for then only time is left to move. */
-static void let_others_wait(void)
-{
-	LARGE_INTEGER one_second = { .QuadPart = -10000000 };
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex;
-
-	if (!is_seeded())
-		return;
-	if (try_create(0, &shared, &mutex) != STATUS_SUCCESS)
-		abort();
-	D3DKMT_ACQUIREKEYEDMUTEX args = { mutex, 1, &one_second, 0 };
-	if (D3DKMTAcquireKeyedMutex(&args) != STATUS_TIMEOUT || destroy(mutex) != STATUS_SUCCESS)
-		abort();
-}
-
 TEST(wait, ends_when_the_mutex_is_released_with_the_key)
 {
 	D3DKMT_HANDLE shared;

@@ -170,6 +170,21 @@ static inline D3DKMT_HANDLE open_first_adapter(void)
 	return first_adapter().hAdapter;
 }
 
+/* In a seeded run: returns when every other thread waits, for then only time is left to move. */
+static inline void let_others_wait(void)
+{
+	LARGE_INTEGER one_second = { .QuadPart = -10000000 };
+	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
+
+	if (!is_seeded())
+		return;
+	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
+	D3DKMT_ACQUIREKEYEDMUTEX args = { mutex.hKeyedMutex, 1, &one_second, 0 };
+	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&args), STATUS_TIMEOUT);
+	D3DKMT_DESTROYKEYEDMUTEX done = { mutex.hKeyedMutex };
+	EXPECT_OK(D3DKMTDestroyKeyedMutex(&done));
+}
+
 static inline UNICODE_STRING string_of(const WCHAR *text)
 {
 	size_t length = 0;

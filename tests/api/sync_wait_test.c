@@ -50,21 +50,6 @@ static struct waiter waiter_for(D3DKMT_HANDLE fence, UINT64 value)
 	return (struct waiter){ .fences = { fence }, .values = { value }, .count = 1 };
 }
 
-/* In a seeded run: returns when every other thread waits, for then only time is left to move. */
-static void let_others_wait(void)
-{
-	LARGE_INTEGER one_second = { .QuadPart = -10000000 };
-	D3DKMT_CREATEKEYEDMUTEX mutex = { 0 };
-
-	if (!is_seeded())
-		return;
-	EXPECT_OK(D3DKMTCreateKeyedMutex(&mutex));
-	D3DKMT_ACQUIREKEYEDMUTEX args = { mutex.hKeyedMutex, 1, &one_second, 0 };
-	EXPECT_EQ(D3DKMTAcquireKeyedMutex(&args), STATUS_TIMEOUT);
-	D3DKMT_DESTROYKEYEDMUTEX done = { mutex.hKeyedMutex };
-	EXPECT_OK(D3DKMTDestroyKeyedMutex(&done));
-}
-
 TEST(wait, ends_when_the_value_is_signalled)
 {
 	struct waiter waiter;

@@ -26,13 +26,16 @@ static void expect_overrun(const char *entry, const char *by)
 		EXPECT_EQ(host_start(host, NUMBER("HwQueues", 1), __VA_ARGS__), STATUS_SUCCESS);   \
 	} while (0)
 
+/* What a driver of that version is asked, and for how much. */
+struct query {
+	const char *query;
+	uint32_t version;
+	uint32_t bytes;
+};
+
 TEST(overrun, of_every_query_at_start_is_reported_with_its_type_and_size)
 {
-	static const struct {
-		const char *query;
-		uint32_t version;
-		uint32_t bytes;
-	} queries[] = {
+	static const struct query queries[] = {
 		{ "DRIVERCAPS", 0xB004, sizeof(DXGK_DRIVERCAPS) },
 		{ "GPUMMUCAPS", 0xB004, sizeof(DXGK_GPUMMUCAPS) },
 		{ "PHYSICALADAPTERCAPS", 0xB004, sizeof(DXGK_PHYSICALADAPTERCAPS) },
@@ -60,10 +63,7 @@ TEST(overrun, of_every_query_at_start_is_reported_with_its_type_and_size)
 /* Those are asked more than once. */
 TEST(overrun, of_segments_and_page_table_levels_is_reported)
 {
-	static const struct {
-		const char *query;
-		uint32_t version;
-	} queries[] = {
+	static const struct query queries[] = {
 		{ "QUERYSEGMENT", 0x2005 },
 		{ "QUERYSEGMENT3", 0x300E },
 		{ "QUERYSEGMENT4", 0xB004 },
@@ -86,11 +86,7 @@ TEST(overrun, of_segments_and_page_table_levels_is_reported)
 
 TEST(overrun, of_descriptions_of_segments_is_reported)
 {
-	static const struct {
-		const char *name;
-		uint32_t version;
-		size_t bytes;
-	} queries[] = {
+	static const struct query queries[] = {
 		{ "QUERYSEGMENT,", 0x2005, sizeof(DXGK_SEGMENTDESCRIPTOR) },
 		{ "QUERYSEGMENT3,", 0x300E, sizeof(DXGK_SEGMENTDESCRIPTOR3) },
 		{ "QUERYSEGMENT4,", 0xB004, sizeof(DXGK_SEGMENTDESCRIPTOR4) },
@@ -102,8 +98,8 @@ TEST(overrun, of_descriptions_of_segments_is_reported)
 
 		begin(&host, TEXT("Overrun", "pSegmentDescriptor"),
 		      NUMBER("Version", queries[i].version));
-		snprintf(bytes, sizeof(bytes), "buffer of %zu bytes", 2 * queries[i].bytes);
-		expect_overrun(queries[i].name, bytes);
+		snprintf(bytes, sizeof(bytes), "buffer of %u bytes", 2 * queries[i].bytes);
+		expect_overrun(queries[i].query, bytes);
 		EXPECT_EQ(miniport_info(host.miniport)->segments[1].size_bytes, 64 << 20);
 		host_finish_reported(&host);
 	}
@@ -200,11 +196,7 @@ TEST(overrun, is_not_what_a_driver_does_that_keeps_to_its_buffers)
 
 TEST(too_small, is_no_answer_to_what_every_driver_is_asked)
 {
-	static const struct {
-		const char *query;
-		uint32_t version;
-		uint32_t bytes;
-	} queries[] = {
+	static const struct query queries[] = {
 		{ "DRIVERCAPS", 0xB004, sizeof(DXGK_DRIVERCAPS) },
 		{ "QUERYSEGMENT", 0x2005, sizeof(DXGK_QUERYSEGMENTOUT) },
 		{ "QUERYSEGMENT3", 0x300E, sizeof(DXGK_QUERYSEGMENTOUT3) },

@@ -18,6 +18,14 @@ static void told_over(struct sched_wait *wait)
 	atomic_fetch_add(&container_of(wait, struct told, wait)->count, 1);
 }
 
+static void queue_behind(struct fake_job *follower, struct fake *fake, struct fake_job *first)
+{
+	fake_job_init(follower, fake);
+	fake_job_add_fill(follower, 2);
+	fake_job_after(follower, first, 0);
+	paging_job_queue(&follower->job);
+}
+
 FAKE_TEST(order, a_job_is_done_when_its_packet_is_retired_and_not_before, &plain)
 {
 	struct fake_job job;
@@ -52,10 +60,7 @@ FAKE_TEST(order, a_follower_is_not_built_before_the_first_is_done, &plain)
 
 	fake_job_queue_fill(&first, fake, 1);
 	fake_wait_submitted(fake, 1);
-	fake_job_init(&follower, fake);
-	fake_job_add_fill(&follower, 2);
-	fake_job_after(&follower, &first, 0);
-	paging_job_queue(&follower.job);
+	queue_behind(&follower, fake, &first);
 	fake_job_queue_fill(&other, fake, 3);
 	fake_wait_submitted(fake, 2); /* the other overtook it */
 	EXPECT_EQ(fake->log[1].op.fill.pattern, 3);
@@ -77,10 +82,7 @@ FAKE_TEST(order, a_follower_of_something_done_begins_at_once, &plain)
 
 	fake_job_queue_fill(&first, fake, 1);
 	fake_job_complete(&first);
-	fake_job_init(&follower, fake);
-	fake_job_add_fill(&follower, 2);
-	fake_job_after(&follower, &first, 0);
-	paging_job_queue(&follower.job);
+	queue_behind(&follower, fake, &first);
 	fake_job_complete(&follower);
 }
 
@@ -131,10 +133,7 @@ FAKE_TEST(order, a_follower_begins_after_a_failure_too, &plain)
 
 	fake_job_queue_fill(&first, fake, 1);
 	fake_wait_submitted(fake, 1);
-	fake_job_init(&follower, fake);
-	fake_job_add_fill(&follower, 2);
-	fake_job_after(&follower, &first, 0);
-	paging_job_queue(&follower.job);
+	queue_behind(&follower, fake, &first);
 	fake_retire_one(fake, SCHED_ABORTED);
 	fake_job_complete(&follower);
 	EXPECT_EQ(first.status, STATUS_DEVICE_REMOVED);

@@ -63,23 +63,28 @@ STORY(the_processor_begins_with_the_first_entry, BEND_ENTRY_SHIFTED, RULE_DDI_PT
 STORY(what_the_processor_writes_takes_effect, BEND_ENTRY_NONE, RULE_DDI_PT_UPDATE,
       processor_writes_a_few)
 
-static void writes_twice_in_one_packet(struct crooked *gpu)
+/* One entry of the table. */
+static struct miniport_paging_op write_of(const struct miniport_pte *entry, uint32_t index)
 {
-	struct miniport_pte entries[] = { crooked_entry(1, 8), crooked_entry(1, 9) };
-	struct miniport_paging_op op = {
+	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
 		.target = { .segment = 1, .offset_bytes = TABLE * PAGE },
 		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
-				  .entries = &entries[0],
-				  .first_index = 100,
+				  .entries = entry,
+				  .first_index = index,
 				  .count = 1,
 				  .driver_process = process },
 	};
+}
+
+static void writes_twice_in_one_packet(struct crooked *gpu)
+{
+	struct miniport_pte entries[] = { crooked_entry(1, 8), crooked_entry(1, 9) };
+	struct miniport_paging_op op = write_of(&entries[0], 100);
 
 	write_pages(gpu, MINIPORT_TABLE_GPU_PHYSICAL, 16, 4, 8);
 	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
-	op.update_table.entries = &entries[1];
-	op.update_table.first_index = 300;
+	op = write_of(&entries[1], 300);
 	EXPECT_EQ(crooked_build(gpu, op), STATUS_SUCCESS);
 	crooked_run(gpu);
 }
@@ -95,21 +100,12 @@ TEST(tables, an_update_in_passes_begins_in_the_packet_before)
 {
 	static struct crooked gpu;
 	struct miniport_pte entries[] = { crooked_entry(1, 8), crooked_entry(1, 9) };
-	struct miniport_paging_op op = {
-		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.target = { .segment = 1, .offset_bytes = TABLE * PAGE },
-		.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
-				  .entries = &entries[0],
-				  .first_index = 100,
-				  .count = 1,
-				  .driver_process = process },
-	};
+	struct miniport_paging_op op = write_of(&entries[0], 100);
 
 	crooked_start(&gpu, CROOKED_VIRTUAL);
 	write_pages(&gpu, MINIPORT_TABLE_GPU_PHYSICAL, 16, 4, 8);
 	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);
-	op.update_table.entries = &entries[1];
-	op.update_table.first_index = 300;
+	op = write_of(&entries[1], 300);
 	gpu.passes = 1;
 	gpu.passes_work = true;
 	EXPECT_EQ(crooked_build(&gpu, op), STATUS_SUCCESS);

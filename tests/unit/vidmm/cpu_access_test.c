@@ -169,15 +169,22 @@ TEST(lock, of_hidden_gpu_memory_moves_it_to_system_memory_first)
 	scene_finish();
 }
 
+/* With memory that the processor caches, resident. */
+static void scene_init_cached(const struct gpu_config *config, uint64_t size_bytes,
+			      uint32_t segments)
+{
+	scene_init(config);
+	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, size_bytes, segments);
+	wishes.traits.is_cached = true;
+	scene_add_thing_as(&wishes);
+	thing_bring_in(&scene.thing);
+}
+
 TEST(lock, of_cached_memory_in_a_segment_moves_it_too)
 {
 	struct locker locker;
 
-	scene_init(NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
-	wishes.traits.is_cached = true;
-	scene_add_thing_as(&wishes);
-	thing_bring_in(&scene.thing);
+	scene_init_cached(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
 	run_until_locked(&locker);
 	EXPECT_EQ(locker.status, STATUS_SUCCESS);
@@ -191,11 +198,8 @@ TEST(lock, of_cached_memory_in_a_coherent_segment_shows_it_in_place)
 	static const uint32_t supported[] = { SET_LOCAL, SET_LOCAL | SET_SYSTEM };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(supported); i++) {
-		scene_init(&(struct gpu_config){ .is_coherent = true });
-		struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, supported[i]);
-		wishes.traits.is_cached = true;
-		scene_add_thing_as(&wishes);
-		thing_bring_in(&scene.thing);
+		scene_init_cached(&(struct gpu_config){ .is_coherent = true }, 4 * MIB,
+				  supported[i]);
 		thing_render(&scene.thing, 'g');
 		char *bytes = lock();
 		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
@@ -211,11 +215,8 @@ TEST(lock, of_cached_memory_in_a_coherent_segment_that_the_cpu_does_not_see_move
 {
 	struct locker locker;
 
-	scene_init(&(struct gpu_config){ .is_coherent = true, .is_hidden = true });
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_SYSTEM);
-	wishes.traits.is_cached = true;
-	scene_add_thing_as(&wishes);
-	thing_bring_in(&scene.thing);
+	scene_init_cached(&(struct gpu_config){ .is_coherent = true, .is_hidden = true }, MIB,
+			  SET_LOCAL | SET_SYSTEM);
 	run_until_locked(&locker);
 	EXPECT_EQ(locker.status, STATUS_SUCCESS);
 	EXPECT(thing_segment(&scene.thing) != SEGMENT_LOCAL);
@@ -231,11 +232,7 @@ TEST(lock, of_cached_memory_whose_eviction_is_pending_does_not_wait_for_held_up_
 {
 	struct locker locker;
 
-	scene_init(NULL);
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
-	wishes.traits.is_cached = true;
-	scene_add_thing_as(&wishes);
-	thing_bring_in(&scene.thing);
+	scene_init_cached(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_render(&scene.thing, 'c');
 	sched_owner_suspend(&scene.client.owner);
 	gpu_work(&scene.client);
@@ -283,11 +280,8 @@ TEST(lock, of_what_a_submission_keeps_in_place_goes_on_when_that_is_over)
 	struct thread *thread;
 	uint32_t fits;
 
-	scene_init(&(struct gpu_config){ .is_physical = true, .is_by_lists = true });
-	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_APERTURE);
-	wishes.traits.is_cached = true;
-	scene_add_thing_as(&wishes);
-	thing_bring_in(&scene.thing);
+	scene_init_cached(&(struct gpu_config){ .is_physical = true, .is_by_lists = true }, MIB,
+			  SET_LOCAL | SET_APERTURE);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	entry.binding = &scene.thing.binding;
 	list.device = &scene.client.device;

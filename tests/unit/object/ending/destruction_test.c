@@ -17,14 +17,24 @@
 
 enum { WAITS_MAX = 16 };
 
+struct waits {
+	_Atomic unsigned count; /* after the wait is in its place */
+	struct sched_wait *list[WAITS_MAX];
+};
+
 struct fake {
 	struct work_source source;
-	bool is_idle;                  /* neither work nor paging */
-	_Atomic unsigned device_count; /* counted after the wait is in its place */
-	struct sched_wait *device_waits[WAITS_MAX];
-	_Atomic unsigned paging_count;
-	struct sched_wait *paging_waits[WAITS_MAX];
+	bool is_idle; /* neither work nor paging */
+	struct waits device;
+	struct waits paging;
 };
+
+static void waits_add(struct waits *waits, struct sched_wait *wait)
+{
+	EXPECT(waits->count < WAITS_MAX);
+	waits->list[waits->count] = wait;
+	waits->count++;
+}
 
 static bool fake_is_idle(struct work_source *source, struct dxg_device *device)
 {
@@ -41,23 +51,15 @@ static bool fake_is_paged(struct work_source *source, const struct dxg_allocatio
 static void fake_after_device(struct work_source *source, struct dxg_device *device,
 			      struct sched_wait *wait)
 {
-	struct fake *fake = container_of(source, struct fake, source);
-
 	(void)device;
-	EXPECT(fake->device_count < WAITS_MAX);
-	fake->device_waits[fake->device_count] = wait;
-	fake->device_count++;
+	waits_add(&container_of(source, struct fake, source)->device, wait);
 }
 
 static void fake_after_paging(struct work_source *source, struct dxg_adapter *whose,
 			      struct sched_wait *wait)
 {
-	struct fake *fake = container_of(source, struct fake, source);
-
 	(void)whose;
-	EXPECT(fake->paging_count < WAITS_MAX);
-	fake->paging_waits[fake->paging_count] = wait;
-	fake->paging_count++;
+	waits_add(&container_of(source, struct fake, source)->paging, wait);
 }
 
 static void over(struct sched_wait **wait)
@@ -181,16 +183,16 @@ TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_o
 	world_init(&world);
 	make(&world, 1, false, &allocation, NULL);
 	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_SUCCESS);
-	EXPECT_EQ(world.fake.device_count, 1);
-	EXPECT_EQ(world.fake.paging_count, 1);
+	EXPECT_EQ(world.fake.device.count, 1);
+	EXPECT_EQ(world.fake.paging.count, 1);
 	/* The handle is gone already; the driver knows nothing of it yet. */
 	EXPECT(!object_retire(&allocation->object));
 	object_put(&allocation->object);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0);
 
-	over(&world.fake.device_waits[0]);
+	over(&world.fake.device.list[0]);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0); /* paging is still to come */
-	over(&world.fake.paging_waits[0]);
+	over(&world.fake.paging.list[0]);
 	endings_wait(world.device);
 	EXPECT_EQ(notes_of("CloseAllocation"), 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
@@ -206,10 +208,10 @@ TEST(destruction, assumed_not_in_use_waits_for_paging_only)
 	make(&world, 1, false, &allocation, NULL);
 	EXPECT_EQ(destroy_one(&world, allocation, &not_in_use), STATUS_SUCCESS);
 	object_put(&allocation->object);
-	EXPECT_EQ(world.fake.device_count, 0);
-	EXPECT_EQ(world.fake.paging_count, 1);
+	EXPECT_EQ(world.fake.device.count, 0);
+	EXPECT_EQ(world.fake.paging.count, 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
-	over(&world.fake.paging_waits[0]);
+	over(&world.fake.paging.list[0]);
 	endings_wait(world.device);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	world_finish(&world);
@@ -226,11 +228,11 @@ static void turn(void *context)
 	struct turner *turner = context;
 	struct fake *fake = &turner->world->fake;
 
-	while (fake->paging_count == 0)
+	while (fake->paging.count == 0)
 		thread_point();
 	turner->seen_before = notes_of("DestroyAllocation");
-	over(&fake->device_waits[0]);
-	over(&fake->paging_waits[0]);
+	over(&fake->device.list[0]);
+	over(&fake->paging.list[0]);
 }
 
 TEST(destruction, synchronous_returns_after_the_memory_is_free)
@@ -266,10 +268,10 @@ TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
 	put_all(allocations, 3);
 	object_put(&resource->object);
 	/* All the resource waits for is over; the allocation's work is not. */
-	over(&world.fake.paging_waits[1]);
+	over(&world.fake.paging.list[1]);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
-	over(&world.fake.paging_waits[0]);
-	over(&world.fake.device_waits[0]);
+	over(&world.fake.paging.list[0]);
+	over(&world.fake.device.list[0]);
 	endings_wait(world.device);
 	EXPECT(strstr(notes, "DestroyAllocation irql=0 count=1 flags=0\nCloseAllocation irql=0 "
 			     "count=2\nDestroyAllocation irql=0 count=2 flags=1\n"));
@@ -291,7 +293,7 @@ TEST(destruction, at_once_does_not_wait_for_another_that_is_alone_and_waits)
 	world.fake.is_idle = true;
 	EXPECT_EQ(destroy_one(&world, idle, &defaults), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	over(&world.fake.paging_waits[0]);
+	over(&world.fake.paging.list[0]);
 	object_put(&waiting->object);
 	object_put(&idle->object);
 	world_finish(&world);
@@ -307,7 +309,7 @@ TEST(destruction, without_memory_to_remember_it_changes_nothing)
 	mem_fail_nth(1);
 	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
-	EXPECT_EQ(world.fake.paging_count, 0);
+	EXPECT_EQ(world.fake.paging.count, 0);
 	object_put(&allocation->object);
 	/* It is still the device's, and goes with it. */
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
@@ -323,7 +325,7 @@ TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
 	make(&world, 1, false, &allocation, NULL);
 	struct dxg_allocation *twice[2] = { allocation, allocation };
 	EXPECT_EQ(destruction_of_list(world.device, 2, twice, &defaults), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(world.fake.paging_count, 0);
+	EXPECT_EQ(world.fake.paging.count, 0);
 	object_put(&allocation->object);
 	world_finish(&world);
 }
