@@ -532,4 +532,29 @@ LATE_TEST(inventory, says_what_an_nt_handle_alone_keeps)
 	EXPECT_EQ(said_with(&late, "allocation_live ", " 2 0 0 "), 0);
 }
 
+static void fence_gone(struct share *share)
+{
+	EXPECT_EQ(share->kind, SHARE_SYNC_OBJECT);
+}
+
+/* Whatever else a handle keeps has none. */
+LATE_TEST(inventory, says_nothing_of_memory_for_a_fence_that_an_nt_handle_keeps)
+{
+	static struct share fence;
+	struct share *share = &fence;
+	int handle;
+
+	EXPECT_EQ(share_init(&fence, &kernel.shares, 0, SHARE_SYNC_OBJECT, SHARE_NT, NULL,
+			     fence_gone),
+		  STATUS_SUCCESS);
+	EXPECT_EQ(share_create_nt(&kernel.shares, &share, NULL, 1,
+				  &(struct share_nt_options){ .access = 1 }, &handle),
+		  STATUS_SUCCESS);
+	begin_late(true);
+	EXPECT_EQ(said_with(&late, "allocation_live ", " 0 0 "), 0);
+	close(handle);
+	share_sweep(&kernel.shares);
+	share_close(&fence);
+}
+
 TEST_MAIN("object/inventory")
