@@ -228,19 +228,19 @@ BOOLEAN cuda_client_knows_locked(const struct cuda_client *client, ULONG given, 
 	       *number_out < RUNNER_MOST_THINGS;
 }
 
-static NTSTATUS status_of(const struct cuda_answer *answer)
+static NTSTATUS status_of(ULONG kind, const struct cuda_answer *answer)
 {
 	switch (answer->status) {
 	case CUDA_OK:
 		return STATUS_SUCCESS;
-	case CUDA_INVALID_PTX:
-		return STATUS_INVALID_IMAGE_FORMAT;
 	case CUDA_NOT_FOUND:
 		return STATUS_NOT_FOUND;
 	case CUDA_OUT_OF_MEMORY:
 		return STATUS_NO_MEMORY;
 	default:
-		return STATUS_INVALID_PARAMETER;
+		/* CUDA has many names for what it cannot compile. */
+		return kind == CUDA_ASK_LOAD && !answer->is_lost ? STATUS_INVALID_IMAGE_FORMAT
+								 : STATUS_INVALID_PARAMETER;
 	}
 }
 
@@ -269,7 +269,7 @@ static NTSTATUS ask(struct gpu_process *process, ULONG kind, ULONG given, const 
 	    !cuda_client_ask_locked(client, kind, number, behind, size_bytes, NULL, 0, &answer))
 		answer = (struct cuda_answer){ .status = CUDA_INVALID_VALUE, .is_lost = TRUE };
 	if (NT_SUCCESS(status) && answer.status != CUDA_OK)
-		status = gpu_refuse(status_of(&answer), "%s: %s", what,
+		status = gpu_refuse(status_of(kind, &answer), "%s: %s", what,
 				    cuda_error_name(&device->api, answer.status));
 	if (answer.is_lost)
 		cuda_client_end_locked(client);

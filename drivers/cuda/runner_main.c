@@ -69,8 +69,9 @@ static cuda_status begin(ULONG number)
 
 static cuda_status load(const char *image, ULONGLONG size_bytes, ULONG *number_out)
 {
-	if (size_bytes == 0 || image[size_bytes - 1] != 0 ||
-	    runner.module_count == RUNNER_MOST_THINGS)
+	if (runner.module_count == RUNNER_MOST_THINGS)
+		return CUDA_OUT_OF_MEMORY;
+	if (size_bytes == 0 || image[size_bytes - 1] != 0)
 		return CUDA_INVALID_VALUE;
 	cuda_status status = runner.api.module_load(&runner.modules[runner.module_count], image);
 	if (status == CUDA_OK)

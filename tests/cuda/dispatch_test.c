@@ -508,6 +508,8 @@ TEST(module, what_is_no_ptx_and_what_it_does_not_have_is_refused)
 
 	launcher_open(&launcher, open_first_adapter());
 	EXPECT_EQ(load(&launcher.worker, "this is no PTX", &number), STATUS_INVALID_IMAGE_FORMAT);
+	EXPECT_EQ(load(&launcher.worker, ".version 6.4\nno target, and no sense", &number),
+		  STATUS_INVALID_IMAGE_FORMAT);
 	EXPECT_EQ(find(&launcher.worker, launcher.module, "nobody", &number), STATUS_NOT_FOUND);
 	EXPECT_EQ(find(&launcher.worker, launcher.module, "", &number), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(find(&launcher.worker, launcher.module + 100, "add", &number),

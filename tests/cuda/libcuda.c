@@ -182,6 +182,7 @@ PUBLIC int cuGetErrorName(int status, const char **name)
 	*name = status == ERROR_OUT_OF_MEMORY   ? "CUDA_ERROR_OUT_OF_MEMORY"
 		: status == ERROR_NO_DEVICE     ? "CUDA_ERROR_NO_DEVICE"
 		: status == ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED"
+		: status == ERROR_INVALID_IMAGE ? "CUDA_ERROR_INVALID_IMAGE"
 		: status == ERROR_INVALID_PTX   ? "CUDA_ERROR_INVALID_PTX"
 		: status == ERROR_NOT_FOUND     ? "CUDA_ERROR_NOT_FOUND"
 						: "CUDA_ERROR_UNKNOWN";
@@ -410,6 +411,8 @@ static struct thing *function_of(const struct thing *module)
 PUBLIC int cuModuleLoadData(void **module, const void *image)
 {
 	CALL(true);
+	if (!strstr(image, ".version"))
+		return ERROR_INVALID_IMAGE;
 	if (!strstr(image, ".target sm_"))
 		return ERROR_INVALID_PTX;
 	struct thing *made = fake_add(THING_MODULE, 0, 0);
