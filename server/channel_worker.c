@@ -237,8 +237,7 @@ static void reply_send(struct channel_worker *worker, struct reply *reply)
 		return;
 	}
 	if (is_short) {
-		buffer += wire_reply_write(&reply->head, buffer);
-		reply_compose(worker, reply, buffer);
+		reply_compose(worker, reply, buffer + wire_reply_write(&reply->head, buffer));
 		return;
 	}
 	memcpy(buffer, &reply->head, sizeof(reply->head));
@@ -299,25 +298,34 @@ static void answer(struct channel_worker *worker)
 
 /* ---- whose it is ---- */
 
-/* True with the gate passed and *process_out, which is NULL when the process has just ended. */
+static bool has_guest(const struct channel_worker *worker)
+{
+	return LIKELY(worker->guest && worker->guest == atomic_load(&worker->session->guest));
+}
+
+/* With the gate passed; NULL when the process has just ended. */
+static struct dxg_process *go_in(struct channel_worker *worker)
+{
+	(void)log_speak_for(guest_name(worker->guest));
+	struct dxg_process *process = guest_go_in(worker->guest);
+	if (UNLIKELY(!process))
+		guest_come_out(worker->guest);
+	return process;
+}
+
 static NTSTATUS enter(struct channel_worker *worker, struct dxg_process **process_out)
 {
-	struct session *session = worker->session;
-
-	if (!worker->guest || worker->guest != atomic_load(&session->guest)) {
+	if (!has_guest(worker)) {
 		guest_put(worker->guest);
 		worker->guest = NULL;
-		NTSTATUS status = session_guest(session, &worker->guest);
+		NTSTATUS status = session_guest(worker->session, &worker->guest);
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	(void)log_speak_for(guest_name(worker->guest));
-	*process_out = guest_go_in(worker->guest);
-	if (*process_out)
-		return STATUS_SUCCESS;
-	guest_come_out(worker->guest);
-	return refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
-		      "the process that calls has ended");
+	*process_out = go_in(worker);
+	return *process_out ? STATUS_SUCCESS
+			    : refuse(STATUS_DEVICE_REMOVED, RULE_SYS_ENDED, NULL,
+				     "the process that calls has ended");
 }
 
 static void leave(struct channel_worker *worker)
@@ -364,6 +372,18 @@ static void call_settle(struct client_call *call)
 	reply_call(container_of(call, struct channel_worker, call), STATUS_SUCCESS);
 }
 
+/* A refusal is named after the call. */
+RARE static NTSTATUS enter_named(struct channel_worker *worker, uint32_t id,
+				 struct dxg_process **process_out)
+{
+	struct refusal_scope scope;
+
+	refusal_begin(&scope, call_describe(id)->name);
+	NTSTATUS status = enter(worker, process_out);
+	refusal_end_call(&scope, status);
+	return status;
+}
+
 /*
  * The answer is sent as soon as there is one: what is noted and tidied up after it keeps nobody waiting. True: the
  * caller leaves the process, when it has tidied up; who closes the gates waits for that.
@@ -371,13 +391,10 @@ static void call_settle(struct client_call *call)
 static bool call_kernel(struct channel_worker *worker, uint32_t id, void *arguments)
 {
 	static struct tally_times times[CALL_COUNT];
-	struct dxg_process *process;
-	struct refusal_scope scope;
+	struct dxg_process *process = has_guest(worker) ? go_in(worker) : NULL;
+	NTSTATUS status = process ? STATUS_SUCCESS : enter_named(worker, id, &process);
 
-	refusal_begin(&scope, call_describe(id)->name);
-	NTSTATUS status = enter(worker, &process);
-	refusal_end_call(&scope, status);
-	if (!NT_SUCCESS(status)) {
+	if (UNLIKELY(!NT_SUCCESS(status))) {
 		reply_call(worker, status);
 		return false;
 	}
