@@ -106,13 +106,21 @@ static inline enum umd_kind umd_handle_kind(uint64_t number)
 	return (enum umd_kind)(number >> 60 == 5 ? 1u << (number >> 56 & 0xf) : 0);
 }
 
+/* One comparison where the kind is known when this is compiled, as it is in all callbacks but a few. */
+static inline bool umd_handle_is_of(uint64_t number, unsigned kinds)
+{
+	if (__builtin_constant_p(kinds) && (kinds & (kinds - 1)) == 0)
+		return number >> 56 == (0x50 | (unsigned)__builtin_ctz(kinds));
+	return (umd_handle_kind(number) & kinds) != 0;
+}
+
 static inline struct umd_slot *umd_slot_find(struct umd_handles *handles, HANDLE handle,
 					     unsigned kinds)
 {
 	uint64_t number = (uintptr_t)handle;
 	uint32_t index = (uint32_t)number >> 6;
 
-	if (UNLIKELY(index >= UMD_CHUNK * UMD_CHUNKS || !(umd_handle_kind(number) & kinds)))
+	if (UNLIKELY(index >= UMD_CHUNK * UMD_CHUNKS || !umd_handle_is_of(number, kinds)))
 		return NULL;
 	struct umd_slot *chunk =
 		atomic_load_explicit(&handles->chunks[index / UMD_CHUNK], memory_order_acquire);
