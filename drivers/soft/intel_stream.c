@@ -239,6 +239,21 @@ static BOOLEAN is_passed(ULONG operation, ULONG in_memory, ULONG inlined)
 	}
 }
 
+/* One word that somebody else may be writing. */
+static BOOLEAN load_word(struct stream *stream, ULONGLONG address, ULONG *value_out)
+{
+	const struct gpu_place place = { .segment = GPU_PLACE_VIRTUAL,
+					 .offset = plain_address(stream->reach, address) };
+	struct soft_window window;
+
+	if (!soft_reach_open(stream->reach, &place, 0, sizeof(*value_out), FALSE, &window,
+			     stream->fault))
+		return FALSE;
+	*value_out = window.bytes ? (ULONG)ReadAcquire((volatile LONG *)window.bytes) : 0;
+	soft_window_close(&window);
+	return TRUE;
+}
+
 /* Looked at again and again; preempted or reset meanwhile it begins anew. */
 static enum gpu_outcome semaphore_wait(struct stream *stream, const ULONG *dwords)
 {
@@ -250,7 +265,7 @@ static enum gpu_outcome semaphore_wait(struct stream *stream, const ULONG *dword
 		LARGE_INTEGER timeout = { .QuadPart = -10LL * SEMAPHORE_LOOK_US };
 		ULONG value;
 
-		if (!load(stream, address_in(&dwords[2]), &value, 1))
+		if (!load_word(stream, address_in(&dwords[2]), &value))
 			return GPU_FAULTED;
 		if (is_passed(operation, value, dwords[1]))
 			return GPU_DONE;

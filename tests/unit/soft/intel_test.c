@@ -118,12 +118,12 @@ static void run(HANDLE context)
 
 static ULONG data32(UINT offset)
 {
-	return *(volatile ULONG *)(host.local + DATA + offset);
+	return __atomic_load_n((ULONG *)(host.local + DATA + offset), __ATOMIC_ACQUIRE);
 }
 
 static ULONGLONG data64(UINT offset)
 {
-	return *(volatile ULONGLONG *)(host.local + DATA + offset);
+	return __atomic_load_n((ULONGLONG *)(host.local + DATA + offset), __ATOMIC_ACQUIRE);
 }
 
 static void reset(void)
@@ -279,7 +279,8 @@ TEST(intel, a_semaphore_is_waited_for_and_a_preempted_stream_goes_on_there)
 	store(DATA + 4, 2);
 	end();
 	UINT fence = submit_flags(context, 0);
-	host_pass_time(1000);
+	for (UINT i = 0; i < 10000 && data32(0) == 0; i++)
+		host_pass_time(1000); /* it waits at the semaphore, and tells nobody */
 	EXPECT_EQ(data32(0), 1);
 	EXPECT_EQ(data32(4), 0);
 	host_preempt(HOST_NODE_3D, 1);
