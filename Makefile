@@ -108,7 +108,7 @@ abi-baseline:
 	@tools/setup.sh build test
 	@python3 tools/variants.py plain -Dtests=true
 	@python3 tools/build.py plain programs
-	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so build/embed/libdxgk.so build/umd/libdxgkumd.so
+	@python3 tools/check_exports.py --new-baseline build/src/thunk/libdxcore.so build/embed/libdxgk.so build/umd/libdxgkumd.so.0
 
 clean:
 	rm -rf build build-gpu build-asan build-tsan build-clang build-coverage build-release build-dist build-deb
