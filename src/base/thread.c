@@ -12,6 +12,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -216,6 +217,19 @@ static int start_native(struct thread *thread)
 	return problem;
 }
 
+/* One beside the others may be there before the program has said which signals it takes where: it takes none. */
+static int start_aside(struct thread *thread)
+{
+	sigset_t all;
+	sigset_t had;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &had);
+	int problem = start_native(thread);
+	pthread_sigmask(SIG_SETMASK, &had, NULL);
+	return problem;
+}
+
 /* `thread` is zeroed; NULL: there was no memory for it. */
 static NTSTATUS thread_start(struct thread *thread, bool is_aside, const char *name,
 			     void (*run)(void *argument), void *argument,
@@ -235,7 +249,7 @@ static NTSTATUS thread_start(struct thread *thread, bool is_aside, const char *n
 		sim_thread_register(&thread->sim, thread->name, thread->id);
 	*thread_out = thread; /* before the start: run() may look at it */
 	atomic_fetch_add(&live_count, 1);
-	if (start_native(thread) != 0) {
+	if ((is_aside ? start_aside(thread) : start_native(thread)) != 0) {
 		*thread_out = NULL;
 		atomic_fetch_sub(&live_count, 1);
 		if (sim_is_on())
