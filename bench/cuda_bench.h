@@ -143,6 +143,7 @@ static struct {
 	D3DKMT_HANDLE device;
 	D3DKMT_HANDLE queue;
 	D3DKMT_HANDLE queue_fence;
+	const volatile UINT64 *queue_value;
 	D3DKMT_HANDLE context;
 	D3DKMT_HANDLE fence;
 	const volatile UINT64 *value;
@@ -161,6 +162,26 @@ static inline void paging_wait(UINT64 value)
 							    .FenceValueArray = &value };
 
 	require(D3DKMTWaitForSynchronizationObjectFromCpu(&wait), "wait");
+}
+
+/* The same by looking, as the driver API waits. */
+static inline void paging_seen(UINT64 value)
+{
+	uint64_t start = clock_now_ns();
+
+	while (*client.queue_value < value) {
+		if (seconds(start) > 60) {
+			fprintf(stderr, "cuda bench: memory does not come\n");
+			exit(1);
+		}
+	}
+}
+
+/* Every move that was begun is over. */
+static inline void moves_flush(void)
+{
+	require(D3DKMTFlushHeapTransitions(&(D3DKMT_FLUSHHEAPTRANSITIONS){ client.adapter }),
+		"flush");
 }
 
 static inline D3DKMT_HANDLE create(UINT64 size_bytes, unsigned flags)
@@ -185,7 +206,8 @@ static inline void destroy(const D3DKMT_HANDLE *handles, unsigned count)
 	require(D3DKMTDestroyAllocation2(&args), "destroy");
 }
 
-static inline void resident(const D3DKMT_HANDLE *handles, unsigned count)
+/* The value of the queue's fence behind it. */
+static inline UINT64 resident_begin(const D3DKMT_HANDLE *handles, unsigned count)
 {
 	D3DDDI_MAKERESIDENT args = { .hPagingQueue = client.queue,
 				     .NumAllocations = count,
@@ -193,9 +215,14 @@ static inline void resident(const D3DKMT_HANDLE *handles, unsigned count)
 	NTSTATUS status = D3DKMTMakeResident(&args);
 
 	if (status == STATUS_PENDING)
-		paging_wait(args.PagingFenceValue);
-	else
-		require(status, "resident");
+		return args.PagingFenceValue;
+	require(status, "resident");
+	return 0;
+}
+
+static inline void resident(const D3DKMT_HANDLE *handles, unsigned count)
+{
+	paging_seen(resident_begin(handles, count));
 }
 
 static inline void evict(const D3DKMT_HANDLE *handles, unsigned count)
@@ -239,6 +266,7 @@ static inline void client_begin(void)
 	require(D3DKMTCreatePagingQueue(&queue), "queue");
 	client.queue = queue.hPagingQueue;
 	client.queue_fence = queue.hSyncObject;
+	client.queue_value = queue.FenceValueCPUVirtualAddress;
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client.device };
 	fence.Info.Type = D3DDDI_MONITORED_FENCE;
 	require(D3DKMTCreateSynchronizationObject2(&fence), "fence");

@@ -71,7 +71,16 @@ static void let_go(struct buffer *buffer)
 	require(D3DKMTEvict(&args), "evict");
 }
 
-static double frames_here(void)
+static UINT64 evicted_bytes(LUID luid)
+{
+	D3DKMT_QUERYSTATISTICS query = { .Type = D3DKMT_QUERYSTATISTICS_SEGMENT,
+					 .AdapterLuid = luid };
+
+	require(D3DKMTQueryStatistics(&query), "statistics");
+	return query.QueryResult.SegmentInformation.Memory.TotalBytesEvicted;
+}
+
+static double frames_here(LUID luid, UINT64 *evicted_out)
 {
 	struct buffer *buffers = calloc(size.wanted, sizeof(*buffers));
 	unsigned done = 0;
@@ -84,6 +93,7 @@ static double frames_here(void)
 	for (unsigned frame = 0; frame < WARM_FRAMES + FRAMES; frame++) {
 		if (frame == WARM_FRAMES) {
 			seen();
+			*evicted_out = evicted_bytes(luid);
 			start = clock_now_ns();
 		}
 		for (unsigned i = 0; i < size.wanted; i++, done++) {
@@ -94,6 +104,7 @@ static double frames_here(void)
 	}
 	seen();
 	double frame_seconds = seconds(start) / FRAMES;
+	*evicted_out = (evicted_bytes(luid) - *evicted_out) / FRAMES;
 	for (unsigned i = 0; i < AHEAD; i++)
 		let_go(&buffers[(done - AHEAD + i) % size.wanted]);
 	for (unsigned i = 0; i < size.wanted; i++)
@@ -271,10 +282,18 @@ int main(int count, char **arguments)
 	/* What page tables and commands take is not there for buffers. */
 	size.capacity = (unsigned)(info.local_bytes / size.each) - 2;
 	size.wanted = (unsigned)((double)info.local_bytes * times / (double)size.each);
-	double here = frames_here();
+	D3DKMT_ADAPTERINFO adapters[34] = { 0 };
+	D3DKMT_ENUMADAPTERS2 all = { 34, adapters };
+	UINT64 evicted = 0;
+	require(D3DKMTEnumAdapters2(&all), "adapters");
+	double here = frames_here(adapters[0].AdapterLuid, &evicted);
 	plain_begin();
 	double speed = bus_speed();
-	double least = 2 * least_misses() * (double)size.each / speed;
+	double misses = least_misses();
+	double least = 2 * misses * (double)size.each / speed;
+	printf("  a frame moves %.2f GB out here, and %.2f at least: %.2f GB/s both ways\n",
+	       (double)evicted / 1e9, misses * (double)size.each / 1e9,
+	       2 * (double)evicted / 1e9 / here);
 	double lru = frames_plain();
 	snprintf(name, sizeof(name), "frame of %.2f x the segment (least, %.0f GB/s)", times,
 		 speed / 1e9);

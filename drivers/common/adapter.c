@@ -118,6 +118,9 @@ NTSTATUS APIENTRY gpu_start_device(IN_CONST_PVOID MiniportDeviceContext,
 	NTSTATUS status = gpu_hw_memory_start(&adapter->memory, &adapter->settings);
 	if (!NT_SUCCESS(status))
 		return status;
+	status = gpu_windows_start(adapter);
+	if (!NT_SUCCESS(status))
+		goto stop_memory;
 
 	for (; started < adapter->node_count; started++) {
 		status = gpu_engine_init(&adapter->engines[started], adapter, started,
@@ -134,6 +137,8 @@ NTSTATUS APIENTRY gpu_start_device(IN_CONST_PVOID MiniportDeviceContext,
 
 finish_engines:
 	finish_engines(adapter, started);
+	gpu_windows_stop(adapter);
+stop_memory:
 	gpu_hw_memory_stop(&adapter->memory);
 	return status;
 }
@@ -150,6 +155,7 @@ NTSTATUS APIENTRY gpu_stop_device(IN_CONST_PVOID MiniportDeviceContext)
 				  MiniportDeviceContext);
 	adapter->is_started = FALSE;
 	finish_engines(adapter, adapter->node_count);
+	gpu_windows_stop(adapter);
 	gpu_hw_memory_stop(&adapter->memory);
 	return STATUS_SUCCESS;
 }

@@ -2,8 +2,13 @@
 /*
  * engine.c - queues and threads: from a submission to a running packet.
  *
- *	SubmitCommand ─▶ queue ─▶ thread: gpu_hw_execute() ─▶ completed, preempted, faulted
- *	PreemptCommand, reset, stop ─▶ attention ─▶ the packet in progress gives up
+ *	SubmitCommand ─▶ queue ─▶ thread: gpu_hw_execute() ─▶ under way: gpu_hw_reap() ─┐
+ *	                                        └──────────────────────────────────────────┴▶ completed,
+ *	                                                                           preempted, faulted
+ *	PreemptCommand, reset, stop ─▶ attention ─▶ packets under way give up
+ *
+ * Some hardware executes a packet while it is given it; other takes several, and they end in the
+ * order in which they were given.
  *
  * Submissions and preemptions arrive at DISPATCH_LEVEL and cannot fail, so packets are made ahead,
  * as many as the kernel said it will have outstanding. A preemption takes away what is queued at
@@ -42,6 +47,7 @@ NTSTATUS gpu_engine_init(struct gpu_engine *engine, struct gpu_adapter *adapter,
 	engine->node = node;
 	KeInitializeSpinLock(&engine->lock);
 	InitializeListHead(&engine->queue);
+	InitializeListHead(&engine->under_way);
 	InitializeListHead(&engine->free);
 	for (ULONG i = 0; i < packet_count; i++)
 		InsertTailList(&engine->free, &engine->packets[i].link);
@@ -125,6 +131,7 @@ static void drop_queue_locked(struct gpu_engine *engine)
 {
 	while (!IsListEmpty(&engine->queue))
 		InsertTailList(&engine->free, RemoveHeadList(&engine->queue));
+	InterlockedExchange(&engine->queued, 0);
 }
 
 void gpu_engine_finish(struct gpu_engine *engine)
@@ -184,10 +191,24 @@ enum gpu_outcome gpu_check_attention(struct gpu_engine *engine, const struct gpu
 	return GPU_DONE;
 }
 
-static void packet_retire_locked(struct gpu_engine *engine, struct gpu_packet *packet)
+static struct gpu_packet *packet_of(LIST_ENTRY *link)
 {
-	engine->running = NULL;
-	InsertTailList(&engine->free, &packet->link);
+	return CONTAINING_RECORD(link, struct gpu_packet, link);
+}
+
+/* The newest one under way has faulted, or was stopped: nothing behind it may have an effect. The thread alone. */
+static BOOLEAN is_blocked(const struct gpu_engine *engine)
+{
+	const struct gpu_packet *newest = packet_of(engine->under_way.Blink);
+
+	return !IsListEmpty(&engine->under_way) && newest->outcome != GPU_UNDER_WAY &&
+	       newest->outcome != GPU_DONE;
+}
+
+BOOLEAN gpu_engine_has_news(const struct gpu_engine *engine)
+{
+	return ReadAcquire(&engine->queued) > 0 && !engine->is_full && !is_blocked(engine) &&
+	       ReadAcquire(&engine->attention) == 0;
 }
 
 /* A hung or faulted engine answers to nothing but a reset, or the end. */
@@ -229,35 +250,40 @@ static void defect_show(struct gpu_engine *engine, enum gpu_defect defect, ULONG
 		gpu_hw_memory_spoil(&engine->adapter->memory);
 }
 
-/* One packet, from the queue to its end. */
-static void run_packet(struct gpu_engine *engine, struct gpu_packet *packet)
+/* A fault, or a hang, is where the engine stands until it is reset. */
+static enum gpu_outcome stand_still(struct gpu_engine *engine, const struct gpu_packet *packet)
 {
-	struct gpu_fault fault = { 0 };
+	gpu_engine_set_stalled(engine, TRUE);
+	if (packet->outcome == GPU_FAULTED)
+		gpu_notify_faulted(engine, packet, &packet->fault);
+	gpu_engine_wait_for_abort(engine);
+	return packet->outcome == GPU_FAULTED ? GPU_FAULTED : GPU_ABORTED;
+}
+
+/* The oldest one is over. */
+static void end_packet(struct gpu_engine *engine, struct gpu_packet *packet)
+{
+	enum gpu_outcome outcome = packet->outcome;
+	enum gpu_defect defect = defect_of(engine);
 	ULONG fence = packet->fence;
 	ULONGLONG progress = packet->progress;
 	BOOLEAN is_refused = packet->is_refused;
-	enum gpu_defect defect = defect_of(engine);
 	KIRQL irql;
 
-	enum gpu_outcome outcome = GPU_ABORTED;
-	if (defect == GPU_DEFECT_HANG) {
-		gpu_engine_set_stalled(engine, TRUE);
-		gpu_engine_wait_for_abort(engine);
-	} else {
-		outcome = gpu_hw_execute(engine, packet, &fault);
-		defect_show(engine, defect, &fence);
-	}
-	if (outcome == GPU_FAULTED) {
-		gpu_engine_set_stalled(engine, TRUE);
-		gpu_notify_faulted(engine, packet, &fault);
-		gpu_engine_wait_for_abort(engine);
-	}
+	defect_show(engine, defect, &fence);
+	if (outcome == GPU_FAULTED || defect == GPU_DEFECT_HANG)
+		outcome = stand_still(engine, packet);
 
 	KeAcquireSpinLock(&engine->lock, &irql);
+	/* Whoever was given behind one that faulted counts for nothing. */
+	if (outcome == GPU_DONE && engine->is_stalled)
+		outcome = GPU_ABORTED;
 	if (outcome != GPU_PREEMPTED)
 		engine->last_completed_fence = fence; /* done, or never to be done */
-	packet_retire_locked(engine, packet);
+	RemoveEntryList(&packet->link);
+	InsertTailList(&engine->free, &packet->link);
 	KeReleaseSpinLock(&engine->lock, irql);
+	engine->is_full = FALSE;
 
 	if (outcome == GPU_DONE && engine->hw_queue)
 		gpu_hw_queue_completed(engine->hw_queue, progress);
@@ -267,11 +293,55 @@ static void run_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 		InterlockedIncrement64(&engine->adapter->packets_preempted);
 }
 
-/* What the thread does next. */
-enum engine_step { STEP_WAIT, STEP_RUN, STEP_PREEMPTED, STEP_STOP };
-
-static enum engine_step choose_step_locked(struct gpu_engine *engine)
+/* In front of the queue, unless that was taken away meanwhile. */
+static void put_back(struct gpu_engine *engine, struct gpu_packet *packet)
 {
+	KIRQL irql;
+
+	KeAcquireSpinLock(&engine->lock, &irql);
+	RemoveEntryList(&packet->link);
+	if (engine->is_stop_pending || engine->is_reset_pending || engine->is_preemption_pending) {
+		InsertTailList(&engine->free, &packet->link);
+	} else {
+		InsertHeadList(&engine->queue, &packet->link);
+		InterlockedIncrement(&engine->queued);
+	}
+	KeReleaseSpinLock(&engine->lock, irql);
+	engine->is_full = TRUE;
+}
+
+static void begin_packet(struct gpu_engine *engine, struct gpu_packet *packet)
+{
+	packet->fault = (struct gpu_fault){ 0 };
+	packet->outcome = gpu_hw_execute(engine, packet, &packet->fault);
+	if (packet->outcome == GPU_BUSY)
+		put_back(engine, packet);
+	else if (packet->outcome != GPU_UNDER_WAY && engine->under_way.Flink == &packet->link)
+		end_packet(engine, packet);
+}
+
+static void reap_packet(struct gpu_engine *engine, struct gpu_packet *packet)
+{
+	if (packet->outcome == GPU_UNDER_WAY)
+		packet->outcome = gpu_hw_reap(engine, packet, &packet->fault);
+	if (packet->outcome != GPU_UNDER_WAY)
+		end_packet(engine, packet);
+}
+
+/* What the thread does next. */
+enum engine_step { STEP_WAIT, STEP_BEGIN, STEP_REAP, STEP_PREEMPTED, STEP_STOP };
+
+/* With the packet that it is about. */
+static enum engine_step choose_step_locked(struct gpu_engine *engine,
+					   struct gpu_packet **packet_out)
+{
+	BOOLEAN is_under_way = !IsListEmpty(&engine->under_way);
+
+	*packet_out = is_under_way ? packet_of(engine->under_way.Flink) : NULL;
+	/* What is asked of the engine is asked of those first. */
+	if (is_under_way &&
+	    (engine->is_stop_pending || engine->is_reset_pending || engine->is_preemption_pending))
+		return STEP_REAP;
 	if (engine->is_stop_pending)
 		return STEP_STOP;
 	if (engine->is_reset_pending) {
@@ -286,11 +356,13 @@ static enum engine_step choose_step_locked(struct gpu_engine *engine)
 		InterlockedAnd(&engine->attention, ~GPU_ATTENTION_PREEMPT);
 		return STEP_PREEMPTED;
 	}
-	if (engine->is_halted || IsListEmpty(&engine->queue))
-		return STEP_WAIT;
-	engine->running =
-		CONTAINING_RECORD(RemoveHeadList(&engine->queue), struct gpu_packet, link);
-	return STEP_RUN;
+	if (engine->is_halted || IsListEmpty(&engine->queue) || (is_under_way && engine->is_full) ||
+	    is_blocked(engine))
+		return is_under_way ? STEP_REAP : STEP_WAIT;
+	*packet_out = packet_of(RemoveHeadList(&engine->queue));
+	InterlockedDecrement(&engine->queued);
+	InsertTailList(&engine->under_way, &(*packet_out)->link);
+	return STEP_BEGIN;
 }
 
 static void wait_for_work(struct gpu_engine *engine)
@@ -313,16 +385,18 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 
 	for (;;) {
 		KeAcquireSpinLock(&engine->lock, &irql);
-		enum engine_step step = choose_step_locked(engine);
+		struct gpu_packet *packet;
+		enum engine_step step = choose_step_locked(engine, &packet);
 		ULONG preemption_fence = engine->preemption_fence;
 		ULONG last_completed = engine->last_completed_fence;
-		struct gpu_packet *packet = engine->running;
 		KeReleaseSpinLock(&engine->lock, irql);
 
 		if (step == STEP_STOP)
 			break;
-		if (step == STEP_RUN)
-			run_packet(engine, packet);
+		if (step == STEP_BEGIN)
+			begin_packet(engine, packet);
+		else if (step == STEP_REAP)
+			reap_packet(engine, packet);
 		else if (step == STEP_PREEMPTED)
 			gpu_notify_preempted(engine, preemption_fence, last_completed);
 		else
@@ -345,6 +419,7 @@ NTSTATUS gpu_engine_submit(struct gpu_engine *engine, const struct gpu_packet *w
 		packet = CONTAINING_RECORD(link, struct gpu_packet, link);
 		*packet = *work;
 		InsertTailList(&engine->queue, &packet->link);
+		InterlockedIncrement(&engine->queued);
 		engine->last_submitted_fence = work->fence;
 	}
 	KeReleaseSpinLock(&engine->lock, irql);

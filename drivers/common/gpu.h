@@ -18,6 +18,7 @@
  *	command.c     what is in a command buffer
  *	render.c      command buffers -> DMA buffers
  *	paging.c      paging operations -> DMA buffers
+ *	windows.c     … where the hardware is told places instead of the kernel's own addresses
  *	engine.c      queues and threads
  *	recover.c     resets and what is asked around them
  *	interrupt.c   telling the kernel
@@ -72,6 +73,7 @@ enum {
 struct gpu_adapter;
 struct gpu_context;
 struct gpu_hw_queue;
+struct gpu_windows;
 
 /* Set while the adapter is started. Engines and entry points read it freely. */
 struct gpu_memory {
@@ -81,6 +83,7 @@ struct gpu_memory {
 	PHYSICAL_ADDRESS local_physical;
 	ULONGLONG aperture_pages;
 	BOOLEAN has_64k_pages; /* local memory is managed in those */
+	BOOLEAN knows_windows; /* paging commands name places, never the kernel's own addresses */
 	/* What the CPU sees of local memory, if not all of it; 0: there is none. */
 	ULONGLONG host_aperture_bytes;
 	PHYSICAL_ADDRESS host_aperture_physical;
@@ -93,7 +96,25 @@ struct gpu_ids {
 	UCHAR revision;
 };
 
-/* Work for one engine. On the free list or the queue of its engine, or running. */
+/* Why a packet could not go on. */
+struct gpu_fault {
+	NTSTATUS status; /* STATUS_ACCESS_VIOLATION, or what the decoder said */
+	ULONGLONG address;
+	BOOLEAN is_write;
+	BOOLEAN is_page_fault; /* of a virtual address */
+	ULONG level;
+};
+
+enum gpu_outcome {
+	GPU_DONE,
+	GPU_PREEMPTED,
+	GPU_ABORTED,
+	GPU_FAULTED,
+	GPU_UNDER_WAY, /* it is not over */
+	GPU_BUSY,      /* it has not begun: those under way have to be over first */
+};
+
+/* Work for one engine. On the free list or the queue of its engine, or under way. */
 struct gpu_packet {
 	LIST_ENTRY link;
 	struct gpu_context *context; /* NULL for paging that belongs to no context */
@@ -108,6 +129,10 @@ struct gpu_packet {
 	BOOLEAN is_resubmission;
 	BOOLEAN is_empty;   /* null rendering, context switches: only the fence matters */
 	BOOLEAN is_refused; /* the kernel was told so at submission */
+
+	/* The engine's thread alone, while it is under way. */
+	enum gpu_outcome outcome;
+	struct gpu_fault fault; /* with GPU_FAULTED */
 };
 
 /* One engine is one thread. Lives in its adapter, or is a hardware queue. */
@@ -126,7 +151,7 @@ struct gpu_engine {
 	KSPIN_LOCK lock;
 	LIST_ENTRY queue;
 	LIST_ENTRY free;
-	struct gpu_packet *running;
+	LIST_ENTRY under_way; /* oldest first; they end in this order */
 	ULONG last_submitted_fence;
 	ULONG last_completed_fence;
 	ULONG last_aborted_fence;
@@ -137,8 +162,11 @@ struct gpu_engine {
 	BOOLEAN is_halted;  /* between ResetFromTimeout and RestartFromTimeout */
 	BOOLEAN is_stalled; /* hung or faulted: waits for a reset */
 
-	/* What the packet in progress has to look at; GPU_ATTENTION_*. Interlocked. */
+	/* What packets under way have to look at; GPU_ATTENTION_*. Interlocked. */
 	volatile LONG attention;
+	volatile LONG queued; /* length of `queue`; a look without the lock */
+
+	BOOLEAN is_full; /* takes nothing before one is over; the thread alone */
 
 	/* Since the adapter started. Interlocked. */
 	volatile LONG64 packets_completed;
@@ -169,6 +197,7 @@ struct gpu_adapter {
 	BOOLEAN is_started;
 	DXGKRNL_INTERFACE dxgk;
 	struct gpu_memory memory;
+	struct gpu_windows *windows; /* NULL: engines walk the kernel's own page tables, too */
 	struct gpu_ids ids;
 
 	KMUTEX start_lock; /* one thread at a time starts engines; leaves us at PASSIVE_LEVEL */
@@ -296,17 +325,6 @@ struct gpu_allocation {
 	ULONG format;
 };
 
-/* Why a packet could not go on. */
-struct gpu_fault {
-	NTSTATUS status; /* STATUS_ACCESS_VIOLATION, or what the decoder said */
-	ULONGLONG address;
-	BOOLEAN is_write;
-	BOOLEAN is_page_fault; /* of a virtual address */
-	ULONG level;
-};
-
-enum gpu_outcome { GPU_DONE, GPU_PREEMPTED, GPU_ABORTED, GPU_FAULTED };
-
 /* Checked casts from what the kernel hands in; NULL when it is something else. */
 struct gpu_adapter *gpu_adapter_from(HANDLE handle);
 struct gpu_process *gpu_process_from(HANDLE handle);
@@ -404,6 +422,16 @@ DXGKDDI_RENDER gpu_render;
 DXGKDDI_PATCH gpu_patch;
 DXGKDDI_BUILDPAGINGBUFFER gpu_build_paging_buffer;
 
+/* windows.c. Does nothing where the hardware does not want it. */
+NTSTATUS gpu_windows_start(struct gpu_adapter *adapter);
+void gpu_windows_stop(struct gpu_adapter *adapter);
+/* Entries of leaf tables of the kernel's own process. One at a time. */
+NTSTATUS gpu_windows_note(struct gpu_windows *windows,
+			  const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
+/* How far pages in a row go on from there, at most `wanted` bytes. FALSE: it shows nothing. */
+BOOLEAN gpu_windows_find(const struct gpu_windows *windows, ULONGLONG address, ULONGLONG wanted,
+			 BOOLEAN is_write, struct gpu_place *place_out, ULONGLONG *size_out);
+
 /* engine.c */
 DXGKDDI_SUBMITCOMMAND gpu_submit_command;
 DXGKDDI_SUBMITCOMMANDVIRTUAL gpu_submit_command_virtual;
@@ -443,9 +471,18 @@ void gpu_hw_memory_spoil(struct gpu_memory *memory);
 NTSTATUS gpu_hw_engine_start(struct gpu_engine *engine);
 void gpu_hw_engine_finish(struct gpu_engine *engine);
 
-/* One packet, on the engine's thread at PASSIVE_LEVEL. */
+/*
+ * Begins a packet, on the engine's thread at PASSIVE_LEVEL; others of the engine may be under way.
+ * GPU_UNDER_WAY: gpu_hw_reap() tells how it ends. GPU_BUSY: not before the others are over.
+ */
 enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *packet,
 				struct gpu_fault *fault_out);
+/*
+ * How the oldest one ended that is under way. Waits until it has, or until gpu_engine_has_news():
+ * GPU_UNDER_WAY then. Nothing of one that has ended touches memory.
+ */
+enum gpu_outcome gpu_hw_reap(struct gpu_engine *engine, struct gpu_packet *packet,
+			     struct gpu_fault *fault_out);
 
 /*
  * Kernels that a client has brought, for SOFTGPU_DISPATCH. PASSIVE_LEVEL, on threads of clients; what a
@@ -466,6 +503,9 @@ BOOLEAN gpu_hw_engine_is_alive(const struct gpu_engine *engine);
 /* A hung or faulted engine answers to nothing but a reset, or the end. */
 void gpu_engine_set_stalled(struct gpu_engine *engine, BOOLEAN is_stalled);
 void gpu_engine_wait_for_abort(struct gpu_engine *engine);
+
+/* For who waits in gpu_hw_reap(): the thread has something else to do meanwhile. */
+BOOLEAN gpu_engine_has_news(const struct gpu_engine *engine);
 
 /* What was asked of the engine meanwhile: GPU_DONE for nothing. */
 enum gpu_outcome gpu_check_attention(struct gpu_engine *engine, const struct gpu_packet *packet);

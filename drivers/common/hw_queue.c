@@ -201,7 +201,8 @@ static BOOLEAN is_busy(struct gpu_hw_queue *queue, BOOLEAN *is_stalled_out)
 	KIRQL irql;
 
 	KeAcquireSpinLock(&queue->engine.lock, &irql);
-	BOOLEAN has_work = queue->engine.running || !IsListEmpty(&queue->engine.queue);
+	BOOLEAN has_work =
+		!IsListEmpty(&queue->engine.under_way) || !IsListEmpty(&queue->engine.queue);
 	*is_stalled_out = queue->engine.is_stalled;
 	KeReleaseSpinLock(&queue->engine.lock, irql);
 	return has_work;

@@ -8,7 +8,8 @@
  *
  * Nothing moves here, with one exception: page tables that the CPU is told to write (no DMA buffer)
  * are written at once. Everything else happens in order on the paging engine, also the changes of
- * the aperture, so that work packed in front of them still finds what it was built for.
+ * the aperture, so that work packed in front of them still finds what it was built for. Where the
+ * hardware is told places (windows.c), the kernel's own addresses are gone after this.
  *
  * PASSIVE_LEVEL; the kernel calls this for one operation at a time.
  */
@@ -36,6 +37,23 @@ static struct gpu_place place_virtual(D3DGPU_VIRTUAL_ADDRESS address)
 	return (struct gpu_place){ .segment = GPU_PLACE_VIRTUAL, .offset = address };
 }
 
+/*
+ * What the kernel's own address shows, and how far. Of what shows nothing the address is left, and
+ * its use a page fault.
+ */
+static struct gpu_place place_shown(const struct gpu_adapter *adapter,
+				    D3DGPU_VIRTUAL_ADDRESS address, ULONGLONG wanted,
+				    BOOLEAN is_write, ULONGLONG *size_out)
+{
+	struct gpu_place place = place_virtual(address);
+
+	*size_out = wanted;
+	if (adapter->windows)
+		(void)gpu_windows_find(adapter->windows, address, wanted, is_write, &place,
+				       size_out);
+	return place;
+}
+
 /* SegmentAddress counts from the segment's base address. */
 static BOOLEAN place_segment(const struct gpu_adapter *adapter, ULONG segment,
 			     LARGE_INTEGER address, ULONGLONG offset, struct gpu_place *place_out)
@@ -43,6 +61,20 @@ static BOOLEAN place_segment(const struct gpu_adapter *adapter, ULONG segment,
 	return gpu_memory_decode(&adapter->memory, (ULONGLONG)address.QuadPart + offset,
 				 place_out) &&
 	       place_out->segment == segment;
+}
+
+static NTSTATUS emit_copy(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+			  const struct gpu_place *destination, const struct gpu_place *source,
+			  ULONGLONG size_bytes)
+{
+	struct gpu_paging_copy *command = reserve(args, start, GPU_PAGING_COPY, sizeof(*command));
+
+	if (!command)
+		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+	command->destination = *destination;
+	command->source = *source;
+	command->size_bytes = size_bytes;
+	return STATUS_SUCCESS;
 }
 
 static NTSTATUS build_transfer(const struct gpu_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
@@ -77,16 +109,8 @@ static NTSTATUS build_transfer(const struct gpu_adapter *adapter, DXGKARG_BUILDP
 				  args->Transfer.Source.SegmentId,
 				  args->Transfer.Destination.SegmentId, args->Transfer.Flags.Value);
 
-	if (!is_to_mdl && !is_from_mdl) {
-		struct gpu_paging_copy *command =
-			reserve(args, start, GPU_PAGING_COPY, sizeof(*command));
-		if (!command)
-			return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-		command->destination = destination;
-		command->source = source;
-		command->size_bytes = size_bytes;
-		return STATUS_SUCCESS;
-	}
+	if (!is_to_mdl && !is_from_mdl)
+		return emit_copy(args, start, &destination, &source, size_bytes);
 
 	struct gpu_paging_mdl_copy *command =
 		reserve(args, start, GPU_PAGING_MDL_COPY, sizeof(*command));
@@ -130,32 +154,76 @@ static NTSTATUS build_fill(const struct gpu_adapter *adapter, DXGKARG_BUILDPAGIN
 	return emit_fill(args, start, &destination, args->Fill.FillSize, args->Fill.FillPattern);
 }
 
-static NTSTATUS build_virtual_fill(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
-{
-	struct gpu_place destination = place_virtual(args->FillVirtual.DestinationVirtualAddress);
+/* Passes count steps of four bytes. */
+enum { STEP_BYTES = sizeof(uint32_t) };
 
-	if ((args->FillVirtual.FillSizeInBytes | destination.offset) % sizeof(uint32_t) != 0)
+static NTSTATUS build_virtual_fill(const struct gpu_adapter *adapter,
+				   DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	D3DGPU_VIRTUAL_ADDRESS address = args->FillVirtual.DestinationVirtualAddress;
+	ULONGLONG total = args->FillVirtual.FillSizeInBytes;
+
+	if ((total | address) % STEP_BYTES != 0)
 		return gpu_refuse(STATUS_INVALID_PARAMETER,
 				  "DXGK_OPERATION_VIRTUAL_FILL of 0x%I64x bytes at 0x%I64x: not "
 				  "in steps of four",
-				  (ULONGLONG)args->FillVirtual.FillSizeInBytes,
-				  args->FillVirtual.DestinationVirtualAddress);
-	return emit_fill(args, start, &destination, args->FillVirtual.FillSizeInBytes,
-			 args->FillVirtual.FillPattern);
+				  total, address);
+	NTSTATUS status = STATUS_SUCCESS;
+	ULONGLONG done = (ULONGLONG)args->MultipassOffset * STEP_BYTES;
+	while (done < total) {
+		ULONGLONG size_bytes;
+		struct gpu_place destination =
+			place_shown(adapter, address + done, total - done, TRUE, &size_bytes);
+
+		status = emit_fill(args, start, &destination, size_bytes,
+				   args->FillVirtual.FillPattern);
+		if (!NT_SUCCESS(status))
+			break;
+		done += size_bytes;
+	}
+	args->MultipassOffset = (UINT)(done / STEP_BYTES);
+	return status;
 }
 
-static NTSTATUS emit_virtual_copy(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
+/* From *done on, which is how far it came. */
+static NTSTATUS emit_virtual_copy(const struct gpu_adapter *adapter,
+				  DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
 				  D3DGPU_VIRTUAL_ADDRESS destination, D3DGPU_VIRTUAL_ADDRESS source,
-				  ULONGLONG size_bytes)
+				  ULONGLONG total, ULONGLONG *done)
 {
-	struct gpu_paging_copy *command = reserve(args, start, GPU_PAGING_COPY, sizeof(*command));
+	while (*done < total) {
+		ULONGLONG size_bytes = total - *done;
+		struct gpu_place from =
+			place_shown(adapter, source + *done, size_bytes, FALSE, &size_bytes);
+		struct gpu_place to =
+			place_shown(adapter, destination + *done, size_bytes, TRUE, &size_bytes);
+		NTSTATUS status = emit_copy(args, start, &to, &from, size_bytes);
 
-	if (!command)
-		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-	command->destination = place_virtual(destination);
-	command->source = place_virtual(source);
-	command->size_bytes = size_bytes;
+		if (!NT_SUCCESS(status))
+			return status;
+		*done += size_bytes;
+	}
 	return STATUS_SUCCESS;
+}
+
+static NTSTATUS build_virtual_transfer(const struct gpu_adapter *adapter,
+				       DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+{
+	const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *transfer = &args->TransferVirtual;
+	ULONGLONG done = (ULONGLONG)args->MultipassOffset * STEP_BYTES;
+
+	if (adapter->windows &&
+	    (transfer->SourceVirtualAddress | transfer->DestinationVirtualAddress) % STEP_BYTES)
+		return gpu_refuse(STATUS_INVALID_PARAMETER,
+				  "DXGK_OPERATION_VIRTUAL_TRANSFER from 0x%I64x to 0x%I64x: not "
+				  "in steps of four",
+				  transfer->SourceVirtualAddress,
+				  transfer->DestinationVirtualAddress);
+	NTSTATUS status = emit_virtual_copy(
+		adapter, args, start, transfer->DestinationVirtualAddress,
+		transfer->SourceVirtualAddress, transfer->TransferSizeInBytes, &done);
+	args->MultipassOffset = (UINT)(done / STEP_BYTES);
+	return status;
 }
 
 static NTSTATUS emit_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start,
@@ -329,6 +397,12 @@ static NTSTATUS build_update_page_table(const struct gpu_adapter *adapter,
 		return gpu_refuse(STATUS_INVALID_PARAMETER,
 				  "DXGK_OPERATION_UPDATE_PAGE_TABLE for pages of 64 KiB, which "
 				  "this adapter does not have");
+	if (adapter->windows && update->PageTableLevel == 0) {
+		const struct gpu_process *process = gpu_process_from(update->hProcess);
+
+		if (process && process->is_system)
+			return gpu_windows_note(adapter->windows, update);
+	}
 	switch ((ULONG)update->UpdateMode) {
 	case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
 		update_now(adapter, update);
@@ -350,7 +424,9 @@ static NTSTATUS build_update_page_table(const struct gpu_adapter *adapter,
 	return emit_update(args, start, &table, second_pointers(adapter, update));
 }
 
-static NTSTATUS build_copy_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+/* A range that does not fit in the buffer as a whole is for the next one. */
+static NTSTATUS build_copy_entries(const struct gpu_adapter *adapter,
+				   DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
 	const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *copies = &args->CopyPageTableEntries;
 	const ULONGLONG entry_bytes = sizeof(ULONGLONG);
@@ -358,27 +434,35 @@ static NTSTATUS build_copy_entries(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *
 	for (; args->MultipassOffset < copies->NumRanges; args->MultipassOffset++) {
 		const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range =
 			&copies->pRanges[args->MultipassOffset];
+		PVOID before = args->pDmaBuffer;
+		ULONGLONG done = 0;
 		NTSTATUS status = emit_virtual_copy(
-			args, start,
+			adapter, args, start,
 			range->DstPageTableAddress + range->DstStartPteIndex * entry_bytes,
 			range->SrcPageTableAddress + range->SrcStartPteIndex * entry_bytes,
-			range->NumPageTableEntries * entry_bytes);
+			range->NumPageTableEntries * entry_bytes, &done);
 
-		if (!NT_SUCCESS(status))
+		if (!NT_SUCCESS(status)) {
+			args->pDmaBuffer = before;
 			return status;
+		}
 	}
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS build_signal_fence(DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
+static NTSTATUS build_signal_fence(const struct gpu_adapter *adapter,
+				   DXGKARG_BUILDPAGINGBUFFER *args, const VOID *start)
 {
-	struct gpu_place fence = place_virtual(args->SignalMonitoredFence.MonitoredFenceGpuVa);
+	D3DGPU_VIRTUAL_ADDRESS address = args->SignalMonitoredFence.MonitoredFenceGpuVa;
+	ULONGLONG size_bytes;
 
-	if (fence.offset % sizeof(ULONGLONG) != 0)
+	if (address % sizeof(ULONGLONG) != 0)
 		return gpu_refuse(
 			STATUS_INVALID_PARAMETER,
 			"DXGK_OPERATION_SIGNAL_MONITORED_FENCE at 0x%I64x, which is not aligned",
-			args->SignalMonitoredFence.MonitoredFenceGpuVa);
+			address);
+	struct gpu_place fence =
+		place_shown(adapter, address, sizeof(ULONGLONG), TRUE, &size_bytes);
 	/* One entry is one store of eight bytes, after everything in front of it. */
 	return emit_entries(args, start, &fence, 1, args->SignalMonitoredFence.MonitoredFenceValue,
 			    0);
@@ -409,18 +493,15 @@ NTSTATUS APIENTRY gpu_build_paging_buffer(IN_CONST_HANDLE hAdapter,
 	case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
 		return build_unmap_aperture(adapter, args, start);
 	case DXGK_OPERATION_VIRTUAL_TRANSFER:
-		return emit_virtual_copy(args, start,
-					 args->TransferVirtual.DestinationVirtualAddress,
-					 args->TransferVirtual.SourceVirtualAddress,
-					 args->TransferVirtual.TransferSizeInBytes);
+		return build_virtual_transfer(adapter, args, start);
 	case DXGK_OPERATION_VIRTUAL_FILL:
-		return build_virtual_fill(args, start);
+		return build_virtual_fill(adapter, args, start);
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
 		return build_update_page_table(adapter, args, start);
 	case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
-		return build_copy_entries(args, start);
+		return build_copy_entries(adapter, args, start);
 	case DXGK_OPERATION_SIGNAL_MONITORED_FENCE:
-		return build_signal_fence(args, start);
+		return build_signal_fence(adapter, args, start);
 	case DXGK_OPERATION_DISCARD_CONTENT: /* we keep no note of contents */
 	case DXGK_OPERATION_FLUSH_TLB:       /* we keep no translations */
 		return STATUS_SUCCESS;

@@ -179,7 +179,10 @@ struct engine_record {
 
 static struct engine_record make_record(struct gpu_engine *engine)
 {
-	const struct gpu_packet *running = engine->running;
+	const struct gpu_packet *running =
+		IsListEmpty(&engine->under_way)
+			? NULL
+			: CONTAINING_RECORD(engine->under_way.Flink, struct gpu_packet, link);
 
 	return (struct engine_record){
 		.magic = GPU_MAGIC_ADAPTER,

@@ -17,6 +17,7 @@ typedef struct cuda_opaque_context *cuda_context;
 typedef struct cuda_opaque_module *cuda_module;
 typedef struct cuda_opaque_function *cuda_function;
 typedef struct cuda_opaque_stream *cuda_stream;
+typedef struct cuda_opaque_event *cuda_event;
 typedef ULONGLONG cuda_memory; /* CUmemGenericAllocationHandle */
 
 /* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc */
@@ -43,7 +44,7 @@ enum {
 	CUDA_NOT_FOUND = 500,
 	CUDA_NOT_READY = 600,
 
-	CUDA_DRIVER_VERSION_WANTED = 11000, /* virtual memory, PTX 6.4 */
+	CUDA_DRIVER_VERSION_WANTED = 12000, /* words written by streams; virtual memory, PTX 6.4 */
 	CUDA_COMPUTE_MAJOR_WANTED = 7, /* threads.h: threads of a warp that go on by themselves */
 
 	CUDA_CONTEXT_SCHED_SPIN = 0x1,
@@ -51,6 +52,7 @@ enum {
 	CUDA_HOST_PORTABLE = 0x1,
 	CUDA_HOST_DEVICEMAP = 0x2,
 	CUDA_STREAM_NON_BLOCKING = 0x1,
+	CUDA_EVENT_DISABLE_TIMING = 0x2,
 
 	CUDA_ATTRIBUTE_MULTIPROCESSORS = 16,
 	CUDA_ATTRIBUTE_MAP_HOST = 19,
@@ -119,6 +121,12 @@ enum {
 	X(stream_destroy, "cuStreamDestroy_v2", (cuda_stream stream))                              \
 	X(stream_query, "cuStreamQuery", (cuda_stream stream))                                     \
 	X(stream_wait, "cuStreamSynchronize", (cuda_stream stream))                                \
+	X(stream_wait_event, "cuStreamWaitEvent",                                                  \
+	  (cuda_stream stream, cuda_event event, unsigned flags))                                  \
+	X(stream_write, "cuStreamWriteValue64_v2",                                                 \
+	  (cuda_stream stream, cuda_pointer to, ULONGLONG value, unsigned flags))                  \
+	X(event_create, "cuEventCreate", (cuda_event * event_out, unsigned flags))                 \
+	X(event_record, "cuEventRecord", (cuda_event event, cuda_stream stream))                   \
 	X(copy_to_device, "cuMemcpyHtoDAsync_v2",                                                  \
 	  (cuda_pointer to, const void *from, size_t bytes, cuda_stream stream))                   \
 	X(copy_to_host, "cuMemcpyDtoHAsync_v2",                                                    \

@@ -8,7 +8,8 @@
  *	pieces.c    system memory that the GPU was told of
  *	engine.c    streams, and waiting for them
  *	execute.c   packets
- *	pages.c     … between video memory and pages of an MDL
+ *	paging.c    … of the kernel's own, which move memory
+ *	lanes.c     … their work, on its way
  *	kernels.c   what runs on the GPU
  *	slab.c      video memory
  *	dispatch.c, runner.c, channel.c
@@ -21,6 +22,7 @@
 
 #include "gpu.h"
 #include "api.h"
+#include "lanes.h"
 #include "work.h"
 #include "runner.h"
 
@@ -30,8 +32,9 @@ enum {
 	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 4,
 	CUDA_PAGES_BLOCKS = 16, /* 512 threads each: enough for the bus */
 	CUDA_PAGES_THREADS = 512,
-	CUDA_PFN_COUNT = 16384, /* pages that one launch of cuda_pages moves: 64 MiB */
-	CUDA_RUN_PAGES = 64,    /* rows of pages from here on are for a copy engine */
+	CUDA_ENTRIES_THREADS = 512,
+	CUDA_FOUND_COUNT = 16384, /* large pages that one launch of cuda_ranges finds */
+	CUDA_FLIGHTS = 64,        /* paging packets of an engine that are under way at once */
 	CUDA_MIN_LOCAL_MIB = 64,
 	CUDA_SLOTS = 1024,    /* engines, hardware queues among them */
 	CUDA_KEPT_MIB = 1024, /* left to CUDA itself and to others, when we choose the size */
@@ -47,6 +50,7 @@ struct cuda_device {
 	cuda_function run;
 	cuda_function move;
 	cuda_function pages;
+	cuda_function entries;
 	cuda_function ranges;
 	cuda_pointer local;
 	cuda_pointer aperture;
@@ -64,6 +68,10 @@ struct cuda_device {
 	ULONGLONG local_bytes;
 	ULONGLONG aperture_pages;
 	ULONGLONG piece_count;
+
+	/* Guarded by lanes_lock, but for what the GPU tells. */
+	KMUTEX lanes_lock;
+	struct cuda_lanes lanes;
 
 	/* slab.c; NULL: the slab is one piece. */
 	cuda_memory *large_pages;
@@ -115,15 +123,25 @@ struct cuda_engine {
 	struct cuda_result *result; /* the GPU sees it at the same address */
 	struct cuda_mail *mail;     /* likewise */
 	ULONGLONG *stop;            /* what is copied to state->stop */
-	ULONGLONG *pfns;            /* CUDA_PFN_COUNT; NULL until they are needed */
+	ULONGLONG *found;           /* CUDA_FOUND_COUNT; NULL until they are needed */
 	ULONGLONG sequence;
 	ULONGLONG ticket;
 	ULONGLONG launch; /* of the cuda_run() that may be there still; 0: none is */
+
+	/* Paging packets that are under way: since the beginning, and those that are over. */
+	ULONGLONG flights;
+	ULONGLONG landed;
+	struct cuda_marks marks[CUDA_FLIGHTS];
 };
 
 static __inline__ struct cuda_device *cuda_device_of(const struct gpu_memory *memory)
 {
 	return (struct cuda_device *)memory->hardware;
+}
+
+static __inline__ BOOLEAN cuda_is_flying(const struct cuda_engine *engine)
+{
+	return engine->flights != engine->landed;
 }
 
 /* device.c */
@@ -150,6 +168,8 @@ void cuda_pieces_hold(struct cuda_device *device);
 void cuda_pieces_let_go(struct cuda_device *device);
 /* The piece with this address is registered. Not while holding. FALSE: it cannot be. */
 BOOLEAN cuda_piece_make(struct cuda_device *device, ULONGLONG physical);
+/* Somebody waits until nobody holds them. A look. */
+BOOLEAN cuda_pieces_are_wanted(const struct cuda_device *device);
 /* Where the GPU and the CPU see it; 0: not registered. While holding. */
 ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical);
 
@@ -165,13 +185,17 @@ BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet);
 /* The same, for what is in the stream and tells nothing. */
 BOOLEAN cuda_drain(struct cuda_engine *engine);
 
-/* pages.c */
-/* A command that the GPU has handed to us. */
-enum gpu_outcome cuda_copy_mdl(struct gpu_engine *engine, const struct gpu_paging_mdl_copy *command,
-			       struct gpu_fault *fault_out);
+/* execute.c */
+/* A lost context answers nothing: the engine stands still until the adapter is reset. */
+enum gpu_outcome cuda_stand_still(struct gpu_engine *engine);
+/* To the end of what is in the mail, by cuda_run(). Holding pieces. */
+enum gpu_outcome cuda_execute(struct gpu_engine *engine, struct gpu_packet *packet,
+			      struct cuda_mail *mail, struct gpu_fault *fault_out);
 
-/* What cuda_pages() and cuda_ranges() write to or read; FALSE: lost. */
-BOOLEAN cuda_make_list(struct cuda_engine *cuda);
+/* paging.c: gpu_hw_execute() and gpu_hw_reap() for paging packets. */
+enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet *packet,
+				   struct gpu_fault *fault_out);
+enum gpu_outcome cuda_paging_reap(struct gpu_engine *engine);
 
 /* slab.c */
 NTSTATUS cuda_slab_make(struct cuda_device *device);

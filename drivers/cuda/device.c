@@ -209,7 +209,7 @@ static NTSTATUS warm_up(struct cuda_device *device)
 	ULONGLONG mail = (ULONGLONG)(ULONG_PTR)device->mails;
 	void *run[] = { &device->world, &device->states, &result, &mail, &nothing, &nothing };
 	void *move[] = { &device->world, &device->states };
-	void *pages[] = { &device->world, &nothing, &nothing, &nothing, &nothing };
+	void *list[] = { &nothing, &nothing };
 	void *ranges[] = { &device->world, &nothing, &nothing, &nothing, &nothing,
 			   &nothing,       &nothing, &nothing, &nothing };
 
@@ -221,8 +221,11 @@ static NTSTATUS warm_up(struct cuda_device *device)
 			CUDA_MOVE_THREADS, 1, 1, 0, device->control, move, NULL),
 	    "cuLaunchKernel of cuda_move");
 	TRY(api->launch(device->pages, CUDA_PAGES_BLOCKS, 1, 1, CUDA_PAGES_THREADS, 1, 1, 0,
-			device->control, pages, NULL),
+			device->control, list, NULL),
 	    "cuLaunchKernel of cuda_pages");
+	TRY(api->launch(device->entries, 1, 1, 1, CUDA_ENTRIES_THREADS, 1, 1, 0, device->control,
+			list, NULL),
+	    "cuLaunchKernel of cuda_entries");
 	TRY(api->launch(device->ranges, CUDA_PAGES_BLOCKS, 1, 1, CUDA_RUN_THREADS, 1, 1, 0,
 			device->control, ranges, NULL),
 	    "cuLaunchKernel of cuda_ranges");
@@ -243,6 +246,7 @@ static NTSTATUS load_kernels(struct cuda_device *device)
 	TRY(api->module_function(&device->run, device->module, "cuda_run"), "cuda_run");
 	TRY(api->module_function(&device->move, device->module, "cuda_move"), "cuda_move");
 	TRY(api->module_function(&device->pages, device->module, "cuda_pages"), "cuda_pages");
+	TRY(api->module_function(&device->entries, device->module, "cuda_entries"), "cuda_entries");
 	TRY(api->module_function(&device->ranges, device->module, "cuda_ranges"), "cuda_ranges");
 	return STATUS_SUCCESS;
 }
@@ -272,6 +276,8 @@ static NTSTATUS fill_context(struct cuda_device *device, struct gpu_settings *se
 	if (NT_SUCCESS(status))
 		status = make_memory(device);
 	if (NT_SUCCESS(status))
+		status = cuda_lanes_make(device);
+	if (NT_SUCCESS(status))
 		status = warm_up(device);
 	return status;
 }
@@ -286,6 +292,7 @@ static void end_context(struct cuda_device *device)
 		(void)device->api.context_destroy(device->context);
 	device->context = NULL;
 	cuda_slab_end(device);
+	cuda_lanes_end(device);
 }
 
 NTSTATUS cuda_device_revive(struct cuda_device *device)
@@ -313,6 +320,7 @@ static NTSTATUS start(struct cuda_device *device, struct gpu_settings *settings)
 	if (!NT_SUCCESS(status))
 		return status;
 	KeInitializeMutex(&device->pieces_lock, 0);
+	KeInitializeMutex(&device->lanes_lock, 0);
 	/* Addresses begin at 1 MiB. */
 	device->piece_count = ((OpendxgkMemoryBytes() + (1ULL << 20)) >> CUDA_PIECE_BITS) + 1;
 	cuda_context had = cuda_visit(device);
@@ -344,6 +352,7 @@ NTSTATUS gpu_hw_memory_start(struct gpu_memory *memory, struct gpu_settings *set
 	memory->local_bytes = device->local_bytes;
 	memory->aperture_pages = device->aperture_pages;
 	memory->has_64k_pages = settings->pages_64k != GPU_64K_NONE;
+	memory->knows_windows = TRUE;
 	return STATUS_SUCCESS;
 }
 

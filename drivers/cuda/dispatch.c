@@ -82,6 +82,20 @@ static BOOLEAN make_room(struct cuda_client *client, ULONG count)
 	return TRUE;
 }
 
+/* What cuda_ranges() writes to; FALSE: lost. */
+static BOOLEAN make_found(struct cuda_engine *cuda)
+{
+	void *found = cuda->found;
+
+	if (!found && cuda_did(cuda->device,
+			       cuda->device->api.host_allocate(
+				       &found, CUDA_FOUND_COUNT * sizeof(*cuda->found),
+				       CUDA_HOST_PORTABLE | CUDA_HOST_DEVICEMAP),
+			       "cuMemHostAlloc"))
+		cuda->found = (ULONGLONG *)found;
+	return cuda->found != NULL;
+}
+
 static BOOLEAN launch_ranges(const struct dispatch *dispatch, ULONGLONG first, ULONGLONG count)
 {
 	const struct gpu_root *root = &dispatch->packet->context->root;
@@ -91,7 +105,7 @@ static BOOLEAN launch_ranges(const struct dispatch *dispatch, ULONGLONG first, U
 	ULONGLONG root_offset = root->offset;
 	ULONGLONG ranges = (ULONGLONG)(ULONG_PTR)dispatch->ranges;
 	ULONGLONG range_count = dispatch->command->range_count;
-	ULONGLONG found = (ULONGLONG)(ULONG_PTR)dispatch->cuda->pfns;
+	ULONGLONG found = (ULONGLONG)(ULONG_PTR)dispatch->cuda->found;
 	void *parameters[] = { &world,       &root_segment, &root_entries, &root_offset, &ranges,
 			       &range_count, &first,        &count,        &found };
 
@@ -132,12 +146,12 @@ static enum gpu_outcome find_pages_locked(struct dispatch *dispatch)
 
 	if (!make_room(dispatch->client, dispatch->page_count))
 		return fail(dispatch, STATUS_NO_MEMORY, 0);
-	if (!cuda_make_list(dispatch->cuda))
+	if (!make_found(dispatch->cuda))
 		return GPU_ABORTED; /* lost: execute.c sees that */
-	for (ULONG first = 0; first < dispatch->page_count; first += CUDA_PFN_COUNT) {
+	for (ULONG first = 0; first < dispatch->page_count; first += CUDA_FOUND_COUNT) {
 		ULONG count = dispatch->page_count - first;
 
-		count = count < CUDA_PFN_COUNT ? count : CUDA_PFN_COUNT;
+		count = count < CUDA_FOUND_COUNT ? count : CUDA_FOUND_COUNT;
 		if (!launch_ranges(dispatch, first, count))
 			return GPU_ABORTED;
 		for (ULONG i = 0; i < count; i++, in_range += PAGE_BYTES) {
@@ -146,7 +160,7 @@ static enum gpu_outcome find_pages_locked(struct dispatch *dispatch)
 				in_range = 0;
 			}
 			enum gpu_outcome outcome = look_at(dispatch, range->address + in_range,
-							   dispatch->cuda->pfns[i], range,
+							   dispatch->cuda->found[i], range,
 							   &dispatch->client->wanted[first + i]);
 			if (outcome != GPU_DONE)
 				return outcome;

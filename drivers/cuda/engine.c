@@ -106,8 +106,8 @@ static void end_stream(struct cuda_engine *engine)
 		give_slot(engine);
 		if (engine->stream)
 			(void)api->stream_destroy(engine->stream);
-		if (engine->pfns)
-			(void)api->host_free(engine->pfns);
+		if (engine->found)
+			(void)api->host_free(engine->found);
 	}
 	engine->stream = NULL;
 	engine->slot = 0;
@@ -116,7 +116,7 @@ static void end_stream(struct cuda_engine *engine)
 	engine->mail = NULL;
 	engine->launch = 0;
 	engine->stop = NULL;
-	engine->pfns = NULL;
+	engine->found = NULL;
 	engine->generation = 0;
 }
 
@@ -251,16 +251,11 @@ static BOOLEAN pass_on_attention(struct gpu_engine *engine, const struct gpu_pac
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 
-	switch (gpu_check_attention(engine, packet)) {
-	case GPU_ABORTED:
+	enum gpu_outcome asked = gpu_check_attention(engine, packet);
+
+	if (asked == GPU_ABORTED)
 		return ask(cuda, CUDA_STOP_ABORT);
-	case GPU_PREEMPTED:
-		return ask(cuda, CUDA_STOP_PREEMPT);
-	case GPU_DONE:
-	case GPU_FAULTED:
-		break;
-	}
-	return TRUE;
+	return asked != GPU_PREEMPTED || ask(cuda, CUDA_STOP_PREEMPT);
 }
 
 static void show_hang(struct gpu_engine *engine)

@@ -7,15 +7,16 @@
  *	  wanting something                        … which it gets, and is launched again where it was:
  *	    a long transfer       cuda_move(), by all of the GPU; both are launched at once
  *	    a piece of system memory                pieces.c
- *	    a copy from or to an MDL                pages.c
  *	    a kernel of the client's                dispatch.c
+ *
+ * Paging packets have another way (paging.c).
  *
  * Runs on the engine's thread at PASSIVE_LEVEL.
  */
 #include "cuda.h"
 
 /* A lost context answers nothing: the engine stands still until the adapter is reset. */
-static enum gpu_outcome stand_still(struct gpu_engine *engine)
+enum gpu_outcome cuda_stand_still(struct gpu_engine *engine)
 {
 	gpu_engine_set_stalled(engine, TRUE);
 	gpu_engine_wait_for_abort(engine);
@@ -56,7 +57,7 @@ static enum gpu_outcome serve_dispatch(struct gpu_engine *engine, struct gpu_pac
 	enum gpu_outcome outcome = cuda_dispatch(engine, packet, &command, fault_out);
 	cuda_pieces_hold(cuda->device);
 	if (cuda->device->is_lost)
-		return stand_still(engine);
+		return cuda_stand_still(engine);
 	if (outcome == GPU_PREEMPTED)
 		packet->context->resume = (struct gpu_resume){ .is_valid = TRUE, .offset = offset };
 	mail->flags |= CUDA_COMMAND_IS_DONE;
@@ -75,7 +76,7 @@ static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *pack
 	mail->flags &= ~(ULONGLONG)CUDA_COMMAND_IS_DONE;
 	switch (result->outcome) {
 	case CUDA_WANTS_MOVE:
-		return launch_move(cuda) ? GPU_DONE : stand_still(engine);
+		return launch_move(cuda) ? GPU_DONE : cuda_stand_still(engine);
 	case CUDA_WANTS_PIECE:
 		cuda_pieces_let_go(device);
 		BOOLEAN is_made = cuda_piece_make(device, result->address);
@@ -83,29 +84,17 @@ static enum gpu_outcome serve(struct gpu_engine *engine, struct gpu_packet *pack
 		if (is_made)
 			return GPU_DONE;
 		if (device->is_lost)
-			return stand_still(engine);
+			return cuda_stand_still(engine);
 		*fault_out = (struct gpu_fault){ .status = STATUS_INSUFFICIENT_RESOURCES,
 						 .address = result->address };
 		return GPU_FAULTED;
-	default: { /* CUDA_WANTS_DRIVER */
-		struct gpu_paging_mdl_copy command;
-
-		if (((const struct softgpu_command *)result->command)->opcode == SOFTGPU_DISPATCH)
-			return serve_dispatch(engine, packet, mail, fault_out);
-
-		RtlCopyMemory(&command, result->command, sizeof(command));
-		enum gpu_outcome outcome = cuda_copy_mdl(engine, &command, fault_out);
-		if (device->is_lost)
-			return stand_still(engine);
-		InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)command.size_bytes);
-		mail->flags |= CUDA_COMMAND_IS_DONE;
-		return outcome;
-	}
+	default: /* CUDA_WANTS_DRIVER */
+		return serve_dispatch(engine, packet, mail, fault_out);
 	}
 }
 
-static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *packet,
-				struct cuda_mail *mail, struct gpu_fault *fault_out)
+enum gpu_outcome cuda_execute(struct gpu_engine *engine, struct gpu_packet *packet,
+			      struct cuda_mail *mail, struct gpu_fault *fault_out)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct gpu_context *context = packet->context;
@@ -114,7 +103,7 @@ static enum gpu_outcome execute(struct gpu_engine *engine, struct gpu_packet *pa
 		const struct cuda_result *result = cuda->result;
 
 		if (!cuda_send(cuda, mail) || !cuda_wait(engine, packet))
-			return stand_still(engine);
+			return cuda_stand_still(engine);
 		switch (result->outcome) {
 		case CUDA_DONE:
 		case CUDA_ABORTED:
@@ -156,7 +145,11 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 	if (packet->is_empty)
 		return GPU_DONE;
 	if (!cuda_engine_ready(cuda))
-		return stand_still(engine);
+		return cuda_stand_still(engine);
+	if (packet->is_paging)
+		return cuda_paging_begin(engine, packet, fault_out);
+	if (cuda_is_flying(cuda))
+		return GPU_BUSY;
 	if (context) {
 		if (packet->is_resubmission)
 			resume = context->resume;
@@ -166,8 +159,7 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 	}
 	struct cuda_mail mail = {
 		.ticket = ++cuda->ticket,
-		.flags = (packet->is_paging ? CUDA_IS_PAGING : 0) |
-			 (context && context->is_virtual ? CUDA_IS_VIRTUAL : 0),
+		.flags = context && context->is_virtual ? CUDA_IS_VIRTUAL : 0,
 		.root_segment = context ? context->root.segment : 0,
 		.root_entries = context ? context->root.entry_count : 0,
 		.root_offset = context ? context->root.offset : 0,
@@ -178,7 +170,13 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 		.progress = resume.is_valid ? resume.progress : 0,
 	};
 	cuda_pieces_hold(device);
-	enum gpu_outcome outcome = execute(engine, packet, &mail, fault_out);
+	enum gpu_outcome outcome = cuda_execute(engine, packet, &mail, fault_out);
 	cuda_pieces_let_go(device);
 	return outcome;
+}
+
+enum gpu_outcome gpu_hw_reap(struct gpu_engine *engine, struct gpu_packet *packet,
+			     struct gpu_fault *fault_out)
+{
+	return cuda_paging_reap(engine);
 }

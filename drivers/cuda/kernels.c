@@ -4,7 +4,8 @@
  *
  *	cuda_run     reads commands one after the other, as the software GPU does; one block of threads
  *	cuda_move    one long fill or copy; all of the GPU
- *	cuda_pages   scattered pages of system memory
+ *	cuda_pages   paging: short rows of pages, many at once
+ *	cuda_entries paging: entries of page tables
  *	cuda_ranges  what a client's kernel is to be shown
  *
  * Every page that a command touches is looked up in the page tables, in video memory, by whoever
@@ -403,8 +404,10 @@ static SHARED BOOLEAN execute_paging(struct run *run, ULONG opcode, const ULONGL
 	}
 	case GPU_PAGING_ENTRIES:
 		return write_entries(run, (const struct gpu_paging_entries *)words);
-	default: /* between a segment and pages that an MDL names: the driver reads that */
-		return ask_driver(run, words);
+	default: /* what the driver does itself: paging.c */
+		fault(run, (ULONG)STATUS_NOT_SUPPORTED, run->buffer.offset + run->offset, FALSE,
+		      FALSE, 0);
+		return FALSE;
 	}
 }
 
@@ -690,27 +693,7 @@ KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
 	}
 }
 
-KERNEL void cuda_pages(ULONGLONG world_pointer, ULONGLONG pfns, ULONGLONG count, ULONGLONG local,
-		       ULONGLONG is_to_system)
-{
-	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
-
-	for (ULONGLONG page = group_in_grid(); page < count; page += groups_of_grid()) {
-		ULONGLONG pfn = load_word((const ULONGLONG *)(ULONG_PTR)pfns + page);
-		ULONGLONG video = local + (page << GPU_PAGE_BITS);
-		struct span system;
-
-		if (reach_system(world, pfn << GPU_PAGE_BITS, 1ULL << GPU_PAGE_BITS, &system) !=
-		    REACH_THERE)
-			return; /* the driver has registered all of them */
-		if (is_to_system)
-			copy_bytes(system.pointer, video, 1ULL << GPU_PAGE_BITS, thread_in_group(),
-				   threads_of_group());
-		else
-			copy_bytes(video, system.pointer, 1ULL << GPU_PAGE_BITS, thread_in_group(),
-				   threads_of_group());
-	}
-}
+#include "lists.h"
 
 /* ---- what kernels of clients see ---- */
 

@@ -39,7 +39,7 @@ static BOOLEAN set_pointer_locked(struct cuda_device *device, ULONGLONG piece, U
 {
 	ULONGLONG *word = &device->pieces[piece];
 
-	*word = pointer;
+	__atomic_store_n(word, pointer, __ATOMIC_RELEASE);
 	return cuda_did(device,
 			device->api.copy_to_device(device->piece_table + piece * sizeof(*word),
 						   word, sizeof(*word), device->control),
@@ -58,11 +58,11 @@ static BOOLEAN tell_locked(struct cuda_device *device, BOOLEAN is_pinned, ULONGL
 		if (device->pieces[piece] == 0)
 			return TRUE; /* it went with its context */
 		if (device->busy_engines > 0) {
-			device->is_wanted = TRUE;
+			__atomic_store_n(&device->is_wanted, TRUE, __ATOMIC_RELAXED);
 			device->wanted_until = KeQueryInterruptTime() + WANTED_100NS;
 			return FALSE;
 		}
-		device->is_wanted = FALSE;
+		__atomic_store_n(&device->is_wanted, FALSE, __ATOMIC_RELAXED);
 		(void)set_pointer_locked(device, piece, 0);
 		(void)cuda_did(device, device->api.host_unregister(pointer), "cuMemHostUnregister");
 		return TRUE;
@@ -143,9 +143,14 @@ void cuda_pieces_hold(struct cuda_device *device)
 		pause();
 		lock(device);
 	}
-	device->is_wanted = FALSE;
+	__atomic_store_n(&device->is_wanted, FALSE, __ATOMIC_RELAXED);
 	device->busy_engines++;
 	unlock(device);
+}
+
+BOOLEAN cuda_pieces_are_wanted(const struct cuda_device *device)
+{
+	return __atomic_load_n(&device->is_wanted, __ATOMIC_RELAXED);
 }
 
 void cuda_pieces_let_go(struct cuda_device *device)
@@ -161,9 +166,7 @@ ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical)
 
 	if (piece >= device->piece_count)
 		return 0;
-	lock(device);
-	ULONGLONG pointer = device->pieces[piece];
-	unlock(device);
+	ULONGLONG pointer = __atomic_load_n(&device->pieces[piece], __ATOMIC_ACQUIRE);
 	return pointer ? pointer + (physical & ((1ULL << CUDA_PIECE_BITS) - 1)) : 0;
 }
 

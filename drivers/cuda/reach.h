@@ -160,7 +160,13 @@ static INLINED void copy_bytes(ULONGLONG to, ULONGLONG from, ULONGLONG size_byte
 	}
 	for (; i < pairs; i += threads)
 		wide[i] = wide_from[i];
-	for (i = pairs * 16 + thread; i < size_bytes; i += threads)
+	/* Entries of page tables are copied, too: whoever walks them meanwhile finds whole ones. */
+	ULONGLONG words = (to | from) % 8 == 0 ? size_bytes / 8 : 0;
+	for (i = pairs * 2 + thread; i < words; i += threads)
+		store_word((ULONGLONG *)(ULONG_PTR)to + i,
+			   load_word((const ULONGLONG *)(ULONG_PTR)from + i));
+	ULONGLONG done = words ? words * 8 : pairs * 16;
+	for (i = done + thread; i < size_bytes; i += threads)
 		bytes[i] = bytes_from[i];
 }
 

@@ -6,6 +6,7 @@
  *	cuda_state    one per engine, in video memory: how far its packet has come
  *	cuda_mail     one per engine, in memory of the machine that both see: its next packet
  *	cuda_result   likewise: how a packet ended
+ *	cuda_item     lists of them, in memory of the machine: a piece of paging work each
  *
  * cuda_run() stays for a while after a packet that was done, and looks into its mail: what comes soon
  * needs no launch.
@@ -30,6 +31,7 @@ enum {
 	CUDA_ARGUMENT_BYTES =
 		SOFTGPU_MAX_RANGES * sizeof(struct softgpu_range) + SOFTGPU_MAX_PARAMETER_BYTES,
 	CUDA_LARGE_PAGE_BITS = 21,
+	CUDA_ITEM_BYTES = 65536, /* that one item moves, at most */
 	/* Longer transfers are moved by the whole GPU, not by one block of threads. */
 	CUDA_WIDE_BYTES = 16384,
 	/* How long cuda_run() looks for another packet. Others wait for the whole GPU at times. */
@@ -130,6 +132,23 @@ struct cuda_mail {
 	ULONGLONG reserved[5];
 };
 
+/* Device pointers, whatever memory is there. */
+struct cuda_item {
+	ULONGLONG to;
+	union {
+		ULONGLONG from; /* 0: it is filled */
+		ULONGLONG value;
+	};
+	union {
+		ULONGLONG size_bytes;
+		ULONGLONG count; /* of entries, in one page: value, value + stride, … */
+	};
+	union {
+		ULONGLONG pattern;
+		ULONGLONG stride;
+	};
+};
+
 /* ---- kernels ---- */
 
 /*
@@ -142,12 +161,11 @@ void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail
 /* Many blocks. Does state->transfer. */
 void cuda_move(ULONGLONG world, ULONGLONG state);
 
-/*
- * Many blocks. Moves `count` pages of system memory, whose numbers are at `pfns` and whose pieces are
- * registered, from or to video memory at `local`; whole pages.
- */
-void cuda_pages(ULONGLONG world, ULONGLONG pfns, ULONGLONG count, ULONGLONG local,
-		ULONGLONG is_to_system);
+/* Many blocks. Moves or fills what `count` items say; they have nothing in common. */
+void cuda_pages(ULONGLONG items, ULONGLONG count);
+
+/* One block. Writes the entries that `count` items say; those of one page in order. */
+void cuda_entries(ULONGLONG items, ULONGLONG count);
 
 /*
  * Many blocks. Which large page of the slab is at each of those that `ranges` cover, `count` of them from

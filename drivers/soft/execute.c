@@ -387,3 +387,10 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 	InterlockedExchangeAdd64(&engine->entries_written, (LONG64)run.entries_written);
 	return outcome;
 }
+
+/* The processor has executed a packet when it comes back with it: none is ever under way. */
+enum gpu_outcome gpu_hw_reap(struct gpu_engine *engine, struct gpu_packet *packet,
+			     struct gpu_fault *fault_out)
+{
+	return GPU_ABORTED;
+}

@@ -11,7 +11,8 @@
  * copy engines. A piece that was taken is finished, so when everybody has stopped everything before
  * `next` is done, also when the engine was told to stop in the middle.
  *
- * A lane that has not come by the time all pieces are taken is not waited for.
+ * Towards the end the pieces are smaller, so that nobody has long to wait for who took the last one. A lane that has not come
+ * by the time all pieces are taken is not waited for.
  *
  * Nothing here takes a lock. PASSIVE_LEVEL.
  */
@@ -19,6 +20,7 @@
 
 enum {
 	PIECE_BYTES = 512 * 1024,
+	SMALL_PIECE_BYTES = 64 * 1024,
 	STREAM_BYTES = 1024 * 1024, /* from here on past the cache */
 	LANE_BYTES = 2 * 1024 * 1024,
 };
@@ -31,6 +33,7 @@ struct soft_transfer_work {
 	const struct gpu_packet *packet;
 	const struct soft_reach *reach;
 	const struct soft_transfer *transfer;
+	ULONG hands;
 	volatile LONG64 next;
 	volatile LONG outcome;  /* the first that was not GPU_DONE */
 	struct gpu_fault fault; /* of who was first to fail */
@@ -101,11 +104,40 @@ static ULONGLONG move_some(const struct soft_transfer_work *work, ULONGLONG at, 
 	return wanted;
 }
 
-static enum gpu_outcome move_piece(const struct soft_transfer_work *work, ULONGLONG at,
-				   struct gpu_fault *fault_out)
+static ULONGLONG piece_bytes(const struct soft_transfer_work *work, ULONGLONG left)
 {
-	ULONGLONG end = least(at + PIECE_BYTES, work->transfer->size_bytes);
+	ULONGLONG share = left / (2 * (ULONGLONG)work->hands) & ~(ULONGLONG)(SMALL_PIECE_BYTES - 1);
 
+	if (work->hands == 1 || share > PIECE_BYTES)
+		share = PIECE_BYTES;
+	else if (share < SMALL_PIECE_BYTES)
+		share = SMALL_PIECE_BYTES;
+	return least(share, left);
+}
+
+/* FALSE: nothing is left. */
+static BOOLEAN take_piece(struct soft_transfer_work *work, ULONGLONG *at_out, ULONGLONG *end_out)
+{
+	ULONGLONG at = (ULONGLONG)ReadAcquire64(&work->next);
+
+	for (;;) {
+		ULONGLONG seen;
+
+		if (at >= work->transfer->size_bytes)
+			return FALSE;
+		*at_out = at;
+		*end_out = at + piece_bytes(work, work->transfer->size_bytes - at);
+		seen = (ULONGLONG)InterlockedCompareExchange64(&work->next, (LONG64)*end_out,
+							       (LONG64)at);
+		if (seen == at)
+			return TRUE;
+		at = seen;
+	}
+}
+
+static enum gpu_outcome move_piece(const struct soft_transfer_work *work, ULONGLONG at,
+				   ULONGLONG end, struct gpu_fault *fault_out)
+{
 	while (at < end) {
 		ULONGLONG moved = move_some(work, at, end - at, fault_out);
 
@@ -124,11 +156,12 @@ static void move_pieces(struct soft_transfer_work *work)
 		enum gpu_outcome outcome = gpu_check_attention(work->engine, work->packet);
 
 		if (outcome == GPU_DONE) {
-			ULONGLONG at =
-				(ULONGLONG)InterlockedExchangeAdd64(&work->next, PIECE_BYTES);
-			if (at >= work->transfer->size_bytes)
+			ULONGLONG at;
+			ULONGLONG end;
+
+			if (!take_piece(work, &at, &end))
 				return;
-			outcome = move_piece(work, at, &fault);
+			outcome = move_piece(work, at, end, &fault);
 		}
 		if (outcome != GPU_DONE &&
 		    InterlockedCompareExchange(&work->outcome, outcome, GPU_DONE) == GPU_DONE &&
@@ -151,7 +184,7 @@ static VOID NTAPI lane_thread(PVOID StartContext)
 		    LANE_CALLED)
 			continue; /* it was done without us */
 		move_pieces(lane->work);
-		KeSetEvent(&lane->done, IO_NO_INCREMENT, FALSE);
+		KeSetEvent(&lane->done, EVENT_INCREMENT, FALSE);
 	}
 	PsTerminateSystemThread(STATUS_SUCCESS);
 }
@@ -208,18 +241,19 @@ void gpu_hw_engine_finish(struct gpu_engine *engine)
 
 static void lanes_call(struct soft_lanes *lanes, struct soft_transfer_work *work)
 {
-	for (ULONG i = 0; lanes && i < lanes->count; i++) {
+	for (ULONG i = 0; i < lanes->count; i++) {
 		struct soft_lane *lane = &lanes->lanes[i];
 
 		lane->work = work;
 		InterlockedExchange(&lane->state, LANE_CALLED);
-		KeSetEvent(&lane->called, IO_NO_INCREMENT, FALSE);
+		/* We have work for long: it should not wait for us. */
+		KeSetEvent(&lane->called, EVENT_INCREMENT, FALSE);
 	}
 }
 
 static void lanes_dismiss(struct soft_lanes *lanes)
 {
-	for (ULONG i = 0; lanes && i < lanes->count; i++) {
+	for (ULONG i = 0; i < lanes->count; i++) {
 		struct soft_lane *lane = &lanes->lanes[i];
 
 		if (InterlockedExchange(&lane->state, LANE_IDLE) == LANE_AT_WORK)
@@ -233,22 +267,26 @@ enum gpu_outcome soft_transfer(struct gpu_engine *engine, const struct gpu_packe
 			       const struct soft_reach *reach, const struct soft_transfer *transfer,
 			       ULONGLONG *progress, struct gpu_fault *fault_out)
 {
+	struct soft_lanes *lanes = (struct soft_lanes *)engine->hardware;
 	struct soft_transfer_work work = { .engine = engine,
 					   .packet = packet,
 					   .reach = reach,
 					   .transfer = transfer,
+					   .hands = 1,
 					   .next = (LONG64)*progress,
 					   .outcome = GPU_DONE };
-	BOOLEAN is_shared =
-		*progress < transfer->size_bytes && transfer->size_bytes - *progress >= LANE_BYTES;
+	BOOLEAN is_shared = lanes && *progress < transfer->size_bytes &&
+			    transfer->size_bytes - *progress >= LANE_BYTES;
 
-	if (is_shared)
-		lanes_call(engine->hardware, &work);
+	if (is_shared) {
+		work.hands += lanes->count;
+		lanes_call(lanes, &work);
+	}
 	move_pieces(&work);
 	if (is_shared)
-		lanes_dismiss(engine->hardware);
+		lanes_dismiss(lanes);
 
-	*progress = least((ULONGLONG)work.next, transfer->size_bytes);
+	*progress = (ULONGLONG)work.next;
 	if (work.outcome == GPU_FAULTED)
 		*fault_out = work.fault;
 	/* Told to stop, and nothing was left to do. */

@@ -35,13 +35,11 @@ struct launcher {
 
 static NTSTATUS escape(const struct worker *worker, void *request, unsigned size_bytes)
 {
-	D3DKMT_ESCAPE args = { .hAdapter = worker->client.adapter,
-			       .hDevice = worker->client.device,
-			       .Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
-			       .pPrivateDriverData = request,
-			       .PrivateDriverDataSize = size_bytes };
-
-	return D3DKMTEscape(&args);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){ .hAdapter = worker->client.adapter,
+					      .hDevice = worker->client.device,
+					      .Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
+					      .pPrivateDriverData = request,
+					      .PrivateDriverDataSize = size_bytes });
 }
 
 static NTSTATUS load(const struct worker *worker, const char *text, uint32_t *module_out)

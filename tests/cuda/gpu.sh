@@ -90,7 +90,7 @@ if [ "$what" != test ]; then
 	: > "$out/bench.txt"
 	export DXGK_PHYSICAL_MIB=8192
 	profile bench '"LocalMemoryMiB": 24576, "ApertureMiB": 2048'
-	for name in pairs packets transfers paging paging-64k growth; do
+	for name in pairs packets transfers paging paging-both paging-64k growth; do
 		measure 40 cuda_pairs $name
 	done
 	echo 'the same with the slab in large pages (HardwareAddresses):' | tee -a "$out/bench.txt"
@@ -103,6 +103,15 @@ if [ "$what" != test ]; then
 	profile frames '"LocalMemoryMiB": 16384, "ApertureMiB": 2048'
 	measure 70 cuda_frames 1.25
 	measure 70 cuda_frames 1.5
+	# What the kernel does meanwhile, for who wants to know where the time goes (dxgk view).
+	traced() { # profile program argument
+		DXGK_PROFILE=$here/$1.json DXGK_TRACE=$out/$2-$3.trace timeout 40 "bin/$2" "$3" > /dev/null 2>&1
+	}
+	DXGK_PHYSICAL_MIB=8192 traced bench cuda_pairs paging
+	DXGK_PHYSICAL_MIB=8192 traced bench cuda_pairs paging-both
+	DXGK_PHYSICAL_MIB=8192 traced bench cuda_pairs paging-64k
+	DXGK_PHYSICAL_MIB=8192 traced bench cuda_pairs packets
+	traced frames cuda_frames 1.25
 fi
 [ -z "${OUT:-}" ] || tar czf "$OUT/logs.tgz" -C "$here" logs
 echo "failed: $failed"

@@ -17,7 +17,8 @@
 typedef unsigned long long word;
 void cuda_run(word, word, word, word, word, word);
 void cuda_move(word, word);
-void cuda_pages(word, word, word, word, word);
+void cuda_pages(word, word);
+void cuda_entries(word, word);
 void cuda_ranges(word, word, word, word, word, word, word, word, word);
 
 struct cuda_host_block {
@@ -58,7 +59,8 @@ static const struct {
 	const char *name;
 	unsigned parameter_count;
 } own_kernels[] = {
-	{ "cuda_run", 6 }, { "cuda_move", 2 }, { "cuda_pages", 5 }, { "cuda_ranges", 9 }
+	{ "cuda_run", 6 },     { "cuda_move", 2 },   { "cuda_pages", 2 },
+	{ "cuda_entries", 2 }, { "cuda_ranges", 9 },
 };
 
 /* 0: it is a client's. */
@@ -83,7 +85,9 @@ static void launch_own(const struct work *work)
 		else if (strcmp(work->function, "cuda_move") == 0)
 			cuda_move(p[0], p[1]);
 		else if (strcmp(work->function, "cuda_pages") == 0)
-			cuda_pages(p[0], p[1], p[2], p[3], p[4]);
+			cuda_pages(p[0], p[1]);
+		else if (strcmp(work->function, "cuda_entries") == 0)
+			cuda_entries(p[0], p[1]);
 		else
 			cuda_ranges(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]);
 	}
@@ -142,10 +146,23 @@ static void launch(const struct work *work)
 	is_clients = false;
 }
 
+/* A context that is lost waits for nothing. */
+static void wait_for_event(const struct work *work)
+{
+	while (atomic_load(&work->event->happened) < work->value && !running->context->is_lost)
+		clock_sleep_until(clock_deadline(20000));
+}
+
 static void do_work(const struct work *work)
 {
 	if (work->kind == WORK_LAUNCH) {
 		launch(work);
+	} else if (work->kind == WORK_WRITE) {
+		atomic_store((_Atomic uint64_t *)work->to, work->value);
+	} else if (work->kind == WORK_EVENT) {
+		atomic_store(&work->event->happened, work->value);
+	} else if (work->kind == WORK_WAIT) {
+		wait_for_event(work);
 	} else if (work->kind == WORK_FILL) {
 		for (size_t i = 0; i < work->size_bytes / 4; i++)
 			((unsigned *)work->to)[i] = work->pattern;
@@ -374,6 +391,70 @@ PUBLIC int cuMemsetD32Async(uint64_t to, unsigned pattern, size_t count, void *h
 	work->size_bytes = count * 4;
 	work->pattern = pattern;
 	add_work(stream, work);
+	return OK;
+}
+
+/* Where CUDA knows memory, of the machine or of the GPU. */
+PUBLIC int cuStreamWriteValue64_v2(void *handle, uint64_t to, uint64_t value, unsigned flags)
+{
+	CALL();
+	struct thing *stream = fake_own(__func__, THING_STREAM, handle);
+	struct work *work = calloc(1, sizeof(*work));
+
+	if (to % 8)
+		fake_violation(__func__, "the word is not aligned");
+	if (flags)
+		fake_violation(__func__, "what comes before the word need not be seen before it");
+	if (!is_known(__func__, (const void *)(uintptr_t)to, 8))
+		check_device(__func__, to, 8);
+	work->kind = WORK_WRITE;
+	work->to = (void *)(uintptr_t)to;
+	work->value = value;
+	add_work(stream, work);
+	return OK;
+}
+
+PUBLIC int cuEventCreate(void **event_out, unsigned flags)
+{
+	CALL();
+	if (flags != 2)
+		fake_violation(__func__, "the event takes the time");
+	*event_out = fake_add(THING_EVENT, 0, 0);
+	return OK;
+}
+
+static void add_event(struct thing *stream, struct thing *event, enum work_kind kind)
+{
+	struct work *work = calloc(1, sizeof(*work));
+
+	work->kind = kind;
+	work->event = event;
+	lock_acquire(&fake.lock);
+	if (kind == WORK_EVENT)
+		event->recorded++;
+	work->value = event->recorded;
+	lock_release(&fake.lock);
+	add_work(stream, work);
+}
+
+PUBLIC int cuEventRecord(void *event, void *stream)
+{
+	CALL();
+	add_event(fake_own(__func__, THING_STREAM, stream), fake_own(__func__, THING_EVENT, event),
+		  WORK_EVENT);
+	return OK;
+}
+
+/* For what was recorded so far. */
+PUBLIC int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+	CALL();
+	if (flags)
+		fake_violation(__func__, "flags are zero");
+	struct thing *waited = fake_own(__func__, THING_EVENT, event);
+	if (waited->recorded == 0)
+		fake_violation(__func__, "nothing was recorded: it would not wait");
+	add_event(fake_own(__func__, THING_STREAM, stream), waited, WORK_WAIT);
 	return OK;
 }
 

@@ -33,6 +33,7 @@ enum {
 enum thing_kind {
 	THING_CONTEXT,
 	THING_STREAM,
+	THING_EVENT,
 	THING_MODULE,
 	THING_FUNCTION,
 	THING_MEMORY,
@@ -43,7 +44,7 @@ enum thing_kind {
 	THING_MAPPED,     /* and one at the other */
 };
 
-enum work_kind { WORK_COPY, WORK_FILL, WORK_LAUNCH };
+enum work_kind { WORK_COPY, WORK_FILL, WORK_LAUNCH, WORK_WRITE, WORK_EVENT, WORK_WAIT };
 
 enum { MOST_PARAMETERS = 16 };
 
@@ -57,6 +58,8 @@ struct work {
 	const void *from;
 	size_t size_bytes;
 	unsigned pattern;
+	uint64_t value;      /* that is written; the recording that is made, or waited for */
+	struct thing *event; /* events live as long as their context */
 	const char *function;
 	unsigned grid[3];
 	uint64_t parameters[MOST_PARAMETERS]; /* of the driver's own */
@@ -76,6 +79,10 @@ struct thing {
 	int file;             /* vmm.c */
 	bool is_imported;
 	bool is_accessible;
+
+	/* Events: how often it was recorded, and how much of that has happened. */
+	uint64_t recorded; /* guarded by fake.lock */
+	_Atomic uint64_t happened;
 
 	/* Streams. Guarded by fake.lock. */
 	struct list work; /* struct work.link; the first one is being done */

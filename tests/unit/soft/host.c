@@ -411,14 +411,14 @@ PUCHAR host_contiguous(SIZE_T size_bytes)
 	return memory;
 }
 
-NTSTATUS host_build(DXGKARG_BUILDPAGINGBUFFER *args, PUCHAR buffer, UINT room, UINT *used_out)
+NTSTATUS host_build(DXGKARG_BUILDPAGINGBUFFER *args, PUCHAR buffer, UINT storage, UINT *used_out)
 {
 	args->pDmaBuffer = buffer;
-	args->DmaSize = room;
+	args->DmaSize = storage;
 	args->hSystemContext = host.system_context;
 	NTSTATUS status = host.ddi.DxgkDdiBuildPagingBuffer(host.adapter, args);
 	*used_out = (UINT)((PUCHAR)args->pDmaBuffer - buffer);
-	EXPECT(*used_out <= room);
+	EXPECT(*used_out <= storage);
 	return status;
 }
 

@@ -84,7 +84,7 @@ void host_pass_time(ULONGLONG microseconds);
 
 /* A paging buffer of the size the driver asked for, and one operation built into it. */
 PUCHAR host_contiguous(SIZE_T size_bytes);
-NTSTATUS host_build(DXGKARG_BUILDPAGINGBUFFER *args, PUCHAR buffer, UINT room, UINT *used_out);
+NTSTATUS host_build(DXGKARG_BUILDPAGINGBUFFER *args, PUCHAR buffer, UINT storage, UINT *used_out);
 /* Build, submit and wait, in as many passes as it takes. */
 void host_page(DXGKARG_BUILDPAGINGBUFFER *args);
 
