@@ -10,18 +10,19 @@
 
 /* ---- resources ---- */
 
-static NTSTATUS create(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
-		       D3DKMT_HANDLE *resource, D3DKMT_CREATEALLOCATIONFLAGS flags)
+SPECIALIZED NTSTATUS create(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
+			    D3DKMT_HANDLE *resource, D3DKMT_CREATEALLOCATIONFLAGS flags)
 {
-	D3DKMT_CREATEALLOCATION kernel = {
-		.hDevice = device->kernel,
-		.hResource = *resource,
-		.pPrivateDriverData = args->pPrivateDriverData,
-		.PrivateDriverDataSize = args->PrivateDriverDataSize,
-		.NumAllocations = args->NumAllocations,
-		.Flags = flags,
-		.hPrivateRuntimeResourceHandle = args->hResource,
-	};
+	D3DKMT_CREATEALLOCATION kernel;
+
+	umd_clear(&kernel, 0, sizeof(kernel));
+	kernel.hDevice = device->kernel;
+	kernel.hResource = *resource;
+	kernel.pPrivateDriverData = args->pPrivateDriverData;
+	kernel.PrivateDriverDataSize = args->PrivateDriverDataSize;
+	kernel.NumAllocations = args->NumAllocations;
+	kernel.Flags = flags;
+	kernel.hPrivateRuntimeResourceHandle = args->hResource;
 	bool has_elements = args->NumAllocations > 0 && args->pAllocationInfo;
 	NTSTATUS status;
 
@@ -44,12 +45,13 @@ static NTSTATUS create(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
  * The first allocations of a resource make the kernel's; nobody else can use it until then. Two threads at once would make
  * two: the second is refused rather than kept waiting inside the runtime.
  */
-static HRESULT allocate_first(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
-			      struct umd_slot *slot)
+static RARE HRESULT allocate_first(struct dxgk_umd_device *device, D3DDDICB_ALLOCATE *args,
+				   struct umd_slot *slot)
 {
+	bool is_shared = atomic_load(&slot->next) != 0;
 	D3DKMT_CREATEALLOCATIONFLAGS flags = { .CreateResource = 1,
-					       .CreateShared = slot->is_shared,
-					       .NtSecuritySharing = slot->is_shared };
+					       .CreateShared = is_shared,
+					       .NtSecuritySharing = is_shared };
 	D3DKMT_HANDLE kernel = 0;
 	NTSTATUS status = create(device, args, &kernel, flags);
 
@@ -89,26 +91,12 @@ HRESULT APIENTRY umd_callback_Allocate(HANDLE hDevice, D3DDDICB_ALLOCATE *args)
 	return umd_answer(status, PLAIN);
 }
 
-static HRESULT deallocate(HANDLE hDevice, const D3DDDICB_DEALLOCATE2 *args,
-			  enum umd_callback callback)
+/* With a resource the list does not count, whatever is in it; all its allocations may be gone already. */
+static RARE HRESULT deallocate_resource(struct dxgk_umd_device *device, enum umd_callback callback,
+					const D3DDDICB_DEALLOCATE2 *args)
 {
-	HRESULT result;
-	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
-
-	if (!device)
-		return result;
 	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel, .Flags = args->Flags };
-	if (!args->hResource) {
-		kernel.phAllocationList = args->HandleList;
-		kernel.AllocationCount = args->NumAllocations;
-		NTSTATUS status = D3DKMTDestroyAllocation2(&kernel);
-		if (!NT_SUCCESS(status))
-			umd_blame_list(callback, "HandleList", args->HandleList,
-				       args->NumAllocations);
-		return umd_answer(status, RELEASES);
-	}
 
-	/* With a resource the list does not count, whatever is in it; all its allocations may be gone already. */
 	if (!umd_mapped(device, callback, "hResource", args->hResource, UMD_RESOURCE,
 			&kernel.hResource))
 		return E_INVALIDARG;
@@ -119,43 +107,65 @@ static HRESULT deallocate(HANDLE hDevice, const D3DDDICB_DEALLOCATE2 *args,
 			   "is being ended by another thread");
 		return E_INVALIDARG;
 	}
-	result = umd_answer(D3DKMTDestroyAllocation2(&kernel), RELEASES);
+	HRESULT result = umd_answer(D3DKMTDestroyAllocation2(&kernel), RELEASES);
 	atomic_store(&slot->kernel, SUCCEEDED(result) ? 0 : kernel.hResource);
 	return result;
 }
 
+SPECIALIZED HRESULT deallocate(struct dxgk_umd_device *device, enum umd_callback callback,
+			       const D3DDDICB_DEALLOCATE2 *args)
+{
+	if (args->hResource)
+		return deallocate_resource(device, callback, args);
+	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel,
+					     .phAllocationList = args->HandleList,
+					     .AllocationCount = args->NumAllocations,
+					     .Flags = args->Flags };
+	NTSTATUS status = D3DKMTDestroyAllocation2(&kernel);
+	if (UNLIKELY(!NT_SUCCESS(status)))
+		umd_blame_list(callback, "HandleList", args->HandleList, args->NumAllocations);
+	return umd_answer(status, RELEASES);
+}
+
 HRESULT APIENTRY umd_callback_Deallocate(HANDLE hDevice, CONST D3DDDICB_DEALLOCATE *args)
 {
-	if (!args)
-		return deallocate(hDevice, NULL, UMD_Deallocate);
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_Deallocate, &result);
+
+	if (UNLIKELY(!device))
+		return result;
 	D3DDDICB_DEALLOCATE2 same = { .hResource = args->hResource,
 				      .NumAllocations = args->NumAllocations,
 				      .HandleList = args->HandleList };
-	return deallocate(hDevice, &same, UMD_Deallocate);
+	return deallocate(device, UMD_Deallocate, &same);
 }
 
 HRESULT APIENTRY umd_callback_Deallocate2(HANDLE hDevice, CONST D3DDDICB_DEALLOCATE2 *args)
 {
-	return deallocate(hDevice, args, UMD_Deallocate2);
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_Deallocate2, &result);
+
+	return LIKELY(device) ? deallocate(device, UMD_Deallocate2, args) : result;
 }
 
 /* ---- lists of the runtime's handles ---- */
 
+/*
+ * Each in two ways: with no list, or one of a single handle, as they are as a rule; and with any other, of which all are
+ * changed to the kernel's or nothing is called: one bad handle changes nothing.
+ */
+
 enum { FEW = 64, MOST = 65536 };
 
 struct mapped_list {
+	D3DKMT_HANDLE *handles;
 	D3DKMT_HANDLE few[FEW];
-	D3DKMT_HANDLE *handles; /* NULL: there was no list */
 };
 
-/* All of them, or nothing is called: one bad handle changes nothing. */
-static HRESULT map_list(struct dxgk_umd_device *device, enum umd_callback callback,
-			const char *argument, const HANDLE *list, UINT count, unsigned kinds,
-			struct mapped_list *mapped)
+static RARE HRESULT map_list(struct dxgk_umd_device *device, enum umd_callback callback,
+			     const char *argument, const HANDLE *list, UINT count, unsigned kinds,
+			     struct mapped_list *mapped)
 {
-	mapped->handles = NULL;
-	if (!list)
-		return S_OK;
 	if (count > MOST) {
 		umd_report(RULE_UMD_COUNT, callback, argument, "has %u elements; %d are the most",
 			   count, MOST);
@@ -173,57 +183,99 @@ static HRESULT map_list(struct dxgk_umd_device *device, enum umd_callback callba
 	return S_OK;
 }
 
-static HRESULT mapped_done(struct mapped_list *mapped, enum umd_callback callback, NTSTATUS status,
-			   const D3DKMT_HANDLE *kernel_list, UINT count)
+static RARE HRESULT mapped_done(struct mapped_list *mapped, HRESULT result)
 {
 	if (mapped->handles != mapped->few)
 		free(mapped->handles);
-	if (!NT_SUCCESS(status))
-		umd_blame_list(callback, "HandleList", kernel_list, count);
-	return umd_answer(status, PLAIN);
+	return result;
 }
 
-static HRESULT offer(HANDLE hDevice, const D3DDDICB_OFFERALLOCATIONS2 *args,
-		     enum umd_callback callback)
+/* Of a call with a list of the kernel's handles. */
+SPECIALIZED HRESULT answer_list(NTSTATUS status, enum umd_callback callback, const char *argument,
+				const D3DKMT_HANDLE *list, UINT count)
 {
-	struct mapped_list mapped;
-	HRESULT result;
-	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
+	if (LIKELY(status == STATUS_SUCCESS))
+		return S_OK;
+	if (!NT_SUCCESS(status))
+		umd_blame_list(callback, argument, list, count);
+	return umd_answer_slow(status, PLAIN);
+}
 
-	if (!device)
-		return result;
-	result = map_list(device, callback, "pResources", args->pResources, args->NumAllocations,
-			  UMD_RESOURCE, &mapped);
-	if (FAILED(result))
-		return result;
+/* ---- offers ---- */
+
+SPECIALIZED HRESULT offer_to_kernel(struct dxgk_umd_device *device, enum umd_callback callback,
+				    const D3DDDICB_OFFERALLOCATIONS2 *args,
+				    D3DKMT_HANDLE *resources)
+{
 	D3DKMT_OFFERALLOCATIONS kernel = {
 		.hDevice = device->kernel,
-		.pResources = mapped.handles,
+		.pResources = resources,
 		.HandleList = args->HandleList,
 		.NumAllocations = args->NumAllocations,
 		.Priority = (D3DKMT_OFFER_PRIORITY)args->Priority,
 		.Flags.AllowDecommit = args->Flags.AllowDecommit,
 	};
-	return mapped_done(&mapped, callback, D3DKMTOfferAllocations(&kernel), args->HandleList,
-			   args->NumAllocations);
+
+	return answer_list(D3DKMTOfferAllocations(&kernel), callback, "HandleList",
+			   args->HandleList, args->NumAllocations);
+}
+
+static RARE HRESULT offer_resources(struct dxgk_umd_device *device, enum umd_callback callback,
+				    const D3DDDICB_OFFERALLOCATIONS2 *args)
+{
+	struct mapped_list mapped;
+	HRESULT result = map_list(device, callback, "pResources", args->pResources,
+				  args->NumAllocations, UMD_RESOURCE, &mapped);
+
+	if (FAILED(result))
+		return result;
+	return mapped_done(&mapped, offer_to_kernel(device, callback, args, mapped.handles));
+}
+
+SPECIALIZED HRESULT offer(struct dxgk_umd_device *device, enum umd_callback callback,
+			  const D3DDDICB_OFFERALLOCATIONS2 *args)
+{
+	return UNLIKELY(args->pResources) ? offer_resources(device, callback, args)
+					  : offer_to_kernel(device, callback, args, NULL);
 }
 
 HRESULT APIENTRY umd_callback_OfferAllocations(HANDLE hDevice,
 					       CONST D3DDDICB_OFFERALLOCATIONS *args)
 {
-	if (!args)
-		return offer(hDevice, NULL, UMD_OfferAllocations);
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_OfferAllocations, &result);
+
+	if (UNLIKELY(!device))
+		return result;
 	D3DDDICB_OFFERALLOCATIONS2 same = { .pResources = args->pResources,
 					    .HandleList = args->HandleList,
 					    .NumAllocations = args->NumAllocations,
 					    .Priority = args->Priority };
-	return offer(hDevice, &same, UMD_OfferAllocations);
+	return offer(device, UMD_OfferAllocations, &same);
 }
 
 HRESULT APIENTRY umd_callback_OfferAllocations2(HANDLE hDevice,
 						CONST D3DDDICB_OFFERALLOCATIONS2 *args)
 {
-	return offer(hDevice, args, UMD_OfferAllocations2);
+	HRESULT result;
+	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_OfferAllocations2, &result);
+
+	return LIKELY(device) ? offer(device, UMD_OfferAllocations2, args) : result;
+}
+
+static HRESULT reclaim_first(struct dxgk_umd_device *device,
+			     const D3DDDICB_RECLAIMALLOCATIONS *args, D3DKMT_HANDLE *resources)
+{
+	D3DKMT_RECLAIMALLOCATIONS kernel = {
+		.hDevice = device->kernel,
+		.pResources = resources,
+		.HandleList = args->HandleList,
+		.pDiscarded = args->pDiscarded,
+		.NumAllocations = args->NumAllocations,
+	};
+
+	return answer_list(D3DKMTReclaimAllocations(&kernel), UMD_ReclaimAllocations, "HandleList",
+			   args->HandleList, args->NumAllocations);
 }
 
 HRESULT APIENTRY umd_callback_ReclaimAllocations(HANDLE hDevice,
@@ -233,26 +285,40 @@ HRESULT APIENTRY umd_callback_ReclaimAllocations(HANDLE hDevice,
 	HRESULT result;
 	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations, &result);
 
-	if (!device)
+	if (UNLIKELY(!device))
 		return result;
+	if (!args->pResources)
+		return reclaim_first(device, args, NULL);
 	result = map_list(device, UMD_ReclaimAllocations, "pResources", args->pResources,
 			  args->NumAllocations, UMD_RESOURCE, &mapped);
 	if (FAILED(result))
 		return result;
-	D3DKMT_RECLAIMALLOCATIONS kernel = {
-		.hDevice = device->kernel,
-		.pResources = mapped.handles,
-		.HandleList = args->HandleList,
-		.pDiscarded = args->pDiscarded,
-		.NumAllocations = args->NumAllocations,
-	};
-	return mapped_done(&mapped, UMD_ReclaimAllocations, D3DKMTReclaimAllocations(&kernel),
-			   args->HandleList, args->NumAllocations);
+	return mapped_done(&mapped, reclaim_first(device, args, mapped.handles));
 }
 
 /* The kernel has one call and one place for both kinds of answers: the newer one has a third value. */
-static HRESULT reclaim(struct dxgk_umd_device *device, D3DDDICB_RECLAIMALLOCATIONS3 *args,
-		       enum umd_callback callback)
+SPECIALIZED HRESULT reclaim_from_kernel(enum umd_callback callback,
+					D3DDDICB_RECLAIMALLOCATIONS3 *args,
+					D3DKMT_HANDLE *resources)
+{
+	D3DKMT_RECLAIMALLOCATIONS2 kernel = {
+		.hPagingQueue = args->PagingQueue,
+		.NumAllocations = args->NumAllocations,
+		.pResources = resources,
+		.HandleList = args->HandleList,
+		.pResults = args->pResults,
+	};
+	NTSTATUS status = D3DKMTReclaimAllocations2(&kernel);
+
+	if (UNLIKELY(!NT_SUCCESS(status)))
+		umd_blame(callback, "PagingQueue", args->PagingQueue, -1);
+	else
+		args->PagingFenceValue = kernel.PagingFenceValue;
+	return answer_list(status, callback, "HandleList", args->HandleList, args->NumAllocations);
+}
+
+static RARE HRESULT reclaim_resources(struct dxgk_umd_device *device, enum umd_callback callback,
+				      D3DDDICB_RECLAIMALLOCATIONS3 *args)
 {
 	struct mapped_list mapped;
 	HRESULT result = map_list(device, callback, "pResources", args->pResources,
@@ -260,22 +326,22 @@ static HRESULT reclaim(struct dxgk_umd_device *device, D3DDDICB_RECLAIMALLOCATIO
 
 	if (FAILED(result))
 		return result;
-	D3DKMT_RECLAIMALLOCATIONS2 kernel = {
-		.hPagingQueue = args->PagingQueue,
-		.NumAllocations = args->NumAllocations,
-		.pResources = mapped.handles,
-		.HandleList = args->HandleList,
-		.pResults = args->pResults,
-	};
-	NTSTATUS status = D3DKMTReclaimAllocations2(&kernel);
-	if (NT_SUCCESS(status))
-		args->PagingFenceValue = kernel.PagingFenceValue;
-	else
-		umd_blame(callback, "PagingQueue", args->PagingQueue, -1);
-	return mapped_done(&mapped, callback, status, args->HandleList, args->NumAllocations);
+	return mapped_done(&mapped, reclaim_from_kernel(callback, args, mapped.handles));
 }
 
-_Static_assert(sizeof(BOOL) == sizeof(D3DDDI_RECLAIM_RESULT), "one array for both");
+SPECIALIZED HRESULT reclaim(struct dxgk_umd_device *device, enum umd_callback callback,
+			    D3DDDICB_RECLAIMALLOCATIONS3 *args)
+{
+	return UNLIKELY(args->pResources) ? reclaim_resources(device, callback, args)
+					  : reclaim_from_kernel(callback, args, NULL);
+}
+
+_Static_assert(sizeof(BOOL) == sizeof(D3DDDI_RECLAIM_RESULT) &&
+		       sizeof(D3DDDICB_RECLAIMALLOCATIONS2) ==
+			       sizeof(D3DDDICB_RECLAIMALLOCATIONS3) &&
+		       offsetof(D3DDDICB_RECLAIMALLOCATIONS2, pDiscarded) ==
+			       offsetof(D3DDDICB_RECLAIMALLOCATIONS3, pResults),
+	       "one structure for both, and one array");
 
 HRESULT APIENTRY umd_callback_ReclaimAllocations2(HANDLE hDevice,
 						  D3DDDICB_RECLAIMALLOCATIONS2 *args)
@@ -283,21 +349,13 @@ HRESULT APIENTRY umd_callback_ReclaimAllocations2(HANDLE hDevice,
 	HRESULT result;
 	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations2, &result);
 
-	if (!device)
+	if (UNLIKELY(!device))
 		return result;
-	D3DDDICB_RECLAIMALLOCATIONS3 same = {
-		.PagingQueue = args->PagingQueue,
-		.NumAllocations = args->NumAllocations,
-		.pResources = args->pResources,
-		.HandleList = args->HandleList,
-		.pResults = (D3DDDI_RECLAIM_RESULT *)args->pDiscarded,
-	};
-	result = reclaim(device, &same, UMD_ReclaimAllocations2);
-	if (FAILED(result))
+	result = reclaim(device, UMD_ReclaimAllocations2, (D3DDDICB_RECLAIMALLOCATIONS3 *)args);
+	if (UNLIKELY(FAILED(result)))
 		return result;
 	for (UINT i = 0; args->pDiscarded && i < args->NumAllocations; i++)
 		args->pDiscarded[i] = args->pDiscarded[i] != D3DDDI_RECLAIM_RESULT_OK;
-	args->PagingFenceValue = same.PagingFenceValue;
 	return result;
 }
 
@@ -307,59 +365,107 @@ HRESULT APIENTRY umd_callback_ReclaimAllocations3(HANDLE hDevice,
 	HRESULT result;
 	struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_ReclaimAllocations3, &result);
 
-	return device ? reclaim(device, args, UMD_ReclaimAllocations3) : result;
+	return LIKELY(device) ? reclaim(device, UMD_ReclaimAllocations3, args) : result;
+}
+
+/* ---- signals to several ---- */
+
+SPECIALIZED HRESULT signal_contexts(const D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *args,
+				    const D3DKMT_HANDLE *contexts)
+{
+	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 kernel;
+
+	/* The union's reserved words, too: they travel. */
+	memset(&kernel.Reserved, 0, sizeof(kernel.Reserved));
+	kernel.ObjectCount = args->ObjectCount;
+	kernel.ObjectHandleArray = args->ObjectHandleArray;
+	kernel.Flags = args->Flags;
+	kernel.BroadcastContextCount = args->BroadcastContextCount;
+	kernel.BroadcastContextArray = contexts;
+	kernel.FenceValue = args->FenceValue;
+	return answer_list(D3DKMTSignalSynchronizationObjectFromGpu2(&kernel),
+			   UMD_SignalSynchronizationObjectFromGpu2, "ObjectHandleArray",
+			   args->ObjectHandleArray, args->ObjectCount);
+}
+
+static RARE HRESULT signal_several_contexts(
+	struct dxgk_umd_device *device, const D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *args)
+{
+	struct mapped_list mapped;
+
+	if (!args->BroadcastContextArray)
+		return signal_contexts(args, NULL);
+	HRESULT result = map_list(device, UMD_SignalSynchronizationObjectFromGpu2,
+				  "BroadcastContextArray", args->BroadcastContextArray,
+				  args->BroadcastContextCount, UMD_CONTEXT, &mapped);
+	return FAILED(result) ? result
+			      : mapped_done(&mapped, signal_contexts(args, mapped.handles));
 }
 
 HRESULT APIENTRY umd_callback_SignalSynchronizationObjectFromGpu2(
 	HANDLE hDevice, CONST D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *args)
 {
 	const enum umd_callback callback = UMD_SignalSynchronizationObjectFromGpu2;
-	struct mapped_list mapped;
+	D3DKMT_HANDLE context;
 	HRESULT result;
 	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
 
-	if (!device)
+	if (UNLIKELY(!device))
 		return result;
-	result = map_list(device, callback, "BroadcastContextArray", args->BroadcastContextArray,
-			  args->BroadcastContextCount, UMD_CONTEXT, &mapped);
-	if (FAILED(result))
-		return result;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 kernel = {
+	if (UNLIKELY(args->BroadcastContextCount != 1 || !args->BroadcastContextArray))
+		return signal_several_contexts(device, args);
+	if (UNLIKELY(!umd_mapped(device, callback, "BroadcastContextArray",
+				 args->BroadcastContextArray[0], UMD_CONTEXT, &context)))
+		return E_INVALIDARG;
+	return signal_contexts(args, &context);
+}
+
+SPECIALIZED HRESULT signal_queues(const D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *args,
+				  const D3DKMT_HANDLE *queues)
+{
+	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE kernel = {
+		.Flags = args->Flags,
+		.BroadcastHwQueueCount = args->BroadcastHwQueueCount,
+		.BroadcastHwQueueArray = queues,
 		.ObjectCount = args->ObjectCount,
 		.ObjectHandleArray = args->ObjectHandleArray,
-		.Flags = args->Flags,
-		.BroadcastContextCount = args->BroadcastContextCount,
-		.BroadcastContextArray = mapped.handles,
-		.FenceValue = args->FenceValue,
+		.FenceValueArray = args->FenceValueArray,
 	};
-	return mapped_done(&mapped, callback, D3DKMTSignalSynchronizationObjectFromGpu2(&kernel),
+
+	return answer_list(D3DKMTSubmitSignalSyncObjectsToHwQueue(&kernel),
+			   UMD_SubmitSignalSyncObjectsToHwQueue, "ObjectHandleArray",
 			   args->ObjectHandleArray, args->ObjectCount);
+}
+
+static RARE HRESULT signal_several_queues(struct dxgk_umd_device *device,
+					  const D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *args)
+{
+	struct mapped_list mapped;
+
+	if (!args->BroadcastHwQueueArray)
+		return signal_queues(args, NULL);
+	HRESULT result = map_list(device, UMD_SubmitSignalSyncObjectsToHwQueue,
+				  "BroadcastHwQueueArray", args->BroadcastHwQueueArray,
+				  args->BroadcastHwQueueCount, UMD_HWQUEUE, &mapped);
+	return FAILED(result) ? result : mapped_done(&mapped, signal_queues(args, mapped.handles));
 }
 
 HRESULT APIENTRY umd_callback_SubmitSignalSyncObjectsToHwQueue(
 	HANDLE hDevice, CONST D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *args)
 {
 	const enum umd_callback callback = UMD_SubmitSignalSyncObjectsToHwQueue;
-	struct mapped_list mapped;
+	D3DKMT_HANDLE queue;
 	HRESULT result;
 	struct dxgk_umd_device *device = umd_begin(hDevice, args, callback, &result);
 
-	if (!device)
+	if (UNLIKELY(!device))
 		return result;
-	result = map_list(device, callback, "BroadcastHwQueueArray", args->BroadcastHwQueueArray,
-			  args->BroadcastHwQueueCount, UMD_HWQUEUE, &mapped);
-	if (FAILED(result))
-		return result;
-	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE kernel = {
-		.Flags = args->Flags,
-		.BroadcastHwQueueCount = args->BroadcastHwQueueCount,
-		.BroadcastHwQueueArray = mapped.handles,
-		.ObjectCount = args->ObjectCount,
-		.ObjectHandleArray = args->ObjectHandleArray,
-		.FenceValueArray = args->FenceValueArray,
-	};
-	return mapped_done(&mapped, callback, D3DKMTSubmitSignalSyncObjectsToHwQueue(&kernel),
-			   args->ObjectHandleArray, args->ObjectCount);
+	if (UNLIKELY(args->BroadcastHwQueueCount != 1 || !args->BroadcastHwQueueArray))
+		return signal_several_queues(device, args);
+	if (UNLIKELY(!umd_mapped(device, callback, "BroadcastHwQueueArray",
+				 args->BroadcastHwQueueArray[0], UMD_HWQUEUE, &queue)))
+		return E_INVALIDARG;
+	return signal_queues(args, &queue);
 }
 
 /* ---- the rest ---- */

@@ -7,14 +7,46 @@
 
 #include "umd/runtime.h"
 
-struct dxgk_umd_device *_Atomic umd_devices[UMD_OWNERS];
+/* Nobody's handle is 0, and not found but in the first place; there is never a device, and one that has not even that. */
+static struct dxgk_umd_device nobody;
+static struct dxgk_umd_device not_even_null = { .handle = ~UINT64_C(0),
+						.plain_handle = ~UINT64_C(0) };
+struct dxgk_umd_device *_Atomic umd_devices[UMD_OWNERS] = { &not_even_null,
+							    [1 ... UMD_OWNERS - 1] = &nobody };
+
+/* Of another owner: found nowhere. */
+static void hide_from_callbacks(struct dxgk_umd_device *device)
+{
+	atomic_store(&device->plain_handle, ~umd_handle(UMD_DEVICE, device->owner, 0, 0));
+}
+
+/* Who begins to watch says so first, and then comes here: one of the two sees the other. */
+static void show_to_callbacks(struct dxgk_umd_device *device)
+{
+	uint64_t number = umd_handle(UMD_DEVICE, device->owner, ++device->generation, 0);
+
+	atomic_store(&device->handle, number);
+	atomic_store(&device->plain_handle, number);
+	if (atomic_load(&umd_watched))
+		hide_from_callbacks(device);
+}
+
+void umd_watch_devices(void)
+{
+	for (unsigned i = 1; i < UMD_OWNERS; i++) {
+		struct dxgk_umd_device *device = atomic_load(&umd_devices[i]);
+
+		if (device != &nobody)
+			hide_from_callbacks(device);
+	}
+}
 
 static struct dxgk_umd_device *take_device(void)
 {
-	for (unsigned i = 0; i < UMD_OWNERS; i++) {
+	for (unsigned i = 1; i < UMD_OWNERS; i++) {
 		struct dxgk_umd_device *device = atomic_load(&umd_devices[i]);
 
-		if (!device) {
+		if (device == &nobody) {
 			struct dxgk_umd_device *made = calloc(1, sizeof(*made));
 			if (!made)
 				return NULL;
@@ -36,6 +68,7 @@ static void leave_device(struct dxgk_umd_device *device)
 	D3DKMT_DESTROYDEVICE destroy = { device->kernel };
 
 	atomic_store(&device->handle, 0);
+	hide_from_callbacks(device);
 	umd_handles_clear(&device->handles);
 	if (device->kernel)
 		(void)D3DKMTDestroyDevice(&destroy);
@@ -125,7 +158,9 @@ EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flag
 	device->adapter = adapter;
 	device->kernel_adapter = adapter->kernel;
 	atomic_fetch_add(&adapter->device_count, 1);
-	HRESULT result;
+	HRESULT result = E_OUTOFMEMORY;
+	if (!umd_handles_init(&device->handles))
+		goto leave;
 	if (umd_is_to_fail(UMD_CREATE_DEVICE, &result))
 		goto leave;
 	result = umd_answer(D3DKMTCreateDevice(&kernel), PLAIN);
@@ -134,8 +169,7 @@ EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flag
 	device->kernel = kernel.hDevice;
 	umd_fill_callbacks(&device->callbacks, adapter->version);
 	/* Before the driver's: it calls back from in there. */
-	atomic_store(&device->handle,
-		     umd_handle(UMD_DEVICE, device->owner, ++device->generation, 0));
+	show_to_callbacks(device);
 	result = create_driver_device(device, flags);
 	if (FAILED(result))
 		goto leave;
@@ -209,10 +243,10 @@ EXPORTED HRESULT DxgkUmdCreateResource(struct dxgk_umd_device *device,
 
 	if (!device->funcs.pfnCreateResource)
 		return E_NOTIMPL;
-	slot = umd_slot_reserve(&device->handles);
+	slot = umd_slot_reserve(&device->handles, UMD_RESOURCE);
 	if (!slot)
 		return E_OUTOFMEMORY;
-	slot->is_shared = args->Flags.SharedResource;
+	atomic_store(&slot->next, args->Flags.SharedResource);
 	handle = umd_slot_publish(&device->handles, slot, device->owner, UMD_RESOURCE, 0);
 	args->hResource = handle;
 	umd_enter_ddi("pfnCreateResource");
@@ -225,33 +259,57 @@ EXPORTED HRESULT DxgkUmdCreateResource(struct dxgk_umd_device *device,
 	if (atomic_load(&slot->kernel) != 0)
 		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
 			   "was not created, and is not deallocated");
-	umd_slot_end(&device->handles, slot);
+	if (umd_slot_claim(&device->handles, handle, UMD_RESOURCE))
+		umd_slot_end(&device->handles, slot, UMD_RESOURCE);
 	return result;
+}
+
+/* What the driver has forgotten. False: another thread is about it. */
+static bool end_forgotten(struct dxgk_umd_device *device, const struct umd_slot *slot)
+{
+	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel,
+					     .hResource = atomic_load(&slot->kernel) };
+
+	if (kernel.hResource == 0)
+		return true;
+	if (kernel.hResource == UMD_KERNEL_BUSY) {
+		umd_report(RULE_UMD_RESOURCE_BUSY, UMD_NO_CALLBACK, "resource",
+			   "is being made, or ended, by another thread");
+		return false;
+	}
+	umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
+		   "is destroyed, and the driver has not deallocated it");
+	(void)D3DKMTDestroyAllocation2(&kernel);
+	return true;
+}
+
+static HRESULT not_a_resource(const struct dxgk_umd_device *device,
+			      const struct dxgk_umd_resource *resource)
+{
+	umd_report_handle(UMD_NO_CALLBACK, "resource", resource->runtime, UMD_RESOURCE, device);
+	return E_INVALIDARG;
 }
 
 EXPORTED HRESULT DxgkUmdDestroyResource(struct dxgk_umd_device *device,
 					struct dxgk_umd_resource *resource)
 {
-	struct umd_slot *slot = umd_slot_find(&device->handles, resource->runtime, UMD_RESOURCE);
-
-	if (!slot || !device->funcs.pfnDestroyResource) {
-		umd_report_handle(UMD_NO_CALLBACK, "resource", resource->runtime, UMD_RESOURCE,
-				  device);
-		return E_INVALIDARG;
-	}
+	if (!umd_slot_find(&device->handles, resource->runtime, UMD_RESOURCE) ||
+	    !device->funcs.pfnDestroyResource)
+		return not_a_resource(device, resource);
 	umd_enter_ddi("pfnDestroyResource");
 	HRESULT result =
 		umd_leave_ddi(device->funcs.pfnDestroyResource(device->driver, resource->driver));
 	if (FAILED(result))
 		return result;
-	D3DKMT_DESTROYALLOCATION2 kernel = { .hDevice = device->kernel,
-					     .hResource = atomic_load(&slot->kernel) };
-	if (kernel.hResource > UMD_KERNEL_BUSY) {
-		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
-			   "is destroyed, and the driver has not deallocated it");
-		(void)D3DKMTDestroyAllocation2(&kernel);
+	/* Not before: the driver has named it to callbacks until now. */
+	struct umd_slot *slot = umd_slot_claim(&device->handles, resource->runtime, UMD_RESOURCE);
+	if (!slot)
+		return not_a_resource(device, resource);
+	if (!end_forgotten(device, slot)) {
+		umd_slot_put_back(slot, resource->runtime);
+		return E_INVALIDARG;
 	}
-	umd_slot_end(&device->handles, slot);
+	umd_slot_end(&device->handles, slot, UMD_RESOURCE);
 	*resource = (struct dxgk_umd_resource){ NULL, NULL };
 	return result;
 }
@@ -259,8 +317,8 @@ EXPORTED HRESULT DxgkUmdDestroyResource(struct dxgk_umd_device *device,
 EXPORTED D3DKMT_HANDLE DxgkUmdKernelResource(const struct dxgk_umd_device *device,
 					     const struct dxgk_umd_resource *resource)
 {
-	struct umd_slot *slot = umd_slot_find((struct umd_handles *)&device->handles,
-					      resource->runtime, UMD_RESOURCE);
+	const struct umd_slot *slot =
+		umd_slot_find(&device->handles, resource->runtime, UMD_RESOURCE);
 	uint32_t kernel = slot ? atomic_load(&slot->kernel) : 0;
 
 	return kernel == UMD_KERNEL_BUSY ? 0 : kernel;

@@ -194,13 +194,21 @@ void umd_blame_list(enum umd_callback callback, const char *argument, const D3DK
 		umd_blame(callback, argument, list[i], (long)i);
 }
 
-HRESULT umd_not_a_device(HANDLE handle, const void *args, enum umd_callback callback)
+struct dxgk_umd_device *umd_begin_slow(HANDLE handle, const void *args, enum umd_callback callback,
+				       HRESULT *result_out)
 {
-	if (!umd_device_find(handle))
+	struct dxgk_umd_device *device = umd_device_find(handle);
+
+	*result_out = E_INVALIDARG;
+	if (!device) {
 		umd_report_handle(callback, "hDevice", handle, UMD_DEVICE, NULL);
-	else if (!args)
+		return NULL;
+	}
+	if (!args) {
 		umd_report(RULE_UMD_HANDLE, callback, "pData", "is NULL");
-	return E_INVALIDARG;
+		return NULL;
+	}
+	return umd_is_to_fail(callback, result_out) ? NULL : device;
 }
 
 /* ---- callbacks are looked at ---- */
@@ -215,6 +223,7 @@ EXPORTED int DxgkUmdFailNth(const char *callback, unsigned long long n, HRESULT 
 			atomic_store(&has_failed, false);
 			atomic_store(&failing, i);
 			atomic_fetch_or(&umd_watched, WATCH_FAILURE);
+			umd_watch_devices();
 			return 1;
 		}
 	return 0;
@@ -292,6 +301,7 @@ void umd_read_environment(void)
 
 	if (atomic_exchange(&was_read, true))
 		return;
+	/* There is no device yet. */
 	if (log && strstr(log, "calls"))
 		atomic_fetch_or(&umd_watched, WATCH_ALL);
 	if (fail && *fail && !read_failure(fail))

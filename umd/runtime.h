@@ -9,7 +9,7 @@
  *	| 5 kind | owner  | generation | index           | 0x2b |
  *
  * Handles of the kernel have 0 or 2 in the lowest six bits: the lower half of one of these, in a place for a handle of the
- * kernel, cannot be taken for one. Nothing here takes a lock: a lookup compares the whole number with the one in its slot.
+ * kernel, cannot be taken for one. Nothing here takes a lock.
  */
 #ifndef UMD_RUNTIME_H
 #define UMD_RUNTIME_H
@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <opendxgk/umd.h>
 
@@ -41,9 +42,9 @@ enum umd_kind {
 enum {
 	UMD_MARK = 0x2b,
 	UMD_MARK_MASK = 0x3f,
-	UMD_OWNERS = 256, /* devices, and adapters, at a time */
-	UMD_CHUNK = 1024,
-	UMD_CHUNKS = 256,
+	UMD_OWNERS = 256,    /* adapters, and one more than devices, at a time */
+	UMD_SLOTS = 1 << 18, /* of each kind in a device; the first is nobody's */
+	UMD_SLOT_KINDS = 4,
 	UMD_KERNEL_BUSY = 1, /* in place of a handle of the kernel: being made, or being ended */
 };
 
@@ -75,29 +76,41 @@ _Static_assert(UMD_CALLBACKS * sizeof(void *) == sizeof(D3DDDI_DEVICECALLBACKS),
 
 /* ---- handles ---- */
 
+/*
+ * All slots that a device can have of a kind, in one piece of memory that is taken up as far as it is used. So a lookup is
+ * one comparison: a number is found nowhere but in its place among those of its kind. Of a slot that is not in use the
+ * number is complemented, which belongs in the place of another; of the first it is so from the beginning, because of NULL.
+ */
 struct umd_slot {
-	_Atomic uint64_t handle; /* 0: nobody has it */
+	_Atomic uint64_t handle; /* 0: never used */
 	_Atomic uint32_t kernel; /* 0: a resource that nothing is allocated for */
-	_Atomic uint32_t next;   /* in the stack of free ones: index + 1 */
-	uint32_t index;
-	uint16_t generation; /* guarded by having the slot */
-	bool is_shared;      /* of a resource */
+	_Atomic uint32_t
+		next; /* in the stack of free ones: index, 0 behind the last; in use: a resource is shared */
 };
+_Static_assert(sizeof(struct umd_slot) == 16, "found by a shift");
 
 struct umd_handles {
-	struct umd_slot *_Atomic chunks[UMD_CHUNKS];
-	_Atomic uint32_t used;
-	_Atomic uint64_t free; /* 63..32 how often it was changed, 31..0 index + 1 */
+	struct umd_slot *slots[UMD_SLOT_KINDS];
+	struct {
+		_Atomic uint32_t used;
+		_Atomic uint64_t free; /* 63..32 how often it was changed, 31..0 index */
+	} stacks[UMD_SLOT_KINDS];
 	_Atomic uint32_t live;
 };
 
+/* False: there is no memory. */
+bool umd_handles_init(struct umd_handles *handles);
+void umd_handles_clear(struct umd_handles *handles);
+
 /* NULL when there is no memory, or no more room. It answers to no handle before it is published. */
-struct umd_slot *umd_slot_reserve(struct umd_handles *handles);
+struct umd_slot *umd_slot_reserve(struct umd_handles *handles, enum umd_kind kind);
 HANDLE umd_slot_publish(struct umd_handles *handles, struct umd_slot *slot, unsigned owner,
 			enum umd_kind kind, D3DKMT_HANDLE kernel);
-/* Of a reserved or a published one. */
-void umd_slot_end(struct umd_handles *handles, struct umd_slot *slot);
-void umd_handles_clear(struct umd_handles *handles);
+/* Answers to its handle no more; NULL: it did not, or another thread was first. Then it ends, or is put back. */
+struct umd_slot *umd_slot_claim(struct umd_handles *handles, HANDLE handle, enum umd_kind kind);
+void umd_slot_put_back(struct umd_slot *slot, HANDLE handle);
+/* Of a reserved or a claimed one. */
+void umd_slot_end(struct umd_handles *handles, struct umd_slot *slot, enum umd_kind kind);
 
 uint64_t umd_handle(enum umd_kind kind, unsigned owner, uint16_t generation, uint32_t index);
 
@@ -106,29 +119,31 @@ static inline enum umd_kind umd_handle_kind(uint64_t number)
 	return (enum umd_kind)(number >> 60 == 5 ? 1u << (number >> 56 & 0xf) : 0);
 }
 
-/* One comparison where the kind is known when this is compiled, as it is in all callbacks but a few. */
-static inline bool umd_handle_is_of(uint64_t number, unsigned kinds)
-{
-	if (__builtin_constant_p(kinds) && (kinds & (kinds - 1)) == 0)
-		return number >> 56 == (0x50 | (unsigned)__builtin_ctz(kinds));
-	return (umd_handle_kind(number) & kinds) != 0;
-}
-
-static inline struct umd_slot *umd_slot_find(struct umd_handles *handles, HANDLE handle,
-					     unsigned kinds)
+/* Where a handle of one of these kinds is, if there is one. */
+SPECIALIZED struct umd_slot *umd_slot_at(const struct umd_handles *handles, HANDLE handle,
+					 unsigned kinds)
 {
 	uint64_t number = (uintptr_t)handle;
-	uint32_t index = (uint32_t)number >> 6;
+	unsigned kind = kinds;
 
-	if (UNLIKELY(index >= UMD_CHUNK * UMD_CHUNKS || !umd_handle_is_of(number, kinds)))
-		return NULL;
-	struct umd_slot *chunk =
-		atomic_load_explicit(&handles->chunks[index / UMD_CHUNK], memory_order_acquire);
-	if (UNLIKELY(!chunk))
-		return NULL;
-	struct umd_slot *slot = &chunk[index % UMD_CHUNK];
-	return LIKELY(atomic_load_explicit(&slot->handle, memory_order_acquire) == number) ? slot
-											   : NULL;
+	/* One, and known when this is compiled, in all callbacks but a few. */
+	if ((kinds & (kinds - 1)) != 0 && umd_handle_kind(number) & kinds)
+		kind = (unsigned)umd_handle_kind(number);
+	return &handles->slots[__builtin_ctz(kind)][number >> 6 & (UMD_SLOTS - 1)];
+}
+
+SPECIALIZED bool umd_slot_is(const struct umd_slot *slot, HANDLE handle)
+{
+	return LIKELY(atomic_load_explicit(&slot->handle, memory_order_acquire) ==
+		      (uintptr_t)handle);
+}
+
+static inline struct umd_slot *umd_slot_find(const struct umd_handles *handles, HANDLE handle,
+					     unsigned kinds)
+{
+	struct umd_slot *slot = umd_slot_at(handles, handle, kinds);
+
+	return umd_slot_is(slot, handle) ? slot : NULL;
 }
 
 /* ---- adapters and devices: never freed, used again ---- */
@@ -150,6 +165,8 @@ struct dxgk_umd_adapter {
 
 struct dxgk_umd_device {
 	_Atomic uint64_t handle; /* 0: not in use */
+	_Atomic uint64_t
+		plain_handle; /* the same; one of another place where somebody watches its callbacks */
 	_Atomic bool is_taken;
 	unsigned owner;
 	uint16_t generation;
@@ -164,17 +181,25 @@ struct dxgk_umd_device {
 	struct umd_handles handles;
 };
 
+/* By owner, none of them NULL: where there was no device yet, it is one that has the handle of another place. */
 extern struct dxgk_umd_device *_Atomic umd_devices[UMD_OWNERS];
 extern struct dxgk_umd_adapter *_Atomic umd_adapters[UMD_OWNERS];
 
-static inline struct dxgk_umd_device *umd_device_find(HANDLE handle)
+static inline struct dxgk_umd_device *umd_device_at(uint64_t number)
 {
-	uint64_t number = (uintptr_t)handle;
 	struct dxgk_umd_device *device = atomic_load_explicit(
 		&umd_devices[number >> 48 & (UMD_OWNERS - 1)], memory_order_acquire);
 
-	return LIKELY(device &&
-		      atomic_load_explicit(&device->handle, memory_order_acquire) == number)
+	if (!device)
+		__builtin_unreachable();
+	return device;
+}
+
+static inline struct dxgk_umd_device *umd_device_find(HANDLE handle)
+{
+	struct dxgk_umd_device *device = umd_device_at((uintptr_t)handle);
+
+	return atomic_load_explicit(&device->handle, memory_order_acquire) == (uintptr_t)handle
 		       ? device
 		       : NULL;
 }
@@ -207,8 +232,12 @@ void umd_blame(enum umd_callback callback, const char *argument, D3DKMT_HANDLE h
 void umd_blame_list(enum umd_callback callback, const char *argument, const D3DKMT_HANDLE *list,
 		    UINT count) RARE;
 
-/* Callbacks are looked at one by one: some are to fail, or all are to be told. */
+/*
+ * Callbacks are looked at one by one: some are to fail, or all are to be told. Devices that were there then stay watched:
+ * nobody who chooses failures is in a hurry afterwards.
+ */
 extern _Atomic int umd_watched;
+void umd_watch_devices(void);
 /* True: it fails with that result. */
 bool umd_watch(enum umd_callback callback, HRESULT *result_out) RARE;
 static inline bool umd_is_to_fail(enum umd_callback callback, HRESULT *result_out)
@@ -228,37 +257,68 @@ HRESULT umd_leave_ddi(HRESULT result);
 
 enum umd_answer { PLAIN, PENDS, RELEASES };
 
+/* Of the bytes from `from` to `to`, the eight at `at`, or as many as there are. */
+SPECIALIZED void umd_clear_word(void *structure, size_t at, size_t to)
+{
+	if (at + 8 <= to)
+		memset((char *)structure + at, 0, 8);
+	else if (at < to)
+		memset((char *)structure + at, 0, to - at);
+}
+
+/* Word by word, so that the compiler leaves out those that are written afterwards. */
+SPECIALIZED void umd_clear(void *structure, size_t from, size_t to)
+{
+#define EIGHT_WORDS(at)                                                                            \
+	umd_clear_word(structure, (at), to);                                                       \
+	umd_clear_word(structure, (at) + 8, to);                                                   \
+	umd_clear_word(structure, (at) + 16, to);                                                  \
+	umd_clear_word(structure, (at) + 24, to);                                                  \
+	umd_clear_word(structure, (at) + 32, to);                                                  \
+	umd_clear_word(structure, (at) + 40, to);                                                  \
+	umd_clear_word(structure, (at) + 48, to);                                                  \
+	umd_clear_word(structure, (at) + 56, to);
+	EIGHT_WORDS(from)
+	EIGHT_WORDS(from + 64)
+#undef EIGHT_WORDS
+	if (from + 128 < to)
+		memset((char *)structure + from + 128, 0, to - from - 128);
+}
+
 HRESULT umd_answer_slow(NTSTATUS status, enum umd_answer answer) RARE;
 static inline HRESULT umd_answer(NTSTATUS status, enum umd_answer answer)
 {
 	return LIKELY(status == 0) ? S_OK : umd_answer_slow(status, answer);
 }
 
-HRESULT umd_not_a_device(HANDLE handle, const void *args, enum umd_callback callback) RARE;
+/* Of a device that is watched, or none; of arguments that are none. NULL: the answer is in `result_out`. */
+struct dxgk_umd_device *umd_begin_slow(HANDLE handle, const void *args, enum umd_callback callback,
+				       HRESULT *result_out) RARE;
 
-/* What each callback begins with. NULL: the answer is in `result_out`. */
-static inline struct dxgk_umd_device *umd_begin(HANDLE handle, const void *args,
-						enum umd_callback callback, HRESULT *result_out)
+/* What each callback begins with; likewise. */
+SPECIALIZED struct dxgk_umd_device *umd_begin(HANDLE handle, const void *args,
+					      enum umd_callback callback, HRESULT *result_out)
 {
-	struct dxgk_umd_device *device = umd_device_find(handle);
+	struct dxgk_umd_device *device = umd_device_at((uintptr_t)handle);
 
-	if (UNLIKELY(!device || !args)) {
-		*result_out = umd_not_a_device(handle, args, callback);
-		return NULL;
-	}
-	return umd_is_to_fail(callback, result_out) ? NULL : device;
+	if (LIKELY(atomic_load_explicit(&device->plain_handle, memory_order_acquire) ==
+			   (uintptr_t)handle &&
+		   args))
+		return device;
+	return umd_begin_slow(handle, args, callback, result_out);
 }
 
 /* The kernel's handle behind one of the runtime's; false: it was reported. */
-static inline bool umd_mapped(struct dxgk_umd_device *device, enum umd_callback callback,
-			      const char *argument, HANDLE handle, unsigned kinds,
-			      D3DKMT_HANDLE *kernel_out)
+SPECIALIZED bool umd_mapped(const struct dxgk_umd_device *device, enum umd_callback callback,
+			    const char *argument, HANDLE handle, unsigned kinds,
+			    D3DKMT_HANDLE *kernel_out)
 {
-	struct umd_slot *slot = umd_slot_find(&device->handles, handle, kinds);
+	const struct umd_slot *slot = umd_slot_at(&device->handles, handle, kinds);
 
-	if (LIKELY(slot)) {
+	if (umd_slot_is(slot, handle)) {
 		*kernel_out = atomic_load_explicit(&slot->kernel, memory_order_acquire);
-		if (LIKELY(*kernel_out > UMD_KERNEL_BUSY))
+		/* Resources only are there before, and after, the kernel's. */
+		if (LIKELY(!(kinds & UMD_RESOURCE) || *kernel_out > UMD_KERNEL_BUSY))
 			return true;
 	}
 	umd_report_handle(callback, argument, handle, kinds, device);

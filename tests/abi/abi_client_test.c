@@ -36,17 +36,7 @@
 #define CALL(name, pointer, argument)                                                              \
 	ABI_ASSERT(SAME_TYPE(__typeof__(&name), pointer), #pointer);                               \
 	ABI_ASSERT(SAME_TYPE(pointer, NTSTATUS(APIENTRY *)(argument *)), "argument of " #name);
-#include "basic_types.def"
-#include "client_abi.def"
-#include "umd_abi.def"
-#undef TYPE
-#undef STRUCT
-#undef FIELD
-#undef TAIL
-#undef BITS
-#undef ENUM
-#undef CONSTANT
-#undef CALL
+#include "every_abi.def"
 
 /* Counted: what the run reports. */
 enum {
@@ -68,17 +58,7 @@ static const unsigned char kinds[] = {
 #define ENUM(...)     COUNT_ENUM,
 #define CONSTANT(...) COUNT_CONSTANT,
 #define CALL(...)     COUNT_CALL,
-#include "basic_types.def"
-#include "client_abi.def"
-#include "umd_abi.def"
-#undef TYPE
-#undef STRUCT
-#undef FIELD
-#undef TAIL
-#undef BITS
-#undef ENUM
-#undef CONSTANT
-#undef CALL
+#include "every_abi.def"
 };
 
 static unsigned failures;

@@ -49,7 +49,10 @@ TEST(table, the_pairs_are_in_the_order_of_the_table)
 	EXPECT(DxgkUmdPair(66) == NULL);
 }
 
-TEST(adapter, tells_what_the_miniport_tells_and_nothing_of_a_screen)
+#define PROBE_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, close_probe(), suite, claim)
+
+PROBE_TEST(adapter, tells_what_the_miniport_tells_and_nothing_of_a_screen,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	struct softgpu_adapter_info info = { 0 };
 	D3DDDICB_QUERYADAPTERINFO args = { &info, sizeof(info) };
@@ -57,7 +60,6 @@ TEST(adapter, tells_what_the_miniport_tells_and_nothing_of_a_screen)
 					     sizeof(info) };
 	D3DDDICB_GETMULTISAMPLEMETHODLIST methods = { 0 };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	EXPECT_S_OK(probe->adapter_callbacks->pfnQueryAdapterInfoCb(probe->adapter, &args));
 	EXPECT_EQ(info.address_model, SOFTGPU_MODEL_GPUMMU);
 	info.version = 0;
@@ -71,29 +73,27 @@ TEST(adapter, tells_what_the_miniport_tells_and_nothing_of_a_screen)
 		E_NOTIMPL, "UMD-DISPLAY", "VidPnSourceId");
 	EXPECT_REPORTED(probe->adapter_callbacks->pfnQueryAdapterInfoCb(rt, &args), E_INVALIDARG,
 			"UMD-HANDLE", "hAdapter");
-	close_probe();
 }
 
 /* ---- resources ---- */
 
-TEST(allocate, allocations_on_their_own_are_deallocated_by_list)
+PROBE_TEST(allocate, allocations_on_their_own_are_deallocated_by_list,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[3];
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	unsigned before = live_allocations();
 	EXPECT_S_OK(try_allocate(NULL, 3, handles));
 	EXPECT_EQ(live_allocations(), before + 3);
 	EXPECT_S_OK(deallocate(NULL, 3, handles));
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
-TEST(allocate, the_first_makes_the_resource_and_the_next_are_added_to_it)
+PROBE_TEST(allocate, the_first_makes_the_resource_and_the_next_are_added_to_it,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[3];
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	EXPECT_EQ(DxgkUmdKernelResource(device, &resource), 0);
 	EXPECT_S_OK(try_allocate(resource.runtime, 1, handles));
@@ -105,10 +105,10 @@ TEST(allocate, the_first_makes_the_resource_and_the_next_are_added_to_it)
 	EXPECT_EQ(DxgkUmdKernelResource(device, &resource), 0);
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
-TEST(allocate, a_driver_of_windows_vista_has_the_short_elements)
+PROBE_TEST(allocate, a_driver_of_windows_vista_has_the_short_elements,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_VISTA))
 {
 	struct softgpu_allocation wish[2] = {
 		{ SOFTGPU_ALLOCATION_VERSION, SOFTGPU_CPU_VISIBLE, SOME_BYTES, 0 },
@@ -120,20 +120,18 @@ TEST(allocate, a_driver_of_windows_vista_has_the_short_elements)
 	};
 	D3DDDICB_ALLOCATE args = { .NumAllocations = 2, .pAllocationInfo = short_elements };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_VISTA);
 	EXPECT_S_OK(cb->pfnAllocateCb(rt, &args));
 	D3DKMT_HANDLE handles[2] = { short_elements[0].hAllocation, short_elements[1].hAllocation };
 	EXPECT(is_local_handle(handles[0]) && is_local_handle(handles[1]));
 	EXPECT_S_OK(deallocate(NULL, 2, handles));
-	close_probe();
 }
 
-TEST(deallocate, with_a_resource_the_list_is_ignored)
+PROBE_TEST(deallocate, with_a_resource_the_list_is_ignored,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 	D3DKMT_HANDLE other;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	EXPECT_S_OK(try_allocate(resource.runtime, 2, handles));
 	EXPECT_S_OK(try_allocate(NULL, 1, &other));
@@ -144,14 +142,13 @@ TEST(deallocate, with_a_resource_the_list_is_ignored)
 	/* … and those of the resource are not. */
 	EXPECT_HR(deallocate(NULL, 1, &handles[0]), E_INVALIDARG);
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
-	close_probe();
 }
 
-TEST(deallocate, an_empty_resource_is_ended_by_a_second_call)
+PROBE_TEST(deallocate, an_empty_resource_is_ended_by_a_second_call,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	EXPECT_S_OK(try_allocate(resource.runtime, 2, handles));
 	EXPECT_S_OK(deallocate(NULL, 2, handles));
@@ -163,26 +160,23 @@ TEST(deallocate, an_empty_resource_is_ended_by_a_second_call)
 	EXPECT_REPORTED(deallocate(resource.runtime, 0, NULL), E_INVALIDARG, "UMD-HANDLE",
 			"hResource");
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
-	close_probe();
 }
 
-TEST(deallocate, one_bad_handle_in_the_list_changes_nothing)
+PROBE_TEST(deallocate, one_bad_handle_in_the_list_changes_nothing,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[3];
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	EXPECT_S_OK(try_allocate(NULL, 2, handles));
 	handles[2] = 0x40ffff00;
 	EXPECT_HR(deallocate(NULL, 3, handles), E_INVALIDARG);
 	EXPECT_S_OK(deallocate(NULL, 2, handles));
-	close_probe();
 }
 
-TEST(deallocate2, flags_go_through)
+PROBE_TEST(deallocate2, flags_go_through, open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handle;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	unsigned before = live_allocations();
 	EXPECT_S_OK(try_allocate(NULL, 1, &handle));
 	D3DDDICB_DEALLOCATE2 args = { .NumAllocations = 1, .HandleList = &handle };
@@ -193,7 +187,6 @@ TEST(deallocate2, flags_go_through)
 	EXPECT_S_OK(cb->pfnDeallocate2Cb(rt, &args));
 	/* It is gone when the call is over. */
 	EXPECT_EQ(live_allocations(), before);
-	close_probe();
 }
 
 TEST(resource, what_the_driver_forgets_is_reported_and_ended)
@@ -212,13 +205,13 @@ TEST(resource, what_the_driver_forgets_is_reported_and_ended)
 
 /* ---- the others, one after the other ---- */
 
-TEST(memory, lists_and_resources_have_priority_residency_and_locks)
+PROBE_TEST(memory, lists_and_resources_have_priority_residency_and_locks,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 	UINT priorities[2] = { D3DDDI_ALLOCATIONPRIORITY_HIGH, D3DDDI_ALLOCATIONPRIORITY_LOW };
 	D3DDDI_RESIDENCYSTATUS status[2] = { 0 };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	EXPECT_S_OK(try_allocate(resource.runtime, 2, handles));
 	D3DDDICB_SETPRIORITY by_list = { NULL, 2, handles, priorities };
@@ -250,16 +243,15 @@ TEST(memory, lists_and_resources_have_priority_residency_and_locks)
 	EXPECT_S_OK(deallocate(resource.runtime, 0, NULL));
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
-TEST(memory, offers_take_resources_of_the_runtime_or_allocations_of_the_kernel)
+PROBE_TEST(memory, offers_take_resources_of_the_runtime_or_allocations_of_the_kernel,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 	BOOL discarded[1] = { 7 };
 	D3DDDI_RECLAIM_RESULT results[1] = { (D3DDDI_RECLAIM_RESULT)7 };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	EXPECT_S_OK(try_allocate(resource.runtime, 2, handles));
 	D3DDDICB_OFFERALLOCATIONS offer = { .pResources = &resource.runtime,
@@ -309,7 +301,6 @@ TEST(memory, offers_take_resources_of_the_runtime_or_allocations_of_the_kernel)
 			"pResources");
 	EXPECT_S_OK(deallocate(resource.runtime, 0, NULL));
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
-	close_probe();
 }
 
 static HRESULT wait_for(D3DKMT_HANDLE fence, UINT64 value)
@@ -328,13 +319,13 @@ static void settled(HRESULT result, D3DKMT_HANDLE fence, UINT64 value)
 	EXPECT_S_OK(wait_for(fence, value));
 }
 
-TEST(work, what_is_resident_and_mapped_is_filled_by_a_submission)
+PROBE_TEST(work, what_is_resident_and_mapped_is_filled_by_a_submission,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 	D3DDDICB_CREATEPAGINGQUEUE queue = { 0 };
 	D3DDDICB_CREATESYNCHRONIZATIONOBJECT2 fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	EXPECT_S_OK(cb->pfnCreatePagingQueueCb(rt, &queue));
 	EXPECT_S_OK(cb->pfnCreateSynchronizationObject2Cb(rt, &fence));
 	EXPECT(fence.Info.MonitoredFence.FenceValueCPUVirtualAddress != NULL);
@@ -425,17 +416,16 @@ TEST(work, what_is_resident_and_mapped_is_filled_by_a_submission)
 	EXPECT_S_OK(cb->pfnDestroySynchronizationObjectCb(rt, &fence_done));
 	EXPECT_S_OK(cb->pfnDestroyPagingQueueCb(rt, &done));
 	EXPECT_S_OK(deallocate(NULL, 2, handles));
-	close_probe();
 }
 
-TEST(work, fences_are_signalled_and_waited_for_from_either_side)
+PROBE_TEST(work, fences_are_signalled_and_waited_for_from_either_side,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DDDICB_CREATESYNCHRONIZATIONOBJECT2 fence = { .Info.Type = D3DDDI_MONITORED_FENCE };
 	D3DDDICB_CREATESYNCHRONIZATIONOBJECT2 packet = { .Info.Type = D3DDDI_FENCE };
 	D3DDDICB_CREATESYNCHRONIZATIONOBJECT semaphore = { .Info.Type = D3DDDI_SEMAPHORE };
 	UINT64 value = 3;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	HANDLE contexts[2] = { make_context(), make_context() };
 	EXPECT_S_OK(cb->pfnCreateSynchronizationObject2Cb(rt, &fence));
 	EXPECT_S_OK(cb->pfnCreateSynchronizationObject2Cb(rt, &packet));
@@ -502,10 +492,9 @@ TEST(work, fences_are_signalled_and_waited_for_from_either_side)
 			"UMD-COUNT", "ObjectCount");
 	end_context(contexts[0]);
 	end_context(contexts[1]);
-	close_probe();
 }
 
-TEST(rest, escapes_markers_and_properties)
+PROBE_TEST(rest, escapes_markers_and_properties, open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	struct softgpu_escape_echo echo = {
 		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_ECHO, sizeof(echo), 0 },
@@ -513,7 +502,6 @@ TEST(rest, escapes_markers_and_properties)
 	};
 	D3DKMT_HANDLE handle;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	HANDLE context = make_context();
 	D3DDDICB_ESCAPE escape = { .hDevice = rt,
 				   .pPrivateDriverData = &echo,
@@ -543,7 +531,6 @@ TEST(rest, escapes_markers_and_properties)
 	EXPECT_S_OK(wait_for(queue.hSyncObject, property.PagingFenceValue));
 	EXPECT_S_OK(deallocate(NULL, 1, &handle));
 	end_context(context);
-	close_probe();
 }
 
 API_TEST_MAIN("umd/callbacks")

@@ -42,11 +42,13 @@ TEST(handles, a_device_of_the_kernel_or_the_driver_is_none_of_the_runtime)
 	close_probe();
 }
 
-TEST(handles, the_two_worlds_are_told_apart_in_both_directions)
+#define PROBE_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, close_probe(), suite, claim)
+
+PROBE_TEST(handles, the_two_worlds_are_told_apart_in_both_directions,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handle;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	HANDLE context = make_context();
 	EXPECT_S_OK(try_allocate(resource.runtime, 1, &handle));
@@ -82,14 +84,13 @@ TEST(handles, the_two_worlds_are_told_apart_in_both_directions)
 	end_context(next);
 	EXPECT_S_OK(deallocate(resource.runtime, 0, NULL));
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
-	close_probe();
 }
 
-TEST(handles, one_device_does_not_take_anothers)
+PROBE_TEST(handles, one_device_does_not_take_anothers,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	struct dxgk_umd_device *second;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	HANDLE context = make_context();
 	EXPECT_S_OK(DxgkUmdCreateDevice(adapter, 0, &second));
 	D3DDDICB_DESTROYCONTEXT destroy = { context };
@@ -98,12 +99,11 @@ TEST(handles, one_device_does_not_take_anothers)
 	EXPECT_REPORTED(DxgkUmdCloseAdapter(adapter), E_INVALIDARG, "UMD-LEFT", "adapter");
 	EXPECT_S_OK(DxgkUmdDestroyDevice(second));
 	end_context(context);
-	close_probe();
 }
 
-TEST(display, what_needs_a_screen_is_refused_with_a_reason)
+PROBE_TEST(display, what_needs_a_screen_is_refused_with_a_reason,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 #define REFUSED(name, rule)                                                                        \
 	EXPECT_REPORTED(cb->pfn##name##Cb(rt, NULL), E_NOTIMPL, rule, "");                         \
 	EXPECT_STRING(reported.callback, "pfn" #name "Cb")
@@ -122,7 +122,6 @@ TEST(display, what_needs_a_screen_is_refused_with_a_reason)
 	REFUSED(SubmitPresentToHwQueue, "UMD-DISPLAY");
 	REFUSED(SubmitHistorySequence, "UMD-NOT-BUILT");
 	REFUSED(CreateNativeFence, "UMD-NOT-BUILT");
-	close_probe();
 }
 
 /* ---- chosen failures ---- */
@@ -142,9 +141,9 @@ static HRESULT allocates(void)
 	return told;
 }
 
-TEST(failure, the_nth_call_fails_as_chosen_and_does_nothing)
+PROBE_TEST(failure, the_nth_call_fails_as_chosen_and_does_nothing,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	probe->in_flush = allocates;
 	unsigned before = live_allocations();
 	EXPECT_EQ(DxgkUmdFailNth("NoSuchCallback", 1, E_FAIL), 0);
@@ -160,12 +159,11 @@ TEST(failure, the_nth_call_fails_as_chosen_and_does_nothing)
 	EXPECT_S_OK(DXGK_UMD_CALL(device, pfnFlush(DxgkUmdDriverDevice(device))));
 	EXPECT_EQ(seen, S_OK);
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
-TEST(failure, a_driver_that_hides_it_is_reported)
+PROBE_TEST(failure, a_driver_that_hides_it_is_reported,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	probe->in_flush = allocates;
 	EXPECT_EQ(DxgkUmdFailNth("Allocate", 2, D3DERR_OUTOFVIDEOMEMORY), 1);
 	told = S_OK;
@@ -174,12 +172,11 @@ TEST(failure, a_driver_that_hides_it_is_reported)
 	EXPECT_STRING(reported.callback, "pfnAllocateCb");
 	EXPECT_STRING(reported.ddi, "pfnFlush");
 	EXPECT_EQ(seen, D3DERR_OUTOFVIDEOMEMORY);
-	close_probe();
 }
 
-TEST(failure, a_removed_device_is_passed_on_unchanged)
+PROBE_TEST(failure, a_removed_device_is_passed_on_unchanged,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	probe->in_flush = allocates;
 	EXPECT_EQ(DxgkUmdFailNth("Allocate", 2, D3DDDIERR_DEVICEREMOVED), 1);
 	told = E_FAIL;
@@ -191,7 +188,6 @@ TEST(failure, a_removed_device_is_passed_on_unchanged)
 	EXPECT_HR(DXGK_UMD_CALL(device, pfnFlush(DxgkUmdDriverDevice(device))),
 		  D3DDDIERR_DEVICEREMOVED);
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
 static struct dxgk_umd_resource kept;
@@ -202,11 +198,11 @@ static HRESULT deallocates(HANDLE hResource)
 	return deallocate(kept.runtime, 0, NULL);
 }
 
-TEST(failure, a_resource_whose_destruction_failed_is_still_there)
+PROBE_TEST(failure, a_resource_whose_destruction_failed_is_still_there,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handle;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	kept = make_resource();
 	EXPECT_S_OK(try_allocate(kept.runtime, 1, &handle));
 	probe->in_destroy = deallocates;
@@ -214,7 +210,6 @@ TEST(failure, a_resource_whose_destruction_failed_is_still_there)
 	EXPECT_HR(DxgkUmdDestroyResource(device, &kept), E_INVALIDARG);
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &kept));
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
 TEST(failure, a_device_that_is_made_to_fail_never_reaches_the_driver)
@@ -239,11 +234,10 @@ TEST(failure, a_device_that_is_made_to_fail_never_reaches_the_driver)
 	EXPECT_EQ(probe->destroy_count, 1);
 }
 
-TEST(failure, what_is_no_driver_is_not_opened)
+PROBE_TEST(failure, what_is_no_driver_is_not_opened, open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	struct dxgk_umd_adapter *none = NULL;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	EXPECT_REPORTED(DxgkUmdOpenAdapter("/nowhere/driver.so", luid, &none), E_INVALIDARG,
 			"UMD-OPEN", "driver_path");
 	EXPECT_REPORTED(DxgkUmdOpenAdapter("libc.so.6", luid, &none), E_INVALIDARG, "UMD-OPEN",
@@ -251,18 +245,17 @@ TEST(failure, what_is_no_driver_is_not_opened)
 	EXPECT_HR(DxgkUmdOpenAdapter(getenv("TEST_UMD_PROBE"), (LUID){ 0x7777, 0 }, &none),
 		  E_INVALIDARG);
 	EXPECT(none == NULL);
-	close_probe();
 }
 
 /* ---- memory that is short, devices that are gone ---- */
 
-TEST(trim, a_request_that_does_not_fit_says_how_much_to_trim)
+PROBE_TEST(trim, a_request_that_does_not_fit_says_how_much_to_trim,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	enum { BYTES = 512 << 20 };
 	D3DDDICB_CREATEPAGINGQUEUE queue = { 0 };
 	struct creation creation;
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	EXPECT_S_OK(cb->pfnCreatePagingQueueCb(rt, &queue));
 	creation_init(&creation, 0, 1);
 	creation.data[0].size_bytes = BYTES;
@@ -274,14 +267,13 @@ TEST(trim, a_request_that_does_not_fit_says_how_much_to_trim)
 					 .AllocationList = &creation.elements[0].hAllocation };
 	EXPECT_HR(cb->pfnMakeResidentCb(rt, &resident), E_OUTOFMEMORY);
 	EXPECT(resident.NumBytesToTrim > 0);
-	close_probe();
 }
 
-TEST(gone, what_is_held_is_released_when_the_adapter_is_gone)
+PROBE_TEST(gone, what_is_held_is_released_when_the_adapter_is_gone,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DKMT_HANDLE handles[2];
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct dxgk_umd_resource resource = make_resource();
 	HANDLE context = make_context();
 	EXPECT_S_OK(try_allocate(resource.runtime, 1, handles));
@@ -293,7 +285,6 @@ TEST(gone, what_is_held_is_released_when_the_adapter_is_gone)
 	end_context(context);
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &resource));
 	EXPECT_EQ(reported.count, 0);
-	close_probe();
 }
 
 API_TEST_MAIN("umd/mistakes")

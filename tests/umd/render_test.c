@@ -105,9 +105,11 @@ static D3DKMT_HANDLE bring_in(void)
 	return allocation;
 }
 
-TEST(render, each_call_runs_its_commands_and_brings_the_next_buffers)
+#define PROBE_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, close_probe(), suite, claim)
+
+PROBE_TEST(render, each_call_runs_its_commands_and_brings_the_next_buffers,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	D3DKMT_HANDLE allocation = bring_in();
 	struct buffers buffers = open_context();
 	for (UINT i = 1; i <= 5; i++) {
@@ -119,14 +121,13 @@ TEST(render, each_call_runs_its_commands_and_brings_the_next_buffers)
 	EXPECT_EQ(reported.count, 0);
 	end_context(buffers.context);
 	EXPECT_S_OK(deallocate(NULL, 1, &allocation));
-	close_probe();
 }
 
-TEST(render, is_refused_with_what_is_not_a_context_of_the_device)
+PROBE_TEST(render, is_refused_with_what_is_not_a_context_of_the_device,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
 	D3DDDICB_RENDER args = { .CommandLength = 64 };
 
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	struct buffers buffers = open_context();
 	EXPECT_REPORTED(cb->pfnRenderCb(rt, &args), E_INVALIDARG, "UMD-HANDLE", "hContext");
 	args.hContext = (HANDLE)(uintptr_t)(UINT)(uintptr_t)buffers.context;
@@ -138,12 +139,11 @@ TEST(render, is_refused_with_what_is_not_a_context_of_the_device)
 	end_context(buffers.context);
 	args.hContext = buffers.context;
 	EXPECT_REPORTED(cb->pfnRenderCb(rt, &args), E_INVALIDARG, "UMD-HANDLE", "hContext");
-	close_probe();
 }
 
-TEST(render, a_refusal_leaves_the_buffers_as_they_are)
+PROBE_TEST(render, a_refusal_leaves_the_buffers_as_they_are,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
 {
-	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
 	D3DKMT_HANDLE allocation = bring_in();
 	struct buffers buffers = open_context();
 	VOID *commands = buffers.commands;
@@ -160,7 +160,6 @@ TEST(render, a_refusal_leaves_the_buffers_as_they_are)
 	EXPECT_EQ(word_at(allocation, 0), 0x77);
 	end_context(buffers.context);
 	EXPECT_S_OK(deallocate(NULL, 1, &allocation));
-	close_probe();
 }
 
 TEST(context, that_is_made_to_fail_leaves_nothing)
