@@ -5,67 +5,22 @@
  *	request   copied out of the channel once ──▶ opened: pointers lead into the copy (wire/travel.h)
  *	          ──▶ dispatch_call(), as for a client in this process ──▶ reply
  *
- * Nothing behind the copy is memory that the client can write. The reply is written to the channel and
- * never read there. A request that cannot be one ends the session; what the call itself refuses goes
- * back with its reason.
+ * Nothing behind the copy is memory that the client can write. A request that cannot be one ends the
+ * session; what the call itself refuses goes back with its reason.
  */
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/tally.h"
-#include "base/client_call.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/refusal.h"
+#include "base/tally.h"
 #include "base/thread.h"
 #include "dispatch/dispatch.h"
-#include "server/gang.h"
-#include "server/server.h"
-#include "wire/request.h"
-#include "wire/travel.h"
-
-enum { DRAFT_BYTES = 256, CALL_DESCRIPTORS_MOST = 64, CALL_EVENTS_MOST = 8 };
+#include "server/channel_worker.h"
 
 #define WAKE_AGAIN_NS (10 * NS_PER_MS)
-
-/* Of what there is not enough for a call. */
-enum worker_lack { LACKS_NOTHING, LACKS_MEMORY, LACKS_DESCRIPTORS, LACKS_EVENTS };
-
-struct channel_worker {
-	struct session *session;
-	struct list link; /* session.workers */
-	struct thread *thread;
-	_Atomic bool is_finished;
-	struct notice finished;
-	struct channel channel;
-	struct gang gang;
-	bool is_apart;        /* from its client: they have a processor each */
-	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
-	unsigned char *block; /* for all that fits the channel, and its head */
-
-	struct channel_part put;  /* for the next call */
-	struct channel_part rest; /* of a reply that did not fit */
-	uint64_t rest_at;
-
-	/* Of the call under way. */
-	struct travel_hooks hooks;
-	struct client_call call;
-	int descriptors[CALL_DESCRIPTORS_MOST];
-	uint32_t descriptor_count;
-	struct {
-		uint32_t event;
-		uint32_t token;
-	} events[CALL_EVENTS_MOST];
-	uint32_t event_count;
-	struct dxgk_refusal refusal; /* of the last one that was refused */
-	enum worker_lack lacks;      /* for what came along */
-	const char *lie;             /* it is no request: why; the session ends */
-	bool has_left;               /* the session's list, before the session: it ends alone */
-	bool is_answered;            /* the request, with what may still be done about it */
-	struct travel_image *image;  /* of the call that is being made */
-};
 
 /* ---- what travels beside the bytes ---- */
 
@@ -133,145 +88,6 @@ static uintptr_t hook_arrive(struct travel_hooks *hooks, enum travel_thing thing
 static uint64_t hook_send_back(struct travel_hooks *hooks, int descriptor)
 {
 	return session_send_descriptor(worker_of(hooks)->session, descriptor);
-}
-
-/* ---- the reply ---- */
-
-struct reply {
-	struct wire_reply head;
-	struct dxgk_refusal *refusal;   /* where head.has_refusal */
-	const struct client_call *call; /* NULL: no views */
-	struct travel_image *image;     /* NULL: no call */
-	uint64_t image_bytes;
-};
-
-static unsigned char *append(unsigned char *at, const void *bytes, size_t size_bytes)
-{
-	memcpy(at, bytes, size_bytes);
-	return at + size_bytes;
-}
-
-static void reply_compose(struct channel_worker *worker, const struct reply *reply,
-			  unsigned char *at)
-{
-	if (reply->head.has_refusal)
-		at = append(at, reply->refusal, sizeof(*reply->refusal));
-	for (uint32_t i = 0; i < reply->head.view_count; i++) {
-		const struct client_view *view = &reply->call->views[i];
-
-		at = append(at,
-			    &(struct wire_view){ view->address, view->page_count, view->stamp,
-						 view->run_count, view->kind },
-			    sizeof(struct wire_view));
-	}
-	for (uint32_t i = 0; i < reply->head.run_count; i++) {
-		const struct client_view_run *run = &reply->call->runs[i];
-
-		at = append(at,
-			    &(struct wire_run){ run->first_page, run->page_count, run->file, 0 },
-			    sizeof(struct wire_run));
-	}
-	if (reply->image)
-		travel_reply_write(reply->image, reply->head.status, at, &worker->hooks);
-}
-
-/* Files first: a client that has the reply waits for those that it does not know. */
-static bool send_files(struct channel_worker *worker, const struct reply *reply)
-{
-	for (uint32_t i = 0; i < reply->head.run_count; i++) {
-		if (!session_send_file(worker->session, reply->call->runs[i].file))
-			return false;
-	}
-	return true;
-}
-
-/* Where nothing fits and there is no memory either: the call is over, and its results are lost. */
-static void reply_poorly(struct channel_worker *worker)
-{
-	const struct wire_reply head = { .status = STATUS_NO_MEMORY };
-
-	memcpy(worker->channel.memory->reply.buffer, &head, sizeof(head));
-}
-
-/* What is short is put together elsewhere: the client looks at the room all the time. */
-static void reply_draft(struct channel_worker *worker, const struct reply *reply,
-			uint64_t size_bytes)
-{
-	_Alignas(TRAVEL_ALIGN_BYTES) unsigned char draft[sizeof(reply->head) + DRAFT_BYTES];
-	size_t head_bytes = wire_reply_write(&reply->head, draft);
-
-	reply_compose(worker, reply, draft + head_bytes);
-	channel_way_write(&worker->channel.memory->reply, draft, head_bytes + size_bytes);
-}
-
-static void reply_send(struct channel_worker *worker, struct reply *reply)
-{
-	unsigned char *buffer = worker->channel.memory->reply.buffer;
-	uint64_t size_bytes;
-	bool is_short;
-
-	if (!NT_SUCCESS(reply->head.status)) {
-		reply->refusal = &worker->refusal;
-		reply->refusal->size_bytes = sizeof(*reply->refusal);
-		reply->head.has_refusal = refusal_last(reply->refusal);
-	}
-	if (reply->call && NT_SUCCESS(reply->head.status)) {
-		reply->head.view_count = reply->call->view_count;
-		reply->head.run_count = reply->call->view_count ? reply->call->run_count : 0;
-		reply->head.word = reply->call->word;
-	}
-	size_bytes = (reply->head.has_refusal ? sizeof(*reply->refusal) : 0) +
-		     reply->head.view_count * sizeof(struct wire_view) +
-		     reply->head.run_count * sizeof(struct wire_run) + reply->image_bytes;
-	reply->head.size_bytes = (uint32_t)size_bytes;
-	reply->head.event_count = atomic_load(&worker->session->events_said);
-	is_short = size_bytes <= WIRE_REPLY_BUFFER_BYTES;
-	bool fits = is_short || (size_bytes < WIRE_IS_BRIEF &&
-				 channel_part_make(worker->session, &worker->rest, size_bytes));
-	if (!send_files(worker, reply) || !fits) {
-		reply_poorly(worker);
-		return;
-	}
-	if (LIKELY(size_bytes <= DRAFT_BYTES)) {
-		reply_draft(worker, reply, size_bytes);
-		return;
-	}
-	if (is_short) {
-		reply_compose(worker, reply, buffer + wire_reply_write(&reply->head, buffer));
-		return;
-	}
-	memcpy(buffer, &reply->head, sizeof(reply->head));
-	reply_compose(worker, reply, worker->rest.bytes);
-	memcpy(buffer + sizeof(reply->head), worker->rest.bytes, WIRE_REPLY_BUFFER_BYTES);
-	worker->rest_at = WIRE_REPLY_BUFFER_BYTES;
-}
-
-static void reply_status(struct channel_worker *worker, NTSTATUS status)
-{
-	struct reply reply = { .head.status = status };
-
-	reply_send(worker, &reply);
-}
-
-static void rest_forget(struct channel_worker *worker)
-{
-	channel_part_forget(worker->session, &worker->rest);
-	worker->rest_at = 0;
-}
-
-static void serve_more(struct channel_worker *worker)
-{
-	uint64_t left = worker->rest.size_bytes - worker->rest_at;
-	uint64_t part = left < CHANNEL_BUFFER_BYTES ? left : CHANNEL_BUFFER_BYTES;
-
-	if (part == 0) {
-		worker->lie = "it wants more of a reply than there was";
-		return;
-	}
-	memcpy(worker->channel.memory->reply.buffer, worker->rest.bytes + worker->rest_at, part);
-	worker->rest_at += part;
-	if (worker->rest_at == worker->rest.size_bytes)
-		rest_forget(worker);
 }
 
 /* ---- telling the client ---- */
@@ -358,12 +174,12 @@ static NTSTATUS serve_named(struct channel_worker *worker, const char *name,
 
 static void reply_call(struct channel_worker *worker, NTSTATUS status)
 {
-	struct reply reply = { .head.status = status,
-			       .call = &worker->call,
-			       .image = worker->image };
+	struct channel_reply reply = { .head.status = status,
+				       .call = &worker->call,
+				       .image = worker->image };
 
 	reply.image_bytes = travel_reply_bytes(worker->image, status);
-	reply_send(worker, &reply);
+	channel_reply_send(worker, &reply);
 	answer(worker);
 }
 
@@ -455,9 +271,9 @@ static void serve_call(struct channel_worker *worker, uint32_t id, void *block, 
 	if (!travel_request_open(&image, id, block, size_bytes, &worker->hooks, &why)) {
 		worker->lie = why;
 		if (!why)
-			reply_status(worker, refuse_opening(id, LACKS_MEMORY));
+			channel_reply_status(worker, refuse_opening(id, LACKS_MEMORY));
 	} else if (worker->lacks != LACKS_NOTHING) {
-		reply_status(worker, refuse_opening(id, worker->lacks));
+		channel_reply_status(worker, refuse_opening(id, worker->lacks));
 		travel_image_close(&image);
 	} else {
 		worker->image = &image;
@@ -487,7 +303,7 @@ static void serve_put(struct channel_worker *worker, const unsigned char *part, 
 	refusal_end_call(&scope, status);
 	if (!NT_SUCCESS(status))
 		channel_part_forget(worker->session, &worker->put);
-	reply_status(worker, status);
+	channel_reply_status(worker, status);
 }
 
 /* ---- a channel that is not needed any more ---- */
@@ -521,11 +337,11 @@ static void serve_listen(struct channel_worker *worker, uint32_t service, const 
 		return;
 	}
 	memcpy(&listen, bytes, sizeof(listen));
-	reply_status(worker, service == WIRE_LISTEN
-				     ? serve_named(worker, "RegisterEventNotification",
-						   session_watch, &listen)
-				     : serve_named(worker, "UnregisterEventNotification",
-						   session_unwatch, &listen));
+	channel_reply_status(worker, service == WIRE_LISTEN
+					     ? serve_named(worker, "RegisterEventNotification",
+							   session_watch, &listen)
+					     : serve_named(worker, "UnregisterEventNotification",
+							   session_unwatch, &listen));
 }
 
 static void serve(struct channel_worker *worker, const struct wire_request *request,
@@ -537,19 +353,19 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 	}
 	switch (request->call) {
 	case WIRE_NOTHING:
-		reply_status(worker, STATUS_SUCCESS);
+		channel_reply_status(worker, STATUS_SUCCESS);
 		break;
 	case WIRE_PUT:
 		serve_put(worker, block, size_bytes);
 		break;
 	case WIRE_MORE:
-		serve_more(worker);
+		channel_reply_more(worker);
 		break;
 	case WIRE_CLOSE_PROCESS:
 		guest_put(worker->guest);
 		worker->guest = NULL;
 		session_close_process(worker->session);
-		reply_status(worker, STATUS_SUCCESS);
+		channel_reply_status(worker, STATUS_SUCCESS);
 		break;
 	case WIRE_LISTEN:
 	case WIRE_UNLISTEN:
@@ -557,7 +373,7 @@ static void serve(struct channel_worker *worker, const struct wire_request *requ
 		break;
 	case WIRE_CLOSE_CHANNEL:
 		leave_session(worker);
-		reply_status(worker, STATUS_SUCCESS);
+		channel_reply_status(worker, STATUS_SUCCESS);
 		break;
 	default:
 		worker->lie = "it made a call that there is not";
@@ -601,7 +417,7 @@ static void serve_request(struct channel_worker *worker)
 	if (UNLIKELY(worker->lie != NULL))
 		return;
 	if (UNLIKELY(worker->rest.bytes != NULL) && request.call != WIRE_MORE)
-		rest_forget(worker);
+		channel_reply_forget_rest(worker);
 	client_port_is_in_callback = (request.flags & WIRE_FROM_CALLBACK) != 0;
 	if (UNLIKELY(request.flags & WIRE_WAS_PUT)) {
 		serve(worker, &request, worker->put.bytes, worker->put.size_bytes);
@@ -616,7 +432,7 @@ static void worker_free(struct channel_worker *worker)
 	channel_close(&worker->channel);
 	guest_put(worker->guest);
 	channel_part_forget(worker->session, &worker->put);
-	rest_forget(worker);
+	channel_reply_forget_rest(worker);
 	mem_free(worker->block);
 	mem_free(worker);
 }

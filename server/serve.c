@@ -2,7 +2,7 @@
 /*
  * serve.c - the kernel as a server: start, the loop that watches sockets, end.
  *
- *	kernel started ──▶ listening ──▶ READY ──loop──▶ SIGTERM, SIGINT, idle ──▶ clients told and
+ *	kernel started ──▶ listening ──▶ READY ──loop──▶ SIGTERM, SIGINT, SIGHUP, idle ──▶ clients told and
  *	ended, kernel stopped
  *
  * The adapters start before anybody is let in, and stop after everything that anybody made is gone.

@@ -8,6 +8,7 @@
  *	session_port.c     events and callbacks of a client
  *	session_files.c    descriptors, both ways
  *	channel_worker.c   one thread of a client: its calls
+ *	channel_reply.c    what becomes of them, on its way back
  *	channel_part.c     calls that are longer than a channel
  *	gang.c             which workers have a processor beside their client's
  *	control_session.c  dxgk ctl and its like
