@@ -15,6 +15,7 @@
  * Ways in hold cancellation off, so that a thread comes out again (base/cancel.h). The kernel starts on a
  * thread of its own: loading drivers needs more stack than the threads of some clients have.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@
 enum embed_state {
 	EMBED_NOT_STARTED,
 	EMBED_RUNNING,
-	EMBED_HAS_GUESTS, /* running, and a thread may make calls for another than the program */
+	EMBED_RUNNING_SLOWLY, /* a call may be of another than the program, or a step of a seeded run */
 	EMBED_ENDED,
 	EMBED_FORKED,
 };
@@ -78,7 +79,7 @@ static bool kernel_runs(void)
 {
 	enum embed_state state = atomic_load(&embed.state);
 
-	return state == EMBED_RUNNING || state == EMBED_HAS_GUESTS;
+	return state == EMBED_RUNNING || state == EMBED_RUNNING_SLOWLY;
 }
 
 /* The gate is shut. */
@@ -203,7 +204,7 @@ static NTSTATUS embed_start_kernel(void)
 	if (!NT_SUCCESS(status))
 		return status;
 	atexit(embed_end);
-	atomic_store(&embed.state, EMBED_RUNNING);
+	atomic_store(&embed.state, sim_is_on() ? EMBED_RUNNING_SLOWLY : EMBED_RUNNING);
 	control_start(getenv("DXGK_CONTROL"), embed_control);
 	if (verify_makes_requests())
 		verify_requests_serve(embed_do_to_adapter);
@@ -244,7 +245,7 @@ static NTSTATUS embed_begin(void)
 				"the kernel has ended with the program");
 		break;
 	case EMBED_RUNNING:
-	case EMBED_HAS_GUESTS:
+	case EMBED_RUNNING_SLOWLY:
 	case EMBED_FORKED:
 		break;
 	}
@@ -393,30 +394,35 @@ static const bool is_quick[CALL_COUNT] = {
 	[CALL_submit_command_to_hw_queue] = true,
 };
 
-static NTSTATUS embed_call_here(uint32_t id, void *arguments)
+SPECIALIZED NTSTATUS embed_call_here(uint32_t id, void *arguments)
 {
-	if (UNLIKELY(sim_is_on() ||
-		     atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
+	if (UNLIKELY(atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
 		return embed_call_slowly(id, arguments);
 	gate_enter(&embed.gate);
 	if (UNLIKELY(!embed_is_running())) {
 		gate_leave(&embed.gate);
 		return embed_call_slowly(id, arguments);
 	}
-	NTSTATUS status = dispatch_call_here(&embed.kernel, embed.process, id, arguments);
+	NTSTATUS status = dispatch_paths[id](&embed.kernel, embed.process, arguments);
 	gate_leave(&embed.gate);
 	return status;
 }
 
-static NTSTATUS embed_call(uint32_t id, void *arguments)
+static NTSTATUS embed_call_held_off(uint32_t id, void *arguments)
 {
-	if (LIKELY(id < CALL_COUNT && is_quick[id]))
-		return embed_call_here(id, arguments);
 	int before = cancel_hold_off();
 	NTSTATUS status = embed_call_here(id, arguments);
 
 	cancel_give_back(before);
 	return status;
+}
+
+static NTSTATUS embed_call(uint32_t id, void *arguments)
+{
+	assert(id < CALL_COUNT);
+	if (LIKELY(is_quick[id]))
+		return embed_call_here(id, arguments);
+	return embed_call_held_off(id, arguments);
 }
 
 static void embed_close_process(void)
@@ -508,7 +514,7 @@ struct guest *embed_create_guest(const struct process_identity *identity,
 	if (NT_SUCCESS(status) && arena)
 		guest_show_here(guest);
 	if (NT_SUCCESS(status))
-		atomic_compare_exchange_strong(&embed.state, &running, EMBED_HAS_GUESTS);
+		atomic_compare_exchange_strong(&embed.state, &running, EMBED_RUNNING_SLOWLY);
 	refusal_end_call(&scope, status);
 	gate_leave(&embed.gate);
 	thread_leave_kernel();

@@ -10,7 +10,8 @@ usage: check_locks.py [root]
 
 Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a lock that is
 none of lock.h). A ..._locked function may take a second lock and release that one, never the one it asserts; an
-..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Above a
+..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Who calls a
+..._locked or ..._relock function has taken a lock before, in its own body, or asserts it as well. Above a
 ..._relock, in its header or in front of a static one, stands which lock is dropped and retaken, and what may have changed. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
 their order, each with files that have it.
 """
@@ -27,17 +28,18 @@ PAGE = 'docs/locking.md'
 FOLDERS = ('src', 'embed', 'server')
 FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock|unlock))\(([^;{}]*)\)\n'
                       r'\{(.*?)^\}', re.MULTILINE | re.DOTALL)
+ANY_FUNCTION = re.compile(FUNCTION.pattern.replace(r'_(?:locked|relock|unlock)', ''), FUNCTION.flags)
 ASSERTS = re.compile(r'\b(?:\w+_)?assert_(?:held|locked)\(')
 STEP = re.compile(r'\b(\w+)\(')
-TAKES = re.compile(r'(?:\w+_)?lock_acquire|\w+_lock')
+TAKES = re.compile(r'(?:\w+_)?(?:lock_)?acquire|\w+_lock(?:_as_\w+)?')
 DROPS = re.compile(r'(?:\w+_)?lock_release|\w+_unlock|\w+_relock')
 
 
-def functions(text):
+def functions(text, pattern=FUNCTION):
     """-> [(line, name, body)]"""
     code = tree.without_comments(text)
     return [(code.count('\n', 0, m.start(1)) + 1, m.group(1), m.group(3))
-            for m in FUNCTION.finditer(code)]
+            for m in pattern.finditer(code)]
 
 
 def first_drop(body):
@@ -104,6 +106,20 @@ def unasserted(root):
                 yield f'{path}:{line}: {name}() does not assert the lock it is called under'
 
 
+def unheld(root):
+    """Who calls a function that wants a lock, and neither took one before nor asserts it."""
+    for path in tree.project_files(root):
+        if not tree.under(path, FOLDERS) or not path.endswith(tree.C_FILES):
+            continue
+        for line, name, body in functions(tree.read(root, path), ANY_FUNCTION):
+            for step in STEP.finditer('' if ASSERTS.search(body) else body):
+                if TAKES.fullmatch(step.group(1)):
+                    break
+                if step.group(1).endswith(('_locked', '_relock')):
+                    yield f'{path}:{line}: {name}() calls {step.group(1)}(), and neither takes the lock before nor asserts it'
+                    break
+
+
 def ranks(text):
     return re.findall(r'^\s*LOCK_RANK_(\w+),', tree.without_comments(text), re.MULTILINE)
 
@@ -158,6 +174,7 @@ def check(root):
     return [
         ('names say what becomes of the lock', list(wrong_names(root))),
         ('what is called under a lock asserts it', list(unasserted(root))),
+        ('who calls it has the lock', list(unheld(root))),
         ('a _relock says what is dropped and retaken, and what may have changed', list(unsaid(root))),
         ('every rank is used', unused_ranks(root)),
         ('the page lists the ranks, in their order', list(wrong_pages(root))),

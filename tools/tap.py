@@ -2,7 +2,7 @@
 """tap.py - how the project's own checks and their tests report: TAP 13, one line per claim.
 
 A check collects problems under a claim ("folders include only what layers.txt allows") and calls
-report(); a test program is a file of functions named test_... that assert, run by run_tests().
+report(); a test program is a file of functions named test_... that assert, and of tables of them, run by run_tests().
 """
 
 import os
@@ -48,6 +48,12 @@ def run_tests(namespace):
                 problems.append(traceback.format_exc())
         claims.append((name[len('test_'):].replace('_', ' ') + skipped, problems))
     sys.exit(report(claims))
+
+
+def rows(namespace, check, table):
+    """A test for each row of a table {claim: arguments}: check(root, *arguments)."""
+    for claim, arguments in table.items():
+        namespace['test_' + claim.replace(' ', '_')] = lambda root, arguments=arguments: check(root, *arguments)
 
 
 def write_tree(root, files):

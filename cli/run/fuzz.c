@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/random.h"
 #include "cli/run/world.h"
 
@@ -41,6 +42,19 @@ static uint32_t interesting(struct random *random)
 	return i < ARRAY_SIZE(numbers) ? numbers[i] : (uint32_t)random_next(random);
 }
 
+/* Sizes and addresses that are none any more: by one, two or three more or less. */
+static void change_a_little(struct fuzz *fuzz, uint32_t at)
+{
+	uint32_t step = 1 + (uint32_t)random_below(&fuzz->random, 3);
+	uint32_t number;
+
+	if (at + sizeof(number) > fuzz->size_bytes)
+		return;
+	memcpy(&number, fuzz->bytes + at, sizeof(number));
+	number += random_below(&fuzz->random, 2) == 0 ? step : 0 - step;
+	memcpy(fuzz->bytes + at, &number, sizeof(number));
+}
+
 static void change_once(struct fuzz *fuzz)
 {
 	uint32_t at = (uint32_t)random_below(&fuzz->random, fuzz->size_bytes);
@@ -48,6 +62,8 @@ static void change_once(struct fuzz *fuzz)
 
 	switch (random_below(&fuzz->random, 8)) {
 	case 0:
+		change_a_little(fuzz, at & ~3u);
+		break;
 	case 1:
 	case 2:
 		fuzz->bytes[at] ^= (unsigned char)(1u << random_below(&fuzz->random, 8));
@@ -230,20 +246,30 @@ static void forget_contents(struct world *world, uint32_t context, uint32_t list
 	}
 }
 
+/* Where its last bytes are: behind them there is somebody else. */
+static uint64_t last_offset(const struct world *world, uint32_t memory, uint64_t bytes)
+{
+	uint64_t size_bytes = world->script->names[memory].size_bytes;
+
+	return size_bytes < bytes ? 0 : align_down(size_bytes, bytes) - bytes;
+}
+
 static void fuzz_submit(struct world *world, const struct script_statement *statement,
 			struct fuzz *fuzz, struct outcome *outcome)
 {
 	enum { BYTES = 64 };
 	uint32_t memory = find_memory(world, statement->name);
+	uint64_t last = memory == SCRIPT_NO_NAME ? 0 : last_offset(world, memory, BYTES);
+	uint64_t first = random_below(&fuzz->random, 2) == 0 ? 0 : last;
 	struct script_command commands[] = {
 		{ .opcode = OPCODE_FILL,
-		  .to = { memory, 0 },
+		  .to = { memory, first },
 		  .from = { SCRIPT_NO_NAME, 0 },
 		  .size_bytes = BYTES,
-		  .value = 0xf0 },
+		  .value = 0xf1f2f3f4 },
 		{ .opcode = OPCODE_COPY,
-		  .to = { memory, 0 },
-		  .from = { memory, BYTES },
+		  .to = { memory, first },
+		  .from = { memory, last - first },
 		  .size_bytes = BYTES },
 	};
 	struct script_statement work = { .verb = VERB_SUBMIT,

@@ -4,8 +4,10 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/run/world.h"
 
 /* ---- fences ---- */
@@ -159,6 +161,41 @@ void queue_do_signal(struct world *world, const struct script_statement *stateme
 						   statement->number);
 }
 
+/* Is it in time? A client whose device is lost waits for nothing. */
+static bool is_over_soon(struct world *world, const struct thing *client, const struct ring *ring)
+{
+	enum { PATIENCE_S = 10, LOOKS_PER_S = 100 };
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	UINT64 value = ring->signed_value;
+	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = {
+		.hDevice = client->handle,
+		.ObjectCount = 1,
+		.ObjectHandleArray = &ring->fence,
+		.FenceValueArray = &value,
+		.hAsyncEvent = (HANDLE)(intptr_t)event,
+	};
+	bool is_over = event < 0 ||
+		       !NT_SUCCESS(CALL(world, D3DKMTWaitForSynchronizationObjectFromCpu(&args)));
+
+	for (uint32_t i = 0; !is_over && i < PATIENCE_S * LOOKS_PER_S; i++) {
+		is_over = read(event, &value, sizeof(value)) > 0 || !queue_is_active(world, client);
+		if (!is_over)
+			world_sleep(world, NS_PER_S / LOOKS_PER_S);
+	}
+	if (event >= 0)
+		close(event);
+	return is_over;
+}
+
+static void wait_for_work(struct world *world, const struct thing *client, const struct ring *ring,
+			  struct outcome *outcome)
+{
+	if (client->has_gaps && !is_over_soon(world, client, ring))
+		outcome_leave_out(outcome, "what it runs is not known, and may run for ever");
+	else
+		outcome->status = queue_wait_cpu(world, client, ring->fence, ring->signed_value);
+}
+
 void queue_do_wait(struct world *world, const struct script_statement *statement,
 		   struct outcome *outcome)
 {
@@ -171,8 +208,7 @@ void queue_do_wait(struct world *world, const struct script_statement *statement
 		break;
 	case SCRIPT_CONTEXT:
 	case SCRIPT_HW_QUEUE:
-		outcome->status =
-			queue_wait_cpu(world, client, thing->ring.fence, thing->ring.signed_value);
+		wait_for_work(world, client, &thing->ring, outcome);
 		break;
 	case SCRIPT_ALLOCATION:
 		memory_wait_gone(world, statement->name, outcome);

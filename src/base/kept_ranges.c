@@ -11,12 +11,29 @@ static void range_remove(struct kept_ranges *kept, uint32_t index)
 		(kept->count - index) * sizeof(kept->ranges[0]));
 }
 
+/* Neighbours of the newest, which come and go together mostly, become one with it. */
+static bool range_join(struct kept_ranges *kept, struct page_range range)
+{
+	struct page_range *newest = kept->count > 0 ? &kept->ranges[kept->count - 1] : NULL;
+
+	if (newest && newest->first + newest->count == range.first)
+		newest->count += range.count;
+	else if (newest && range.first + range.count == newest->first)
+		*newest = (struct page_range){ range.first, range.count + newest->count };
+	else
+		return false;
+	return true;
+}
+
 bool kept_ranges_add(struct kept_ranges *kept, struct page_range range)
 {
-	if (range.count == 0 || range.count > KEPT_PAGES_MAX - kept->pages ||
-	    kept->count == KEPT_RANGES_MAX)
+	if (range.count == 0 || range.count > KEPT_PAGES_MAX - kept->pages)
 		return false;
-	kept->ranges[kept->count++] = range;
+	if (!range_join(kept, range)) {
+		if (kept->count == KEPT_RANGES_MAX)
+			return false;
+		kept->ranges[kept->count++] = range;
+	}
 	kept->pages += range.count;
 	return true;
 }
@@ -27,8 +44,20 @@ bool kept_ranges_overflow(struct kept_ranges *kept, uint64_t page_count,
 	if (page_count > KEPT_PAGES_MAX || kept->count == 0 ||
 	    (kept->pages + page_count <= KEPT_PAGES_MAX && kept->count < KEPT_RANGES_MAX))
 		return false;
-	*range_out = kept->ranges[0];
-	range_remove(kept, 0);
+	uint64_t excess = kept->pages + page_count > KEPT_PAGES_MAX
+				  ? kept->pages + page_count - KEPT_PAGES_MAX
+				  : UINT64_MAX; /* too many ranges */
+	struct page_range *oldest = &kept->ranges[0];
+
+	*range_out = *oldest;
+	if (oldest->count <= excess) {
+		range_remove(kept, 0);
+		return true;
+	}
+	range_out->count = excess;
+	oldest->first += excess;
+	oldest->count -= excess;
+	kept->pages -= excess;
 	return true;
 }
 

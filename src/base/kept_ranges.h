@@ -31,7 +31,7 @@ struct kept_ranges {
 /* False when it is too large to be kept. Room has to be made first. */
 bool kept_ranges_add(struct kept_ranges *kept, struct page_range range);
 
-/* The oldest one, taken off, for as long as `page_count` more would be too many. */
+/* The oldest one, or what has to go of it, taken off as long as `page_count` more would be too many. */
 bool kept_ranges_overflow(struct kept_ranges *kept, uint64_t page_count,
 			  struct page_range *range_out);
 

@@ -331,19 +331,27 @@ static struct machine_bank *bank_or_own(struct machine_bank *bank)
 	return bank ? bank : &machine.own;
 }
 
-uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t count, uint64_t highest,
-			      uint64_t *address_out)
+/* What is in them is anything. */
+static uint64_t find_stretch(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			     uint64_t *page_out)
 {
-	uint64_t page = 0;
 	uint64_t got = 0;
 
-	bank = bank_or_own(bank);
 	while (count > 0 && got == 0) {
-		got = take_stretch(bank, count, highest, &page);
+		got = take_stretch(bank, count, highest, page_out);
 		if (got == 0 && !machine_bank_grow(bank, count, highest) &&
 		    !machine_banks_shrink(NULL))
 			break;
 	}
+	return got;
+}
+
+uint64_t machine_bank_stretch(struct machine_bank *bank, uint64_t count, uint64_t highest,
+			      uint64_t *address_out)
+{
+	uint64_t page = 0;
+	uint64_t got = find_stretch(bank_or_own(bank), count, highest, &page);
+
 	if (got > 0) {
 		run_prepare(page, got);
 		*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
@@ -419,13 +427,15 @@ static uint64_t take_kept(struct machine_bank *bank, uint64_t count, uint64_t hi
 uint64_t machine_bank_to_fill(struct machine_bank *bank, uint64_t count, uint64_t highest,
 			      uint64_t *address_out)
 {
-	uint64_t page;
+	uint64_t page = 0;
 	uint64_t got = count > 0 ? take_kept(bank_or_own(bank), count, highest, &page) : 0;
 
 	if (got == 0)
-		return machine_bank_stretch(bank, count, highest, address_out);
-	run_mark_dirty(page, got);
-	*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
+		got = find_stretch(bank_or_own(bank), count, highest, &page);
+	if (got > 0) {
+		run_mark_dirty(page, got);
+		*address_out = MACHINE_FIRST + page * MACHINE_PAGE_BYTES;
+	}
 	return got;
 }
 

@@ -34,7 +34,7 @@ struct records {
 };
 
 static _Thread_local void *kept_records; /* struct records, from the first one on */
-static _Thread_local struct refusal_scope *innermost;
+_Thread_local struct refusal_scope *refusal_innermost;
 static _Atomic uint64_t refusal_count;
 static _Atomic uint64_t counts_by_rule[RULE_COUNT];
 static void (*refusal_listener)(const struct dxgk_refusal *refusal);
@@ -78,7 +78,7 @@ static void refusal_compose(struct dxgk_refusal *record, NTSTATUS status, enum r
 		.index = index,
 	};
 	snprintf(record->call, sizeof(record->call), "%s",
-		 innermost ? innermost->call : "opendxgk");
+		 refusal_innermost ? refusal_innermost->call : "opendxgk");
 	snprintf(record->argument, sizeof(record->argument), "%s", argument ? argument : "");
 	snprintf(record->rule, sizeof(record->rule), "%s", rule_id(rule));
 	if (argument && index >= 0)
@@ -99,10 +99,10 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 		atomic_load_explicit(&refusal_commented, memory_order_acquire);
 	struct told told = { .rule = rule, .whose = "" };
 
-	if (innermost && innermost->has_refused)
+	if (refusal_innermost && refusal_innermost->has_refused)
 		return;
-	if (innermost)
-		innermost->has_refused = true;
+	if (refusal_innermost)
+		refusal_innermost->has_refused = true;
 	refusal_compose(&told.record, status, rule, argument, index, format, arguments);
 	if (comments) {
 		comments->explain(rule, told.record.reason, sizeof(told.record.reason));
@@ -111,10 +111,10 @@ static void refusal_note(NTSTATUS status, enum rule rule, const char *argument, 
 	}
 
 	/* The call around this one was refused already, which is what its caller is to hear. */
-	bool is_kept = !innermost || !innermost->is_aside;
+	bool is_kept = !refusal_innermost || !refusal_innermost->is_aside;
 	struct records *records = is_kept ? thread_keep(&kept_records, sizeof(*records)) : NULL;
-	if (innermost && records) {
-		innermost->is_untold = true;
+	if (refusal_innermost && records) {
+		refusal_innermost->is_untold = true;
 		records->pending = told;
 		return;
 	}
@@ -142,36 +142,17 @@ void refusal_say_item(NTSTATUS status, enum rule rule, const char *argument, uin
 	va_end(arguments);
 }
 
-void refusal_begin(struct refusal_scope *scope, const char *call)
+void refusal_tell_pending(void)
 {
-	struct refusal_scope *outer = innermost;
+	struct records *records = kept_records;
 
-	*scope = (struct refusal_scope){ .call = call, .outer = outer };
-	if (outer)
-		scope->is_aside = outer->has_refused || outer->is_aside;
-	innermost = scope;
-}
-
-bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status)
-{
-	innermost = scope->outer;
-	if (UNLIKELY(scope->is_untold && !NT_SUCCESS(status))) {
-		struct records *records = kept_records;
-
-		refusal_tell(&records->pending);
-		records->last = records->pending.record;
-	}
-	return scope->has_refused;
-}
-
-bool refusal_end(struct refusal_scope *scope)
-{
-	return refusal_end_call(scope, STATUS_UNSUCCESSFUL);
+	refusal_tell(&records->pending);
+	records->last = records->pending.record;
 }
 
 const char *refusal_call(void)
 {
-	return innermost ? innermost->call : NULL;
+	return refusal_innermost ? refusal_innermost->call : NULL;
 }
 
 void refusal_repeat(const struct dxgk_refusal *refusal)
@@ -188,8 +169,8 @@ void refusal_carry(const struct dxgk_refusal *refusal)
 
 	if (records)
 		records->last = *refusal;
-	if (innermost)
-		innermost->has_refused = true;
+	if (refusal_innermost)
+		refusal_innermost->has_refused = true;
 }
 
 void refusal_listen(void (*listener)(const struct dxgk_refusal *refusal))
@@ -208,8 +189,9 @@ bool refusal_last(struct dxgk_refusal *refusal)
 
 	if (!records)
 		return false;
-	const struct dxgk_refusal *last =
-		innermost && innermost->is_untold ? &records->pending.record : &records->last;
+	const struct dxgk_refusal *last = refusal_innermost && refusal_innermost->is_untold
+						  ? &records->pending.record
+						  : &records->last;
 	/* The first version of the record is the whole of it today. */
 	if (!refusal || refusal->size_bytes < sizeof(*last) || last->size_bytes == 0)
 		return false;

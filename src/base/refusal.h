@@ -82,9 +82,32 @@ struct refusal_scope {
 	struct refusal_scope *outer;
 };
 
-void refusal_begin(struct refusal_scope *scope, const char *call);
-bool refusal_end(struct refusal_scope *scope);
-bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status);
+/* Behind the functions below. */
+extern _Thread_local struct refusal_scope *refusal_innermost __attribute__((visibility("hidden")));
+RARE void refusal_tell_pending(void);
+
+static inline void refusal_begin(struct refusal_scope *scope, const char *call)
+{
+	struct refusal_scope *outer = refusal_innermost;
+
+	*scope = (struct refusal_scope){ .call = call, .outer = outer };
+	if (UNLIKELY(outer))
+		scope->is_aside = outer->has_refused || outer->is_aside;
+	refusal_innermost = scope;
+}
+
+static inline bool refusal_end_call(struct refusal_scope *scope, NTSTATUS status)
+{
+	refusal_innermost = scope->outer;
+	if (UNLIKELY(scope->is_untold) && !NT_SUCCESS(status))
+		refusal_tell_pending();
+	return scope->has_refused;
+}
+
+static inline bool refusal_end(struct refusal_scope *scope)
+{
+	return refusal_end_call(scope, STATUS_UNSUCCESSFUL);
+}
 
 /* The call that this thread is in; NULL: none, it is one of the kernel's own. */
 const char *refusal_call(void);

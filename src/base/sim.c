@@ -162,8 +162,9 @@ static struct sim_thread *sim_earliest(void)
 }
 
 /* Nobody is ready: who is parked goes on, or time jumps to the next deadline. */
-static struct sim_thread *sim_pass_time(const struct sim_thread *earliest)
+static struct sim_thread *sim_pass_time_locked(const struct sim_thread *earliest)
 {
+	sim_assert_held();
 	if (sim.parked)
 		sim_unpark_locked();
 	else
@@ -176,8 +177,9 @@ static struct sim_thread *sim_pass_time(const struct sim_thread *earliest)
  * Who runs now. NULL: nobody of ours, until a client thread comes in. One that is busy with itself,
  * or that we have not met yet, may still act before any deadline.
  */
-static struct sim_thread *sim_choose(void)
+static struct sim_thread *sim_choose_locked(void)
 {
+	sim_assert_held();
 	sim_expire();
 	struct sim_thread *next = sim_pick_ready();
 	if (next || !sim_clients_wait())
@@ -186,7 +188,7 @@ static struct sim_thread *sim_choose(void)
 	struct sim_thread *earliest = sim_earliest();
 	if (!earliest)
 		sim_deadlock();
-	return sim_pass_time(earliest);
+	return sim_pass_time_locked(earliest);
 }
 
 /* ---- turns ---- */
@@ -237,9 +239,10 @@ static bool sim_sleep_relock(struct sim_thread *thread, const struct timespec *u
 	return !is_late;
 }
 
-static void sim_hand_over(void)
+static void sim_hand_over_locked(void)
 {
-	sim.holder = sim_choose();
+	sim_assert_held();
+	sim.holder = sim_choose_locked();
 	/* When nobody runs, the earliest is the one to keep the time. */
 	struct sim_thread *next = sim.holder ? sim.holder : sim_earliest();
 	if (next && next != self)
@@ -249,11 +252,13 @@ static void sim_hand_over(void)
 /*
  * Nobody runs and `thread` has the next deadline. The client gets a little real time to come in; it
  * may itself be waiting for a thread that sleeps in here, so after that time goes on without it.
+ * Drops and retakes sim.mutex: others may have run.
  */
-static void sim_be_patient(struct sim_thread *thread)
+static void sim_be_patient_relock(struct sim_thread *thread)
 {
 	struct timespec until;
 
+	sim_assert_held();
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += SIM_PATIENCE_NS;
 	if (until.tv_nsec >= (long)NS_PER_S) {
@@ -261,17 +266,19 @@ static void sim_be_patient(struct sim_thread *thread)
 		until.tv_sec++;
 	}
 	if (!sim_sleep_relock(thread, &until) && !sim.holder) {
-		sim.holder = sim_pass_time(thread);
+		sim.holder = sim_pass_time_locked(thread);
 		if (sim.holder != thread)
 			sim_call(sim.holder);
 	}
 }
 
-static void sim_await_turn(struct sim_thread *thread)
+/* Drops and retakes sim.mutex until `thread` has the turn: others may have run. */
+static void sim_await_turn_relock(struct sim_thread *thread)
 {
+	sim_assert_held();
 	while (sim.holder != thread) {
 		if (!sim.holder && sim_earliest() == thread)
-			sim_be_patient(thread);
+			sim_be_patient_relock(thread);
 		else
 			sim_sleep_relock(thread, NULL);
 	}
@@ -292,7 +299,7 @@ static void sim_unregister_locked(struct sim_thread *thread)
 	list_remove(&thread->link);
 	/* Nobody may run because of a client that was outside and is now gone. */
 	if (sim.holder == thread || !sim.holder)
-		sim_hand_over();
+		sim_hand_over_locked();
 }
 
 /* A client thread has ended. */
@@ -325,15 +332,15 @@ static void sim_adopt_locked(void)
 	pthread_setspecific(sim.foreign_key, thread);
 }
 
-/* Takes the baton if nobody uses it, waits for it otherwise. */
-static void sim_come_in_locked(void)
+/* Takes the baton if nobody uses it. Otherwise drops and retakes sim.mutex until it has it: others may have run. */
+static void sim_come_in_relock(void)
 {
 	sim_assert_held();
 	self->is_outside = false;
 	self->state = SIM_READY;
 	if (!sim.holder || sim.holder->is_outside)
 		sim.holder = self;
-	sim_await_turn(self);
+	sim_await_turn_relock(self);
 }
 
 static void sim_lock_as_holder(void)
@@ -342,7 +349,7 @@ static void sim_lock_as_holder(void)
 	if (!self)
 		sim_adopt_locked();
 	if (sim.holder != self)
-		sim_come_in_locked();
+		sim_come_in_relock();
 }
 
 void sim_start(uint64_t seed)
@@ -411,8 +418,8 @@ void sim_take_turn(void)
 
 static void sim_wake_locked(const void *word, uint32_t count);
 
-/* The caller has the baton, and comes back with it. */
-static void sim_park_locked(void)
+/* The caller has the baton, and comes back with it. Drops and retakes sim.mutex where it parks: others may have run. */
+static void sim_park_relock(void)
 {
 	sim_assert_held();
 	if (sim.parked && --sim.park_patience == 0)
@@ -426,14 +433,14 @@ static void sim_park_locked(void)
 	sim.has_parked = true;
 	atomic_store(&sim.park_awaits, 0);
 	sim_wake_locked(&sim.park_awaits, UINT32_MAX);
-	sim_hand_over();
-	sim_await_turn(self);
+	sim_hand_over_locked();
+	sim_await_turn_relock(self);
 }
 
 void sim_park_point(void)
 {
 	sim_lock_as_holder();
-	sim_park_locked();
+	sim_park_relock();
 	sim_unlock();
 }
 
@@ -470,14 +477,14 @@ bool sim_park_end(void)
 enum thread_wait_result sim_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
 	sim_lock_as_holder();
-	sim_park_locked();
+	sim_park_relock();
 	self->timed_out = false;
 	if (atomic_load(word) == expected) {
 		self->state = SIM_BLOCKED;
 		self->blocked_on = word;
 		self->deadline_ns = deadline_ns;
-		sim_hand_over();
-		sim_await_turn(self);
+		sim_hand_over_locked();
+		sim_await_turn_relock(self);
 		self->blocked_on = NULL;
 		self->deadline_ns = CLOCK_FOREVER;
 	}
@@ -521,12 +528,12 @@ void sim_wake(const void *word, uint32_t count)
 void sim_point(void)
 {
 	sim_lock_as_holder();
-	sim_park_locked();
+	sim_park_relock();
 	sim.now_ns += SIM_POINT_NS;
 	if (random_below(&sim.random, SIM_SWITCH_ODDS) == 0 && sim.switches_left > 0) {
 		sim.switches_left--;
-		sim_hand_over();
-		sim_await_turn(self);
+		sim_hand_over_locked();
+		sim_await_turn_relock(self);
 	}
 	sim_unlock();
 }
@@ -544,7 +551,7 @@ void sim_thread_begin(struct sim_thread *thread)
 {
 	sim_lock();
 	self = thread;
-	sim_await_turn(thread);
+	sim_await_turn_relock(thread);
 	sim_unlock();
 }
 
@@ -609,6 +616,6 @@ void sim_leave(void)
 	self->is_outside = true;
 	/* Alone, it keeps the baton: what it does next is the next step of the run. */
 	if (sim.holder == self && sim.foreign_count > 1)
-		sim_hand_over();
+		sim_hand_over_locked();
 	sim_unlock();
 }

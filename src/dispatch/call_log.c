@@ -116,7 +116,7 @@ static void put_call(struct text *arguments, struct text *results, const struct 
 	}
 }
 
-void call_trace(const struct call *call, const void *client_args, NTSTATUS status)
+static void tell_trace(const struct call *call, const void *client_args, NTSTATUS status)
 {
 	struct text text = { .used = 0 };
 	struct text results = { .used = 0 };
@@ -126,7 +126,7 @@ void call_trace(const struct call *call, const void *client_args, NTSTATUS statu
 	trace_api_call_arguments(text.bytes);
 }
 
-void call_log(const struct call *call, const void *client_args, NTSTATUS status)
+static void tell_log(const struct call *call, const void *client_args, NTSTATUS status)
 {
 	const struct call_description *description = call->description;
 	struct text arguments = { .used = 0 };
@@ -135,4 +135,13 @@ void call_log(const struct call *call, const void *client_args, NTSTATUS status)
 	put_call(&arguments, &results, call, client_args, status);
 	log_topic(LOG_CALLS, "%s(%s): %s%s", description->name, arguments.bytes,
 		  status_name(status), results.bytes);
+}
+
+void call_tell(const struct call *call, const void *client_args, NTSTATUS status)
+{
+	if (trace_has(TRACE_WITH_ARGUMENTS))
+		tell_trace(call, client_args, status);
+	trace_api_call_end(status);
+	if (log_is_on(LOG_CALLS))
+		tell_log(call, client_args, status);
 }

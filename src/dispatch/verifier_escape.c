@@ -75,10 +75,11 @@ static NTSTATUS check_flags(const struct option *options, size_t count, uint32_t
 	if (flags & ~known)
 		return call_refuse_bits("VidMmFlags", NULL, flags & ~known);
 	if (flags & ~built)
-		return refuse(STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "VidMmFlags",
-			      "has 0x%x, which concerns displays, protected memory, swizzling, "
-			      "patching or split points that are not done here",
-			      flags & ~built);
+		return refuse(
+			STATUS_NOT_SUPPORTED, RULE_API_NOT_BUILT, "VidMmFlags",
+			"has 0x%x, which concerns displays, protected memory or swizzling, which "
+			"are not built, or patching and split points, which are not asked for here",
+			flags & ~built);
 	return STATUS_SUCCESS;
 }
 

@@ -29,7 +29,8 @@
  * Entries hang in lists by the size of the interval, gap or mean, each in order of last use. The
  * largest expectation of a list is at one of its ends: the newest is the farthest before its next
  * use, the oldest the longest overdue. A use costs the same however many entries there are, and so
- * does a victim: there are at most 192 lists. Who becomes idle changes lists when the hand comes by,
+ * does a victim: there are at most 192 lists, and when who asks may not have what was used last, because
+ * it is its own, the oldest are offered instead of all of that. Who becomes idle changes lists when the hand comes by,
  * or when victims are asked for.
  */
 #include "evict/curve.h"
@@ -50,6 +51,7 @@ enum {
 	LIST_QUIET,
 	LIST_COUNT,
 
+	IN_VAIN = 64,        /* refused in a row: the newest of the lists are in use */
 	LOOKED_AT = 4,       /* by the hand, at each use            */
 	USES_TO_LEARN = 512, /* a curve decides from what it counted */
 	PARTS = 256,         /* of a gap or mean: the unit of curves */
@@ -392,7 +394,8 @@ static struct evict_entry *adaptive_walk_next(void *state, struct evict_walk *wa
 			struct evict_stretch *stretch = stretch_of(state, walk, list);
 
 			consider(state, &best, stretch->oldest, list, walk->now);
-			consider(state, &best, stretch->newest, list, walk->now);
+			if (walk->refused < IN_VAIN)
+				consider(state, &best, stretch->newest, list, walk->now);
 		}
 	}
 	if (!best.link)

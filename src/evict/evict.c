@@ -12,6 +12,7 @@ enum {
 	PRIORITY_LOW = 0x50000000,
 	PRIORITY_NORMAL = 0x78000000,
 };
+enum { RARE_SHARE = 64 /* one of so many, or less */ };
 static const uint32_t priority_high = 0xa0000000;
 static const uint32_t priority_maximum = 0xc8000000;
 
@@ -43,6 +44,8 @@ NTSTATUS evict_set_init(struct evict_set *set, const struct evict_policy *policy
 	set->policy = policy;
 	for (unsigned i = 0; i < ARRAY_SIZE(set->plain); i++)
 		list_init(&set->plain[i]);
+	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++)
+		list_init(&set->leftovers[i]);
 	for (unsigned i = 0; i < EVICT_BAND_COUNT; i++) {
 		set->bands[i] = mem_zalloc(sizeof(*set->bands[i]) + policy->state_bytes);
 		if (!set->bands[i]) {
@@ -116,16 +119,23 @@ static void unlink_entry(struct evict_set *set, struct evict_entry *entry)
 	entry->is_ordered = false;
 }
 
-static void count_entry(struct evict_set *set, const struct evict_entry *entry)
+static void count_entry(struct evict_set *set, struct evict_entry *entry)
 {
 	set->class_bytes[entry->class] += entry->size_bytes;
-	set->leftover_count += entry->class == EVICT_LEFTOVER;
+	if (entry->class == EVICT_LEFTOVER) {
+		list_push_back(&set->leftovers[evict_rank_of(entry->priority)],
+			       &entry->leftover_link);
+		set->leftover_count++;
+	}
 }
 
-static void uncount_entry(struct evict_set *set, const struct evict_entry *entry)
+static void uncount_entry(struct evict_set *set, struct evict_entry *entry)
 {
 	set->class_bytes[entry->class] -= entry->size_bytes;
-	set->leftover_count -= entry->class == EVICT_LEFTOVER;
+	if (entry->class == EVICT_LEFTOVER) {
+		list_remove(&entry->leftover_link);
+		set->leftover_count--;
+	}
 }
 
 void evict_insert(struct evict_set *set, struct evict_entry *entry)
@@ -171,11 +181,15 @@ void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32
 	bool is_moving =
 		entry->is_ordered && evict_rank_of(entry->priority) != evict_rank_of(priority);
 
-	if (is_moving)
+	if (is_moving) {
 		unlink_entry(set, entry);
+		uncount_entry(set, entry);
+	}
 	entry->priority = priority;
-	if (is_moving)
+	if (is_moving) {
 		link_entry(set, entry);
+		count_entry(set, entry);
+	}
 }
 
 /* Uses. */
@@ -196,6 +210,8 @@ void evict_walk_begin(struct evict_walk *walk, uint64_t now)
 	walk->band = 0;
 	walk->is_begun = false;
 	walk->leftovers = 0;
+	walk->are_rare = false;
+	walk->refused = 0;
 }
 
 static struct evict_entry *plain_next(struct evict_set *set, struct evict_walk *walk)
@@ -240,11 +256,33 @@ static struct evict_entry *bands_next(struct evict_set *set, struct evict_walk *
 	return NULL;
 }
 
+/* The next leftover, where they are rare. */
+static struct evict_entry *rare_next(struct evict_set *set, struct evict_walk *walk)
+{
+	for (; walk->band < EVICT_BAND_COUNT; walk->band++) {
+		struct list *head = &set->leftovers[walk->band];
+		struct list *link = walk->is_begun ? walk->at : head->next;
+
+		walk->is_begun = link != head;
+		if (link != head) {
+			walk->at = link->next;
+			return container_of(link, struct evict_entry, leftover_link);
+		}
+	}
+	return NULL;
+}
+
+static struct evict_entry *class_next(struct evict_set *set, struct evict_walk *walk)
+{
+	if (walk->class == EVICT_LEFTOVER && walk->are_rare)
+		return rare_next(set, walk);
+	return is_for_policy(walk->class) ? bands_next(set, walk) : plain_next(set, walk);
+}
+
 static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *walk)
 {
 	while (walk->class < EVICT_CLASS_COUNT) {
-		struct evict_entry *entry =
-			is_for_policy(walk->class) ? bands_next(set, walk) : plain_next(set, walk);
+		struct evict_entry *entry = class_next(set, walk);
 
 		if (entry)
 			return entry;
@@ -252,6 +290,7 @@ static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *w
 		walk->band = 0;
 		walk->is_begun = false;
 		walk->leftovers = set->leftover_count;
+		walk->are_rare = set->leftover_count < set->entry_count / RARE_SHARE;
 	}
 	return NULL;
 }
@@ -262,9 +301,9 @@ struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *wa
 {
 	struct evict_entry *entry;
 
-	do {
-		entry = walk_step(set, walk);
-	} while (entry && may_go && !may_go(entry, context));
+	walk->refused = 0;
+	while ((entry = walk_step(set, walk)) && may_go && !may_go(entry, context))
+		walk->refused++;
 	return entry;
 }
 
@@ -298,9 +337,28 @@ static const char *class_validate(const struct evict_set *set, enum evict_class 
 	return wrong;
 }
 
+static const char *leftovers_validate(const struct evict_set *set)
+{
+	uint64_t found = 0;
+
+	for (unsigned band = 0; band < EVICT_BAND_COUNT; band++) {
+		list_each (const struct evict_entry, entry, &set->leftovers[band], leftover_link) {
+			if (!entry->is_resident || entry->class != EVICT_LEFTOVER ||
+			    evict_rank_of(entry->priority) != band)
+				return "an entry hangs in a wrong list of leftovers";
+			found++;
+		}
+	}
+	return found == set->leftover_count ? NULL : "the leftovers were miscounted";
+}
+
 const char *evict_set_validate(const struct evict_set *set)
 {
 	uint64_t entries = 0;
+	const char *problem = leftovers_validate(set);
+
+	if (problem)
+		return problem;
 
 	/* A policy has leftovers and needed ones in one order. */
 	for (unsigned class = 0; class <= EVICT_LEFTOVER; class ++) {

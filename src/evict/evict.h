@@ -11,7 +11,8 @@
  *   3. leftovers                     evicted lazily, on nobody's residency list
  *   4. needed: on a residency list
  * Of both the lowest priority goes first, and among equals the policy decides: one that is let go and
- * wanted again in every frame is known by its uses, whether it is listed at the moment or not.
+ * wanted again in every frame is known by its uses, whether it is listed at the moment or not. Where
+ * leftovers are rare, they go in the order in which they were let go: nobody looks for them among all others.
  *
  * A policy orders equals by their uses: a file with a struct evict_policy, and a line in
  * policies.def. The kernel takes
@@ -67,6 +68,8 @@ struct evict_entry {
 	bool is_fresh;   /* it came for a use that was not told yet: that is no second */
 	bool is_awaited; /* it was used outside, and comes for that                    */
 
+	struct list leftover_link; /* evict_set.leftovers, while it is resident and one of them */
+
 	/* The policy's. */
 	uint8_t list;     /* which of its lists */
 	struct list link; /* in the list that holds it */
@@ -98,6 +101,8 @@ struct evict_walk {
 	enum evict_rank band;
 	bool is_begun;                    /* the list or band it stands in      */
 	uint64_t leftovers;               /* of which it has not come by yet    */
+	bool are_rare;                    /* they are walked by themselves      */
+	uint32_t refused;                 /* in a row: they may not go          */
 	struct list *at;                  /* next, where there is one list only */
 	struct rb_node *node;             /* next, where there is a tree        */
 	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
@@ -164,6 +169,7 @@ struct evict_set {
 	const struct evict_policy *policy;
 	struct list plain[EVICT_LEFTOVER]; /* in order of arrival */
 	struct evict_band *bands[EVICT_BAND_COUNT];
+	struct list leftovers[EVICT_BAND_COUNT]; /* first let go first */
 	uint64_t class_bytes[EVICT_CLASS_COUNT];
 	uint64_t leftover_count;
 	uint64_t entry_count;

@@ -13,7 +13,7 @@
 #define GRAPHICS_DRIVERS NT_REGISTRY_CONTROL "\\GraphicsDrivers"
 #define SCHEDULER        GRAPHICS_DRIVERS "\\Scheduler"
 
-enum { DAY_S = 86400 };
+enum { DAY_S = 86400, RESETS_MOST = 1000000 /* the time of each is kept */ };
 
 static bool read_number(const char *path, const char *name, uint32_t *number_out)
 {
@@ -57,7 +57,7 @@ void miniport_tdr_settings(struct miniport *miniport, struct miniport_tdr_settin
 		.delay_s = number_of(miniport, "TdrDelay", 1, DAY_S, 2),
 		.ddi_delay_s = number_of(miniport, "TdrDdiDelay", 1, DAY_S, 5),
 		.limit_time_s = number_of(miniport, "TdrLimitTime", 1, DAY_S, 60),
-		.limit_count = number_of(miniport, "TdrLimitCount", 0, UINT32_MAX, 5),
+		.limit_count = number_of(miniport, "TdrLimitCount", 0, RESETS_MOST, 5),
 		.enables_preemption =
 			number_in(miniport, SCHEDULER, "EnablePreemption", 0, 1, 1) != 0,
 		.quantum_ms = number_in(miniport, SCHEDULER, "QuantumMs", 1, DAY_S * 1000, 20),

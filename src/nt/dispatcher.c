@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "base/race.h"
 #include "base/thread.h"
 #include "nt/dispatcher.h"
@@ -50,9 +51,23 @@ struct nt_wait {
 	NTSTATUS status;
 	struct nt_wait *next; /* in a wake list */
 
+	/* Of whoever wakes it, until the word is set. */
+	struct processor_sleeper sleeper;
+	bool was_sent_away;
+
 	/* 1: satisfied, and nobody will touch this wait again. */
 	_Atomic uint32_t word;
 };
+
+/*
+ * A thread whose priority is raised for what it waited for runs before who raised it, or beside it. The system's
+ * priorities are not ours to change; but it need not wait for the processor of one that has more to do.
+ */
+static void wait_boost(struct nt_wait *wait)
+{
+	if (!thread_is_simulated())
+		wait->was_sent_away = processor_send_away(&wait->sleeper);
+}
 
 void wake_list_wake(struct wake_list *list)
 {
@@ -60,6 +75,8 @@ void wake_list_wake(struct wake_list *list)
 
 	while (wait) {
 		struct nt_wait *next = wait->next;
+		if (list->is_boosted)
+			wait_boost(wait);
 		/* From this store on the waiter may return and the wait be gone; its address may
 		 * not. */
 		_Atomic uint32_t *word = &wait->word;
@@ -286,6 +303,8 @@ static NTSTATUS wait_sleep(struct nt_wait *wait, uint64_t deadline_ns)
 			return STATUS_TIMEOUT;
 		deadline_ns = CLOCK_FOREVER; /* satisfied in the last moment: the word is coming */
 	}
+	if (wait->was_sent_away)
+		processor_return(&wait->sleeper);
 	return wait->status;
 }
 
@@ -314,6 +333,7 @@ static NTSTATUS wait_for(ULONG count, DISPATCHER_HEADER *const *objects, WAIT_TY
 		is_foreign || wait_try_locked(objects, count, type, thread, &status) || is_poll;
 	if (!is_over) {
 		wait.blocks = blocks;
+		processor_sleep(&wait.sleeper);
 		for (ULONG i = 0; i < count; i++) {
 			blocks[i] = (KWAIT_BLOCK){ .Thread = thread,
 						   .Object = objects[i],
@@ -417,7 +437,7 @@ VOID KeInitializeEvent(PRKEVENT Event, EVENT_TYPE Type, BOOLEAN State)
 }
 
 /* Signals; `lasts` is false for a pulse. Returns the state before. */
-static LONG event_signal(PRKEVENT event, bool lasts, const char *routine)
+static LONG event_signal(PRKEVENT event, bool lasts, bool is_boosted, const char *routine)
 {
 	struct wake_list woken;
 
@@ -425,6 +445,7 @@ static LONG event_signal(PRKEVENT event, bool lasts, const char *routine)
 		return 0;
 	nt_irql_require(DISPATCH_LEVEL, routine);
 	wake_list_init(&woken);
+	woken.is_boosted = is_boosted;
 	lock_acquire(&nt_dispatcher_lock);
 	bool was_repaired = object_repair_locked(&event->Header);
 	LONG before = event->Header.SignalState;
@@ -439,15 +460,18 @@ static LONG event_signal(PRKEVENT event, bool lasts, const char *routine)
 	return before;
 }
 
-/* `Wait` lets NT keep its lock for the wait that follows; here each takes it by itself. */
+/*
+ * `Wait` lets NT keep its lock for the wait that follows; here each takes it by itself. Who waits at once makes room for whom
+ * it woke.
+ */
 LONG KeSetEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
-	return event_signal(Event, true, __func__);
+	return event_signal(Event, true, Increment > 0 && !Wait, __func__);
 }
 
 LONG KePulseEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
-	return event_signal(Event, false, __func__);
+	return event_signal(Event, false, Increment > 0 && !Wait, __func__);
 }
 
 static LONG event_reset(PRKEVENT event, const char *routine)

@@ -17,12 +17,14 @@ struct nt_wait;
 struct wake_list {
 	struct nt_wait *first;
 	struct nt_wait **last;
+	bool is_boosted; /* they should run at once */
 };
 
 static inline void wake_list_init(struct wake_list *list)
 {
 	list->first = NULL;
 	list->last = &list->first;
+	list->is_boosted = false;
 }
 
 /* Without the lock. */

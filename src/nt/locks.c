@@ -86,7 +86,7 @@ static bool fast_mutex_release(PFAST_MUTEX mutex, const char *routine)
 	nt_held_drop(NT_HELD_FAST_MUTEX, mutex);
 	__atomic_store_n(&mutex->Owner, NULL, __ATOMIC_RELAXED);
 	if (InterlockedIncrement(&mutex->Count) <= 0)
-		KeSetEvent(&mutex->Event, EVENT_INCREMENT, FALSE);
+		KeSetEvent(&mutex->Event, IO_NO_INCREMENT, FALSE);
 	return true;
 }
 

@@ -369,9 +369,9 @@ bool table_making_needs_one_locked(const struct table_making *making, uint64_t f
 	       tables_is_zero_locked(making->tables, first_page, end_page - first_page);
 }
 
-static NTSTATUS make_below(struct table_making *making, struct table *table);
+static NTSTATUS make_below_locked(struct table_making *making, struct table *table);
 
-static NTSTATUS make_entry(struct table_making *making, struct table *table, uint32_t index)
+static NTSTATUS make_entry_locked(struct table_making *making, struct table *table, uint32_t index)
 {
 	struct page_tables *tables = making->tables;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
@@ -379,6 +379,7 @@ static NTSTATUS make_entry(struct table_making *making, struct table *table, uin
 	struct table *below = table->below[index];
 	NTSTATUS status;
 
+	lock_assert_held(&making->tables->lock);
 	if (!below) {
 		if (!table_making_needs_one_locked(making, first_page, first_page + pages))
 			return making->kind == GPUVA_KIND_ZERO
@@ -397,15 +398,16 @@ static NTSTATUS make_entry(struct table_making *making, struct table *table, uin
 		if (!NT_SUCCESS(status))
 			return status;
 	}
-	return make_below(making, below);
+	return make_below_locked(making, below);
 }
 
-static NTSTATUS make_below(struct table_making *making, struct table *table)
+static NTSTATUS make_below_locked(struct table_making *making, struct table *table)
 {
 	struct page_tables *tables = making->tables;
 	uint64_t end_page = table_end(tables, table);
 	uint64_t first_page = making->first_page;
 
+	lock_assert_held(&making->tables->lock);
 	if (table->level == 0)
 		return STATUS_SUCCESS;
 	if (first_page < table->first_page)
@@ -414,7 +416,7 @@ static NTSTATUS make_below(struct table_making *making, struct table *table)
 		end_page = making->end_page;
 	for (uint32_t i = table_index(tables, table, first_page);
 	     i <= table_index(tables, table, end_page - 1); i++) {
-		NTSTATUS status = make_entry(making, table, i);
+		NTSTATUS status = make_entry_locked(making, table, i);
 
 		if (!NT_SUCCESS(status))
 			return status;
@@ -474,7 +476,7 @@ NTSTATUS page_tables_make_steps_locked(struct page_tables *tables, const struct 
 	lock_assert_held(&tables->lock);
 	for (size_t i = 0; i < count && NT_SUCCESS(status); i++) {
 		if (turn_to_step(&making, &steps[i]))
-			status = make_below(&making, tables->root);
+			status = make_below_locked(&making, tables->root);
 	}
 	if (!NT_SUCCESS(status)) {
 		unmake(&making);

@@ -151,11 +151,12 @@ static bool is_still_to_come(const struct table *below, uint64_t given)
 }
 
 /* Of an entry that a table hangs in. */
-static struct miniport_pte entry_above_table(const struct page_tables *tables,
-					     const struct table *below, uint64_t given)
+static struct miniport_pte entry_above_table_locked(const struct page_tables *tables,
+						    const struct table *below, uint64_t given)
 {
 	struct miniport_pte entry;
 
+	lock_assert_held(&tables->lock);
 	if (table_is_large_locked(tables, below, &entry))
 		return entry;
 	if (is_still_to_come(below, given))
@@ -190,7 +191,7 @@ struct miniport_pte table_entry_above_locked(const struct page_tables *tables,
 	if (table->is_zeroes)
 		return entry_to(zeroes);
 	if (below)
-		return entry_above_table(tables, below, table_given(table, index));
+		return entry_above_table_locked(tables, below, table_given(table, index));
 	if (zeroes && zeroes->is_written &&
 	    tables_is_zero_locked(tables, table->first_page + index * pages, pages))
 		return entry_to(zeroes);

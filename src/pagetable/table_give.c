@@ -139,10 +139,11 @@ static void make_update(struct page_tables *tables, struct table *table, uint32_
 }
 
 /* Different entries. */
-void table_make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, struct table_changes *changes,
-			struct miniport_paging_op *op_out)
+void table_make_several_locked(struct page_tables *tables, struct table *table,
+			       uint32_t first_index, uint32_t count, struct table_changes *changes,
+			       struct miniport_paging_op *op_out)
 {
+	lock_assert_held(&tables->lock);
 	table_give_locked(tables, table, first_index, count, tables->config->scratch->packed,
 			  changes);
 	table_update_op(tables, table, first_index, count, op_out);

@@ -58,15 +58,16 @@ static void count_all(struct table_making *making, uint32_t level, uint64_t firs
 	}
 }
 
-static void count_missing(struct table_making *making, uint32_t level, uint64_t first_page);
+static void count_missing_locked(struct table_making *making, uint32_t level, uint64_t first_page);
 
 /* Nothing hangs in the entry of a table of `level`. */
-static void count_entry(struct table_making *making, uint32_t level, uint64_t first_page)
+static void count_entry_locked(struct table_making *making, uint32_t level, uint64_t first_page)
 {
 	uint64_t pages = gpuva_shape_entry_pages(&making->tables->config->shape, level);
 
+	lock_assert_held(&making->tables->lock);
 	if (table_making_needs_one_locked(making, first_page, first_page + pages))
-		count_missing(making, level - 1, first_page);
+		count_missing_locked(making, level - 1, first_page);
 	else if (making->kind == GPUVA_KIND_ZERO)
 		count_zeroes(making, level - 1);
 }
@@ -82,7 +83,7 @@ static void count_whole_entries(struct table_making *making, uint32_t level, uin
 }
 
 /* A table of `level` that begins at `first_page`, and those below it. */
-static void count_missing(struct table_making *making, uint32_t level, uint64_t first_page)
+static void count_missing_locked(struct table_making *making, uint32_t level, uint64_t first_page)
 {
 	const struct gpuva_shape *shape = &making->tables->config->shape;
 	uint64_t end_page = first_page + gpuva_shape_table_pages(shape, level);
@@ -92,6 +93,7 @@ static void count_missing(struct table_making *making, uint32_t level, uint64_t 
 	uint64_t first_whole = align_down(first + pages - 1, pages);
 	uint64_t end_whole = align_down(end, pages);
 
+	lock_assert_held(&making->tables->lock);
 	if (making->counted_end[level] <= first_page) {
 		making->counted_end[level] = end_page;
 		count_tables(making, level, 1);
@@ -99,29 +101,30 @@ static void count_missing(struct table_making *making, uint32_t level, uint64_t 
 	if (level == 0)
 		return;
 	if (first < first_whole)
-		count_entry(making, level, first_whole - pages);
+		count_entry_locked(making, level, first_whole - pages);
 	if (first_whole < end_whole)
 		count_whole_entries(making, level, first_whole, end_whole);
 	if (first_whole <= end_whole && end_whole < end)
-		count_entry(making, level, end_whole);
+		count_entry_locked(making, level, end_whole);
 }
 
-static void count_below(struct table_making *making, const struct table *table)
+static void count_below_locked(struct table_making *making, const struct table *table)
 {
 	const struct page_tables *tables = making->tables;
 	uint64_t first =
 		making->first_page > table->first_page ? making->first_page : table->first_page;
 	uint64_t end = lower_of(making->end_page, table_end(tables, table));
 
+	lock_assert_held(&making->tables->lock);
 	for (uint32_t i = table_index(tables, table, first);
 	     i <= table_index(tables, table, end - 1); i++) {
 		const struct table *below = table->below[i];
 
 		if (!below)
-			count_entry(making, table->level,
-				    table->first_page + ((uint64_t)i << table->shift));
+			count_entry_locked(making, table->level,
+					   table->first_page + ((uint64_t)i << table->shift));
 		else if (below->level > 0)
-			count_below(making, below);
+			count_below_locked(making, below);
 	}
 }
 
@@ -129,7 +132,7 @@ void table_making_count_locked(struct table_making *making)
 {
 	lock_assert_held(&making->tables->lock);
 	if (making->first_page < making->end_page)
-		count_below(making, making->tables->root);
+		count_below_locked(making, making->tables->root);
 }
 
 /* ---- how much that is ---- */

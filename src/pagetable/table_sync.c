@@ -66,9 +66,9 @@ static uint32_t fill_entries(struct page_tables *tables, const struct gpuva_view
 	}
 }
 
-static void make_memory(struct page_tables *tables, struct table *table,
-			const struct gpuva_view *view, uint64_t *page,
-			struct table_changes *changes, struct miniport_paging_op *op_out)
+static void make_memory_locked(struct page_tables *tables, struct table *table,
+			       const struct gpuva_view *view, uint64_t *page,
+			       struct table_changes *changes, struct miniport_paging_op *op_out)
 {
 	const struct mapped_memory *memory = table_view_memory(view);
 	uint64_t count;
@@ -76,6 +76,7 @@ static void make_memory(struct page_tables *tables, struct table *table,
 	struct resident_run run = table_look(tables, memory, offset, count);
 	uint32_t index = table_index(tables, table, *page);
 
+	lock_assert_held(&tables->lock);
 	if (!run.is_resident || view->state.period_pages == 1) {
 		count = view->state.period_pages == 1 ? view->page_count : run.page_count;
 		table_make_repeated(tables, table, index, (uint32_t)count,
@@ -86,7 +87,7 @@ static void make_memory(struct page_tables *tables, struct table *table,
 			       table_memory_entry(tables, view, &run), changes, op_out);
 	} else {
 		count = fill_entries(tables, view, offset, count, &run);
-		table_make_several(tables, table, index, (uint32_t)count, changes, op_out);
+		table_make_several_locked(tables, table, index, (uint32_t)count, changes, op_out);
 	}
 	op_out->subject = memory->subject;
 	op_out->offset_bytes = offset << GPUVA_PAGE_SHIFT;
@@ -95,14 +96,15 @@ static void make_memory(struct page_tables *tables, struct table *table,
 
 /* The next operation for leaf entries of 4 KiB of the table that is at turn. False: nothing is left
  * to be written below `stop_page`. */
-static bool write_narrow(struct table_sync *sync, uint64_t stop_page,
-			 struct miniport_paging_op *op_out)
+static bool write_narrow_locked(struct table_sync *sync, uint64_t stop_page,
+				struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
 	struct table_changes *changes = &sync->changes;
 	uint64_t *page = &sync->page;
 
+	lock_assert_held(&sync->tables->lock);
 	assert(table->level == 0);
 	while (*page < stop_page) {
 		uint32_t index = table_index(tables, table, *page);
@@ -114,7 +116,7 @@ static bool write_narrow(struct table_sync *sync, uint64_t stop_page,
 			if (sync->may_copy && tables->pools &&
 			    table_copy_locked(tables, table, &view, page, changes, op_out))
 				return true;
-			make_memory(tables, table, &view, page, changes, op_out);
+			make_memory_locked(tables, table, &view, page, changes, op_out);
 		} else {
 			*page += view.page_count;
 			if (view.state.kind != GPUVA_KIND_ZERO &&
@@ -132,14 +134,15 @@ static bool write_narrow(struct table_sync *sync, uint64_t stop_page,
 
 /* ---- leaves of 64 KiB pages ---- */
 
-static bool begin_table(struct table_sync *sync, struct miniport_paging_op *op_out);
+static bool begin_table_locked(struct table_sync *sync, struct miniport_paging_op *op_out);
 
-static void make_wide(struct table_sync *sync, const struct wide_part *part,
-		      struct miniport_paging_op *op_out)
+static void make_wide_locked(struct table_sync *sync, const struct wide_part *part,
+			     struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *wide = sync->table->wide;
 
+	lock_assert_held(&sync->tables->lock);
 	assert(wide);
 	uint32_t index = table_index(tables, wide, sync->page);
 	if (part->memory && sync->may_copy && tables->pools &&
@@ -149,7 +152,7 @@ static void make_wide(struct table_sync *sync, const struct wide_part *part,
 		table_make_repeated(tables, wide, index, part->count,
 				    tables->config->scratch->entries[0], &sync->changes, op_out);
 	else
-		table_make_several(tables, wide, index, part->count, &sync->changes, op_out);
+		table_make_several_locked(tables, wide, index, part->count, &sync->changes, op_out);
 	if (part->memory) {
 		op_out->subject = part->memory->subject;
 		op_out->offset_bytes = part->offset_pages << GPUVA_PAGE_SHIFT;
@@ -159,37 +162,39 @@ static void make_wide(struct table_sync *sync, const struct wide_part *part,
 }
 
 /* Its twin leads nowhere any more: all of it is written, and then led to. */
-static bool become_narrow(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool become_narrow_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct table *table = sync->table;
 
+	lock_assert_held(&sync->tables->lock);
 	table->shows_wide = false;
 	table->stays_narrow = true;
 	table->is_written = false;
 	table->is_behind = false;
 	table->left_out++;
 	table_set_given(table, 0, 0);
-	return begin_table(sync, op_out);
+	return begin_table_locked(sync, op_out);
 }
 
-static bool write_wide(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_wide_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	const struct table *wide = sync->table->wide;
 
+	lock_assert_held(&sync->tables->lock);
 	assert(wide);
 	while (sync->page < sync->stop_page) {
 		struct wide_part part;
 
 		table_wide_part_locked(tables, sync->page, sync->stop_page, &part);
 		if (part.count == 0)
-			return become_narrow(sync, op_out);
+			return become_narrow_locked(sync, op_out);
 		if (part.is_invalid &&
 		    table_is_all_invalid(wide, table_index(tables, wide, sync->page), part.count)) {
 			sync->page += (uint64_t)part.count << GPUVA_WIDE_SHIFT;
 			continue;
 		}
-		make_wide(sync, &part, op_out);
+		make_wide_locked(sync, &part, op_out);
 		return true;
 	}
 	return false;
@@ -215,13 +220,14 @@ static bool make_way(struct table_sync *sync, struct table *table, uint64_t page
 }
 
 /* How far no 64 KiB from here on are one page, and none are valid as one. */
-static uint64_t narrow_end(const struct table_sync *sync)
+static uint64_t narrow_end_locked(const struct table_sync *sync)
 {
 	const struct page_tables *tables = sync->tables;
 	const struct table *wide = sync->table->wide;
 	uint64_t end_page = sync->page + GPUVA_WIDE_PAGES;
 	struct wide_part part;
 
+	lock_assert_held(&sync->tables->lock);
 	while (end_page < sync->stop_page) {
 		table_wide_part_locked(tables, end_page, end_page + GPUVA_WIDE_PAGES, &part);
 		if (part.count > 0 || table_given(wide, table_index(tables, wide, end_page)) != 0)
@@ -231,18 +237,19 @@ static uint64_t narrow_end(const struct table_sync *sync)
 	return end_page;
 }
 
-static bool write_block(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_block_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
 	struct wide_part part;
 
+	lock_assert_held(&sync->tables->lock);
 	assert(table->wide);
 	table_wide_part_locked(tables, sync->page, sync->stop_page, &part);
 	uint64_t page_count = (uint64_t)part.count << GPUVA_WIDE_SHIFT;
 	if (part.count == 0)
 		return make_way(sync, table->wide, GPUVA_WIDE_PAGES, op_out) ||
-		       write_narrow(sync, narrow_end(sync), op_out);
+		       write_narrow_locked(sync, narrow_end_locked(sync), op_out);
 	if (make_way(sync, table, page_count, op_out)) {
 		op_out->update_table.needs_quiet = !part.is_invalid;
 		return true;
@@ -253,15 +260,16 @@ static bool write_block(struct table_sync *sync, struct miniport_paging_op *op_o
 		sync->page += page_count;
 		return false;
 	}
-	make_wide(sync, &part, op_out);
+	make_wide_locked(sync, &part, op_out);
 	return true;
 }
 
-static bool write_both(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_both_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *wide = sync->table->wide;
 
+	lock_assert_held(&sync->tables->lock);
 	if (!wide->is_written) {
 		table_make_initial(tables, wide, (struct miniport_pte){ 0 }, &sync->changes,
 				   op_out);
@@ -273,32 +281,34 @@ static bool write_both(struct table_sync *sync, struct miniport_paging_op *op_ou
 		/* In the middle of one: it goes on, unless somebody made one page of it meanwhile. */
 		if (sync->page != block &&
 		    table_given(wide, table_index(tables, wide, block)) == 0) {
-			if (write_narrow(sync, block + GPUVA_WIDE_PAGES, op_out))
+			if (write_narrow_locked(sync, block + GPUVA_WIDE_PAGES, op_out))
 				return true;
 			continue;
 		}
 		sync->page = block;
-		if (write_block(sync, op_out))
+		if (write_block_locked(sync, op_out))
 			return true;
 	}
 	return false;
 }
 
-static bool write_leaf(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_leaf_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
+	lock_assert_held(&sync->tables->lock);
 	if (sync->table->wide && tables_are_dual(sync->tables))
-		return write_both(sync, op_out);
+		return write_both_locked(sync, op_out);
 	if (sync->table->shows_wide)
-		return write_wide(sync, op_out);
-	return write_narrow(sync, sync->stop_page, op_out);
+		return write_wide_locked(sync, op_out);
+	return write_narrow_locked(sync, sync->stop_page, op_out);
 }
 
 /* Is all of it 64 KiB pages, as things are now? */
-static bool fits_wide(const struct page_tables *tables, const struct table *table)
+static bool fits_wide_locked(const struct page_tables *tables, const struct table *table)
 {
 	uint64_t page = table->first_page;
 	struct wide_part part = { 0 };
 
+	lock_assert_held(&tables->lock);
 	for (; page < table_end(tables, table); page += (uint64_t)part.count << GPUVA_WIDE_SHIFT) {
 		table_wide_part_locked(tables, page, table_end(tables, table), &part);
 		if (part.count == 0)
@@ -359,11 +369,12 @@ static void see_to_tables_below(struct table_sync *sync, const struct table *bel
 }
 
 /* The second pointer of an entry, where there are two. True: it is not what it should be. */
-static bool fill_wide_above(const struct page_tables *tables, const struct table *table,
-			    uint32_t index, uint32_t filled)
+static bool fill_wide_above_locked(const struct page_tables *tables, const struct table *table,
+				   uint32_t index, uint32_t filled)
 {
 	struct table_scratch *scratch = tables->config->scratch;
 
+	lock_assert_held(&tables->lock);
 	if (!table->given_wide)
 		return false;
 	scratch->wide_entries[filled] = table_wide_entry_above_locked(tables, table, index);
@@ -391,7 +402,7 @@ static bool leaves_twin(uint64_t given, const struct miniport_pte *entry)
 }
 
 /* Entries that are not what they should be, in a row. */
-static bool write_above(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_above_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
@@ -401,6 +412,7 @@ static bool write_above(struct table_sync *sync, struct miniport_paging_op *op_o
 	uint32_t count = 0;
 	bool needs_quiet = false;
 
+	lock_assert_held(&sync->tables->lock);
 	for (; index < end_index && count < TABLES_FEW_ENTRIES; index++) {
 		struct miniport_pte entry = table_entry_above_locked(tables, table, index);
 
@@ -409,7 +421,7 @@ static bool write_above(struct table_sync *sync, struct miniport_paging_op *op_o
 		see_to_tables_below(sync, table->below[index], &entry);
 		scratch->entries[count] = entry;
 		scratch->packed[count] = pte_pack(&entry);
-		if (!fill_wide_above(tables, table, index, count) &&
+		if (!fill_wide_above_locked(tables, table, index, count) &&
 		    scratch->packed[count] == table_given(table, index)) {
 			if (count > 0)
 				break;
@@ -424,7 +436,7 @@ static bool write_above(struct table_sync *sync, struct miniport_paging_op *op_o
 		lower_of(table->first_page + ((uint64_t)index << table->shift), sync->stop_page);
 	if (count == 0)
 		return false;
-	table_make_several(tables, table, index - count, count, &sync->changes, op_out);
+	table_make_several_locked(tables, table, index - count, count, &sync->changes, op_out);
 	give_wide_above(tables, table, index - count, count, op_out);
 	op_out->update_table.needs_quiet = needs_quiet;
 	return true;
@@ -441,11 +453,12 @@ void table_sync_init(struct table_sync *sync, struct page_tables *tables, uint64
 }
 
 /* The table of zeroes of this level, once. */
-static bool write_zeroes(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_zeroes_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *zeroes = tables->zeroes[sync->level];
 
+	lock_assert_held(&sync->tables->lock);
 	if (!zeroes || zeroes->is_written)
 		return false;
 	table_make_initial(tables, zeroes,
@@ -456,22 +469,24 @@ static bool write_zeroes(struct table_sync *sync, struct miniport_paging_op *op_
 }
 
 /* Before it is written: of the two tables a leaf may be, which. */
-static void choose_width(const struct page_tables *tables, struct table *table)
+static void choose_width_locked(const struct page_tables *tables, struct table *table)
 {
+	lock_assert_held(&tables->lock);
 	if (!table->wide || tables_are_dual(tables))
 		return;
-	table->shows_wide = !table->stays_narrow && fits_wide(tables, table);
+	table->shows_wide = !table->stays_narrow && fits_wide_locked(tables, table);
 	table->stays_narrow = !table->shows_wide;
 }
 
 /* Turns to the next table of the level; true with the operation that makes it a table. */
-static bool begin_table(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool begin_table_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 	struct table *table = sync->table;
 	uint64_t end_page = table_end(tables, table);
 	struct miniport_pte large;
 
+	lock_assert_held(&sync->tables->lock);
 	sync->next_page = end_page;
 	sync->page = table->first_page;
 	sync->stop_page = end_page;
@@ -485,7 +500,7 @@ static bool begin_table(struct table_sync *sync, struct miniport_paging_op *op_o
 	sync->left_out = table->left_out;
 	sync->is_whole = !table->is_written || table->is_behind;
 	if (!table->is_written) {
-		choose_width(tables, table);
+		choose_width_locked(tables, table);
 		table_make_initial(tables, table->shows_wide ? table->wide : table,
 				   (struct miniport_pte){ 0 }, &sync->changes, op_out);
 		table->is_written = true;
@@ -517,11 +532,12 @@ static void end_of_table(struct table_sync *sync)
 }
 
 /* The next one of the level in the range. Mostly it is the neighbour of the one before it. */
-static struct table *next_table(const struct table_sync *sync)
+static struct table *next_table_locked(const struct table_sync *sync)
 {
 	const struct page_tables *tables = sync->tables;
 	const struct table *before = sync->before;
 
+	lock_assert_held(&sync->tables->lock);
 	if (before && before->level == sync->level && before->above &&
 	    sync->next_page < sync->end_page && sync->next_page == table_end(tables, before)) {
 		const struct table *above = before->above;
@@ -533,20 +549,22 @@ static struct table *next_table(const struct table_sync *sync)
 	return tables_next_locked(tables, sync->level, sync->next_page, sync->end_page);
 }
 
-static bool write_level(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool write_level_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
-	if (write_zeroes(sync, op_out))
+	lock_assert_held(&sync->tables->lock);
+	if (write_zeroes_locked(sync, op_out))
 		return true;
 	for (;;) {
 		if (!sync->table) {
-			sync->table = next_table(sync);
+			sync->table = next_table_locked(sync);
 			if (!sync->table)
 				return false;
-			if (begin_table(sync, op_out))
+			if (begin_table_locked(sync, op_out))
 				return true;
 		}
 		if (sync->page < sync->stop_page &&
-		    (sync->level == 0 ? write_leaf(sync, op_out) : write_above(sync, op_out)))
+		    (sync->level == 0 ? write_leaf_locked(sync, op_out)
+				      : write_above_locked(sync, op_out)))
 			return true;
 		if (sync->page >= sync->stop_page)
 			end_of_table(sync);
@@ -572,10 +590,11 @@ static bool end_table(const struct table_sync *sync, struct table *table,
 	return true;
 }
 
-static bool end_level(struct table_sync *sync, struct miniport_paging_op *op_out)
+static bool end_level_locked(struct table_sync *sync, struct miniport_paging_op *op_out)
 {
 	struct page_tables *tables = sync->tables;
 
+	lock_assert_held(&sync->tables->lock);
 	if (end_table(sync, tables->zeroes[sync->level], op_out))
 		return true;
 	for (;;) {
@@ -628,7 +647,8 @@ bool table_sync_write(struct table_sync *sync, struct miniport_paging_op *op_out
 		sync->next_page = sync->first_page;
 	sync->has_begun = true;
 	while (!is_there && sync->level < level_count) {
-		is_there = sync->is_ending ? end_level(sync, op_out) : write_level(sync, op_out);
+		is_there = sync->is_ending ? end_level_locked(sync, op_out)
+					   : write_level_locked(sync, op_out);
 		if (is_there)
 			break;
 		sync->level = sync->must_begin_again ? 0 : sync->level + 1;
@@ -639,9 +659,10 @@ bool table_sync_write(struct table_sync *sync, struct miniport_paging_op *op_out
 	return is_there;
 }
 
-static void distrust(struct page_tables *tables, uint32_t level, uint64_t first_page,
-		     uint64_t end_page)
+static void distrust_locked(struct page_tables *tables, uint32_t level, uint64_t first_page,
+			    uint64_t end_page)
 {
+	lock_assert_held(&tables->lock);
 	for (uint64_t page = first_page; page < end_page;) {
 		struct table *table = tables_next_locked(tables, level, page, end_page);
 
@@ -658,7 +679,7 @@ void page_tables_distrust(struct page_tables *tables, uint64_t first_page, uint6
 {
 	lock_acquire(&tables->lock);
 	for (uint32_t level = 0; level < tables->config->shape.answer.level_count; level++) {
-		distrust(tables, level, first_page, first_page + page_count);
+		distrust_locked(tables, level, first_page, first_page + page_count);
 		if (tables->zeroes[level])
 			tables->zeroes[level]->is_written = false;
 	}

@@ -214,9 +214,9 @@ bool table_is_all_invalid(const struct table *table, uint32_t first_index, uint3
  * An update of entries, which the driver was given from then on: those in the scratch, the same all
  * over, all of a table that is none yet, pages in a row of which this is the first.
  */
-void table_make_several(struct page_tables *tables, struct table *table, uint32_t first_index,
-			uint32_t count, struct table_changes *changes,
-			struct miniport_paging_op *op_out);
+void table_make_several_locked(struct page_tables *tables, struct table *table,
+			       uint32_t first_index, uint32_t count, struct table_changes *changes,
+			       struct miniport_paging_op *op_out);
 void table_make_repeated(struct page_tables *tables, struct table *table, uint32_t first_index,
 			 uint32_t count, struct miniport_pte entry, struct table_changes *changes,
 			 struct miniport_paging_op *op_out);

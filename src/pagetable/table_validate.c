@@ -42,11 +42,12 @@ static bool walk_page(struct recount *recount, uint64_t page, const struct minip
 }
 
 /* Pages [page, end_page) of a leaf: what a walk finds, and with `is_given` the entries of 4 KiB. */
-static bool check_pages(struct recount *recount, const struct table *table, uint64_t page,
-			uint64_t end_page, bool is_given)
+static bool check_pages_locked(struct recount *recount, const struct table *table, uint64_t page,
+			       uint64_t end_page, bool is_given)
 {
 	struct page_tables *tables = recount->tables;
 
+	lock_assert_held(&recount->tables->lock);
 	while (page < end_page) {
 		struct gpuva_view view;
 		uint64_t count;
@@ -98,12 +99,13 @@ static bool check_invalid(struct recount *recount, const struct table *table, ui
 }
 
 /* A leaf that has a twin, which is led to alone or beside it. */
-static bool check_wide(struct recount *recount, const struct table *table)
+static bool check_wide_locked(struct recount *recount, const struct table *table)
 {
 	struct page_tables *tables = recount->tables;
 	uint64_t end_page = table_end(tables, table);
 	uint64_t page_count;
 
+	lock_assert_held(&recount->tables->lock);
 	for (uint64_t page = table->first_page; page < end_page; page += page_count) {
 		struct wide_part part;
 		bool is_right;
@@ -114,30 +116,34 @@ static bool check_wide(struct recount *recount, const struct table *table)
 		if (part.count == 0 && table->shows_wide)
 			return fail(recount, page, "what is shown is no 64 KiB page");
 		if (part.count == 0)
-			is_right = check_invalid(recount, table->wide, page, page_count) &&
-				   check_pages(recount, table, page, page + page_count, true);
+			is_right =
+				check_invalid(recount, table->wide, page, page_count) &&
+				check_pages_locked(recount, table, page, page + page_count, true);
 		else
-			is_right = check_wide_entries(recount, table->wide, page, &part) &&
-				   (table->shows_wide ||
-				    check_invalid(recount, table, page, page_count)) &&
-				   check_pages(recount, table, page, page + page_count, false);
+			is_right =
+				check_wide_entries(recount, table->wide, page, &part) &&
+				(table->shows_wide ||
+				 check_invalid(recount, table, page, page_count)) &&
+				check_pages_locked(recount, table, page, page + page_count, false);
 		if (!is_right)
 			return false;
 	}
 	return true;
 }
 
-static bool check_leaf(struct recount *recount, const struct table *table)
+static bool check_leaf_locked(struct recount *recount, const struct table *table)
 {
 	const struct page_tables *tables = recount->tables;
 
+	lock_assert_held(&recount->tables->lock);
 	if (table->shows_wide || (table->wide && tables_are_dual(tables)))
-		return check_wide(recount, table);
-	return check_pages(recount, table, table->first_page, table_end(tables, table), true);
+		return check_wide_locked(recount, table);
+	return check_pages_locked(recount, table, table->first_page, table_end(tables, table),
+				  true);
 }
 
 /* What has no table shows zeroes or nothing, from end to end. */
-static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t page_count)
+static bool check_bare_locked(struct recount *recount, uint64_t first_page, uint64_t page_count)
 {
 	struct page_tables *tables = recount->tables;
 	bool is_zero = tables_is_zero_locked(tables, first_page, page_count);
@@ -145,6 +151,7 @@ static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t pa
 		table_entry_of_kind(tables, is_zero ? GPUVA_KIND_ZERO : GPUVA_KIND_FREE);
 	struct gpuva_view view = { 0 };
 
+	lock_assert_held(&recount->tables->lock);
 	for (uint64_t page = first_page; page < first_page + page_count; page += view.page_count) {
 		gpuva_space_look(&tables->space, page, &view);
 		if (!is_zero && view.state.kind != GPUVA_KIND_FREE &&
@@ -156,7 +163,7 @@ static bool check_bare(struct recount *recount, uint64_t first_page, uint64_t pa
 	return walk_page(recount, first_page + page_count - 1, &entry);
 }
 
-static bool check_table(struct recount *recount, const struct table *table);
+static bool check_table_locked(struct recount *recount, const struct table *table);
 
 static bool check_unreachable(struct recount *recount, const struct table *table)
 {
@@ -187,52 +194,58 @@ static bool check_large(struct recount *recount, const struct table *below,
 }
 
 /* One that was made for what was refused then: it is as if there were none. */
-static bool check_waiting(struct recount *recount, const struct table *below, uint64_t given)
+static bool check_waiting_locked(struct recount *recount, const struct table *below, uint64_t given)
 {
 	struct page_tables *tables = recount->tables;
 	uint64_t pages = gpuva_shape_table_pages(&tables->config->shape, below->level);
 
+	lock_assert_held(&recount->tables->lock);
 	if ((given != 0) != tables_is_zero_locked(tables, below->first_page, pages))
 		return fail(recount, below->first_page, "a table was never written, or not all");
-	return check_unreachable(recount, below) && check_bare(recount, below->first_page, pages);
+	return check_unreachable(recount, below) &&
+	       check_bare_locked(recount, below->first_page, pages);
 }
 
-static bool check_below(struct recount *recount, const struct table *table, uint32_t index)
+static bool check_below_locked(struct recount *recount, const struct table *table, uint32_t index)
 {
 	const struct table *below = table->below[index];
 
-	return below->is_written ? check_table(recount, below)
-				 : check_waiting(recount, below, table_given(table, index));
+	lock_assert_held(&recount->tables->lock);
+	return below->is_written ? check_table_locked(recount, below)
+				 : check_waiting_locked(recount, below, table_given(table, index));
 }
 
-static bool is_second_right(const struct page_tables *tables, const struct table *table,
-			    uint32_t index)
+static bool is_second_right_locked(const struct page_tables *tables, const struct table *table,
+				   uint32_t index)
 {
+	lock_assert_held(&tables->lock);
 	if (!table->given_wide)
 		return true;
 	struct miniport_pte entry = table_wide_entry_above_locked(tables, table, index);
 	return pte_pack(&entry) == table->given_wide[index];
 }
 
-static bool check_table(struct recount *recount, const struct table *table)
+static bool check_table_locked(struct recount *recount, const struct table *table)
 {
 	struct page_tables *tables = recount->tables;
 	uint64_t pages = gpuva_shape_entry_pages(&tables->config->shape, table->level);
 
+	lock_assert_held(&recount->tables->lock);
 	count_table(recount, table);
 	if (!table->is_written || table->is_behind)
 		return fail(recount, table->first_page, "a table was never written, or not all");
 	if (table->level == 0)
-		return check_leaf(recount, table);
+		return check_leaf_locked(recount, table);
 	for (uint32_t i = 0; i < table->entry_count; i++) {
 		struct miniport_pte entry = table_entry_above_locked(tables, table, i);
 		uint64_t first_page = table->first_page + i * pages;
 
-		if (pte_pack(&entry) != table_given(table, i) || !is_second_right(tables, table, i))
+		if (pte_pack(&entry) != table_given(table, i) ||
+		    !is_second_right_locked(tables, table, i))
 			return fail(recount, first_page, "an entry leads to another table");
 		if (entry.is_large    ? !check_large(recount, table->below[i], entry)
-		    : table->below[i] ? !check_below(recount, table, i)
-				      : !check_bare(recount, first_page, pages))
+		    : table->below[i] ? !check_below_locked(recount, table, i)
+				      : !check_bare_locked(recount, first_page, pages))
 			return false;
 	}
 	return true;
@@ -282,9 +295,9 @@ const char *page_tables_validate(struct page_tables *tables, page_table_walk *wa
 
 	lock_acquire(&tables->lock);
 	recount.wrong = gpuva_validate(&tables->space);
-	if (!recount.wrong &&
-	    (tables->is_out ? check_out(&recount, tables->root)
-			    : check_table(&recount, tables->root) && check_above_root(&recount))) {
+	if (!recount.wrong && (tables->is_out ? check_out(&recount, tables->root)
+					      : check_table_locked(&recount, tables->root) &&
+							check_above_root(&recount))) {
 		for (uint32_t level = 0; level < GPUVA_MAX_LEVELS; level++) {
 			if (tables->zeroes[level])
 				count_table(&recount, tables->zeroes[level]);

@@ -300,6 +300,19 @@ void pager_build_abandon(struct pager *pager)
 	pager->build = (struct pager_build){ 0 };
 }
 
+/* Is there enough in the buffer for a packet? */
+static bool is_worth_a_packet(struct pager *pager)
+{
+	uint64_t work_bytes = pager->current->work_bytes;
+
+	if (work_bytes < PAGING_FIRST_WORK_BYTES || work_bytes >= PAGING_PACKET_WORK_BYTES)
+		return work_bytes >= PAGING_PACKET_WORK_BYTES;
+	lock_acquire(&pager->lock);
+	bool is_idle = pager->retired_sequence == pager->submitted_sequence;
+	lock_release(&pager->lock);
+	return is_idle;
+}
+
 static enum build_result build_piece(struct pager *pager)
 {
 	struct pager_build *build = &pager->build;
@@ -324,7 +337,7 @@ static enum build_result build_piece(struct pager *pager)
 		return result;
 	if (pager->current && pager->current->memory.used_bytes > 0) {
 		pager->current->work_bytes += build->piece_bytes;
-		if (pager->current->work_bytes >= PAGING_PACKET_WORK_BYTES)
+		if (is_worth_a_packet(pager))
 			pager_buffer_submit(pager);
 	}
 	build->done_bytes += build->piece_bytes;

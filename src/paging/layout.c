@@ -9,7 +9,8 @@ enum {
 	BIG_PAGES = 2048, /* 8 MiB */
 	BIG_SLOTS = 8,
 	SMALL_PAGES = 16,
-	SMALL_SLOTS = 64,
+	SMALL_SLOTS = 512, /* copies of 64 KiB: as much as a packet has, twice */
+	FEW_SMALL_SLOTS = 64,
 	LEAST_SLOTS = 2, /* one is mapped while the other is in use */
 	GPU_VIRTUAL = 1,
 };
@@ -69,10 +70,15 @@ static void place_everything(struct pager_layout *layout, bool is_mapping_tables
 		layout->end += (uint64_t)layout->leaf_count * layout->table_pages;
 }
 
-/* Fewer big ones in flight before smaller ones; small ones last, they are what tables need. */
+/*
+ * Many small ones are for speed. Then fewer big ones in flight before smaller ones; small ones last,
+ * they are what tables need.
+ */
 static bool shrink(struct pager_layout *layout)
 {
-	if (layout->big_count > LEAST_SLOTS)
+	if (layout->small_count > FEW_SMALL_SLOTS)
+		layout->small_count /= 2;
+	else if (layout->big_count > LEAST_SLOTS)
 		layout->big_count /= 2;
 	else if (layout->big_pages > layout->small_pages)
 		layout->big_pages /= 2;

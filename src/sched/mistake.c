@@ -53,10 +53,12 @@ void mistake_tell_relock(struct sched *sched)
 	lock_acquire(&sched->lock);
 }
 
-static const char *expected_text(const struct sched_node *node, char *text, size_t size_bytes)
+static const char *expected_text_locked(const struct sched_node *node, char *text,
+					size_t size_bytes)
 {
 	const struct sched_packet *running = node_running_locked(node);
 
+	lock_assert_held(&node->sched->lock);
 	if (running)
 		snprintf(text, size_bytes, "fence %u was expected", running->fence);
 	else
@@ -75,7 +77,7 @@ bool mistake_judge_fence_locked(struct sched_node *node, const char *what, uint3
 	}
 	if (is_recent(fence, node->excused_fence))
 		return false;
-	expected_text(node, expected, sizeof(expected));
+	expected_text_locked(node, expected, sizeof(expected));
 	if (is_recent(fence, node->completed_fence))
 		mistake_locked(node, RULE_DDI_COMPLETION_DOUBLED,
 			       "%s named fence %u of node %u, which was over before; %s", what,

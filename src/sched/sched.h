@@ -121,8 +121,8 @@ struct sched_config {
 	uint32_t first_fence; /* of every node; 0: 1. For tests: the end of 32 bits is far */
 
 	/* The names and defaults of the documented settings. */
-	uint32_t tdr_level;         /* TdrLevel: 0 off, 1 stop the program, 3 recover (default) */
-	uint64_t tdr_delay_ns;      /* TdrDelay, 2 s: from a preemption that is not answered */
+	uint32_t tdr_level;    /* TdrLevel: 0 off, 1 gives the adapter up, 3 recover (default) */
+	uint64_t tdr_delay_ns; /* TdrDelay, 2 s: from a preemption that is not answered */
 	uint64_t tdr_ddi_delay_ns;  /* TdrDdiDelay, 5 s */
 	uint64_t tdr_limit_time_ns; /* TdrLimitTime, 60 s */
 	uint32_t tdr_limit_count;   /* TdrLimitCount, 5 */

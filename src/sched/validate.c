@@ -46,11 +46,12 @@ static const char *validate_hw_queues(const struct sched_node *node)
 	return NULL;
 }
 
-static const char *validate_node(const struct sched_node *node)
+static const char *validate_node_locked(const struct sched_node *node)
 {
 	const struct sched_config *config = &node->sched->config;
 	uint32_t newest = node->completed_fence;
 
+	lock_assert_held(&node->sched->lock);
 	CHECK(!node->is_busy, "somebody has a baton");
 	CHECK(!node->is_deaf, "a node is being reset");
 	CHECK(node->outstanding == list_length(&node->submitted), "outstanding is miscounted");
@@ -96,12 +97,14 @@ struct packet_count {
 	uint32_t submitted;
 };
 
-static const char *validate_queue(const struct sched_queue *queue, struct packet_count *count)
+static const char *validate_queue_locked(const struct sched_queue *queue,
+					 struct packet_count *count)
 {
 	bool is_behind_next = false;
 	struct list *link;
 	uint32_t length = 0;
 
+	lock_assert_held(&queue->sched->lock);
 	CHECK(!queue->is_retiring && !list_is_linked(&queue->retire_link),
 	      "something to retire was forgotten");
 	list_for_each (link, &queue->packets) {
@@ -147,13 +150,14 @@ static const char *validate_row(const struct list *row, const struct list *waits
 	return NULL;
 }
 
-static const char *validate_owner(const struct sched_owner *owner)
+static const char *validate_owner_locked(const struct sched_owner *owner)
 {
 	const char *problem = NULL;
 	struct packet_count count = { 0 };
 
+	lock_assert_held(&owner->sched->lock);
 	list_each (struct sched_queue, each, &owner->queues, owner_link) {
-		problem = validate_queue(each, &count);
+		problem = validate_queue_locked(each, &count);
 		if (problem)
 			return problem;
 	}
@@ -178,11 +182,11 @@ static const char *validate_locked(struct sched *sched)
 		/* First the counts that the node's own sums are made of. */
 		problem = validate_hw_queues(&sched->nodes[i]);
 		if (!problem)
-			problem = validate_node(&sched->nodes[i]);
+			problem = validate_node_locked(&sched->nodes[i]);
 	}
 	list_each (struct sched_owner, each, &sched->owners, link) {
 		if (!problem)
-			problem = validate_owner(each);
+			problem = validate_owner_locked(each);
 	}
 	CHECK(problem || list_is_empty(&sched->over), "a wait is over, and nobody was told");
 	CHECK(problem || list_is_empty(&sched->lost), "a loss was not told");

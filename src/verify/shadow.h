@@ -176,7 +176,7 @@ struct shadow {
 	uint64_t client_submissions;
 	bool has_hw_work; /* which is over when nobody here can tell */
 	uint64_t built;
-	/* Of the operation that is being built: one at a time. */
+	/* Of the operation that is being built: one at a time, on the thread of the call. */
 	struct {
 		char *dma_buffer; /* as the driver was given them for this pass */
 		uint32_t write_offset;
@@ -184,6 +184,7 @@ struct shadow {
 		uint32_t passes; /* before it */
 		bool has_written;
 		struct shadow_operation *operation; /* NULL: none, or there is no memory */
+		bool is_lost; /* the hardware is gone meanwhile; guarded by `lock` */
 	} building;
 	bool is_reset; /* between ResetFromTimeout and RestartFromTimeout */
 };

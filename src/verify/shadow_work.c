@@ -73,9 +73,11 @@ void shadow_building(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *arg
 	shadow->building.dma_buffer = args->pDmaBuffer;
 	shadow->building.write_offset = args->DmaBufferWriteOffset;
 	shadow->building.multipass = args->MultipassOffset;
-	if (shadow->building.operation && shadow->building.operation->kind != args->Operation)
-		building_end(shadow);
 	lock_acquire(&shadow->lock);
+	if (shadow->building.is_lost ||
+	    (shadow->building.operation && shadow->building.operation->kind != args->Operation))
+		building_end(shadow);
+	shadow->building.is_lost = false;
 	/* What was in it before was executed, or never will be. */
 	struct shadow_buffer *buffer = is_fresh ? buffer_at_locked(shadow, args->pDmaBuffer,
 								   args->DmaBufferGpuVirtualAddress)
@@ -135,9 +137,9 @@ static struct shadow_operation *place_operation_locked(struct shadow *shadow,
 		shadow->building.operation = NULL;
 		return NULL;
 	}
-	/* With no buffer at all it is the processor that does it, now. */
-	if (is_in_buffer || shadow->is_reset ||
-	    (shadow->building.dma_buffer && !is_idle_locked(shadow)))
+	/* With no buffer at all it is the processor that does it, now, whatever the hardware is about. */
+	if (is_in_buffer ||
+	    (shadow->building.dma_buffer && (shadow->is_reset || !is_idle_locked(shadow))))
 		return NULL;
 	shadow->building.operation = NULL;
 	return operation;
@@ -169,10 +171,13 @@ void shadow_built(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args, 
 		lock_acquire(&shadow->lock);
 		part_built_locked(shadow, args);
 		lock_release(&shadow->lock);
+		if (is_in_buffer && shadow->building.operation &&
+		    shadow->building.operation->change)
+			tables_part_built(shadow, shadow->building.operation->change);
 		return;
 	}
 	lock_acquire(&shadow->lock);
-	if (status == STATUS_SUCCESS) {
+	if (status == STATUS_SUCCESS && !shadow->building.is_lost) {
 		shadow_places_follow(shadow, args, shadow->building.operation);
 		if (shadow->building.operation)
 			now = place_operation_locked(shadow, args, is_in_buffer);
@@ -334,9 +339,12 @@ void shadow_faulted(struct shadow *shadow, uint32_t node, uint32_t fence,
 	struct shadow_packet *packet = packet_of_locked(shadow, node, fence);
 	if (packet) {
 		faulted = *packet;
+		packet->bystanders = NULL;
 		packet_free_locked(shadow, packet);
 	}
 	lock_release(&shadow->lock);
+	if (faulted.bystanders)
+		bystanders_compare(shadow, faulted.bystanders);
 	if (packet && data)
 		tables_faulted(shadow, &faulted, data);
 }
@@ -363,7 +371,8 @@ void shadow_all_lost(struct shadow *shadow)
 	}
 	map_clear(&shadow->aperture);
 	map_clear(&shadow->owners);
-	building_end(shadow);
+	/* Whoever builds has it in its hands. */
+	shadow->building.is_lost = true;
 	lock_release(&shadow->lock);
 }
 
@@ -371,6 +380,7 @@ void shadow_work_finish(struct shadow *shadow)
 {
 	shadow_all_lost(shadow);
 	lock_acquire(&shadow->lock);
+	building_end(shadow);
 	shadow->buffer_count = 0;
 	shadow->has_hw_work = false;
 	lock_release(&shadow->lock);

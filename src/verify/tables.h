@@ -17,6 +17,7 @@ struct table_copy {
 	uint32_t from_index;
 	uint32_t to_index;
 	uint32_t count;
+	bool is_expected; /* where it goes to is told of it */
 };
 
 /* What one operation changes; on the heap in one piece with its entries or copies. */
@@ -32,16 +33,17 @@ struct shadow_table_change {
 	bool is_double;
 	bool is_now; /* the processor does it */
 	uint32_t copy_count;
-	const struct table_copy *copies; /* behind this struct */
-	const DXGK_PTE *entries;         /* likewise: `count`, or one that is repeated */
+	struct table_copy *copies; /* behind this struct */
+	const DXGK_PTE *entries;   /* likewise: `count`, or one that is repeated */
 
 	/* While the packet is on its way: the table as it was, and what of it may change. */
 	unsigned char *before; /* NULL: not looked at */
 	uint32_t size_bytes;
 	uint32_t lowest;
 	uint32_t end;
-	bool is_alone; /* in its packet on this table */
-	bool is_mixed; /* with copies into it */
+	bool is_alone;    /* in its packet on this table */
+	bool is_mixed;    /* with copies into it */
+	bool is_expected; /* its tables were told (tables_entries_expect) */
 	uint32_t
 		turns; /* how often the hardware was given it: above 1, some of it may be done before the last */
 };
@@ -79,6 +81,12 @@ bool tables_entry_differs(struct tables_entries *entries, const struct shadow_ta
 bool tables_entry_of_same_page(struct tables_entries *entries,
 			       const struct shadow_table_change *change, uint32_t i,
 			       uint32_t *index_out);
+/*
+ * It is about to be written. Until it is applied nobody knows what the hardware finds in the tables, also where somebody
+ * else hears of a fault before we hear that it was executed; and never, if that does not come.
+ */
+void tables_entries_expect(struct tables_entries *entries, const struct shadow *shadow,
+			   struct shadow_table_change *change);
 void tables_entries_apply(struct tables_entries *entries, const struct shadow *shadow,
 			  const struct shadow_table_change *change);
 
@@ -88,7 +96,7 @@ enum tables_walk {
 	TABLES_VALID,      /* the access is allowed */
 	TABLES_VALID_ANEW, /* likewise, and the address led to another page before */
 };
-/* What becomes of an access. Not known either when something on the way changed after `since`. */
+/* What becomes of an access. Not known either when something on the way changed after `since`, or is about to. */
 enum tables_walk tables_entries_walk(struct tables_entries *entries, const struct shadow *shadow,
 				     shadow_page root, uint32_t root_entries, uint64_t address,
 				     bool is_write, uint64_t since);
@@ -98,6 +106,8 @@ enum tables_walk tables_entries_walk(struct tables_entries *entries, const struc
 struct tables_entries *tables_entries_of(const struct shadow *shadow);
 /* The packet that carries the operations of this buffer goes. */
 void tables_going(struct shadow *shadow, struct list *operations);
+/* Some of it is in a packet that may go any time, and the rest will be in the next. */
+void tables_part_built(struct shadow *shadow, struct shadow_table_change *change);
 /* For packets: how far page tables are. */
 uint64_t tables_changes(const struct shadow *shadow);
 

@@ -15,7 +15,8 @@ enum { TABLES_MAX = 8192, PAGE_BITS = 12, WIDE_BITS = 4 };
 
 struct table_entries {
 	uint32_t count;
-	uint64_t changed; /* tables_entries.changes then */
+	uint64_t changed;  /* tables_entries.changes then */
+	uint32_t expected; /* changes of it */
 	struct {
 		DXGK_PTE pte;
 		DXGK_PTE before; /* the last that was valid, apart from this one */
@@ -46,9 +47,10 @@ void tables_entries_forget(struct tables_entries *entries)
 
 /* ---- writing ---- */
 
+/* `is_anew`: nothing is told of what is in it. */
 static struct table_entries *table_at_locked(struct tables_entries *entries,
 					     const struct shadow *shadow,
-					     const struct shadow_table_change *change)
+					     const struct shadow_table_change *change, bool is_anew)
 {
 	struct table_entries *table =
 		(struct table_entries *)(uintptr_t)map_get(&entries->tables, change->table);
@@ -58,7 +60,7 @@ static struct table_entries *table_at_locked(struct tables_entries *entries,
 	lock_assert_held(&entries->lock);
 	if (!tables_shape(shadow, change->level, change->is_wide, &size_bytes, &count))
 		count = change->first + change->count;
-	if (table && !change->is_initial && table->count >= change->first + change->count)
+	if (table && !is_anew && table->count >= change->first + change->count)
 		return table;
 	if (entries->tables.used >= TABLES_MAX && !table)
 		return NULL;
@@ -66,7 +68,9 @@ static struct table_entries *table_at_locked(struct tables_entries *entries,
 	map_take(&entries->tables, change->table);
 	if (anew) {
 		anew->count = count;
-		if (table && !change->is_initial)
+		anew->expected = table ? table->expected : 0;
+		anew->changed = table ? table->changed : 0;
+		if (table && !is_anew)
 			memcpy(anew->at, table->at,
 			       (table->count < count ? table->count : count) * sizeof(anew->at[0]));
 		map_set(&entries->tables, change->table, (uint64_t)(uintptr_t)anew);
@@ -159,6 +163,60 @@ static void entries_write(struct table_entries *table, const struct shadow_table
 	}
 }
 
+/* ---- what is to come ---- */
+
+/* One change more, or, of one that was told, one less. False: the table is not known. */
+static bool table_expect_locked(struct tables_entries *entries, uint64_t at, bool was_told)
+{
+	struct table_entries *table =
+		(struct table_entries *)(uintptr_t)map_get(&entries->tables, at);
+
+	lock_assert_held(&entries->lock);
+	if (table && !was_told)
+		table->expected++;
+	else if (table && table->expected > 0)
+		table->expected--;
+	return table != NULL;
+}
+
+static void expect_all_locked(struct tables_entries *entries, struct shadow_table_change *change)
+{
+	lock_assert_held(&entries->lock);
+	for (uint32_t i = 0; i < change->copy_count; i++)
+		change->copies[i].is_expected =
+			table_expect_locked(entries, change->copies[i].to, false);
+	if (change->copy_count == 0)
+		(void)table_expect_locked(entries, change->table, false);
+}
+
+/* A table that came to be known meanwhile was told of others only. */
+static void expect_no_more_locked(struct tables_entries *entries,
+				  const struct shadow_table_change *change)
+{
+	lock_assert_held(&entries->lock);
+	for (uint32_t i = 0; i < change->copy_count; i++) {
+		if (change->copies[i].is_expected)
+			(void)table_expect_locked(entries, change->copies[i].to, true);
+	}
+	if (change->copy_count == 0)
+		(void)table_expect_locked(entries, change->table, true);
+}
+
+void tables_entries_expect(struct tables_entries *entries, const struct shadow *shadow,
+			   struct shadow_table_change *change)
+{
+	if (change->is_expected)
+		return;
+	change->is_expected = true;
+	lock_acquire(&entries->lock);
+	if (change->copy_count == 0 && change->table != 0)
+		(void)table_at_locked(entries, shadow, change, false);
+	expect_all_locked(entries, change);
+	lock_release(&entries->lock);
+}
+
+/* ---- what was written ---- */
+
 static void copy_locked(struct tables_entries *entries, const struct table_copy *copy)
 {
 	const struct table_entries *from =
@@ -183,10 +241,13 @@ void tables_entries_apply(struct tables_entries *entries, const struct shadow *s
 {
 	lock_acquire(&entries->lock);
 	entries->changes++;
+	if (change->is_expected)
+		expect_no_more_locked(entries, change);
 	for (uint32_t i = 0; i < change->copy_count; i++)
 		copy_locked(entries, &change->copies[i]);
 	if (change->copy_count == 0 && change->table != 0) {
-		struct table_entries *table = table_at_locked(entries, shadow, change);
+		struct table_entries *table =
+			table_at_locked(entries, shadow, change, change->is_initial);
 
 		if (table) {
 			table->changed = entries->changes;
@@ -225,8 +286,8 @@ static const DXGK_PTE *entry_locked(struct walk *walk, shadow_page page, uint64_
 		(struct table_entries *)(uintptr_t)map_get(&walk->entries->tables, page);
 
 	lock_assert_held(&walk->entries->lock);
-	if (!table || table->changed > walk->since || index >= table->count ||
-	    !table->at[index].is_told)
+	if (!table || table->expected > 0 || table->changed > walk->since ||
+	    index >= table->count || !table->at[index].is_told)
 		return NULL;
 	const DXGK_PTE *pte = &table->at[index].pte;
 	walk->is_anew |= table->at[index].before.Valid && is_another(&table->at[index].before, pte);

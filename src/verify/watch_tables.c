@@ -536,11 +536,17 @@ void tables_going(struct shadow *shadow, struct list *operations)
 			continue;
 		/* It was on its way before, and was preempted. */
 		change->turns++;
+		tables_entries_expect(tables_entries_of(shadow), shadow, change);
 		free(change->before);
 		change->before = NULL;
 		merge(operations, each);
 		look(shadow, operations, change);
 	}
+}
+
+void tables_part_built(struct shadow *shadow, struct shadow_table_change *change)
+{
+	tables_entries_expect(tables_entries_of(shadow), shadow, change);
 }
 
 void tables_executed(struct shadow *shadow, struct shadow_operation *operation)
@@ -584,6 +590,8 @@ static void before_build(struct tables *tables, const struct shadow *shadow,
 	uint32_t entries;
 
 	tables->now_bytes = 0;
+	if (table && shadow->building.operation && shadow->building.operation->change)
+		tables_entries_expect(&tables->entries, shadow, shadow->building.operation->change);
 	if (!table || !tables_shape(shadow, update->PageTableLevel,
 				    update->PageTableLevel == 0 && update->Flags.Use64KBPages,
 				    &tables->now_bytes, &entries))

@@ -76,8 +76,9 @@ static void entry_fill_in(struct vidmm_allocation_list_entry *entry,
 			: 0;
 }
 
-static void list_fill_in(struct vidmm_allocation_list *list)
+static void list_fill_in_locked(struct vidmm_allocation_list *list)
 {
+	lock_assert_held(&list->device->process->manager->lock);
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct vidmm_place *place = binding_place(list->entries[i].binding);
 
@@ -106,7 +107,7 @@ bool list_look_locked(struct vidmm_allocation_list *list, bool is_head)
 	lock_assert_held(&list->device->process->manager->lock);
 	if (list_is_in_place(list)) {
 		list_pin_locked(list);
-		list_fill_in(list);
+		list_fill_in_locked(list);
 		list_end_locked(list, VIDMM_LIST_READY, STATUS_SUCCESS);
 		list_is_ready_locked(list);
 		return true;

@@ -180,7 +180,7 @@ void control_evict(struct vidmm *manager, const struct vidmm_selection *selectio
 	list_each (struct vidmm_place, place, &manager->places, all_link) {
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    is_selected(place, selection))
-			place_leave_locked(place, "control");
+			place_leave_locked(place, VIDMM_LEAVES_BY_CONTROL);
 	}
 	tables_leave_selected_locked(manager, selection);
 	decide_unlock(manager);

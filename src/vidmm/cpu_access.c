@@ -66,7 +66,7 @@ static NTSTATUS segment_pages(const struct vidmm_place *place, struct vidmm_back
 
 /* Whoever would move it takes the allocation's lock first: its pages stay as they are without the
  * manager's. */
-static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
+static NTSTATUS lock_in_segment_locked(struct vidmm_place *place, void **pointer_out)
 {
 	struct vidmm_backing pages;
 
@@ -82,10 +82,11 @@ static NTSTATUS lock_in_segment(struct vidmm_place *place, void **pointer_out)
 	return status;
 }
 
-static NTSTATUS lock_in_window(struct vidmm_place *place, void **pointer_out)
+static NTSTATUS lock_in_window_locked(struct vidmm_place *place, void **pointer_out)
 {
 	struct vidmm_backing pages = window_pages(place);
 
+	lock_assert_held(&place->allocation->lock);
 	return allocation_lock_locked(place->allocation, &pages, pointer_out);
 }
 
@@ -285,7 +286,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 		step = LOCK_REFUSE_TO_MOVE;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
 		place_set_lock(place, PLACE_LOCK_AWAITED);
-		place_leave_locked(place, "lock");
+		place_leave_locked(place, VIDMM_LEAVES_FOR_LOCK);
 		locker->has_moved = true;
 		step = LOCK_WAIT;
 	}
@@ -305,9 +306,9 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_PAGES)
 		*status_out = lock_pages(allocation, locker);
 	else if (step == LOCK_SHOW_SEGMENT)
-		*status_out = lock_in_segment(place, locker->pointer_out);
+		*status_out = lock_in_segment_locked(place, locker->pointer_out);
 	else if (step == LOCK_SHOW_WINDOW)
-		*status_out = lock_in_window(place, locker->pointer_out);
+		*status_out = lock_in_window_locked(place, locker->pointer_out);
 	else
 		*status_out = lock_refuse(place, step);
 	end_try(manager, allocation, locker);

@@ -29,7 +29,7 @@
  *	 2  decide_unlock()          that is posted; all of the rest is decided here
  *	 3  room_look_locked()       the device's turn: no segment has room for it (room.c)
  *	 4  room_victim()            the policy's choice (evict.h) among those who may go
- *	 5  place_leave_locked()     it is LEAVING: its devices are suspended, it is in the plan
+ *	 5  room_evict_locked()      it is LEAVING: its devices are suspended, it is in the plan
  *	 6  move_prepare()           the plan is taken: pages and runs for its way out (move.c)
  *	 7  move_start()             a job of the pager, behind work that uses it. When the pager has built
  *	                             it, that is posted (2), and the room can be taken over
@@ -39,8 +39,6 @@
  *	10  paging_operation_over()  which its answer calls (vidmm_request.done): the paging queue signals
  *	                             its fence (object/memory/paging_queue.c)
  */
-#include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "vidmm/place.h"
@@ -66,6 +64,8 @@ static void moves_prepare(struct list *places, struct ended *ended)
 	struct vidmm_place *place;
 	struct list ready;
 
+	if (list_is_empty(places))
+		return;
 	list_init(&ready);
 	while ((place = place_pop(places))) {
 		enum move_result result = move_prepare(place);
@@ -225,41 +225,48 @@ static void plan_carry_out(struct vidmm *manager, struct plan *plan)
 	budget_tell(manager, &plan->parts[PLAN_NEWS]);
 	if (plan->has_changes)
 		notice_give(&manager->changed);
-	plan->has_changes = false;
+}
+
+static void log_line(void *unused, const char *line)
+{
+	(void)unused;
+	log_topic(LOG_MEMORY, "%s", line);
 }
 
 /* The lock is held: the next moment it may be another plan. */
 static void plan_log_locked(struct vidmm *manager)
 {
-	char text[1024];
-
 	lock_assert_held(&manager->lock);
-	plan_print(&manager->plan, text, sizeof(text));
-	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
-		log_topic(LOG_MEMORY, "%.*s", (int)(end - line), line);
+	plan_print(&manager->plan, log_line, NULL);
 }
 
-void decide_unlock(struct vidmm *manager)
+/* Drops and retakes the manager's lock: anything may have happened meanwhile. */
+static void plan_follow_relock(struct vidmm *manager)
 {
 	struct ended ended;
 	struct plan plan;
 
 	lock_assert_held(&manager->lock);
+	plan_take(&plan, &manager->plan);
+	lock_release(&manager->lock);
+	windows_carry_out(&plan.parts[PLAN_WINDOWS]);
+	plan_prepare(&plan, &ended);
+	plan_carry_out(manager, &plan);
+	lock_acquire(&manager->lock);
+	moves_over_locked(manager, &ended);
+}
+
+void decide_unlock(struct vidmm *manager)
+{
+	lock_assert_held(&manager->lock);
 	mem_assert_permitted("memory is decided about");
-	plan_init(&plan);
 	for (;;) {
 		decide_locked(manager);
 		if (plan_is_empty(&manager->plan) && !manager->plan.has_changes)
 			break;
 		if (UNLIKELY(log_is_on(LOG_MEMORY)))
 			plan_log_locked(manager);
-		plan_take(&plan, &manager->plan);
-		lock_release(&manager->lock);
-		windows_carry_out(&plan.parts[PLAN_WINDOWS]);
-		plan_prepare(&plan, &ended);
-		plan_carry_out(manager, &plan);
-		lock_acquire(&manager->lock);
-		moves_over_locked(manager, &ended);
+		plan_follow_relock(manager);
 	}
 	lock_release(&manager->lock);
 }

@@ -188,9 +188,10 @@ static bool shift_within(const struct defragment *order, struct vidmm_place *pla
 					     pages_out));
 }
 
-static void shift(const struct defragment *order, struct vidmm_place *place,
-		  const struct page_set *pages)
+static void shift_locked(const struct defragment *order, struct vidmm_place *place,
+			 const struct page_set *pages)
 {
+	lock_assert_held(&order->manager->lock);
 	place->shift.must_verify = order->how.must_verify;
 	place_shift_locked(place, pages);
 }
@@ -215,7 +216,7 @@ static bool slides_end_locked(const struct defragment *order)
 		place->shift.slide_to = 0;
 		if (!shift_within(order, place, &where, &pages))
 			continue;
-		shift(order, place, &pages);
+		shift_locked(order, place, &pages);
 		has_any = true;
 	}
 	return has_any;
@@ -240,7 +241,7 @@ static bool fill_locked(const struct defragment *order, const struct resident *r
 		segment_give(order->segment, &place->wish, &pages);
 		return false;
 	}
-	shift(order, place, &pages);
+	shift_locked(order, place, &pages);
 	return true;
 }
 
@@ -293,7 +294,7 @@ static bool slide_locked(const struct defragment *order, struct vidmm_place *pla
 	    !shift_within(order, place, &anywhere, &pages))
 		return false;
 	place->shift.slide_to = first + 1;
-	shift(order, place, &pages);
+	shift_locked(order, place, &pages);
 	return true;
 }
 
@@ -303,7 +304,7 @@ static bool send_away_locked(const struct defragment *order, struct vidmm_place 
 	if (order->how.must_verify || place->shift.sent_away_at == order->number)
 		return false;
 	place->shift.sent_away_at = order->number;
-	place_leave_locked(place, "defrag");
+	place_leave_locked(place, VIDMM_LEAVES_TO_DEFRAGMENT);
 	return true;
 }
 
@@ -420,7 +421,7 @@ static void aperture_put_in_order(struct defragment *order)
 		segment->is_emptying = true;
 		list_each (struct vidmm_place, place, &manager->places, all_link) {
 			if (may_move(place, segment))
-				place_leave_locked(place, "defrag");
+				place_leave_locked(place, VIDMM_LEAVES_TO_DEFRAGMENT);
 		}
 	}
 	decide_unlock(manager);

@@ -409,9 +409,11 @@ struct vidmm_device {
 	struct list moving;   /* the same: on its way, or on the way out first */
 	struct vidmm_waiter waiter;
 	struct list plan_link;
-	uint32_t needed_count; /* absent or moving, and queued work may use it */
-	uint32_t plan_count;   /* plans that have it in hand */
-	uint32_t resumes;      /* to be done */
+	uint32_t needed_count;   /* absent or moving, and queued work may use it */
+	uint32_t promised_count; /* BINDING_PROMISED, also where it is lost and gets nothing */
+	uint32_t awaited_count;  /* absent, and a call waits for it */
+	uint32_t plan_count;     /* plans that have it in hand */
+	uint32_t resumes;        /* to be done */
 	uint64_t slice_end_ns;
 	_Atomic bool is_suspended; /* read without it, for a look */
 	_Atomic bool may_wake;     /* likewise: held until it has something to do */
@@ -477,6 +479,7 @@ struct vidmm_binding {
 	uint8_t keep;      /* enum binding_keep */
 	bool leaves_clean; /* one of several evictions has said that it was not written to */
 	bool is_charged; /* in the usage: what binding_is_paid_for() said when that last changed */
+	bool is_absent;  /* in vidmm_device.absent */
 	bool is_returning; /* a call that reclaims it pays for it before it is taken back */
 	uint8_t waiting;   /* enum binding_wait, of `wait` */
 	uint8_t need;      /* enum binding_need */

@@ -237,14 +237,15 @@ static const char *check_bindings(const struct vidmm_device *device, const struc
 	return NULL;
 }
 
-static uint32_t count_needed(const struct list *bindings)
+static uint32_t count_of_need(const struct vidmm_device *device, enum binding_need need)
 {
-	const struct list *link;
+	const struct list *const lists[] = { &device->resident, &device->absent, &device->moving };
 	uint32_t count = 0;
 
-	list_for_each (link, bindings)
-		count += container_of(link, struct vidmm_binding, device_link)->need ==
-			 BINDING_NEEDED;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		list_each (const struct vidmm_binding, binding, lists[i], device_link)
+			count += binding->need == need;
+	}
 	return count;
 }
 
@@ -285,6 +286,15 @@ static uint32_t count_ready_lists(const struct vidmm_device *device)
 	return count;
 }
 
+static uint32_t count_awaited(const struct list *absent)
+{
+	uint32_t count = 0;
+
+	list_each (const struct vidmm_binding, binding, absent, device_link)
+		count += !list_is_empty(&binding_place(binding)->wants);
+	return count;
+}
+
 static const char *check_device(const struct vidmm_device *device,
 				uint64_t usage_bytes[VIDMM_GROUPS])
 {
@@ -303,9 +313,12 @@ static const char *check_device(const struct vidmm_device *device,
 		wrong = "has miscounted its lists that are in place";
 	if (!wrong && is_whole == list_is_linked(&device->waiter.link))
 		wrong = "waits for its turn and misses nothing, or the other way round";
-	if (!wrong &&
-	    count_needed(&device->absent) + count_needed(&device->moving) != device->needed_count)
+	if (!wrong && count_of_need(device, BINDING_NEEDED) != device->needed_count)
 		wrong = "has miscounted what it needs";
+	if (!wrong && count_of_need(device, BINDING_PROMISED) != device->promised_count)
+		wrong = "has miscounted what it was promised";
+	if (!wrong && count_awaited(&device->absent) != device->awaited_count)
+		wrong = "has miscounted what calls wait for";
 	if (!wrong && device->needed_count == 0 && has_tables && device->is_suspended)
 		wrong = "is suspended and misses nothing that it needs";
 	if (!wrong && !has_tables && !device->is_suspended)
@@ -331,11 +344,12 @@ static const char *check_process(const struct vidmm_process *process)
 }
 
 /* Page tables may have taken of what is reserved. */
-static bool is_budget(const struct vidmm_process *process, enum vidmm_group group)
+static bool is_budget_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
 	const struct vidmm *manager = process->manager;
 	uint64_t budget_bytes = budget_share_locked(process, group);
 
+	lock_assert_held(&process->manager->lock);
 	return budget_bytes <= manager->group_bytes[group] &&
 	       (budget_bytes >= process->reservation_bytes[group] ||
 		manager->reserved_bytes[group] > manager->group_bytes[group]);
@@ -360,12 +374,13 @@ static const char *check_groups(const struct vidmm *manager)
 	return NULL;
 }
 
-static const char *check_budgets(const struct vidmm *manager)
+static const char *check_budgets_locked(const struct vidmm *manager)
 {
 	uint64_t reserved_bytes[VIDMM_GROUPS] = { 0 };
 	uint64_t claimed_bytes[VIDMM_GROUPS] = { 0 };
 	uint32_t listening_count = 0;
 
+	lock_assert_held(&manager->lock);
 	if (list_length(&manager->processes) != manager->process_count)
 		return "processes were miscounted";
 
@@ -378,7 +393,7 @@ static const char *check_budgets(const struct vidmm *manager)
 			reserved_bytes[group] += process->reservation_bytes[group];
 			claimed_bytes[group] +=
 				budget_claim_locked(process, (enum vidmm_group)group);
-			if (!is_budget(process, (enum vidmm_group)group))
+			if (!is_budget_locked(process, (enum vidmm_group)group))
 				return "a budget is above everything, or below its reservation";
 		}
 		listening_count += process->trim_listeners > 0 || process->budget_listeners > 0;
@@ -429,7 +444,7 @@ static bool validate_locked(struct vidmm *manager, bool is_at_work, char *wrong,
 	if (recount.aperture_bytes != manager->aperture_committed_bytes)
 		return report(wrong, wrong_size, "apertures", 0, "committed bytes were miscounted");
 	return report(wrong, wrong_size, "processes", manager->process_count,
-		      check_budgets(manager));
+		      check_budgets_locked(manager));
 }
 
 const char *vidmm_place_validate(struct vidmm *manager, struct vidmm_allocation *allocation)

@@ -179,24 +179,21 @@ struct vidmm_process_facts vidmm_process_facts(struct vidmm_process *process)
 
 /* ---- reasons ---- */
 
-static const char *const reasons[VIDMM_LEAVE_REASONS] = {
-	"room-for", "budget",  "compact", "evict-call", "offer",    "destroy", "wishes",
-	"lock",     "suspend", "control", "defrag",     "decommit", "reset",
+const char *const leave_reasons[VIDMM_LEAVE_REASONS] = {
+	[VIDMM_LEAVES_FOR_ROOM] = "room-for",    [VIDMM_LEAVES_FOR_BUDGET] = "budget",
+	[VIDMM_LEAVES_TO_COMPACT] = "compact",   [VIDMM_LEAVES_BY_EVICT_CALL] = "evict-call",
+	[VIDMM_LEAVES_OFFERED] = "offer",        [VIDMM_LEAVES_DESTROYED] = "destroy",
+	[VIDMM_LEAVES_MISPLACED] = "wishes",     [VIDMM_LEAVES_FOR_LOCK] = "lock",
+	[VIDMM_LEAVES_SUSPENDED] = "suspend",    [VIDMM_LEAVES_BY_CONTROL] = "control",
+	[VIDMM_LEAVES_TO_DEFRAGMENT] = "defrag", [VIDMM_LEAVES_DECOMMITTED] = "decommit",
+	[VIDMM_LEAVES_BY_RESET] = "reset",
 };
-
-void leave_count_locked(struct vidmm *manager, const char *reason)
-{
-	lock_assert_held(&manager->lock);
-	for (uint32_t i = 0; i < VIDMM_LEAVE_REASONS; i++) {
-		if (strcmp(reasons[i], reason) == 0)
-			manager->leave_counts[i]++;
-	}
-}
 
 void vidmm_leave_counts(struct vidmm *manager, struct vidmm_leave_count counts[VIDMM_LEAVE_REASONS])
 {
 	lock_acquire(&manager->lock);
 	for (uint32_t i = 0; i < VIDMM_LEAVE_REASONS; i++)
-		counts[i] = (struct vidmm_leave_count){ reasons[i], manager->leave_counts[i] };
+		counts[i] =
+			(struct vidmm_leave_count){ leave_reasons[i], manager->leave_counts[i] };
 	lock_release(&manager->lock);
 }

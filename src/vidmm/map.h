@@ -54,8 +54,25 @@ struct vidmm_process_facts {
 };
 struct vidmm_process_facts vidmm_process_facts(struct vidmm_process *process);
 
-/* How often something left, by reason as traces have it, in their order. */
-enum { VIDMM_LEAVE_REASONS = 13 };
+/* Why something leaves; traces have each by its name. */
+enum vidmm_leave_reason {
+	VIDMM_LEAVES_FOR_ROOM,
+	VIDMM_LEAVES_FOR_BUDGET,
+	VIDMM_LEAVES_TO_COMPACT,
+	VIDMM_LEAVES_BY_EVICT_CALL,
+	VIDMM_LEAVES_OFFERED,
+	VIDMM_LEAVES_DESTROYED,
+	VIDMM_LEAVES_MISPLACED,
+	VIDMM_LEAVES_FOR_LOCK,
+	VIDMM_LEAVES_SUSPENDED,
+	VIDMM_LEAVES_BY_CONTROL,
+	VIDMM_LEAVES_TO_DEFRAGMENT,
+	VIDMM_LEAVES_DECOMMITTED,
+	VIDMM_LEAVES_BY_RESET,
+	VIDMM_LEAVE_REASONS
+};
+
+/* How often something left, in that order. */
 struct vidmm_leave_count {
 	const char *reason;
 	uint64_t times;

@@ -95,10 +95,14 @@ static void out_built(struct paging_job *job)
 
 /* ---- the end ---- */
 
-static void system_memory_give_locked(struct vidmm_allocation *allocation)
+/* Pages that were taken for the way out, and that nothing was copied to, are no copy for anybody. */
+static void system_memory_give_locked(struct vidmm_place *place)
 {
+	struct vidmm_allocation *allocation = place->allocation;
+	bool is_kept = allocation->traits.is_kept_in_system || allocation->backing.is_clients;
+
 	lock_assert_held(&allocation->lock);
-	if (allocation->traits.is_kept_in_system || allocation->backing.is_clients)
+	if (is_kept && !place->move.has_taken_pages)
 		return;
 	if (allocation->backing.run_count > 0)
 		allocation_give_pages_locked(allocation);
@@ -120,7 +124,7 @@ static void in_done_locked(struct vidmm_place *place)
 			allocation_give_pages_locked(place->allocation);
 		place_written_locked(place);
 	} else {
-		system_memory_give_locked(place->allocation);
+		system_memory_give_locked(place);
 	}
 	allocation_set_content(place->allocation, VIDMM_CONTENT_LOCAL);
 }
@@ -137,7 +141,7 @@ static void out_done_locked(struct vidmm_place *place)
 	if (move_exchanges(&place->move) && elsewhere_is_inside(allocation))
 		elsewhere_set_inside_locked(allocation, false);
 	if (move_drops(place) && has_copy)
-		system_memory_give_locked(allocation);
+		system_memory_give_locked(place);
 	if (move_leaves_nothing(&place->move) && allocation->driver)
 		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
@@ -523,6 +527,9 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 	if (NT_SUCCESS(status) && move_exchanges(&place->move) && !roles_change(place, true))
 		status = STATUS_INSUFFICIENT_RESOURCES;
 	place->move.turned_back = status;
+	/* The adapter is gone, and with it who would have copied. */
+	if (NT_SUCCESS(status) && place->move.has_taken_pages)
+		place->move.content = MOVE_DROP;
 	if (NT_SUCCESS(status) && place->move.way != MOVE_IN)
 		roles_settle(place);
 	move_finish(place);

@@ -544,7 +544,7 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 		return flags & VIDMM_DECOMMIT_LAZILY ? DECOMMIT_NOT : DECOMMIT_LATER;
 	if (place->given_up_at == place->manager->retry_generation)
 		return DECOMMIT_NOT; /* it could not leave */
-	place_leave_locked(place, "decommit");
+	place_leave_locked(place, VIDMM_LEAVES_DECOMMITTED);
 	return DECOMMIT_LATER;
 }
 

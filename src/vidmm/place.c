@@ -243,13 +243,13 @@ static void place_end_locked(struct vidmm_place *place)
 		place_free(place);
 }
 
-static const char *place_goes_why(const struct vidmm_place *place)
+static enum vidmm_leave_reason place_goes_why(const struct vidmm_place *place)
 {
 	if (place->end != PLACE_LIVES)
-		return "destroy";
+		return VIDMM_LEAVES_DESTROYED;
 	if (place->stay == PLACE_MISPLACED)
-		return "wishes";
-	return place_offer_is_due(place) ? "offer" : "evict-call";
+		return VIDMM_LEAVES_MISPLACED;
+	return place_offer_is_due(place) ? VIDMM_LEAVES_OFFERED : VIDMM_LEAVES_BY_EVICT_CALL;
 }
 
 void place_settle_locked(struct vidmm_place *place)
@@ -275,24 +275,6 @@ void place_unpin_locked(struct vidmm_place *place)
 		place->manager->plan.has_changes = true;
 	}
 	place_settle_locked(place);
-}
-
-void place_answer_locked(struct vidmm_place *place, NTSTATUS status)
-{
-	struct list *link;
-
-	lock_assert_held(&place->manager->lock);
-	while ((link = list_pop_front(&place->wants))) {
-		struct vidmm_request *request =
-			container_of(link, struct vidmm_want, link)->request;
-
-		if (!NT_SUCCESS(status)) {
-			request->status = status;
-			request->obstacle = place->move.turned_back;
-		}
-		if (--request->pending == 0)
-			plan_add(&place->manager->plan, PLAN_REQUESTS, &request->link);
-	}
 }
 
 /* ---- the states ---- */
@@ -437,7 +419,7 @@ static void place_part_locked(struct vidmm_place *place, enum place_state state)
 	bindings_sort_locked(place);
 }
 
-static void place_say_why_locked(const struct vidmm_place *place, const char *why,
+static void place_say_why_locked(const struct vidmm_place *place, enum vidmm_leave_reason why,
 				 uint64_t for_allocation_id,
 				 const struct vidmm_process *for_process)
 {
@@ -451,19 +433,19 @@ static void place_say_why_locked(const struct vidmm_place *place, const char *wh
 	};
 
 	lock_assert_held(&place->manager->lock);
-	leave_count_locked(place->manager, why);
-	trace_allocation_leaves(place->allocation->id, why, for_allocation_id,
+	place->manager->leave_counts[why]++;
+	trace_allocation_leaves(place->allocation->id, leave_reasons[why], for_allocation_id,
 				for_process ? for_process->id : 0, ranks[place->eviction.class]);
 }
 
-void place_leave_locked(struct vidmm_place *place, const char *why)
+void place_leave_locked(struct vidmm_place *place, enum vidmm_leave_reason why)
 {
 	lock_assert_held(&place->manager->lock);
 	place_leave_for_locked(place, why, 0, NULL);
 }
 
-void place_leave_for_locked(struct vidmm_place *place, const char *why, uint64_t for_allocation_id,
-			    const struct vidmm_process *for_process)
+void place_leave_for_locked(struct vidmm_place *place, enum vidmm_leave_reason why,
+			    uint64_t for_allocation_id, const struct vidmm_process *for_process)
 {
 	lock_assert_held(&place->manager->lock);
 	place_say_why_locked(place, why, for_allocation_id, for_process);
@@ -676,7 +658,7 @@ void place_vanish_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_IN && place->pins == 0);
-	place_say_why_locked(place, "reset", 0, NULL);
+	place_say_why_locked(place, VIDMM_LEAVES_BY_RESET, 0, NULL);
 	devices_suspend_locked(place);
 	place_out_locked(place);
 }

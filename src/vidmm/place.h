@@ -194,6 +194,7 @@ struct vidmm_place {
 
 struct vidmm_want {
 	struct list link; /* vidmm_place.wants */
+	struct vidmm_place *place;
 	struct vidmm_request *request;
 };
 
@@ -277,7 +278,7 @@ MUST_CHECK bool placement_group_locked(struct vidmm_binding *binding, enum vidmm
 void place_trace_locked(const struct vidmm_place *place);
 void segment_trace_locked(const struct vidmm *manager, const struct vidmm_segment *segment);
 /* Something leaves, and why: map.c counts. */
-void leave_count_locked(struct vidmm *manager, const char *reason);
+extern const char *const leave_reasons[VIDMM_LEAVE_REASONS]; /* as in trace/events.def */
 
 /* Where `binding`'s allocation has none yet. Takes the allocation's lock. */
 MUST_CHECK NTSTATUS place_ensure(struct vidmm_binding *binding);
@@ -291,11 +292,10 @@ void place_arrive_locked(struct vidmm_place *place);
    later. */
 void place_turn_back_locked(struct vidmm_place *place);
 /* LEAVING; devices that list it are suspended. */
-/* `why` as in trace/events.def. */
-void place_leave_locked(struct vidmm_place *place, const char *why);
+void place_leave_locked(struct vidmm_place *place, enum vidmm_leave_reason why);
 /* For another allocation (0: page tables) of a process; NULL: for nobody. */
-void place_leave_for_locked(struct vidmm_place *place, const char *why, uint64_t for_allocation_id,
-			    const struct vidmm_process *for_process);
+void place_leave_for_locked(struct vidmm_place *place, enum vidmm_leave_reason why,
+			    uint64_t for_allocation_id, const struct vidmm_process *for_process);
 /* The way out failed: IN as before. */
 void place_stay_locked(struct vidmm_place *place);
 /* Other pages of its segment were taken for it: SHIFTING; as above for devices. */
@@ -453,7 +453,7 @@ static inline uint32_t binding_asked(const struct vidmm_binding *binding)
 	return binding->count - binding_is_kept(binding);
 }
 
-/* ---- residency.c: calls that may have to wait ---- */
+/* ---- residency.c, request.c: calls that may have to wait ---- */
 
 /* The refusal for what place_ensure() and request_prepare() answer. */
 MUST_CHECK NTSTATUS request_refuse(NTSTATUS status);

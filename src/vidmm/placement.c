@@ -90,9 +90,10 @@ static bool group_could_hold(struct vidmm *manager, const struct vidmm_place *pl
 	return placement_list(manager, place, manager->group_segments[group], placements) > 0;
 }
 
-static bool group_has_budget(const struct vidmm_process *process, const struct vidmm_place *place,
-			     enum vidmm_group group)
+static bool group_has_budget_locked(const struct vidmm_process *process,
+				    const struct vidmm_place *place, enum vidmm_group group)
 {
+	lock_assert_held(&process->manager->lock);
 	return process->usage_bytes[group] + place->allocation->size_bytes <=
 	       budget_of_locked(process, group);
 }
@@ -128,9 +129,9 @@ bool placement_group_locked(struct vidmm_binding *binding, enum vidmm_group *gro
 		return true;
 	}
 	if (!(vidmm_options(process->manager) & VIDMM_NO_DEMOTION) &&
-	    !group_has_budget(process, place, group) &&
+	    !group_has_budget_locked(process, place, group) &&
 	    group_could_hold(process->manager, place, other) &&
-	    group_has_budget(process, place, other))
+	    group_has_budget_locked(process, place, other))
 		group = other;
 	*group_out = group;
 	return true;

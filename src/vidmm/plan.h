@@ -12,7 +12,7 @@
 #define VIDMM_PLAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 #include "base/list.h"
 
@@ -32,19 +32,22 @@ enum plan_part {
 
 struct plan {
 	struct list parts[PLAN_PARTS];
+	uint32_t used;    /* parts that something was put on, a bit each */
 	bool has_changes; /* somebody may wait for vidmm.changed */
 };
 
 void plan_init(struct plan *plan);
 static inline void plan_add(struct plan *plan, enum plan_part part, struct list *link)
 {
+	plan->used |= 1u << part;
 	list_push_back(&plan->parts[part], link);
 }
 bool plan_is_empty(const struct plan *plan);
-/* Everything of `from`, behind what is there; `from` is empty afterwards. */
+/* Everything of `from`, to a plan that was not begun; `from` is empty afterwards. */
 void plan_take(struct plan *plan, struct plan *from);
 
-/* One line for each thing that is to be done, in order; what does not fit is cut. */
-void plan_print(const struct plan *plan, char *text, size_t size);
+/* Says each thing that is to be done, in order, as a line. */
+typedef void plan_line(void *context, const char *line);
+void plan_print(const struct plan *plan, plan_line *say, void *context);
 
 #endif

@@ -91,11 +91,23 @@ void device_charge_locked(struct vidmm_device *device)
 	bindings_charge_locked(device->process->manager, &device->moving);
 }
 
+static void binding_set_need_locked(struct vidmm_binding *binding, enum binding_need need)
+{
+	struct vidmm_device *device = binding->device;
+
+	lock_assert_held(&device->process->manager->lock);
+	device->needed_count -= binding->need == BINDING_NEEDED;
+	device->promised_count -= binding->need == BINDING_PROMISED;
+	binding->need = state_step(STATES_BINDING_NEED, binding->need, need);
+	device->needed_count += need == BINDING_NEEDED;
+	device->promised_count += need == BINDING_PROMISED;
+}
+
 void binding_promise_locked(struct vidmm_binding *binding, bool is_promised)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	if (is_promised)
-		binding->need = state_step(STATES_BINDING_NEED, binding->need, BINDING_PROMISED);
+		binding_set_need_locked(binding, BINDING_PROMISED);
 }
 
 void binding_sort_locked(struct vidmm_binding *binding)
@@ -109,13 +121,13 @@ void binding_sort_locked(struct vidmm_binding *binding)
 	list_remove(&binding->device_link);
 	if (is_out)
 		list = place->state == PLACE_OUT ? &device->absent : &device->moving;
-	device->needed_count -= binding->need == BINDING_NEEDED;
+	device->awaited_count -= binding->is_absent && !list_is_empty(&place->wants);
+	binding->is_absent = binding->count > 0 && list == &device->absent;
+	device->awaited_count += binding->is_absent && !list_is_empty(&place->wants);
 	if (binding->count == 0 || place->state == PLACE_IN)
-		binding->need = state_step(STATES_BINDING_NEED, binding->need, BINDING_NOT_MISSED);
+		binding_set_need_locked(binding, BINDING_NOT_MISSED);
 	else if (binding->need != BINDING_PROMISED)
-		binding->need = state_step(STATES_BINDING_NEED, binding->need,
-					   is_out ? BINDING_NEEDED : BINDING_NOT_MISSED);
-	device->needed_count += binding->need == BINDING_NEEDED;
+		binding_set_need_locked(binding, is_out ? BINDING_NEEDED : BINDING_NOT_MISSED);
 	if (binding->count > 0)
 		list_push_back(list, &binding->device_link);
 	binding_charge_locked(binding);
@@ -317,67 +329,6 @@ static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uin
 		*excess_out = bindings[added]->allocation->size_bytes;
 	list_take_off_locked(bindings, added);
 	return obstacle;
-}
-
-void request_want_locked(struct vidmm_binding *binding, struct vidmm_request *request)
-{
-	struct vidmm_place *place = binding_place(binding);
-
-	lock_assert_held(&binding->device->process->manager->lock);
-	if (binding->end != BINDING_LIVES || place->state == PLACE_IN || !place_is_wanted(place))
-		return;
-	/* Nobody brings it in for a device that is lost. */
-	if (!place_is_needed(place))
-		return;
-	/* It is asked for anew, so it is tried again. */
-	place->given_up_at = 0;
-	struct vidmm_want *want = &request->wants[request->want_count++];
-	want->request = request;
-	list_push_back(&place->wants, &want->link);
-	request->pending++;
-}
-
-NTSTATUS request_prepare(struct vidmm_binding *const bindings[], uint32_t count,
-			 struct vidmm_request *request)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		NTSTATUS status = place_ensure(bindings[i]);
-
-		if (!NT_SUCCESS(status))
-			return status;
-	}
-	/* One more, so that it cannot end before request_start_unlock() has looked what can be had
-	 * at once.
-	 */
-	request->pending = 1;
-	request->can_be_refused = false;
-	request->want_count = 0;
-	request->status = STATUS_SUCCESS;
-	request->obstacle = STATUS_SUCCESS;
-	request->wants = mem_zalloc_array(count, sizeof(*request->wants));
-	return request->wants ? STATUS_SUCCESS : STATUS_NO_MEMORY;
-}
-
-NTSTATUS request_start_unlock(struct vidmm *manager, struct vidmm_request *request)
-{
-	struct vidmm_want *wants = request->wants;
-
-	lock_assert_held(&manager->lock);
-	decide_unlock(manager);
-
-	lock_acquire(&manager->lock);
-	NTSTATUS status = request->status;
-	bool is_over = --request->pending == 0 || !NT_SUCCESS(status);
-	/* What cannot all be had is had by nobody: the rest is not waited for. */
-	for (uint32_t i = 0; is_over && i < request->want_count; i++)
-		list_remove(&wants[i].link);
-	request->can_be_refused = false;
-	lock_release(&manager->lock);
-	if (!is_over)
-		return STATUS_PENDING;
-	request->wants = NULL;
-	mem_free(wants);
-	return status;
 }
 
 static uint64_t list_bytes(struct vidmm_binding *const bindings[], uint32_t count)

@@ -94,27 +94,31 @@ static bool place_gives(const struct room_search *search, const struct vidmm_pla
 	return true;
 }
 
-static bool is_over_budget(const struct vidmm_process *process, enum vidmm_group group)
+static bool is_over_budget_locked(const struct vidmm_process *process, enum vidmm_group group)
 {
+	lock_assert_held(&process->manager->lock);
 	return process->usage_bytes[group] > budget_share_locked(process, group);
 }
 
 /* Whether anybody but the one that looks has more than he should: mostly nobody. */
-static bool is_anybody_over_budget(const struct room_search *search)
+static bool is_anybody_over_budget_locked(const struct room_search *search)
 {
+	lock_assert_held(&search->manager->lock);
 	list_each (const struct vidmm_process, process, &search->manager->processes, link) {
-		if (process != search->process && (is_over_budget(process, VIDMM_LOCAL) ||
-						   is_over_budget(process, VIDMM_NON_LOCAL)))
+		if (process != search->process && (is_over_budget_locked(process, VIDMM_LOCAL) ||
+						   is_over_budget_locked(process, VIDMM_NON_LOCAL)))
 			return true;
 	}
 	return false;
 }
 
 /* Somebody within his budget lists it. */
-static bool place_is_spared(const struct vidmm_place *place)
+static bool place_is_spared_locked(const struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	list_each (const struct vidmm_binding, binding, &place->listings, place_link) {
-		if (!is_over_budget(binding->device->process, (enum vidmm_group)binding->group))
+		if (!is_over_budget_locked(binding->device->process,
+					   (enum vidmm_group)binding->group))
 			return true;
 	}
 	return false;
@@ -130,15 +134,16 @@ static struct vidmm_place *entry_place(const struct evict_entry *entry)
 	return container_of(entry, struct vidmm_place, eviction);
 }
 
-static bool may_go(const struct evict_entry *entry, void *context)
+static bool may_go_locked(const struct evict_entry *entry, void *context)
 {
 	const struct question *question = context;
 
+	lock_assert_held(&question->search->manager->lock);
 	/* Those behind the first end their walk here. */
 	if (entry->class == EVICT_NEEDED && !question->search->is_first)
 		return true;
 	if (entry->class == EVICT_NEEDED && question->search->spares_budgets &&
-	    place_is_spared(entry_place(entry)))
+	    place_is_spared_locked(entry_place(entry)))
 		return false;
 	return place_gives(question->search, entry_place(entry), question->hint);
 }
@@ -147,7 +152,8 @@ struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_s
 				struct evict_walk *walk, struct retry_hint *hint)
 {
 	struct question question = { search, hint };
-	struct evict_entry *entry = evict_walk_next(&segment->candidates, walk, may_go, &question);
+	struct evict_entry *entry =
+		evict_walk_next(&segment->candidates, walk, may_go_locked, &question);
 
 	if (!entry || (entry->class == EVICT_NEEDED && !search->is_first))
 		return NULL;
@@ -161,8 +167,9 @@ void room_evict_locked(const struct room_search *search, struct vidmm_place *vic
 	bool is_for_budget = victim->eviction.class == EVICT_NEEDED && search->spares_budgets;
 
 	lock_assert_held(&victim->manager->lock);
-	place_leave_for_locked(victim, is_for_budget ? "budget" : "room-for", search->allocation_id,
-			       search->process);
+	place_leave_for_locked(victim,
+			       is_for_budget ? VIDMM_LEAVES_FOR_BUDGET : VIDMM_LEAVES_FOR_ROOM,
+			       search->allocation_id, search->process);
 }
 
 static bool is_in_one_piece(enum segment_form form)
@@ -171,28 +178,32 @@ static bool is_in_one_piece(enum segment_form form)
 }
 
 /* Is there enough that could go? Nobody goes for nothing. */
-static bool segment_has_victims(const struct room_search *search, struct vidmm_segment *segment,
-				uint64_t bytes, struct retry_hint *hint)
+static bool segment_has_victims_locked(const struct room_search *search,
+				       struct vidmm_segment *segment, uint64_t bytes,
+				       struct retry_hint *hint)
 {
 	struct evict_walk walk;
 	struct vidmm_place *place;
 	uint64_t found = 0;
 
+	lock_assert_held(&search->manager->lock);
 	evict_walk_begin(&walk, search->manager->use_clock);
 	while (found < bytes && (place = room_victim(search, segment, &walk, hint)))
 		found += segment_bytes(segment, &place->wish);
 	if (found < bytes)
-		found += tables_give(search, segment, bytes - found, false, hint);
+		found += tables_give_locked(search, segment, bytes - found, false, hint);
 	return found >= bytes;
 }
 
 /* Victims leave until so much is free, or nobody is left. How much is. */
-static uint64_t segment_evict(const struct room_search *search, struct vidmm_segment *segment,
-			      uint64_t free_bytes, uint64_t need_bytes, struct retry_hint *hint)
+static uint64_t segment_evict_locked(const struct room_search *search,
+				     struct vidmm_segment *segment, uint64_t free_bytes,
+				     uint64_t need_bytes, struct retry_hint *hint)
 {
 	struct vidmm_place *place;
 	struct evict_walk walk;
 
+	lock_assert_held(&search->manager->lock);
 	evict_walk_begin(&walk, search->manager->use_clock);
 	while (free_bytes < need_bytes && (place = room_victim(search, segment, &walk, hint))) {
 		free_bytes += segment_bytes(segment, &place->wish);
@@ -202,8 +213,8 @@ static uint64_t segment_evict(const struct room_search *search, struct vidmm_seg
 }
 
 /* Makes enough leave; true when what leaves, or soon may, is worth waiting for. */
-static bool segment_make_room(const struct room_search *search, const struct placement *where,
-			      struct retry_hint *hint)
+static bool segment_make_room_locked(const struct room_search *search,
+				     const struct placement *where, struct retry_hint *hint)
 {
 	struct vidmm_segment *segment = where->segment;
 	uint64_t need = segment_bytes(segment, &where->wish) + segment->awaited_bytes;
@@ -213,16 +224,18 @@ static bool segment_make_room(const struct room_search *search, const struct pla
 	bool is_broken = is_in_one_piece(where->wish.form) && segment_soon_free_bytes(segment) == 0;
 	struct room_search sparing = *search;
 
-	if (free_soon < need && !segment_has_victims(search, segment, need - free_soon, hint))
+	lock_assert_held(&search->manager->lock);
+	if (free_soon < need &&
+	    !segment_has_victims_locked(search, segment, need - free_soon, hint))
 		return false;
 	if (is_broken && need <= free_soon)
 		need = free_soon + 1;
 	sparing.spares_budgets = true;
-	if (search->is_first && free_soon < need && is_anybody_over_budget(search))
-		free_soon = segment_evict(&sparing, segment, free_soon, need, hint);
-	free_soon = segment_evict(search, segment, free_soon, need, hint);
+	if (search->is_first && free_soon < need && is_anybody_over_budget_locked(search))
+		free_soon = segment_evict_locked(&sparing, segment, free_soon, need, hint);
+	free_soon = segment_evict_locked(search, segment, free_soon, need, hint);
 	if (free_soon < need)
-		(void)tables_give(search, segment, need - free_soon, true, hint);
+		(void)tables_give_locked(search, segment, need - free_soon, true, hint);
 	if (segment_soon_free_bytes(segment) == 0)
 		return false;
 	segment->awaited_bytes += segment_bytes(segment, &where->wish);
@@ -264,10 +277,11 @@ bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 }
 
 /* Its own list would fit, in another order: all of it leaves and comes back. Once. */
-static bool device_compact(const struct room_search *search, const struct placement *where)
+static bool device_compact_locked(const struct room_search *search, const struct placement *where)
 {
 	struct vidmm_segment *segment = where->segment;
 
+	lock_assert_held(&search->manager->lock);
 	if (!is_in_one_piece(where->wish.form) || !search->device ||
 	    search->device->was_compacted ||
 	    segment_free_bytes(segment, where->wish.form) <
@@ -278,20 +292,22 @@ static bool device_compact(const struct room_search *search, const struct placem
 	list_each (struct vidmm_place, place, &search->manager->places, all_link) {
 		if (place->state == PLACE_IN && place->segment == segment &&
 		    place->eviction.is_resident && !place->allocation->traits.is_unmoveable)
-			place_leave_for_locked(place, "compact", search->allocation_id,
-					       search->process);
+			place_leave_for_locked(place, VIDMM_LEAVES_TO_COMPACT,
+					       search->allocation_id, search->process);
 	}
 	return segment->leaving_bytes > 0;
 }
 
 /* Room in its segment is of no use beyond what all of them may hold. */
-static bool placement_make_room(const struct room_search *search, const struct placement *where,
-				struct retry_hint *hint, bool *is_busy)
+static bool placement_make_room_locked(const struct room_search *search,
+				       const struct placement *where, struct retry_hint *hint,
+				       bool *is_busy)
 {
 	bool has_room = limit_has_room(search->manager, where);
-	bool is_soon = has_room ? segment_make_room(search, where, hint)
-				: limit_make_room(search, where, hint);
+	bool is_soon = has_room ? segment_make_room_locked(search, where, hint)
+				: limit_make_room_locked(search, where, hint);
 
+	lock_assert_held(&search->manager->lock);
 	*is_busy |= segment_is_busy(where->segment, search->is_asking) ||
 		    (!has_room && limit_is_busy(search->manager));
 	return is_soon;
@@ -308,13 +324,15 @@ static uint32_t placement_segments(const struct room_search *search,
 	return limit_segments(search->manager, segments);
 }
 
-enum room room_make(struct room_search *search, const struct placement placements[], uint32_t count)
+enum room room_make_locked(struct room_search *search, const struct placement placements[],
+			   uint32_t count)
 {
 	struct retry_hint hint = { .until_ns = CLOCK_FOREVER };
 	bool is_busy = !search->is_first;
 
+	lock_assert_held(&search->manager->lock);
 	for (uint32_t i = 0; i < count; i++) {
-		if (placement_make_room(search, &placements[i], &hint, &is_busy))
+		if (placement_make_room_locked(search, &placements[i], &hint, &is_busy))
 			return ROOM_SOON;
 	}
 	if (search->is_first)
@@ -325,7 +343,7 @@ enum room room_make(struct room_search *search, const struct placement placement
 	if (is_busy || hint.is_work || hint.until_ns != CLOCK_FOREVER)
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
-		if (device_compact(search, &placements[i]))
+		if (device_compact_locked(search, &placements[i]))
 			return ROOM_SOON;
 	}
 	return ROOM_NEVER;
@@ -334,11 +352,12 @@ enum room room_make(struct room_search *search, const struct placement placement
 /* ---- finding room ---- */
 
 /* FOUND: it enters. NEVER: not there. */
-static enum room room_take(struct room_search *search, struct vidmm_place *place,
-			   const struct placement *where)
+static enum room room_take_locked(struct room_search *search, struct vidmm_place *place,
+				  const struct placement *where)
 {
 	struct page_set pages = { .run_count = 0 };
 
+	lock_assert_held(&search->manager->lock);
 	place->handover.behind_packet = 0;
 	if (!limit_has_room(search->manager, where))
 		return ROOM_NEVER;
@@ -371,23 +390,24 @@ bool segments_are_emptying(const struct placement placements[], uint32_t count)
 	return are_emptying;
 }
 
-static enum room room_find_in(struct room_search *search, struct vidmm_place *place,
-			      uint32_t allowed)
+static enum room room_find_in_locked(struct room_search *search, struct vidmm_place *place,
+				     uint32_t allowed)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
 	uint32_t count = placement_list(search->manager, place, allowed, placements);
 	uint32_t segments = placement_segments(search, placements, count);
 
+	lock_assert_held(&search->manager->lock);
 	if (segments & search->taken_segments || segments_are_emptying(placements, count))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
-		enum room taken = room_take(search, place, &placements[i]);
+		enum room taken = room_take_locked(search, place, &placements[i]);
 
 		if (taken != ROOM_NEVER)
 			return taken;
 	}
 	search->allocation_id = place->allocation->id;
-	enum room room = count > 0 ? room_make(search, placements, count) : ROOM_NEVER;
+	enum room room = count > 0 ? room_make_locked(search, placements, count) : ROOM_NEVER;
 	search->allocation_id = 0;
 	if (room == ROOM_SOON) {
 		search->taken_segments |= segments;
@@ -434,7 +454,7 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 	if (place_is_passed_over(place))
 		return ROOM_SKIPPED;
 	enum room room =
-		room_find_in(search, place, allowed & manager->group_segments[place->group]);
+		room_find_in_locked(search, place, allowed & manager->group_segments[place->group]);
 	if (room != ROOM_NEVER || place->has_changed_group ||
 	    (vidmm_options(manager) & VIDMM_NO_DEMOTION) ||
 	    !(place->allocation->supported_segments & allowed & manager->group_segments[other]))
@@ -442,7 +462,7 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 	/* For good: who looks here and there by turns has everybody else move for nothing. */
 	place->has_changed_group = true;
 	place_regroup_locked(place, other);
-	return room_find_in(search, place, allowed & manager->group_segments[other]);
+	return room_find_in_locked(search, place, allowed & manager->group_segments[other]);
 }
 
 /* `obstacle`: what it lacks if it is not room. */
@@ -494,26 +514,46 @@ void place_fail_waiters_locked(struct vidmm_place *place)
 /* ---- turns: true while it is still the search's ---- */
 
 /*
- * It has work to do, or a call of its waits. One that cannot have everything, because the
- * CPU has something locked or there is no room for it, cannot work either.
+ * It cannot have everything, because the CPU has something locked or there is no room for it: it cannot
+ * work either.
  */
-static bool device_is_eager(const struct vidmm_device *device, bool *is_stuck_out)
+static bool device_is_stuck(const struct vidmm_device *device)
 {
-	bool has_wants = false;
+	const struct vidmm_tables *tables = &device->process->tables;
 
-	*is_stuck_out =
-		tables_state(&device->process->tables) == VIDMM_TABLES_OUT &&
-		device->process->tables.given_up_at == device->process->manager->retry_generation;
+	if (tables_state(tables) == VIDMM_TABLES_OUT &&
+	    tables->given_up_at == device->process->manager->retry_generation)
+		return true;
+	list_each (struct vidmm_binding, each, &device->absent, device_link) {
+		if (place_is_passed_over(binding_place(each)))
+			return true;
+	}
+	return false;
+}
+
+/* A call waits for something that it can have. */
+static bool device_is_awaited(const struct vidmm_device *device)
+{
+	if (device->awaited_count == 0)
+		return false;
 	list_each (struct vidmm_binding, each, &device->absent, device_link) {
 		const struct vidmm_place *place = binding_place(each);
 
-		if (place_is_passed_over(place))
-			*is_stuck_out = true;
-		else if (!list_is_empty(&place->wants))
-			has_wants = true;
+		if (!list_is_empty(&place->wants) && !place_is_passed_over(place))
+			return true;
 	}
-	return has_wants || (!*is_stuck_out && atomic_load_explicit(&device->owner->pending,
-								    memory_order_relaxed) > 0);
+	return false;
+}
+
+/*
+ * It has work to do, or a call of its waits. One that has neither is not looked at further: it may have
+ * lost very much.
+ */
+static bool device_is_eager(const struct vidmm_device *device)
+{
+	return device_is_awaited(device) ||
+	       (atomic_load_explicit(&device->owner->pending, memory_order_relaxed) > 0 &&
+		!device_is_stuck(device));
 }
 
 /* What its queued work needs comes first: there may be no room for both. */
@@ -541,10 +581,10 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 	struct list *link;
 	bool is_soon = false;
 	bool was_first = search->is_first;
-	bool is_stuck;
+	/* Where it changes nothing it is not asked for: an idle device may have lost very much. */
+	bool is_stuck = (was_first || device->promised_count > 0) && device_is_stuck(device);
 
 	lock_assert_held(&search->manager->lock);
-	(void)device_is_eager(device, &is_stuck);
 	search->device = device;
 	search->own = device;
 	search->process = device->process;
@@ -594,13 +634,15 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 }
 
 /*
- * As device_compact(): what it holds already stands in the way of the rest. Again only when others
+ * As device_compact_locked(): what it holds already stands in the way of the rest. Again only when others
  * have let go of something since: what they had stood in the way, too.
  */
-static bool submission_compact(const struct room_search *search, struct vidmm_allocation_list *list)
+static bool submission_compact_locked(const struct room_search *search,
+				      struct vidmm_allocation_list *list)
 {
 	bool has_any = false;
 
+	lock_assert_held(&search->manager->lock);
 	if (list->compacted_at == search->manager->retry_generation)
 		return false;
 	list->compacted_at = search->manager->retry_generation;
@@ -612,7 +654,8 @@ static bool submission_compact(const struct room_search *search, struct vidmm_al
 		    place->allocation->traits.is_unmoveable)
 			continue;
 		place->segment->is_emptying = true;
-		place_leave_for_locked(place, "compact", search->allocation_id, search->process);
+		place_leave_for_locked(place, VIDMM_LEAVES_TO_COMPACT, search->allocation_id,
+				       search->process);
 		has_any = true;
 	}
 	/* Held again, wherever it is: nobody can have what it gives up itself. */
@@ -635,7 +678,7 @@ static bool submission_look_locked(struct room_search *search, struct vidmm_allo
 			room_look_again(search->manager, clock_deadline(RETRY_NS));
 		if (room == ROOM_SOON || room == ROOM_NO_MEMORY)
 			return true;
-		if (room == ROOM_NEVER && submission_compact(search, list))
+		if (room == ROOM_NEVER && submission_compact_locked(search, list))
 			return true;
 		if (room == ROOM_NEVER) {
 			list_fail_locked(list);
@@ -647,10 +690,8 @@ static bool submission_look_locked(struct room_search *search, struct vidmm_allo
 
 static bool waiter_is_eager(const struct vidmm_waiter *waiter)
 {
-	bool is_stuck;
-
 	return waiter->kind != VIDMM_WAITER_DEVICE ||
-	       device_is_eager(container_of(waiter, struct vidmm_device, waiter), &is_stuck);
+	       device_is_eager(container_of(waiter, struct vidmm_device, waiter));
 }
 
 /* Its process is suspended: it gets nothing back before it goes on. Calls are carried out. */

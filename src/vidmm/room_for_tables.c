@@ -17,9 +17,10 @@
 /* ---- page tables that go ---- */
 
 /* Nothing of it runs, or what does has had its time since it got everything back. */
-static bool process_gives(const struct room_search *search, const struct vidmm_process *process,
-			  struct retry_hint *hint)
+static bool process_gives_locked(const struct room_search *search,
+				 const struct vidmm_process *process, struct retry_hint *hint)
 {
+	lock_assert_held(&search->manager->lock);
 	list_each (const struct vidmm_device, device, &process->devices, link) {
 		if (device_is_idle_locked(device) || search->now_ns >= device->slice_end_ns)
 			continue;
@@ -29,10 +30,11 @@ static bool process_gives(const struct room_search *search, const struct vidmm_p
 	return true;
 }
 
-static bool tables_go(const struct room_search *search, const struct vidmm_tables *tables,
-		      struct vidmm_process *process, const struct vidmm_segment *segment,
-		      struct retry_hint *hint)
+static bool tables_go_locked(const struct room_search *search, const struct vidmm_tables *tables,
+			     struct vidmm_process *process, const struct vidmm_segment *segment,
+			     struct retry_hint *hint)
 {
+	lock_assert_held(&search->manager->lock);
 	if (!search->is_first || process == search->process || !tables->ops ||
 	    !vidmm_tables_are_in(process) ||
 	    tables->given_up_at == search->manager->retry_generation ||
@@ -44,23 +46,24 @@ static bool tables_go(const struct room_search *search, const struct vidmm_table
 		hint->is_work = true;
 		return false;
 	}
-	return process_gives(search, process, hint);
+	return process_gives_locked(search, process, hint);
 }
 
 /* The same of processes that do nothing, or of those that do something. */
-static uint64_t tables_give_of(const struct room_search *search,
-			       const struct vidmm_segment *segment, bool are_idle,
-			       uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
+static uint64_t tables_give_of_locked(const struct room_search *search,
+				      const struct vidmm_segment *segment, bool are_idle,
+				      uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
 	uint64_t given = 0;
 
+	lock_assert_held(&search->manager->lock);
 	list_each (struct vidmm_process, process, &search->manager->processes, link) {
 		struct vidmm_tables *tables = &process->tables;
 
 		if (given >= most_bytes)
 			break;
 		if (process_is_idle_locked(process) != are_idle ||
-		    !tables_go(search, tables, process, segment, hint))
+		    !tables_go_locked(search, tables, process, segment, hint))
 			continue;
 		if (!is_meant || tables_leave_locked(tables))
 			given += table_blocks_bytes(&tables->blocks, segment);
@@ -68,13 +71,15 @@ static uint64_t tables_give_of(const struct room_search *search,
 	return given;
 }
 
-uint64_t tables_give(const struct room_search *search, const struct vidmm_segment *segment,
-		     uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
+uint64_t tables_give_locked(const struct room_search *search, const struct vidmm_segment *segment,
+			    uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
-	uint64_t given = tables_give_of(search, segment, true, most_bytes, is_meant, hint);
+	uint64_t given = tables_give_of_locked(search, segment, true, most_bytes, is_meant, hint);
 
+	lock_assert_held(&search->manager->lock);
 	if (given < most_bytes)
-		given += tables_give_of(search, segment, false, most_bytes - given, is_meant, hint);
+		given += tables_give_of_locked(search, segment, false, most_bytes - given, is_meant,
+					       hint);
 	return given;
 }
 
@@ -93,11 +98,12 @@ static bool segments_of_set_are_emptying(const struct room_search *search, uint3
 }
 
 /* Everything of a list of blocks, or nobody's room is taken for it. */
-static enum room blocks_find(struct room_search *search, struct list *blocks)
+static enum room blocks_find_locked(struct room_search *search, struct list *blocks)
 {
 	uint32_t segments = table_blocks_segments(blocks);
 	enum room room = ROOM_SOON;
 
+	lock_assert_held(&search->manager->lock);
 	if (segments & search->taken_segments || segments_of_set_are_emptying(search, segments))
 		return ROOM_SOON;
 	NTSTATUS status = table_blocks_place_locked(search->manager, blocks);
@@ -112,7 +118,7 @@ static enum room blocks_find(struct room_search *search, struct list *blocks)
 						   .alignment_bytes = MACHINE_PAGE_BYTES } };
 
 		if (all.wish.size_bytes > 0)
-			room = room_make(search, &all, 1);
+			room = room_make_locked(search, &all, 1);
 	}
 	if (room == ROOM_SOON)
 		search->taken_segments |= segments;
@@ -120,16 +126,17 @@ static enum room blocks_find(struct room_search *search, struct list *blocks)
 }
 
 /* The page tables of a process, which its devices wait for. FOUND: they are in, or come. */
-static enum room tables_find(struct room_search *search, struct vidmm_process *process)
+static enum room tables_find_locked(struct room_search *search, struct vidmm_process *process)
 {
 	struct vidmm_tables *tables = &process->tables;
 
+	lock_assert_held(&search->manager->lock);
 	if (tables_state(tables) != VIDMM_TABLES_OUT)
 		return ROOM_FOUND;
 	if (tables->given_up_at == search->manager->retry_generation || search->manager->is_gone ||
 	    !tables->ops)
 		return ROOM_SKIPPED;
-	enum room room = blocks_find(search, &tables->blocks);
+	enum room room = blocks_find_locked(search, &tables->blocks);
 	if (room == ROOM_FOUND)
 		tables_enter_locked(tables);
 	if (room == ROOM_NEVER || room == ROOM_NO_MEMORY)
@@ -154,7 +161,7 @@ bool device_look_for_tables_locked(struct room_search *search, struct vidmm_devi
 
 	lock_assert_held(&search->manager->lock);
 	search->is_first = is_first;
-	enum room room = tables_find(search, device->process);
+	enum room room = tables_find_locked(search, device->process);
 	search->is_first = was_first;
 	/* Without work it is nobody's end. */
 	if (room == ROOM_NEVER && !sched_owner_is_idle(device->owner))
@@ -170,12 +177,12 @@ bool request_look_locked(struct room_search *search, struct table_request *reque
 	search->device = NULL;
 	search->own = NULL;
 	search->process = request->process;
-	enum room room =
-		search->manager->is_gone ? ROOM_NEVER : tables_find(search, request->process);
+	enum room room = search->manager->is_gone ? ROOM_NEVER
+						  : tables_find_locked(search, request->process);
 	if (room == ROOM_FOUND && !vidmm_tables_are_in(request->process))
 		return true; /* on a way */
 	if (room == ROOM_FOUND)
-		room = blocks_find(search, &request->blocks);
+		room = blocks_find_locked(search, &request->blocks);
 	if (room == ROOM_SOON)
 		return true;
 	table_request_answer_locked(request, room == ROOM_FOUND ? STATUS_SUCCESS

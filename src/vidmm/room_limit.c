@@ -52,13 +52,15 @@ static uint64_t soon_free_bytes(const struct vidmm *manager)
 }
 
 /* How many bytes of a segment could go, up to so many; with `is_meant` they leave. */
-static uint64_t segment_gives(const struct room_search *search, struct vidmm_segment *segment,
-			      uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
+static uint64_t segment_gives_locked(const struct room_search *search,
+				     struct vidmm_segment *segment, uint64_t most_bytes,
+				     bool is_meant, struct retry_hint *hint)
 {
 	struct evict_walk walk;
 	struct vidmm_place *place;
 	uint64_t given = 0;
 
+	lock_assert_held(&search->manager->lock);
 	evict_walk_begin(&walk, search->manager->use_clock);
 	while (given < most_bytes && (place = room_victim(search, segment, &walk, hint))) {
 		given += place->wish.size_bytes;
@@ -68,28 +70,31 @@ static uint64_t segment_gives(const struct room_search *search, struct vidmm_seg
 	return given;
 }
 
-static uint64_t segments_give(const struct room_search *search, struct vidmm_segment *first,
-			      uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
+static uint64_t segments_give_locked(const struct room_search *search, struct vidmm_segment *first,
+				     uint64_t most_bytes, bool is_meant, struct retry_hint *hint)
 {
 	struct vidmm *manager = search->manager;
-	uint64_t given = segment_gives(search, first, most_bytes, is_meant, hint);
+	uint64_t given = segment_gives_locked(search, first, most_bytes, is_meant, hint);
 
+	lock_assert_held(&search->manager->lock);
 	for (uint32_t i = 0; given < most_bytes && i < manager->segment_count; i++) {
 		struct vidmm_segment *segment = &manager->segments[i];
 
 		if (segment != first && is_limited(manager, segment))
-			given += segment_gives(search, segment, most_bytes - given, is_meant, hint);
+			given += segment_gives_locked(search, segment, most_bytes - given, is_meant,
+						      hint);
 	}
 	return given;
 }
 
-bool limit_make_room(const struct room_search *search, const struct placement *where,
-		     struct retry_hint *hint)
+bool limit_make_room_locked(const struct room_search *search, const struct placement *where,
+			    struct retry_hint *hint)
 {
 	const struct vidmm *manager = search->manager;
 	uint64_t limit_bytes = manager->config.aperture_commit_limit_bytes;
 	uint64_t soon_bytes = soon_free_bytes(manager);
 
+	lock_assert_held(&search->manager->lock);
 	if (where->wish.size_bytes > limit_bytes)
 		return false;
 	uint64_t need_bytes =
@@ -97,8 +102,8 @@ bool limit_make_room(const struct room_search *search, const struct placement *w
 	if (soon_bytes >= need_bytes)
 		return true;
 	need_bytes -= soon_bytes;
-	if (segments_give(search, where->segment, need_bytes, false, hint) < need_bytes)
+	if (segments_give_locked(search, where->segment, need_bytes, false, hint) < need_bytes)
 		return false;
-	(void)segments_give(search, where->segment, need_bytes, true, hint);
+	(void)segments_give_locked(search, where->segment, need_bytes, true, hint);
 	return true;
 }

@@ -51,8 +51,8 @@ static inline void retry_hint_until(struct retry_hint *hint, uint64_t at_ns)
 /* It goes for who looks. */
 void room_evict_locked(const struct room_search *search, struct vidmm_place *victim);
 
-enum room room_make(struct room_search *search, const struct placement placements[],
-		    uint32_t count);
+enum room room_make_locked(struct room_search *search, const struct placement placements[],
+			   uint32_t count);
 
 /*
  * Between what leaves one by one there would be the same holes again: whoever enters waits until
@@ -84,8 +84,8 @@ void device_starve_locked(struct vidmm_device *device);
 /* May it have so much of system memory, beside what all others have there? */
 bool limit_has_room(const struct vidmm *manager, const struct placement *where);
 /* Makes enough leave; true when what leaves is worth waiting for. */
-bool limit_make_room(const struct room_search *search, const struct placement *where,
-		     struct retry_hint *hint);
+bool limit_make_room_locked(const struct room_search *search, const struct placement *where,
+			    struct retry_hint *hint);
 bool limit_is_busy(const struct vidmm *manager);
 /* Who waits for room in one of them may wait for room in any of these. */
 uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
@@ -93,8 +93,8 @@ uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
 /* ---- room_for_tables.c ---- */
 
 /* How many bytes page tables of others could give; with `is_meant` so many of them leave. */
-uint64_t tables_give(const struct room_search *search, const struct vidmm_segment *segment,
-		     uint64_t most_bytes, bool is_meant, struct retry_hint *hint);
+uint64_t tables_give_locked(const struct room_search *search, const struct vidmm_segment *segment,
+			    uint64_t most_bytes, bool is_meant, struct retry_hint *hint);
 
 bool tables_are_on_their_way(const struct vidmm_process *process);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "vidmm/state_tables.h"
 
 #define TO(state) (1U << (state))
@@ -188,3 +191,12 @@ const struct state_table state_tables[STATE_TABLES] = {
 		},
 	},
 };
+
+void state_step_stop(enum state_table_id id, unsigned from, unsigned to)
+{
+	const struct state_table *table = &state_tables[id];
+
+	fprintf(stderr, "dxgk: %s: \"%s\" may not become \"%s\"\n", table->name,
+		table->states[from], table->states[to]);
+	abort();
+}

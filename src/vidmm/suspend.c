@@ -106,7 +106,7 @@ static void places_leave_locked(const struct vidmm_process *process)
 	list_each (struct vidmm_place, place, &process->manager->places, all_link) {
 		if (place->state == PLACE_IN && place->eviction.is_resident &&
 		    place_is_of(place, process) && is_held_only(place))
-			place_leave_locked(place, "suspend");
+			place_leave_locked(place, VIDMM_LEAVES_SUSPENDED);
 	}
 }
 

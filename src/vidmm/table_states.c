@@ -177,7 +177,7 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 }
 
 /* Takes the lock; arrive_unlock() lets go of it. */
-static void end_way(struct vidmm_process *process, enum vidmm_tables_state way)
+static void end_way_lock(struct vidmm_process *process, enum vidmm_tables_state way)
 {
 	lock_acquire(&process->manager->lock);
 	assert(tables_state(&process->tables) == way);
@@ -198,7 +198,7 @@ void vidmm_tables_left(struct vidmm_process *process)
 	struct vidmm_tables *tables = &process->tables;
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_LEAVING);
+	end_way_lock(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->blocks) {
 		struct vidmm_table_block *block = table_block_of(link);
 
@@ -215,7 +215,7 @@ void vidmm_tables_stayed(struct vidmm_process *process, bool has_failed)
 	struct vidmm_tables *tables = &process->tables;
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_LEAVING);
+	end_way_lock(process, VIDMM_TABLES_LEAVING);
 	list_for_each (link, &tables->blocks)
 		table_block_of(link)->segment->leaving_bytes -=
 			table_block_bytes(table_block_of(link));
@@ -229,7 +229,7 @@ void vidmm_tables_entered(struct vidmm_process *process)
 {
 	struct list *link;
 
-	end_way(process, VIDMM_TABLES_ENTERING);
+	end_way_lock(process, VIDMM_TABLES_ENTERING);
 	list_for_each (link, &process->tables.blocks) {
 		struct vidmm_table_block *block = table_block_of(link);
 

@@ -79,7 +79,7 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
 	if (place->list_count > 0)
-		place_leave_locked(place, "wishes");
+		place_leave_locked(place, VIDMM_LEAVES_MISPLACED);
 	else
 		place_settle_locked(place);
 	return STATUS_SUCCESS;

@@ -92,11 +92,8 @@ static inline D3DKMT_HANDLE create_one(D3DKMT_HANDLE device)
 static inline NTSTATUS destroy_list(D3DKMT_HANDLE device, const D3DKMT_HANDLE *handles,
 				    unsigned count)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device,
-					   .phAllocationList = handles,
-					   .AllocationCount = count };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(&(D3DKMT_DESTROYALLOCATION2){
+		.hDevice = device, .phAllocationList = handles, .AllocationCount = count });
 }
 
 static inline NTSTATUS destroy_one(D3DKMT_HANDLE device, D3DKMT_HANDLE handle)
@@ -106,9 +103,8 @@ static inline NTSTATUS destroy_one(D3DKMT_HANDLE device, D3DKMT_HANDLE handle)
 
 static inline NTSTATUS destroy_resource(D3DKMT_HANDLE device, D3DKMT_HANDLE resource)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device, .hResource = resource };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(
+		&(D3DKMT_DESTROYALLOCATION2){ .hDevice = device, .hResource = resource });
 }
 
 /* ---- use ---- */
@@ -124,9 +120,7 @@ static inline NTSTATUS lock2(D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, voi
 
 static inline NTSTATUS unlock2(D3DKMT_HANDLE device, D3DKMT_HANDLE allocation)
 {
-	D3DKMT_UNLOCK2 args = { .hDevice = device, .hAllocation = allocation };
-
-	return D3DKMTUnlock2(&args);
+	return D3DKMTUnlock2(&(D3DKMT_UNLOCK2){ .hDevice = device, .hAllocation = allocation });
 }
 
 /* Does this device have an allocation of this name? */

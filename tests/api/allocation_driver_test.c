@@ -213,12 +213,11 @@ static NTSTATUS open_plain(D3DKMT_HANDLE on, D3DKMT_HANDLE global, D3DKMT_HANDLE
 static NTSTATUS open_plain_nt(D3DKMT_HANDLE on, HANDLE nt_handle)
 {
 	D3DDDI_OPENALLOCATIONINFO2 element = { 0 };
-	D3DKMT_OPENRESOURCEFROMNTHANDLE open = { .hDevice = on,
-						 .hNtHandle = nt_handle,
-						 .NumAllocations = 1,
-						 .pOpenAllocationInfo2 = &element };
-
-	return D3DKMTOpenResourceFromNtHandle(&open);
+	return D3DKMTOpenResourceFromNtHandle(
+		&(D3DKMT_OPENRESOURCEFROMNTHANDLE){ .hDevice = on,
+						    .hNtHandle = nt_handle,
+						    .NumAllocations = 1,
+						    .pOpenAllocationInfo2 = &element });
 }
 
 CHILD(read_only)

@@ -9,41 +9,24 @@
 static D3DKMT_HANDLE adapter;
 static D3DKMT_HANDLE device;
 
-static NTSTATUS set_priorities(D3DKMT_HANDLE resource, const D3DKMT_HANDLE *list, UINT count,
-			       const UINT *priorities)
-{
-	D3DKMT_SETALLOCATIONPRIORITY args = { .hDevice = device,
-					      .hResource = resource,
-					      .phAllocationList = list,
-					      .AllocationCount = count,
-					      .pPriorities = priorities };
+/* Each is asked of a resource or a list, and has an array of its own. */
+#define DEFINE_ASK(name, type, member, arguments, call)                                            \
+	static NTSTATUS name(D3DKMT_HANDLE resource, const D3DKMT_HANDLE *list, UINT count,        \
+			     type *array)                                                          \
+	{                                                                                          \
+		return call(&(arguments){ .hDevice = device,                                       \
+					  .hResource = resource,                                   \
+					  .phAllocationList = list,                                \
+					  .AllocationCount = count,                                \
+					  .member = array });                                      \
+	}
 
-	return D3DKMTSetAllocationPriority(&args);
-}
-
-static NTSTATUS get_priorities(D3DKMT_HANDLE resource, const D3DKMT_HANDLE *list, UINT count,
-			       UINT *priorities)
-{
-	D3DKMT_GETALLOCATIONPRIORITY args = { .hDevice = device,
-					      .hResource = resource,
-					      .phAllocationList = list,
-					      .AllocationCount = count,
-					      .pPriorities = priorities };
-
-	return D3DKMTGetAllocationPriority(&args);
-}
-
-static NTSTATUS get_residency(D3DKMT_HANDLE resource, const D3DKMT_HANDLE *list, UINT count,
-			      D3DKMT_ALLOCATIONRESIDENCYSTATUS *residency)
-{
-	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = device,
-						 .hResource = resource,
-						 .phAllocationList = list,
-						 .AllocationCount = count,
-						 .pResidencyStatus = residency };
-
-	return D3DKMTQueryAllocationResidency(&args);
-}
+DEFINE_ASK(set_priorities, const UINT, pPriorities, D3DKMT_SETALLOCATIONPRIORITY,
+	   D3DKMTSetAllocationPriority)
+DEFINE_ASK(get_priorities, UINT, pPriorities, D3DKMT_GETALLOCATIONPRIORITY,
+	   D3DKMTGetAllocationPriority)
+DEFINE_ASK(get_residency, D3DKMT_ALLOCATIONRESIDENCYSTATUS, pResidencyStatus,
+	   D3DKMT_QUERYALLOCATIONRESIDENCY, D3DKMTQueryAllocationResidency)
 
 static D3DKMT_HANDLE create_three(D3DKMT_HANDLE *handles)
 {
@@ -220,9 +203,8 @@ TEST(residency, bad_handles_and_pointers_are_refused)
 static NTSTATUS invalidate(D3DKMT_HANDLE allocation, unsigned long long offset,
 			   unsigned long long length)
 {
-	D3DKMT_INVALIDATECACHE args = { device, allocation, offset, length };
-
-	return D3DKMTInvalidateCache(&args);
+	return D3DKMTInvalidateCache(
+		&(D3DKMT_INVALIDATECACHE){ device, allocation, offset, length });
 }
 
 TEST(cache, a_range_inside_is_fine)

@@ -11,13 +11,11 @@ static D3DKMT_QUERYVIDEOMEMORYINFO question(const struct client *client)
 
 static NTSTATUS reserve(const struct client *client, unsigned group, UINT64 bytes)
 {
-	D3DKMT_CHANGEVIDEOMEMORYRESERVATION args = {
+	return D3DKMTChangeVideoMemoryReservation(&(D3DKMT_CHANGEVIDEOMEMORYRESERVATION){
 		.hAdapter = client->adapter,
 		.MemorySegmentGroup = (D3DKMT_MEMORY_SEGMENT_GROUP)group,
 		.Reservation = bytes,
-	};
-
-	return D3DKMTChangeVideoMemoryReservation(&args);
+	});
 }
 
 TEST(info, of_both_groups_is_consistent)

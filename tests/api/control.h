@@ -14,13 +14,11 @@ static LUID adapter_luid;
 static inline NTSTATUS escape_of(const struct client *client, D3DKMT_ESCAPETYPE type, void *data,
 				 size_t size_bytes)
 {
-	D3DKMT_ESCAPE args = { .hAdapter = client->adapter,
-			       .hDevice = client->device,
-			       .Type = type,
-			       .pPrivateDriverData = data,
-			       .PrivateDriverDataSize = (UINT)size_bytes };
-
-	return D3DKMTEscape(&args);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){ .hAdapter = client->adapter,
+					      .hDevice = client->device,
+					      .Type = type,
+					      .pPrivateDriverData = data,
+					      .PrivateDriverDataSize = (UINT)size_bytes });
 }
 
 static inline NTSTATUS vidmm(const struct client *client, D3DKMT_VIDMM_ESCAPE *args)

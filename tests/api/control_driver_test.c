@@ -23,12 +23,10 @@ static unsigned count_of(const char *text, const char *what, const char *end)
 
 static NTSTATUS vidmm(D3DKMT_HANDLE adapter, D3DKMT_VIDMM_ESCAPE *args)
 {
-	D3DKMT_ESCAPE escape = { .hAdapter = adapter,
-				 .Type = D3DKMT_ESCAPE_VIDMM,
-				 .pPrivateDriverData = args,
-				 .PrivateDriverDataSize = sizeof(*args) };
-
-	return D3DKMTEscape(&escape);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){ .hAdapter = adapter,
+					      .Type = D3DKMT_ESCAPE_VIDMM,
+					      .pPrivateDriverData = args,
+					      .PrivateDriverDataSize = sizeof(*args) });
 }
 
 static void child_flush(D3DKMT_HANDLE adapter)

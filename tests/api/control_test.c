@@ -11,23 +11,21 @@ enum { SYNC_EVICT = 1, NEVER_DEFER = 2, FAIL_COMMIT = 4, DEMOTE = 8 };
 
 /* ---- eviction ---- */
 
-TEST(control, evict_all_moves_everything_out_and_loses_nothing)
+CLIENT_TEST(control, evict_all_moves_everything_out_and_loses_nothing, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = resident_filled(&client, MIB, 1);
-	D3DKMT_HANDLE two = resident_filled(&client, MIB, 2);
+	D3DKMT_HANDLE one = resident_filled(client, MIB, 1);
+	D3DKMT_HANDLE two = resident_filled(client, MIB, 2);
 	D3DKMT_VIDMM_ESCAPE args = { .Type = D3DKMT_VIDMMESCAPETYPE_EVICT };
 	UINT64 before = segment_statistics(LOCAL_SEGMENT).Memory.TotalBytesEvicted;
 
-	EXPECT_OK(vidmm(&client, &args));
+	EXPECT_OK(vidmm(client, &args));
 	EXPECT_EQ(segment_statistics(LOCAL_SEGMENT).Memory.TotalBytesEvicted, before + 2 * MIB);
-	flush(&client);
+	flush(client);
 	/* What is on a list comes back. */
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	EXPECT_EQ(residency_status(&client, two), IN_GPU_MEMORY);
-	EXPECT_CONTENT(&client, one, MIB, 1);
-	EXPECT_CONTENT(&client, two, MIB, 2);
-	expect_valid();
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
+	EXPECT_EQ(residency_status(client, two), IN_GPU_MEMORY);
+	EXPECT_CONTENT(client, one, MIB, 1);
+	EXPECT_CONTENT(client, two, MIB, 2);
 }
 
 TEST(control, evict_of_a_leftover_leaves_it_out)
@@ -204,24 +202,22 @@ TEST(control, a_process_can_be_restricted)
 
 /* ---- offers ---- */
 
-TEST(control, always_discard_drops_what_is_offered_at_once)
+CLIENT_TEST(control, always_discard_drops_what_is_offered_at_once, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE in = resident_filled(&client, MIB, 8);
-	D3DKMT_HANDLE out = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE in = resident_filled(client, MIB, 8);
+	D3DKMT_HANDLE out = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
 	D3DKMT_HANDLE list[] = { in, out };
 	D3DDDI_RECLAIM_RESULT results[2];
 
-	fill(&client, out, MIB, 9);
-	EXPECT_OK(set_adapter(&client, ALWAYS_DISCARD));
-	EXPECT_OK(offer(&client, list, 2, D3DKMT_OFFER_PRIORITY_HIGH, 0));
-	flush(&client);
-	EXPECT_EQ(residency_status(&client, in), NOT_RESIDENT);
-	EXPECT_OK(reclaim(&client, list, 2, results));
+	fill(client, out, MIB, 9);
+	EXPECT_OK(set_adapter(client, ALWAYS_DISCARD));
+	EXPECT_OK(offer(client, list, 2, D3DKMT_OFFER_PRIORITY_HIGH, 0));
+	flush(client);
+	EXPECT_EQ(residency_status(client, in), NOT_RESIDENT);
+	EXPECT_OK(reclaim(client, list, 2, results));
 	EXPECT_EQ(results[0], D3DDDI_RECLAIM_RESULT_DISCARDED);
 	EXPECT_EQ(results[1], D3DDDI_RECLAIM_RESULT_DISCARDED);
-	EXPECT_EQ(first_difference(&client, out, MIB, 9), 0);
-	expect_valid();
+	EXPECT_EQ(first_difference(client, out, MIB, 9), 0);
 }
 
 TEST(control, always_discard_counts_for_what_was_offered_before)
@@ -284,27 +280,25 @@ TEST(control, set_fault_is_another_way_to_the_same_switches)
 	EXPECT_EQ(flags, 0);
 }
 
-TEST(control, commit_on_reclaim_fails_when_it_is_to)
+CLIENT_TEST(control, commit_on_reclaim_fails_when_it_is_to, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
 	D3DDDI_RECLAIM_RESULT result;
 	void *pointer;
 
-	fill(&client, one, MIB, 13);
-	EXPECT_OK(set_adapter(&client, ALWAYS_DECOMMIT));
-	EXPECT_OK(set_process(&client, FAIL_COMMIT));
-	EXPECT_OK(offer(&client, &one, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
-	EXPECT_OK(reclaim(&client, &one, 1, &result));
+	fill(client, one, MIB, 13);
+	EXPECT_OK(set_adapter(client, ALWAYS_DECOMMIT));
+	EXPECT_OK(set_process(client, FAIL_COMMIT));
+	EXPECT_OK(offer(client, &one, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
+	EXPECT_OK(reclaim(client, &one, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_NOT_COMMITTED);
 	/* Still offered, and can be tried again. */
-	EXPECT_BAD(lock2(client.device, one, &pointer), "MM-LOCK-OFFERED", "hAllocation");
-	EXPECT_OK(set_process(&client, 0));
-	EXPECT_OK(reclaim(&client, &one, 1, &result));
+	EXPECT_BAD(lock2(client->device, one, &pointer), "MM-LOCK-OFFERED", "hAllocation");
+	EXPECT_OK(set_process(client, 0));
+	EXPECT_OK(reclaim(client, &one, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
-	EXPECT_OK(lock2(client.device, one, &pointer));
-	EXPECT_OK(unlock2(client.device, one));
-	expect_valid();
+	EXPECT_OK(lock2(client->device, one, &pointer));
+	EXPECT_OK(unlock2(client->device, one));
 }
 
 /* ---- evictions by the client ---- */

@@ -48,19 +48,16 @@ static D3DKMT_HANDLE create(void)
 
 static NTSTATUS destroy(D3DKMT_HANDLE handle)
 {
-	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { handle };
-
-	return D3DKMTDestroySynchronizationObject(&args);
+	return D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){ handle });
 }
 
 static NTSTATUS known(void *data, size_t size_bytes)
 {
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Flags = { .DriverKnownEscape = 1, .NoAdapterSynchronization = 1 },
-			       .pPrivateDriverData = data,
-			       .PrivateDriverDataSize = (UINT)size_bytes };
-
-	return D3DKMTEscape(&args);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){
+		.hAdapter = adapter,
+		.Flags = { .DriverKnownEscape = 1, .NoAdapterSynchronization = 1 },
+		.pPrivateDriverData = data,
+		.PrivateDriverDataSize = (UINT)size_bytes });
 }
 
 static D3DDDI_DRIVERESCAPE_CPUEVENTUSAGE usage_of(D3DKMT_HANDLE handle, UINT usage)

@@ -177,9 +177,7 @@ static inline void begin_by_hand(void)
 
 static inline unsigned pending(unsigned node)
 {
-	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
-
-	return crank(&escape);
+	return crank(&(struct recorder_escape){ .command = RECORDER_PENDING, .node = node });
 }
 
 /* The tags that the driver answers with. */
@@ -199,9 +197,7 @@ static inline const char *crank_tags(struct recorder_escape *escape)
 /* What the GPU has under way on this node, by tag: "1 2 3 ". */
 static inline const char *pending_tags(unsigned node)
 {
-	struct recorder_escape escape = { .command = RECORDER_PENDING, .node = node };
-
-	return crank_tags(&escape);
+	return crank_tags(&(struct recorder_escape){ .command = RECORDER_PENDING, .node = node });
 }
 
 /* The GPU ends the oldest; its tag, 0 when there is nothing. */
@@ -314,9 +310,8 @@ static inline void complete_all(unsigned node, unsigned count)
 
 static inline NTSTATUS mark_as_error(D3DKMT_HANDLE of)
 {
-	D3DKMT_MARKDEVICEASERROR args = { of, D3DKMT_DEVICE_ERROR_REASON_GENERIC };
-
-	return D3DKMTMarkDeviceAsError(&args);
+	return D3DKMTMarkDeviceAsError(
+		&(D3DKMT_MARKDEVICEASERROR){ of, D3DKMT_DEVICE_ERROR_REASON_GENERIC });
 }
 
 /* With no private data, which this driver needs none of. */
@@ -334,19 +329,13 @@ static inline NTSTATUS try_allocation(D3DKMT_HANDLE on, D3DKMT_HANDLE *allocatio
 
 static inline D3DKMT_HANDLE make_allocation(D3DKMT_HANDLE on)
 {
-	D3DKMT_HANDLE allocation = 0;
-
-	EXPECT_OK(try_allocation(on, &allocation));
-	return allocation;
+	return CREATED(try_allocation, on);
 }
 
 static inline void destroy_allocation(D3DKMT_HANDLE allocation)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device,
-					   .phAllocationList = &allocation,
-					   .AllocationCount = 1 };
-
-	EXPECT_OK(D3DKMTDestroyAllocation2(&args));
+	EXPECT_OK(D3DKMTDestroyAllocation2(&(D3DKMT_DESTROYALLOCATION2){
+		.hDevice = device, .phAllocationList = &allocation, .AllocationCount = 1 }));
 }
 
 /* ---- contexts and work ---- */
@@ -363,10 +352,7 @@ static inline NTSTATUS try_create_virtual(D3DKMT_HANDLE on, unsigned node,
 
 static inline D3DKMT_HANDLE create_virtual_on(D3DKMT_HANDLE on, unsigned node)
 {
-	D3DKMT_HANDLE context = 0;
-
-	EXPECT_OK(try_create_virtual(on, node, &context));
-	return context;
+	return CREATED(try_create_virtual, on, node);
 }
 
 static inline D3DKMT_HANDLE create_virtual(unsigned node)
@@ -403,22 +389,20 @@ static inline unsigned submissions(void)
 
 static inline NTSTATUS queue_signal(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &fence,
-							   .MonitoredFenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromGpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = context,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .MonitoredFenceValueArray = &value });
 }
 
 static inline NTSTATUS queue_wait(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = context,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .MonitoredFenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromGpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromGpu(&(
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = context,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .MonitoredFenceValueArray = &value });
 }
 
 static inline unsigned execution_state(D3DKMT_HANDLE of)
@@ -464,5 +448,8 @@ static inline int crank_main(const char *group, const char *more, int argc, char
 	{                                                                                          \
 		return crank_main(group, more, argc, argv);                                        \
 	}
+
+/* Of tests in which the GPU is turned by hand, and that leave everything in order. */
+#define HAND_TEST(suite, claim) TEST_BETWEEN(begin_by_hand(), expect_nothing_wrong(), suite, claim)
 
 #endif

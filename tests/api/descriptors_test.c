@@ -103,9 +103,8 @@ static unsigned char *lock_bytes(const struct client *client, D3DKMT_HANDLE hand
 
 static void unlock(const struct client *client, D3DKMT_HANDLE handle)
 {
-	D3DKMT_UNLOCK2 args = { .hDevice = client->device, .hAllocation = handle };
-
-	EXPECT_OK(D3DKMTUnlock2(&args));
+	EXPECT_OK(D3DKMTUnlock2(
+		&(D3DKMT_UNLOCK2){ .hDevice = client->device, .hAllocation = handle }));
 }
 
 static D3DKMT_HANDLE create_shared_fence(D3DKMT_HANDLE device)
@@ -128,24 +127,22 @@ static void share(D3DKMT_HANDLE fence)
 
 static void signal_at(const struct scene *scene, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = scene->client.device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &scene->fence,
-							   .FenceValueArray = &value };
-
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&args));
+	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &scene->fence,
+							      .FenceValueArray = &value }));
 }
 
 static void wait_by_event(const struct scene *scene, UINT64 value, int event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = scene->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &scene->fence,
-							    .FenceValueArray = &value,
-							    .hAsyncEvent =
-								    (HANDLE)(intptr_t)event };
-
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&args));
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &scene->fence,
+							       .FenceValueArray = &value,
+							       .hAsyncEvent =
+								       (HANDLE)(intptr_t)event }));
 }
 
 static void set_scene(struct scene *scene)
@@ -491,15 +488,14 @@ static unsigned take_all_numbers(int *taken)
 
 static NTSTATUS wait_with(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value, int event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence,
-		.FenceValueArray = &value,
-		.hAsyncEvent = (HANDLE)(intptr_t)event,
-	};
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &fence,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+		});
 }
 
 static bool is_short_of_descriptors(NTSTATUS status)

@@ -76,9 +76,8 @@ static void destroy_later(void *argument)
 
 /* ---- the four ways to say it ---- */
 
-TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
+HAND_TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
 {
-	begin_by_hand();
 	D3DKMT_HANDLE context = create_virtual(0);
 	struct made made = make(device, 1, false, false);
 
@@ -93,7 +92,6 @@ TEST(destroy, returns_at_once_and_the_driver_is_told_after_the_work)
 	EXPECT(notes_in_order("returned", "DestroyAllocation"));
 	EXPECT(notes_in_order("completing", "CloseAllocation"));
 	EXPECT(notes_in_order("CloseAllocation", "DestroyAllocation"));
-	expect_nothing_wrong();
 }
 
 /* In place for the device. */
@@ -237,9 +235,8 @@ TEST(destroy, with_both_bits_returns_when_the_memory_is_free_and_waits_for_no_wo
 }
 
 /* What was destroyed before, and has to wait, is in nobody's way. */
-TEST(destroy, with_assume_not_in_use_does_not_wait_for_what_was_destroyed_before)
+HAND_TEST(destroy, with_assume_not_in_use_does_not_wait_for_what_was_destroyed_before)
 {
-	begin_by_hand();
 	struct made first = make(device, 1, false, false);
 	struct made second = make(device, 2, false, false);
 
@@ -252,13 +249,11 @@ TEST(destroy, with_assume_not_in_use_does_not_wait_for_what_was_destroyed_before
 	expect_sound("with one that waits");
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 3);
-	expect_nothing_wrong();
 }
 
 /* … unless it was a part of it. */
-TEST(destroy, with_assume_not_in_use_of_a_resource_waits_for_what_was_in_it)
+HAND_TEST(destroy, with_assume_not_in_use_of_a_resource_waits_for_what_was_in_it)
 {
-	begin_by_hand();
 	struct made made = make(device, 2, true, false);
 	struct made other = make(device, 1, true, false);
 
@@ -271,7 +266,6 @@ TEST(destroy, with_assume_not_in_use_of_a_resource_waits_for_what_was_in_it)
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 3);
-	expect_nothing_wrong();
 }
 
 TEST(destroy, by_the_first_version_waits_as_well)
@@ -325,9 +319,8 @@ TEST(destroy, with_work_on_another_device_waits_for_nothing)
 
 /* ---- order ---- */
 
-TEST(order, of_a_resource_and_what_was_in_it_is_kept)
+HAND_TEST(order, of_a_resource_and_what_was_in_it_is_kept)
 {
-	begin_by_hand();
 	struct made made = make(device, 2, true, false);
 
 	EXPECT_OK(submit(create_virtual(0), 1));
@@ -338,7 +331,6 @@ TEST(order, of_a_resource_and_what_was_in_it_is_kept)
 	EXPECT_EQ(notes_count("DestroyAllocation"), 0);
 	EXPECT_EQ(complete(0), 1);
 	AWAIT(notes_count("DestroyAllocation") == 2);
-	expect_nothing_wrong();
 }
 
 TEST(order, of_a_device_that_is_destroyed_keeps_allocations_until_its_work_is_over)
@@ -367,9 +359,8 @@ static void destroy_the_device(void *argument)
 	mark("device ended");
 }
 
-TEST(order, of_a_deferred_destruction_and_its_device_is_kept)
+HAND_TEST(order, of_a_deferred_destruction_and_its_device_is_kept)
 {
-	begin_by_hand();
 	D3DKMT_HANDLE context = create_virtual(0);
 	struct made made = make(device, 1, false, false);
 	NTSTATUS status = 1;
@@ -387,14 +378,12 @@ TEST(order, of_a_deferred_destruction_and_its_device_is_kept)
 	AWAIT(notes_count("DestroyDevice") == 1); /* the thread that destroyed lets go of it */
 	EXPECT(notes_in_order("DestroyAllocation", "DestroyDevice"));
 	EXPECT_EQ(notes_count("DestroyAllocation"), 2);
-	expect_nothing_wrong();
 }
 
 /* ---- shared ---- */
 
-TEST(shared, memory_lives_until_its_last_openers_work_is_over)
+HAND_TEST(shared, memory_lives_until_its_last_openers_work_is_over)
 {
-	begin_by_hand();
 	D3DKMT_HANDLE second = create_device(adapter);
 	struct made made = make(device, 1, true, true);
 	D3DKMT_HANDLE opened = open_shared(second, made.global);
@@ -412,7 +401,6 @@ TEST(shared, memory_lives_until_its_last_openers_work_is_over)
 	AWAIT(notes_count("DestroyAllocation") == 1);
 	EXPECT(notes_in_order("the opener's", "DestroyAllocation"));
 	EXPECT_EQ(notes_count("CloseAllocation"), 2);
-	expect_nothing_wrong();
 }
 
 TEST(shared, memory_of_a_creator_that_goes_lives_on_with_its_opener)
@@ -468,9 +456,8 @@ static void end_process(void *argument)
 	mark("process ended");
 }
 
-TEST(process, that_ends_lets_a_synchronous_destroy_go)
+HAND_TEST(process, that_ends_lets_a_synchronous_destroy_go)
 {
-	begin_by_hand();
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
 	D3DKMT_HANDLE context = create_virtual(0);
 	struct later later = { .flags = SYNCHRONOUS,
@@ -487,7 +474,6 @@ TEST(process, that_ends_lets_a_synchronous_destroy_go)
 	/* Or it came only after the end, and has a handle of the process before. */
 	EXPECT(later.status == STATUS_SUCCESS || later.status == STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(notes_count("DestroyAllocation"), 1);
-	expect_nothing_wrong();
 }
 
 CRANK_TEST_MAIN("api/destroy_order", "")

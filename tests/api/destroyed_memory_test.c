@@ -115,191 +115,166 @@ static void open_gate(const struct owner *owner)
 	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&args));
 }
 
+#define OWNER_TEST(suite, claim, ...)                                                              \
+	TEST_MADE(owner, owner, (__VA_ARGS__), owner_end(&owner), suite, claim)
+
 /* ---- usage ---- */
 
-TEST(usage, falls_with_the_call_whatever_its_flags)
+OWNER_TEST(usage, falls_with_the_call_whatever_its_flags, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t before = usage(&owner);
+	uint64_t before = usage(owner);
 
 	for (unsigned flags = 0; flags <= (NOT_IN_USE | SYNCHRONOUS); flags++) {
 		for (int round = 0; round < 20; round++) {
-			D3DKMT_HANDLE memory = resident(&owner, MIB, 0);
-			EXPECT_EQ(usage(&owner), before + MIB);
-			EXPECT_OK(destroy_with(&owner, memory, flags));
-			EXPECT_EQ(usage(&owner), before);
+			D3DKMT_HANDLE memory = resident(owner, MIB, 0);
+			EXPECT_EQ(usage(owner), before + MIB);
+			EXPECT_OK(destroy_with(owner, memory, flags));
+			EXPECT_EQ(usage(owner), before);
 		}
 	}
-	owner_end(&owner);
 }
 
-TEST(usage, falls_with_a_resource_whatever_the_flags)
+OWNER_TEST(usage, falls_with_a_resource_whatever_the_flags, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t before = usage(&owner);
+	uint64_t before = usage(owner);
 	D3DKMT_HANDLE handles[2];
 
 	for (unsigned flags = 0; flags <= (NOT_IN_USE | SYNCHRONOUS); flags++) {
-		D3DKMT_HANDLE resource = resident_resource(&owner, MIB, handles);
-		EXPECT_EQ(usage(&owner), before + 2 * MIB);
-		EXPECT_OK(destroy_resource_with(&owner, resource, flags));
-		EXPECT_EQ(usage(&owner), before);
+		D3DKMT_HANDLE resource = resident_resource(owner, MIB, handles);
+		EXPECT_EQ(usage(owner), before + 2 * MIB);
+		EXPECT_OK(destroy_resource_with(owner, resource, flags));
+		EXPECT_EQ(usage(owner), before);
 	}
-	owner_end(&owner);
 }
 
-TEST(usage, falls_by_all_counts_at_once)
+OWNER_TEST(usage, falls_by_all_counts_at_once, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t before = usage(&owner);
-	D3DKMT_HANDLE memory = resident(&owner, MIB, 0);
+	uint64_t before = usage(owner);
+	D3DKMT_HANDLE memory = resident(owner, MIB, 0);
 
-	EXPECT_OK(make_resident(&owner.worker.client, &memory, 1, 0));
-	EXPECT_OK(make_resident(&owner.worker.client, &memory, 1, 0));
-	EXPECT_OK(destroy_with(&owner, memory, 0));
-	EXPECT_EQ(usage(&owner), before);
-	owner_end(&owner);
+	EXPECT_OK(make_resident(&owner->worker.client, &memory, 1, 0));
+	EXPECT_OK(make_resident(&owner->worker.client, &memory, 1, 0));
+	EXPECT_OK(destroy_with(owner, memory, 0));
+	EXPECT_EQ(usage(owner), before);
 }
 
-TEST(usage, falls_while_queued_work_still_has_it)
+OWNER_TEST(usage, falls_while_queued_work_still_has_it, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t before = usage(&owner);
-	D3DKMT_HANDLE memory = resident(&owner, MIB, 0);
+	uint64_t before = usage(owner);
+	D3DKMT_HANDLE memory = resident(owner, MIB, 0);
 
-	queue_work(&owner);
-	EXPECT_OK(destroy_with(&owner, memory, 0));
-	EXPECT_EQ(usage(&owner), before);
-	open_gate(&owner);
-	worker_wait(&owner.worker);
-	EXPECT_EQ(worker_read(&owner.worker, 0), 7);
-	owner_end(&owner);
+	queue_work(owner);
+	EXPECT_OK(destroy_with(owner, memory, 0));
+	EXPECT_EQ(usage(owner), before);
+	open_gate(owner);
+	worker_wait(&owner->worker);
+	EXPECT_EQ(worker_read(&owner->worker, 0), 7);
 }
 
-TEST(usage, of_a_shared_allocation_falls_for_who_destroyed_it_only)
+OWNER_TEST(usage, of_a_shared_allocation_falls_for_who_destroyed_it_only, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t before = usage(&owner);
+	uint64_t before = usage(owner);
 	struct creation creation;
 
-	creation_init_resource(&creation, owner.worker.client.device, 1, SHARED_NT);
+	creation_init_resource(&creation, owner->worker.client.device, 1, SHARED_NT);
 	creation.data[0].size_bytes = MIB;
 	creation.data[0].flags = SOFTGPU_LOCAL_ONLY;
 	EXPECT_OK(create(&creation));
-	EXPECT_OK(make_resident(&owner.worker.client, &creation.elements[0].hAllocation, 1, 0));
-	EXPECT_EQ(usage(&owner), before + MIB);
-	EXPECT_OK(destroy_resource_with(&owner, creation.args.hResource, 0));
-	EXPECT_EQ(usage(&owner), before);
-	owner_end(&owner);
+	EXPECT_OK(make_resident(&owner->worker.client, &creation.elements[0].hAllocation, 1, 0));
+	EXPECT_EQ(usage(owner), before + MIB);
+	EXPECT_OK(destroy_resource_with(owner, creation.args.hResource, 0));
+	EXPECT_EQ(usage(owner), before);
 }
 
 /* ---- room ---- */
 
-TEST(room, of_idle_memory_is_there_for_the_next_call)
+OWNER_TEST(room, of_idle_memory_is_there_for_the_next_call, owner_begin())
 {
-	struct owner owner = owner_begin();
-
 	for (unsigned flags = 0; flags <= NOT_IN_USE; flags++) {
 		for (int round = 0; round < 100; round++)
 			EXPECT_OK(
-				destroy_with(&owner, resident(&owner, owner.most_bytes, 0), flags));
+				destroy_with(owner, resident(owner, owner->most_bytes, 0), flags));
 	}
-	owner_end(&owner);
 }
 
-TEST(room, of_a_resource_is_there_for_the_next_call)
+OWNER_TEST(room, of_a_resource_is_there_for_the_next_call, owner_begin())
 {
-	struct owner owner = owner_begin();
-	uint64_t half_bytes = owner.most_bytes / 2 / PAGE * PAGE;
+	uint64_t half_bytes = owner->most_bytes / 2 / PAGE * PAGE;
 	D3DKMT_HANDLE handles[2];
 
 	for (int round = 0; round < 50; round++)
-		EXPECT_OK(destroy_resource_with(&owner,
-						resident_resource(&owner, half_bytes, handles), 0));
-	owner_end(&owner);
+		EXPECT_OK(destroy_resource_with(owner,
+						resident_resource(owner, half_bytes, handles), 0));
 }
 
-TEST(room, of_locked_memory_is_there_for_the_next_call)
+OWNER_TEST(room, of_locked_memory_is_there_for_the_next_call, owner_begin())
 {
-	struct owner owner = owner_begin();
-
 	for (int round = 0; round < 50; round++) {
-		D3DKMT_HANDLE memory = resident(&owner, owner.most_bytes, SOFTGPU_CPU_VISIBLE);
+		D3DKMT_HANDLE memory = resident(owner, owner->most_bytes, SOFTGPU_CPU_VISIBLE);
 		void *pointer;
 
-		EXPECT_OK(lock2(owner.worker.client.device, memory, &pointer));
+		EXPECT_OK(lock2(owner->worker.client.device, memory, &pointer));
 		memset(pointer, round, PAGE);
-		EXPECT_OK(destroy_with(&owner, memory, 0));
+		EXPECT_OK(destroy_with(owner, memory, 0));
 	}
-	owner_end(&owner);
 }
 
-TEST(room, of_mapped_memory_is_there_for_the_next_call)
+OWNER_TEST(room, of_mapped_memory_is_there_for_the_next_call, owner_begin())
 {
-	struct owner owner = owner_begin();
-
 	for (int round = 0; !is_physical() && round < 50; round++) {
-		D3DKMT_HANDLE memory = resident(&owner, owner.most_bytes, 0);
+		D3DKMT_HANDLE memory = resident(owner, owner->most_bytes, 0);
 		uint64_t address;
 
-		EXPECT_OK(try_map(&owner.worker.client, memory, owner.most_bytes, &address));
-		EXPECT_OK(destroy_with(&owner, memory, 0));
+		EXPECT_OK(try_map(&owner->worker.client, memory, owner->most_bytes, &address));
+		EXPECT_OK(destroy_with(owner, memory, 0));
 	}
-	owner_end(&owner);
 }
 
-TEST(room, that_queued_work_may_use_is_waited_for)
+OWNER_TEST(room, that_queued_work_may_use_is_waited_for, owner_begin())
 {
-	struct owner owner = owner_begin();
-	D3DKMT_HANDLE old = resident(&owner, owner.most_bytes, 0);
+	D3DKMT_HANDLE old = resident(owner, owner->most_bytes, 0);
 	D3DKMT_HANDLE memory =
-		create_sized(&owner.worker.client, owner.most_bytes, SOFTGPU_LOCAL_ONLY);
+		create_sized(&owner->worker.client, owner->most_bytes, SOFTGPU_LOCAL_ONLY);
 	D3DDDI_MAKERESIDENT args =
-		residency_of(&owner.worker.client, &memory, 1, CANT_TRIM | MUST_SUCCEED);
+		residency_of(&owner->worker.client, &memory, 1, CANT_TRIM | MUST_SUCCEED);
 
-	queue_work(&owner);
-	EXPECT_OK(destroy_with(&owner, old, 0));
+	queue_work(owner);
+	EXPECT_OK(destroy_with(owner, old, 0));
 	EXPECT_EQ(D3DKMTMakeResident(&args), STATUS_PENDING);
-	EXPECT(*owner.worker.client.value < args.PagingFenceValue);
-	open_gate(&owner);
-	wait_for(&owner.worker.client, args.PagingFenceValue);
-	worker_wait(&owner.worker);
-	EXPECT_EQ(worker_read(&owner.worker, 0), 7);
-	owner_end(&owner);
+	EXPECT(*owner->worker.client.value < args.PagingFenceValue);
+	open_gate(owner);
+	wait_for(&owner->worker.client, args.PagingFenceValue);
+	worker_wait(&owner->worker);
+	EXPECT_EQ(worker_read(&owner->worker, 0), 7);
 }
 
 /* The end of one of a resource waits for the end of another, and its room for neither. */
-TEST(room, of_idle_memory_does_not_wait_for_its_resource)
+OWNER_TEST(room, of_idle_memory_does_not_wait_for_its_resource, owner_begin())
 {
-	struct owner owner = owner_begin();
 	D3DKMT_HANDLE handles[2];
 
-	(void)resident_resource(&owner, owner.most_bytes / 2 / PAGE * PAGE, handles);
-	queue_work(&owner);
-	EXPECT_OK(destroy_with(&owner, handles[0], 0));
-	EXPECT_OK(destroy_with(&owner, handles[1], NOT_IN_USE));
-	(void)resident(&owner, owner.most_bytes / 2 / PAGE * PAGE, 0);
-	open_gate(&owner);
-	worker_wait(&owner.worker);
-	owner_end(&owner);
+	(void)resident_resource(owner, owner->most_bytes / 2 / PAGE * PAGE, handles);
+	queue_work(owner);
+	EXPECT_OK(destroy_with(owner, handles[0], 0));
+	EXPECT_OK(destroy_with(owner, handles[1], NOT_IN_USE));
+	(void)resident(owner, owner->most_bytes / 2 / PAGE * PAGE, 0);
+	open_gate(owner);
+	worker_wait(&owner->worker);
 }
 
 /* ---- devices ---- */
 
-TEST(room, of_a_destroyed_device_is_there_for_the_next)
+OWNER_TEST(room, of_a_destroyed_device_is_there_for_the_next, owner_begin())
 {
-	struct owner owner = owner_begin();
-
 	for (int round = 0; round < 20; round++) {
 		struct client other;
 		D3DKMT_HANDLE memory;
 
-		client_open(&other, owner.worker.client.adapter);
-		memory = create_sized(&other, owner.most_bytes, SOFTGPU_LOCAL_ONLY);
+		client_open(&other, owner->worker.client.adapter);
+		memory = create_sized(&other, owner->most_bytes, SOFTGPU_LOCAL_ONLY);
 		EXPECT_OK(make_resident(&other, &memory, 1, CANT_TRIM | MUST_SUCCEED));
 		EXPECT_OK(destroy_device(other.device));
 	}
-	owner_end(&owner);
 }
 
 API_TEST_MAIN("api/destroyed_memory")

@@ -112,14 +112,13 @@ static NTSTATUS queue_update(const struct update *update)
 			 .SizeInBytes = PAGE,
 			 .hAllocation = update->allocation }
 	};
-	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = update->device,
-						.hContext = update->context,
-						.hFenceObject = update->fence,
-						.NumOperations = 1,
-						.Operations = &operation,
-						.FenceValue = 5 };
-
-	return D3DKMTUpdateGpuVirtualAddress(&args);
+	return D3DKMTUpdateGpuVirtualAddress(
+		&(D3DKMT_UPDATEGPUVIRTUALADDRESS){ .hDevice = update->device,
+						   .hContext = update->context,
+						   .hFenceObject = update->fence,
+						   .NumOperations = 1,
+						   .Operations = &operation,
+						   .FenceValue = 5 });
 }
 
 static void update_there(void *update)

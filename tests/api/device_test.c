@@ -279,6 +279,15 @@ static NTSTATUS make_context(struct context_request *request)
 	return status;
 }
 
+/* … in each way there is to make a context. */
+#define WAYS_TEST(suite, claim)                                                                    \
+	static void try_##suite##_##claim(struct context_request request);                         \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		for_each_way(try_##suite##_##claim);                                               \
+	}                                                                                          \
+	static void try_##suite##_##claim(struct context_request request)
+
 /* Runs `check` with a new device, for each way to make a context that the model has. */
 static void for_each_way(void (*check)(struct context_request request))
 {
@@ -290,18 +299,13 @@ static void for_each_way(void (*check)(struct context_request request))
 	}
 }
 
-static void make_and_destroy(struct context_request request)
+WAYS_TEST(create_context, gives_a_handle_that_is_destroyed_once)
 {
 	EXPECT_OK(make_context(&request));
 	EXPECT(is_local_handle(request.context));
 	EXPECT_OK(destroy_context(request.context));
 	EXPECT_REFUSED(destroy_context(request.context), STATUS_INVALID_PARAMETER, "API-HANDLE",
 		       "hContext");
-}
-
-TEST(create_context, gives_a_handle_that_is_destroyed_once)
-{
-	for_each_way(make_and_destroy);
 }
 
 static void refuse_bad_handles(struct context_request request)
@@ -333,7 +337,7 @@ TEST(create_context, null_and_bad_handles_are_refused)
 #define EXPECT_NO_CONTEXT(request, rule, argument)                                                 \
 	EXPECT_REFUSED(make_context(request), STATUS_INVALID_PARAMETER, rule, argument)
 
-static void try_each_node(struct context_request request)
+WAYS_TEST(create_context, each_node_takes_one_and_no_other_exists)
 {
 	UINT nodes = soft_info(adapter).adapter.node_count;
 
@@ -344,12 +348,7 @@ static void try_each_node(struct context_request request)
 	EXPECT_NO_CONTEXT(&request, "API-VALUE", "NodeOrdinal");
 }
 
-TEST(create_context, each_node_takes_one_and_no_other_exists)
-{
-	for_each_way(try_each_node);
-}
-
-static void try_engines(struct context_request request)
+WAYS_TEST(create_context, an_unlinked_adapter_has_engine_0_only)
 {
 	EXPECT_OK(make_context(&request)); /* 0 means the only engine */
 	request.engines = 1;
@@ -362,12 +361,7 @@ static void try_engines(struct context_request request)
 	EXPECT_NO_CONTEXT(&request, "API-VALUE", "EngineAffinity");
 }
 
-TEST(create_context, an_unlinked_adapter_has_engine_0_only)
-{
-	for_each_way(try_engines);
-}
-
-static void try_hints(struct context_request request)
+WAYS_TEST(create_context, every_client_hint_that_exists_is_accepted)
 {
 	/* Newer headers put DML_PYTORCH where ours say MAX. */
 	for (request.hint = 0; request.hint <= 20; request.hint++)
@@ -377,12 +371,7 @@ static void try_hints(struct context_request request)
 	EXPECT_NO_CONTEXT(&request, "API-VALUE", "ClientHint");
 }
 
-TEST(create_context, every_client_hint_that_exists_is_accepted)
-{
-	for_each_way(try_hints);
-}
-
-static void try_flags(struct context_request request)
+WAYS_TEST(create_context, flags_that_exist_are_accepted_and_reserved_ones_refused)
 {
 	static const UINT accepted[] = { 0x01, 0x02, 0x04, 0x08 };
 
@@ -396,12 +385,7 @@ static void try_flags(struct context_request request)
 	}
 }
 
-TEST(create_context, flags_that_exist_are_accepted_and_reserved_ones_refused)
-{
-	for_each_way(try_flags);
-}
-
-static void try_hw_queues(struct context_request request)
+WAYS_TEST(create_context, a_refusal_of_the_driver_reaches_the_caller_unchanged)
 {
 	/* The software GPU has none; its status reaches the caller unchanged. */
 	request.flags = 0x10;
@@ -409,12 +393,7 @@ static void try_hw_queues(struct context_request request)
 		       "DxgkDdiCreateContext");
 }
 
-TEST(create_context, a_refusal_of_the_driver_reaches_the_caller_unchanged)
-{
-	for_each_way(try_hw_queues);
-}
-
-static void try_private_data(struct context_request request)
+WAYS_TEST(create_context, private_data_goes_to_the_driver_up_to_a_limit)
 {
 	struct softgpu_context data = { SOFTGPU_CONTEXT_VERSION, 0 };
 	static char large[(1 << 20) + 1];
@@ -435,11 +414,6 @@ static void try_private_data(struct context_request request)
 	EXPECT_NO_CONTEXT(&request, "DDI-STATUS", "DxgkDdiCreateContext");
 	request.data_bytes = 0;
 	EXPECT_OK(make_context(&request));
-}
-
-TEST(create_context, private_data_goes_to_the_driver_up_to_a_limit)
-{
-	for_each_way(try_private_data);
 }
 
 TEST(create_context, buffers_are_handed_out_only_where_they_can_be_used)
@@ -480,7 +454,7 @@ TEST(create_context, virtual_ones_need_gpu_virtual_addresses)
 	EXPECT_OK(destroy_device(device));
 }
 
-static void refuse_and_count(struct context_request request)
+WAYS_TEST(create_context, a_refused_one_leaves_nothing)
 {
 	struct softgpu_escape_info before = soft_info(adapter);
 	struct dxgk_test_memory memory = dxgk_test_memory();
@@ -494,11 +468,6 @@ static void refuse_and_count(struct context_request request)
 		EXPECT(make_context(&request) != STATUS_SUCCESS);
 	EXPECT_EQ(dxgk_test_memory().blocks, memory.blocks);
 	EXPECT_EQ(soft_info(adapter).live_contexts, before.live_contexts);
-}
-
-TEST(create_context, a_refused_one_leaves_nothing)
-{
-	for_each_way(refuse_and_count);
 }
 
 /* ---- DestroyContext ---- */

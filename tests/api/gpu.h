@@ -85,9 +85,8 @@ static inline void reserve(const struct gpu *gpu, UINT64 base, UINT64 size_bytes
 
 static inline void unmap(const struct gpu *gpu, UINT64 base, UINT64 size_bytes)
 {
-	D3DKMT_FREEGPUVIRTUALADDRESS args = { gpu->client.adapter, base, size_bytes };
-
-	EXPECT_OK(D3DKMTFreeGpuVirtualAddress(&args));
+	EXPECT_OK(D3DKMTFreeGpuVirtualAddress(
+		&(D3DKMT_FREEGPUVIRTUALADDRESS){ gpu->client.adapter, base, size_bytes }));
 }
 
 /* An allocation that is resident, and what it holds first. */
@@ -256,5 +255,7 @@ static inline UINT64 words_equal(const struct gpu *gpu, D3DKMT_HANDLE handle, UI
 
 #define EXPECT_WORDS(gpu, handle, first_byte, size_bytes, word)                                    \
 	EXPECT_EQ(words_equal(gpu, handle, first_byte, size_bytes, word), (size_bytes) / 4)
+
+#define GPU_TEST(suite, claim, ...) TEST_MADE(gpu, gpu, (__VA_ARGS__), expect_valid(), suite, claim)
 
 #endif

@@ -12,18 +12,16 @@
 
 /* ---- memory ---- */
 
-TEST(memory, is_filled_through_its_address)
+GPU_TEST(memory, is_filled_through_its_address, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, K64, 0);
+	D3DKMT_HANDLE memory = create_resident(gpu, K64, 0);
 
-	map(&gpu, memory, BASE, 16, WRITE);
-	gpu_fill(&gpu, BASE + 8, K64 - 16, 0x12345678);
-	EXPECT(gpu_run(&gpu));
-	EXPECT_WORDS(&gpu, memory, 0, 8, 0);
-	EXPECT_WORDS(&gpu, memory, 8, K64 - 16, 0x12345678);
-	EXPECT_WORDS(&gpu, memory, K64 - 8, 8, 0);
-	expect_valid();
+	map(gpu, memory, BASE, 16, WRITE);
+	gpu_fill(gpu, BASE + 8, K64 - 16, 0x12345678);
+	EXPECT(gpu_run(gpu));
+	EXPECT_WORDS(gpu, memory, 0, 8, 0);
+	EXPECT_WORDS(gpu, memory, 8, K64 - 16, 0x12345678);
+	EXPECT_WORDS(gpu, memory, K64 - 8, 8, 0);
 }
 
 TEST(memory, is_copied_from_one_address_to_another)
@@ -135,34 +133,32 @@ static bool is_64k_page(const struct gpu *gpu, UINT64 address)
 	return read_entry(gpu, address, 0, true, &entry) && entry.Valid;
 }
 
-TEST(memory, of_whole_64k_pages_is_mapped_in_those_until_something_smaller_comes)
+GPU_TEST(memory, of_whole_64k_pages_is_mapped_in_those_until_something_smaller_comes, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, 4 * K64, SOFTGPU_LOCAL_ONLY);
-	D3DKMT_HANDLE small = create_resident(&gpu, PAGE, SOFTGPU_SYSTEM_ONLY);
+	D3DKMT_HANDLE memory = create_resident(gpu, 4 * K64, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE small = create_resident(gpu, PAGE, SOFTGPU_SYSTEM_ONLY);
 	DXGK_PTE entry;
 
-	map(&gpu, memory, BASE, 64, WRITE);
-	EXPECT_EQ(is_64k_page(&gpu, BASE + 3 * K64), has_64k_pages() != NULL);
-	EXPECT(read_entry(&gpu, BASE, 1, false, &entry));
+	map(gpu, memory, BASE, 64, WRITE);
+	EXPECT_EQ(is_64k_page(gpu, BASE + 3 * K64), has_64k_pages() != NULL);
+	EXPECT(read_entry(gpu, BASE, 1, false, &entry));
 	EXPECT_EQ(entry.PageTablePageSize, is_64k("single"));
-	gpu_fill(&gpu, BASE, 4 * K64, 1);
-	EXPECT(gpu_run(&gpu));
-	EXPECT_WORDS(&gpu, memory, 0, 4 * K64, 1);
+	gpu_fill(gpu, BASE, 4 * K64, 1);
+	EXPECT(gpu_run(gpu));
+	EXPECT_WORDS(gpu, memory, 0, 4 * K64, 1);
 
 	/* In the middle of a page; the rest of it stays what it is. */
-	map(&gpu, small, BASE + K64 + PAGE, 1, WRITE);
-	EXPECT(read_entry(&gpu, BASE, 1, false, &entry));
+	map(gpu, small, BASE + K64 + PAGE, 1, WRITE);
+	EXPECT(read_entry(gpu, BASE, 1, false, &entry));
 	EXPECT_EQ(entry.PageTablePageSize, 0);
-	EXPECT_EQ(is_64k_page(&gpu, BASE), is_64k("dual"));
-	EXPECT(!is_64k_page(&gpu, BASE + K64));
-	gpu_fill(&gpu, BASE, 4 * K64, 2);
-	EXPECT(gpu_run(&gpu));
-	EXPECT_WORDS(&gpu, memory, 0, K64 + PAGE, 2);
-	EXPECT_WORDS(&gpu, memory, K64 + PAGE, PAGE, 1);
-	EXPECT_WORDS(&gpu, memory, K64 + 2 * PAGE, 3 * K64 - 2 * PAGE, 2);
-	EXPECT_WORDS(&gpu, small, 0, PAGE, 2);
-	expect_valid();
+	EXPECT_EQ(is_64k_page(gpu, BASE), is_64k("dual"));
+	EXPECT(!is_64k_page(gpu, BASE + K64));
+	gpu_fill(gpu, BASE, 4 * K64, 2);
+	EXPECT(gpu_run(gpu));
+	EXPECT_WORDS(gpu, memory, 0, K64 + PAGE, 2);
+	EXPECT_WORDS(gpu, memory, K64 + PAGE, PAGE, 1);
+	EXPECT_WORDS(gpu, memory, K64 + 2 * PAGE, 3 * K64 - 2 * PAGE, 2);
+	EXPECT_WORDS(gpu, small, 0, PAGE, 2);
 }
 
 TEST(memory, is_found_at_both_ends_of_the_space)
@@ -462,28 +458,27 @@ static unsigned fill_local_memory(const struct gpu *gpu, D3DKMT_HANDLE handles[]
 	return count;
 }
 
-TEST(move, is_followed_from_one_segment_to_another)
+GPU_TEST(move, is_followed_from_one_segment_to_another, gpu_begin())
 {
 	static D3DKMT_HANDLE others[256];
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, 4 * K64, 0);
 
-	EXPECT_EQ(residency_status(&gpu.client, memory), IN_GPU_MEMORY);
-	map(&gpu, memory, BASE, 64, WRITE);
-	map(&gpu, memory, BASE + 64 * MIB, 64, READ_ONLY);
-	gpu_fill(&gpu, BASE, 4 * K64, 1);
-	EXPECT(gpu_run(&gpu));
-	EXPECT_OK(evict(&gpu.client, &memory, 1, 0));
-	unsigned count = fill_local_memory(&gpu, others, 256);
+	D3DKMT_HANDLE memory = create_resident(gpu, 4 * K64, 0);
+
+	EXPECT_EQ(residency_status(&gpu->client, memory), IN_GPU_MEMORY);
+	map(gpu, memory, BASE, 64, WRITE);
+	map(gpu, memory, BASE + 64 * MIB, 64, READ_ONLY);
+	gpu_fill(gpu, BASE, 4 * K64, 1);
+	EXPECT(gpu_run(gpu));
+	EXPECT_OK(evict(&gpu->client, &memory, 1, 0));
+	unsigned count = fill_local_memory(gpu, others, 256);
 	EXPECT(count > 0);
-	EXPECT_OK(make_resident(&gpu.client, &memory, 1, 0));
-	EXPECT_EQ(residency_status(&gpu.client, memory), IN_SHARED_MEMORY);
-	gpu_fill(&gpu, BASE + K64, K64, 2);
-	gpu_copy(&gpu, BASE, BASE + 64 * MIB + K64, K64);
-	EXPECT(gpu_run(&gpu));
-	EXPECT_WORDS(&gpu, memory, 0, 2 * K64, 2);
-	EXPECT_WORDS(&gpu, memory, 2 * K64, 2 * K64, 1);
-	expect_valid();
+	EXPECT_OK(make_resident(&gpu->client, &memory, 1, 0));
+	EXPECT_EQ(residency_status(&gpu->client, memory), IN_SHARED_MEMORY);
+	gpu_fill(gpu, BASE + K64, K64, 2);
+	gpu_copy(gpu, BASE, BASE + 64 * MIB + K64, K64);
+	EXPECT(gpu_run(gpu));
+	EXPECT_WORDS(gpu, memory, 0, 2 * K64, 2);
+	EXPECT_WORDS(gpu, memory, 2 * K64, 2 * K64, 1);
 }
 
 /* ---- updates ---- */
@@ -665,9 +660,8 @@ TEST(fence, has_an_address_that_no_client_frees_or_maps_at)
 
 static NTSTATUS destroy_fence(const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence)
 {
-	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { fence->hSyncObject };
-
-	return D3DKMTDestroySynchronizationObject(&args);
+	return D3DKMTDestroySynchronizationObject(
+		&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){ fence->hSyncObject });
 }
 
 static UINT64 value_of(const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence)
@@ -677,12 +671,11 @@ static UINT64 value_of(const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence)
 
 static void wait_in_queue(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = { .hContext = context,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .MonitoredFenceValueArray = &value };
-
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromGpu(&wait));
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromGpu(&(
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = context,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .MonitoredFenceValueArray = &value }));
 }
 
 /* A context with a command in its queue that writes a fence, behind what only the test lets go. */

@@ -30,54 +30,46 @@ static unsigned updates_of_a_round(D3DKMT_HANDLE context)
 	return table_updates() - before;
 }
 
-TEST(copy_room, tables_that_are_copied_from_leave_and_come_back_with_the_others)
+POOL_TEST(copy_room, tables_that_are_copied_from_leave_and_come_back_with_the_others)
 {
-	const volatile UINT64 *seen;
-
-	D3DKMT_HANDLE fence = begin_with_fence(&seen);
-	UINT64 address = reserve_zero(65536);
-	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map =
+		map_pool(create_plain(), made->address, 3, 5);
 	D3DKMT_HANDLE context = create_virtual(0);
 	unsigned without = updates_of_a_round(context);
 
-	EXPECT_OK(update(fence, 0, &map, 1));
-	AWAIT(*seen == 1);
+	EXPECT_OK(update(made->fence, 0, &map, 1));
+	AWAIT(*made->seen == 1);
 	EXPECT_EQ(copies(), 1);
 	expect_sound("after the update");
 	/* A leaf, what is above it, and their entries, out and in. */
 	EXPECT(updates_of_a_round(context) >= without + 4);
 	for (UINT64 round = 1; round <= 10; round++) {
 		force_out();
-		map.Map.BaseAddress = address + 3 * (round % 5) * PAGE;
-		EXPECT_OK(update(fence, round, &map, 1));
-		AWAIT(*seen == round + 1);
+		map.Map.BaseAddress = made->address + 3 * (round % 5) * PAGE;
+		EXPECT_OK(update(made->fence, round, &map, 1));
+		AWAIT(*made->seen == round + 1);
 		expect_sound("updated");
 	}
-	expect_nothing_wrong();
 }
 
 /* It keeps no table in place, and finds them when its turn comes. */
-TEST(copy_room, an_update_waits_for_its_fence_while_they_come_and_go)
+POOL_TEST(copy_room, an_update_waits_for_its_fence_while_they_come_and_go)
 {
-	const volatile UINT64 *seen;
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map =
+		map_pool(create_plain(), made->address, 3, 5);
 
-	D3DKMT_HANDLE fence = begin_with_fence(&seen);
-	UINT64 address = reserve_zero(65536);
-	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
-
-	EXPECT_OK(update(fence, 7, &map, 1));
+	EXPECT_OK(update(made->fence, 7, &map, 1));
 	for (unsigned i = 0; i < 5; i++) {
 		force_out();
 		settle();
 	}
 	EXPECT_EQ(copies(), 0);
 	mark("now");
-	EXPECT_OK(signal_fence(fence, 7));
-	AWAIT(*seen == 8);
+	EXPECT_OK(signal_fence(made->fence, 7));
+	AWAIT(*made->seen == 8);
 	EXPECT_EQ(copies(), 1);
 	EXPECT(notes_in_order("now", "operation=14 "));
 	expect_sound("after the update");
-	expect_nothing_wrong();
 }
 
 CRANK_TEST_MAIN("api/gpuva_copy_room",

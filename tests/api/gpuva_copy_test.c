@@ -5,50 +5,41 @@
  */
 #include "api/tile_pool.h"
 
-TEST(copy, entries_are_copied_when_the_fence_says_so_and_it_is_signaled_then)
+POOL_TEST(copy, entries_are_copied_when_the_fence_says_so_and_it_is_signaled_then)
 {
-	const volatile UINT64 *seen;
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map =
+		map_pool(create_plain(), made->address, 3, 5);
 
-	D3DKMT_HANDLE fence = begin_with_fence(&seen);
-	UINT64 address = reserve_zero(65536);
-	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = map_pool(create_plain(), address, 3, 5);
-
-	EXPECT_OK(update(fence, 7, &map, 1));
+	EXPECT_OK(update(made->fence, 7, &map, 1));
 	settle();
 	EXPECT_EQ(copies(), 0);
 	mark("now");
-	EXPECT_OK(signal_fence(fence, 7));
-	AWAIT(*seen == 8);
+	EXPECT_OK(signal_fence(made->fence, 7));
+	AWAIT(*made->seen == 8);
 	EXPECT_EQ(copies(), 1);
 	/* The pool lies where addresses begin, and the reservation at the beginning of a table. */
 	EXPECT_EQ(notes_count("copied entries irql=0 first=21 count=3"), 1);
 	EXPECT_EQ(notes_count("copied entries irql=0 to=0"), 1);
 	EXPECT(notes_in_order("now", "operation=14 "));
 	expect_sound("after the update");
-	expect_nothing_wrong();
 }
 
 /* In array order; what is copied overlaps, as memmove() allows. */
-TEST(copy, a_copy_operation_is_copied_from_where_the_pool_is_kept)
+POOL_TEST(copy, a_copy_operation_is_copied_from_where_the_pool_is_kept)
 {
-	const volatile UINT64 *seen;
-
-	D3DKMT_HANDLE fence = begin_with_fence(&seen);
-	UINT64 address = reserve_zero(65536);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[2] = {
-		map_pool(create_plain(), address, 4, 0),
+		map_pool(create_plain(), made->address, 4, 0),
 		{ .OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_COPY,
-		  .Copy = { .SourceAddress = address,
+		  .Copy = { .SourceAddress = made->address,
 			    .SizeInBytes = 4 * PAGE,
-			    .DestAddress = address + 2 * PAGE } },
+			    .DestAddress = made->address + 2 * PAGE } },
 	};
 
-	EXPECT_OK(update(fence, 0, operations, 2));
-	AWAIT(*seen == 1);
+	EXPECT_OK(update(made->fence, 0, operations, 2));
+	AWAIT(*made->seen == 1);
 	EXPECT(notes_count("copied entries irql=0 first=16 count=2") > 0);
 	EXPECT(notes_count("copied entries irql=0 first=16 count=4") > 0);
 	expect_sound("after the update");
-	expect_nothing_wrong();
 }
 
 CRANK_TEST_MAIN("api/gpuva_copy", "\"PageTableUpdateMode\": 2, ")

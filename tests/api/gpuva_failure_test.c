@@ -43,22 +43,20 @@ static NTSTATUS try_reserve(const struct gpu *gpu, UINT64 *address_out)
 	return status;
 }
 
-TEST(gpuva_failure, zeroes_that_are_not_written_are_not_reserved)
+GPU_TEST(gpuva_failure, zeroes_that_are_not_written_are_not_reserved, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
 	UINT64 address;
 
 	must_refuse = true;
-	EXPECT_REFUSED(try_reserve(&gpu, &address), STATUS_DRIVER_INTERNAL_ERROR,
+	EXPECT_REFUSED(try_reserve(gpu, &address), STATUS_DRIVER_INTERNAL_ERROR,
 		       "DDI-PAGING-ANSWER", "");
 	must_refuse = false;
 	EXPECT_EQ(address, 0);
-	flush(&gpu.client);
-	EXPECT_EQ(execution_state(gpu.client.device), D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT);
+	flush(&gpu->client);
+	EXPECT_EQ(execution_state(gpu->client.device), D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT);
 	/* Nobody has it. */
-	EXPECT_OK(try_reserve(&gpu, &address));
+	EXPECT_OK(try_reserve(gpu, &address));
 	EXPECT_EQ(address, BASE);
-	expect_valid();
 }
 
 /* The tables are written anew: a device that is made lives. */

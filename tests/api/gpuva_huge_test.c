@@ -60,15 +60,13 @@ static NTSTATUS update(struct gpu *gpu, D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION
 static NTSTATUS try_reserve(const struct gpu *gpu, UINT64 base, UINT64 size_bytes, unsigned type,
 			    UINT64 driver_protection)
 {
-	D3DDDI_RESERVEGPUVIRTUALADDRESS args = {
+	return D3DKMTReserveGpuVirtualAddress(&(D3DDDI_RESERVEGPUVIRTUALADDRESS){
 		.hAdapter = gpu->client.adapter,
 		.BaseAddress = base,
 		.Size = size_bytes,
 		.ReservationType = (D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE)type,
 		.DriverProtection = driver_protection,
-	};
-
-	return D3DKMTReserveGpuVirtualAddress(&args);
+	});
 }
 
 /* One page anywhere in a row of addresses works, and others are not affected. */
@@ -121,36 +119,29 @@ TEST(gpuva_huge, addresses_without_access_and_zeroes_need_a_few_tables)
 	}
 }
 
-TEST(gpuva_huge, zeroes_with_a_protection_of_their_own_have_tables_and_are_refused)
+GPU_TEST(gpuva_huge, zeroes_with_a_protection_of_their_own_have_tables_and_are_refused, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-
 	few_begin();
-	EXPECT(is_no_room(try_reserve(&gpu, FIRST, VAST, 1, 1)));
+	EXPECT(is_no_room(try_reserve(gpu, FIRST, VAST, 1, 1)));
 	few_end();
-	EXPECT_OK(try_reserve(&gpu, FIRST, K64, 1, 1));
-	expect_valid();
+	EXPECT_OK(try_reserve(gpu, FIRST, K64, 1, 1));
 }
 
-TEST(gpuva_huge, maps_of_zeroes_and_no_access_over_all_of_a_reservation_are_cheap)
+GPU_TEST(gpuva_huge, maps_of_zeroes_and_no_access_over_all_of_a_reservation_are_cheap, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-
-	reserve(&gpu, FIRST, VAST, 1);
+	reserve(gpu, FIRST, VAST, 1);
 	few_begin();
-	(void)map(&gpu, 0, FIRST, VAST / PAGE, NO_ACCESS);
-	(void)map(&gpu, 0, FIRST, VAST / PAGE, ZERO);
-	(void)map(&gpu, 0, FIRST + PAGE, VAST / PAGE - 2, NO_ACCESS);
-	(void)map(&gpu, 0, FIRST + 3 * GIB + PAGE, GIB / PAGE, ZERO);
+	(void)map(gpu, 0, FIRST, VAST / PAGE, NO_ACCESS);
+	(void)map(gpu, 0, FIRST, VAST / PAGE, ZERO);
+	(void)map(gpu, 0, FIRST + PAGE, VAST / PAGE - 2, NO_ACCESS);
+	(void)map(gpu, 0, FIRST + 3 * GIB + PAGE, GIB / PAGE, ZERO);
 	few_end();
-	expect_use(&gpu, FIRST + 3 * GIB + 7 * PAGE);
-	expect_valid();
+	expect_use(gpu, FIRST + 3 * GIB + 7 * PAGE);
 }
 
-TEST(gpuva_huge, updates_that_unmap_all_of_a_reservation_are_cheap)
+GPU_TEST(gpuva_huge, updates_that_unmap_all_of_a_reservation_are_cheap, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, K64, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE memory = create_resident(gpu, K64, SOFTGPU_LOCAL_ONLY);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION unmap_all = {
 		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_UNMAP,
 		.Unmap = { .BaseAddress = FIRST, .SizeInBytes = VAST, .Protection.NoAccess = 1 },
@@ -162,46 +153,42 @@ TEST(gpuva_huge, updates_that_unmap_all_of_a_reservation_are_cheap)
 			 .hAllocation = memory },
 	};
 
-	reserve(&gpu, FIRST, VAST, 1);
-	EXPECT_OK(update(&gpu, &show, 1)); /* what updates need at first */
+	reserve(gpu, FIRST, VAST, 1);
+	EXPECT_OK(update(gpu, &show, 1)); /* what updates need at first */
 	few_begin();
-	EXPECT_OK(update(&gpu, &unmap_all, 1));
+	EXPECT_OK(update(gpu, &unmap_all, 1));
 	unmap_all.Unmap.Protection.Value = ZERO;
 	unmap_all.Unmap.BaseAddress = FIRST + PAGE;
 	unmap_all.Unmap.SizeInBytes = VAST - 2 * PAGE;
-	EXPECT_OK(update(&gpu, &unmap_all, 1));
-	EXPECT_OK(update(&gpu, &show, 1));
+	EXPECT_OK(update(gpu, &unmap_all, 1));
+	EXPECT_OK(update(gpu, &show, 1));
 	few_end();
-	gpu_fill(&gpu, FIRST + 5 * GIB, K64, 0xABBA);
-	gpu_fill(&gpu, FIRST + VAST / 2, K64, 0xBAAB); /* zeroes drop it */
-	EXPECT(gpu_run(&gpu));
-	EXPECT_WORDS(&gpu, memory, 0, K64, 0xABBA);
-	expect_valid();
+	gpu_fill(gpu, FIRST + 5 * GIB, K64, 0xABBA);
+	gpu_fill(gpu, FIRST + VAST / 2, K64, 0xBAAB); /* zeroes drop it */
+	EXPECT(gpu_run(gpu));
+	EXPECT_WORDS(gpu, memory, 0, K64, 0xABBA);
 }
 
-TEST(gpuva_huge, one_page_that_repeats_where_its_tables_cannot_fit_is_refused)
+GPU_TEST(gpuva_huge, one_page_that_repeats_where_its_tables_cannot_fit_is_refused, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, K64, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE memory = create_resident(gpu, K64, SOFTGPU_LOCAL_ONLY);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION repeat = {
 		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
 		.Map = { .BaseAddress = FIRST, .SizeInBytes = K64, .hAllocation = memory },
 	};
 
-	reserve(&gpu, FIRST, VAST, 1);
-	EXPECT_OK(update(&gpu, &repeat, 1));
+	reserve(gpu, FIRST, VAST, 1);
+	EXPECT_OK(update(gpu, &repeat, 1));
 	repeat.Map.SizeInBytes = VAST;
 	repeat.Map.AllocationSizeInBytes = PAGE;
 	few_begin();
-	EXPECT(is_no_room(update(&gpu, &repeat, 1)));
+	EXPECT(is_no_room(update(gpu, &repeat, 1)));
 	few_end();
-	expect_use(&gpu, FIRST + TIB);
-	expect_valid();
+	expect_use(gpu, FIRST + TIB);
 }
 
-TEST(gpuva_huge, a_copy_whose_tables_cannot_fit_is_refused)
+GPU_TEST(gpuva_huge, a_copy_whose_tables_cannot_fit_is_refused, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION copy = {
 		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_COPY,
 		.Copy = { .SourceAddress = FIRST,
@@ -209,13 +196,12 @@ TEST(gpuva_huge, a_copy_whose_tables_cannot_fit_is_refused)
 			  .SizeInBytes = K64 },
 	};
 
-	reserve(&gpu, FIRST, VAST, 1);
-	EXPECT_OK(update(&gpu, &copy, 1));
+	reserve(gpu, FIRST, VAST, 1);
+	EXPECT_OK(update(gpu, &copy, 1));
 	copy.Copy.SizeInBytes = VAST / 2;
 	few_begin();
-	EXPECT(is_no_room(update(&gpu, &copy, 1)));
+	EXPECT(is_no_room(update(gpu, &copy, 1)));
 	few_end();
-	expect_valid();
 }
 
 enum { OPERATIONS = 100 };
@@ -226,13 +212,12 @@ static UINT64 half_of_all(void)
 	return strstr(getenv("DXGK_PROFILE"), "cpu_virtual") ? TIB / 4 : 4 * GIB;
 }
 
-TEST(gpuva_huge, the_operations_of_an_update_are_counted_together)
+GPU_TEST(gpuva_huge, the_operations_of_an_update_are_counted_together, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, K64, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE memory = create_resident(gpu, K64, SOFTGPU_LOCAL_ONLY);
 	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operations[OPERATIONS];
 
-	reserve(&gpu, FIRST, VAST, 1);
+	reserve(gpu, FIRST, VAST, 1);
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		operations[i] = (D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION){
 			.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
@@ -243,17 +228,16 @@ TEST(gpuva_huge, the_operations_of_an_update_are_counted_together)
 				 .AllocationSizeInBytes = PAGE },
 		};
 	for (unsigned i = 0; i < 2; i++) /* what updates need at first; then all tables are there */
-		EXPECT_OK(update(&gpu, operations, 8));
+		EXPECT_OK(update(gpu, operations, 8));
 	few_begin();
-	EXPECT_OK(update(&gpu, operations, 8));
+	EXPECT_OK(update(gpu, operations, 8));
 	few_end();
 	for (unsigned i = 0; i < OPERATIONS; i++)
 		operations[i].Map.SizeInBytes = half_of_all();
 	few_begin();
-	EXPECT(is_no_room(update(&gpu, operations, OPERATIONS)));
+	EXPECT(is_no_room(update(gpu, operations, OPERATIONS)));
 	few_end();
-	expect_use(&gpu, FIRST + TIB);
-	expect_valid();
+	expect_use(gpu, FIRST + TIB);
 }
 
 API_TEST_MAIN("api/gpuva_huge")

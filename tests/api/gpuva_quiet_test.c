@@ -65,11 +65,8 @@ static void make_resident_here(D3DKMT_HANDLE allocation)
 
 static void evict_here(D3DKMT_HANDLE allocation)
 {
-	D3DKMT_EVICT args = { .hDevice = device,
-			      .NumAllocations = 1,
-			      .AllocationList = &allocation };
-
-	EXPECT_OK(D3DKMTEvict(&args));
+	EXPECT_OK(D3DKMTEvict(&(D3DKMT_EVICT){
+		.hDevice = device, .NumAllocations = 1, .AllocationList = &allocation }));
 }
 
 enum { BASE = 1 << 24 };

@@ -65,9 +65,7 @@ static D3DDDI_MAPGPUVIRTUALADDRESS mapping(D3DKMT_HANDLE allocation, UINT64 base
 
 static NTSTATUS release(UINT64 base, UINT64 size)
 {
-	D3DKMT_FREEGPUVIRTUALADDRESS args = { adapter, base, size };
-
-	return D3DKMTFreeGpuVirtualAddress(&args);
+	return D3DKMTFreeGpuVirtualAddress(&(D3DKMT_FREEGPUVIRTUALADDRESS){ adapter, base, size });
 }
 
 TEST(gpuva, a_reservation_by_adapter_is_there_when_the_call_returns)
@@ -387,12 +385,11 @@ static D3DKMT_HANDLE create_fence(const volatile UINT64 **view_out)
 
 static NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &fence,
-							   .FenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
 }
 
 static NTSTATUS update_by(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
@@ -402,15 +399,14 @@ static NTSTATUS update_by(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 val
 		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
 		.Map = { .BaseAddress = base, .SizeInBytes = PAGE, .hAllocation = allocation }
 	};
-	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
-						.hContext = context,
-						.hFenceObject = fence,
-						.NumOperations = 1,
-						.Operations = &operation,
-						.FenceValue = value,
-						.Flags.DoNotWait = is_now };
-
-	return D3DKMTUpdateGpuVirtualAddress(&args);
+	return D3DKMTUpdateGpuVirtualAddress(
+		&(D3DKMT_UPDATEGPUVIRTUALADDRESS){ .hDevice = device,
+						   .hContext = context,
+						   .hFenceObject = fence,
+						   .NumOperations = 1,
+						   .Operations = &operation,
+						   .FenceValue = value,
+						   .Flags.DoNotWait = is_now });
 }
 
 static NTSTATUS update(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,

@@ -39,9 +39,7 @@ static D3DKMT_CREATEKEYEDMUTEX create_mutex(void)
 
 static NTSTATUS destroy_mutex(D3DKMT_HANDLE mutex)
 {
-	D3DKMT_DESTROYKEYEDMUTEX args = { mutex };
-
-	return D3DKMTDestroyKeyedMutex(&args);
+	return D3DKMTDestroyKeyedMutex(&(D3DKMT_DESTROYKEYEDMUTEX){ mutex });
 }
 
 /* One lives on in each chunk, so that none of them is used again. */
@@ -138,9 +136,7 @@ static NTSTATUS open_fence(D3DKMT_HANDLE *made)
 
 static NTSTATUS destroy_fence(D3DKMT_HANDLE made)
 {
-	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { made };
-
-	return D3DKMTDestroySynchronizationObject(&args);
+	return D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){ made });
 }
 
 static NTSTATUS make_queue(D3DKMT_HANDLE *made)
@@ -154,9 +150,7 @@ static NTSTATUS make_queue(D3DKMT_HANDLE *made)
 
 static NTSTATUS destroy_queue(D3DKMT_HANDLE made)
 {
-	D3DDDI_DESTROYPAGINGQUEUE args = { made };
-
-	return D3DKMTDestroyPagingQueue(&args);
+	return D3DKMTDestroyPagingQueue(&(D3DDDI_DESTROYPAGINGQUEUE){ made });
 }
 
 static NTSTATUS make_resource_of(int sharing, D3DKMT_HANDLE *made)

@@ -214,10 +214,7 @@ CHILD(print_level)
 
 TEST(hardware, a_driver_is_of_no_newer_wddm_than_the_profile_says)
 {
-	static const struct {
-		const char *members;
-		const char *said;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "\"wddm\": \"2.0\"", "WDDM 2000\n" },
 		{ "\"wddm\": \"2.5\"", "WDDM 2500\n" },
 		{ "\"wddm\": \"3.1\"", "WDDM 2600\n" },
@@ -226,7 +223,7 @@ TEST(hardware, a_driver_is_of_no_newer_wddm_than_the_profile_says)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct child_result *child =
-			run_child("print_level", device_profile(cases[i].members));
+			run_child("print_level", device_profile(cases[i].given));
 		EXPECT_CHILD(child, 0);
 		EXPECT_CONTAINS(child->out, cases[i].said);
 	}

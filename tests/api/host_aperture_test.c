@@ -79,20 +79,18 @@ TEST(host_aperture, the_gpu_reads_what_the_cpu_wrote)
 	expect_local(&gpu, from);
 }
 
-TEST(host_aperture, without_room_there_memory_is_moved)
+GPU_TEST(host_aperture, without_room_there_memory_is_moved, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE handle = create_resident(&gpu, LARGE, 0);
-	UINT64 address = map(&gpu, handle, 0, LARGE / PAGE, WRITE);
+	D3DKMT_HANDLE handle = create_resident(gpu, LARGE, 0);
+	UINT64 address = map(gpu, handle, 0, LARGE / PAGE, WRITE);
 
-	expect_local(&gpu, handle);
-	gpu_fill(&gpu, address, LARGE, 0xabcdef01);
-	EXPECT(gpu_run(&gpu));
-	EXPECT(are_all(lock_words(&gpu, handle), LARGE, 0xabcdef01));
-	EXPECT(residency_status(&gpu.client, handle) !=
+	expect_local(gpu, handle);
+	gpu_fill(gpu, address, LARGE, 0xabcdef01);
+	EXPECT(gpu_run(gpu));
+	EXPECT(are_all(lock_words(gpu, handle), LARGE, 0xabcdef01));
+	EXPECT(residency_status(&gpu->client, handle) !=
 	       D3DKMT_ALLOCATIONRESIDENCYSTATUS_RESIDENTINGPUMEMORY);
-	EXPECT_OK(unlock2(gpu.client.device, handle));
-	expect_valid();
+	EXPECT_OK(unlock2(gpu->client.device, handle));
 }
 
 TEST(host_aperture, without_room_and_nowhere_to_move_the_lock_is_refused)

@@ -64,17 +64,12 @@ static inline NTSTATUS try_hw_context(D3DKMT_HANDLE on, unsigned node, D3DKMT_HA
 
 static inline D3DKMT_HANDLE create_hw_context(D3DKMT_HANDLE on, unsigned node)
 {
-	D3DKMT_HANDLE context = 0;
-
-	EXPECT_OK(try_hw_context(on, node, &context));
-	return context;
+	return CREATED(try_hw_context, on, node);
 }
 
 static inline NTSTATUS destroy_hw_context(D3DKMT_HANDLE context)
 {
-	D3DKMT_DESTROYHWCONTEXT args = { context };
-
-	return D3DKMTDestroyHwContext(&args);
+	return D3DKMTDestroyHwContext(&(D3DKMT_DESTROYHWCONTEXT){ context });
 }
 
 struct hw_queue {
@@ -118,34 +113,30 @@ static inline struct hw_queue create_hw_queue(unsigned node)
 
 static inline NTSTATUS destroy_hw_queue(D3DKMT_HANDLE queue)
 {
-	D3DKMT_DESTROYHWQUEUE args = { queue };
-
-	return D3DKMTDestroyHwQueue(&args);
+	return D3DKMTDestroyHwQueue(&(D3DKMT_DESTROYHWQUEUE){ queue });
 }
 
 /* ---- work ---- */
 
 static inline NTSTATUS hw_submit(struct hw_queue queue, UINT64 progress, unsigned tag)
 {
-	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
-					       .HwQueueProgressFenceId = progress,
-					       .CommandBuffer = 0x10000,
-					       .CommandLength = tag };
-
-	return D3DKMTSubmitCommandToHwQueue(&args);
+	return D3DKMTSubmitCommandToHwQueue(
+		&(D3DKMT_SUBMITCOMMANDTOHWQUEUE){ .hHwQueue = queue.queue,
+						  .HwQueueProgressFenceId = progress,
+						  .CommandBuffer = 0x10000,
+						  .CommandLength = tag });
 }
 
 static inline NTSTATUS hw_signal_flags(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value,
 				       unsigned flags)
 {
-	D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE args = { .Flags.Value = flags,
-							 .BroadcastHwQueueCount = 1,
-							 .BroadcastHwQueueArray = &queue.queue,
-							 .ObjectCount = 1,
-							 .ObjectHandleArray = &fence,
-							 .FenceValueArray = &value };
-
-	return D3DKMTSubmitSignalSyncObjectsToHwQueue(&args);
+	return D3DKMTSubmitSignalSyncObjectsToHwQueue(
+		&(D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE){ .Flags.Value = flags,
+							    .BroadcastHwQueueCount = 1,
+							    .BroadcastHwQueueArray = &queue.queue,
+							    .ObjectCount = 1,
+							    .ObjectHandleArray = &fence,
+							    .FenceValueArray = &value });
 }
 
 static inline NTSTATUS hw_signal(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value)
@@ -155,29 +146,25 @@ static inline NTSTATUS hw_signal(struct hw_queue queue, D3DKMT_HANDLE fence, UIN
 
 static inline NTSTATUS hw_wait(struct hw_queue queue, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE args = { .hHwQueue = queue.queue,
-							  .ObjectCount = 1,
-							  .ObjectHandleArray = &fence,
-							  .FenceValueArray = &value };
-
-	return D3DKMTSubmitWaitForSyncObjectsToHwQueue(&args);
+	return D3DKMTSubmitWaitForSyncObjectsToHwQueue(
+		&(D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){ .hHwQueue = queue.queue,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .FenceValueArray = &value });
 }
 
 /* ---- the crank ---- */
 
 static inline unsigned hw_pending(unsigned which)
 {
-	struct recorder_escape escape = { .command = RECORDER_HW_PENDING, .handle = which };
-
-	return crank(&escape);
+	return crank(&(struct recorder_escape){ .command = RECORDER_HW_PENDING, .handle = which });
 }
 
 /* What the GPU has of this queue, by tag: "1 2 3 ". */
 static inline const char *hw_pending_tags(unsigned which)
 {
-	struct recorder_escape escape = { .command = RECORDER_HW_PENDING, .handle = which };
-
-	return crank_tags(&escape);
+	return crank_tags(
+		&(struct recorder_escape){ .command = RECORDER_HW_PENDING, .handle = which });
 }
 
 /* The GPU ends the oldest; its tag, 0 when there is nothing. */
@@ -211,5 +198,8 @@ static inline void expect_destroyed_behind_work(D3DKMT_HANDLE allocation)
 	AWAIT(notes_count("DestroyAllocation") == 1);
 	EXPECT(notes_in_order("completing", "CloseAllocation"));
 }
+
+/* Of tests that begin as it says at the end of their name, and leave everything in order. */
+#define HW_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, expect_nothing_wrong(), suite, claim)
 
 #endif

@@ -344,9 +344,8 @@ static void end_it(void *argument)
 	mark("ended");
 }
 
-TEST(destroy, of_a_queue_waits_for_what_the_hardware_has)
+HW_TEST(destroy, of_a_queue_waits_for_what_the_hardware_has, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct ending ending = { .handle = queue.queue, .end = destroy_hw_queue };
 
@@ -364,7 +363,6 @@ TEST(destroy, of_a_queue_waits_for_what_the_hardware_has)
 	dxgk_test_thread_join(thread);
 	EXPECT_OK(ending.status);
 	EXPECT(notes_in_order("the last", "DestroyHwQueue"));
-	expect_nothing_wrong();
 }
 
 TEST(destroy, of_a_queue_cancels_what_waits_for_what_has_not_come)
@@ -404,9 +402,9 @@ TEST(destroy, of_a_hardware_context_ends_its_queues_first)
 	expect_valid();
 }
 
-TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
+HW_TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware,
+	begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	struct hw_queue stuck = create_hw_queue(1);
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
@@ -429,7 +427,6 @@ TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 	/* Who completed the last of it may have the device a moment longer. */
 	AWAIT(notes_count("DestroyDevice") == 1);
 	EXPECT(notes_in_order("DestroyHwContext", "DestroyDevice"));
-	expect_nothing_wrong();
 }
 
 TEST(destroy, of_a_queue_lets_go_who_waits_for_its_progress)
@@ -448,25 +445,22 @@ TEST(destroy, of_a_queue_lets_go_who_waits_for_its_progress)
 	EXPECT_OK(wait_fence(other.fence, 1, 0));
 }
 
-TEST(destroy, of_memory_waits_for_hardware_queues)
+HW_TEST(destroy, of_memory_waits_for_hardware_queues, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE allocation = make_allocation(device);
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	expect_destroyed_behind_work(allocation);
-	expect_nothing_wrong();
 }
 
 /* What the hardware has may write its value. */
-TEST(destroy, of_a_fence_waits_for_hardware_queues)
+HW_TEST(destroy, of_a_fence_waits_for_hardware_queues, begin_on(HW_BY_HAND))
 {
 	enum { LATER = 24 };
 	const volatile UINT64 *ended_view;
 	const volatile UINT64 *view;
 
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE ended = create_fence(0, 0, &ended_view);
 	EXPECT_OK(hw_submit(queue, 1, 1));
@@ -478,7 +472,6 @@ TEST(destroy, of_a_fence_waits_for_hardware_queues)
 	expect_valid();
 	EXPECT_EQ(hw_complete(0), 1);
 	expect_valid();
-	expect_nothing_wrong();
 }
 
 /* ---- without memory ---- */
@@ -555,9 +548,8 @@ static NTSTATUS undo_nothing(void)
 	return STATUS_SUCCESS;
 }
 
-TEST(memory, that_is_missing_leaves_everything_as_it_was)
+HW_TEST(memory, that_is_missing_leaves_everything_as_it_was, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	swept_fence = create_fence(0, 0, NULL);
 	EXPECT(sweep(make_context, undo_context) >= 2);
 	EXPECT(sweep(make_queue, undo_queue) >= 3);
@@ -570,7 +562,6 @@ TEST(memory, that_is_missing_leaves_everything_as_it_was)
 	EXPECT_OK(destroy_hw_queue(swept.queue));
 	EXPECT_OK(destroy_hw_context(swept_context));
 	expect_valid();
-	expect_nothing_wrong();
 }
 
 static NTSTATUS make_gated_submission(void)
@@ -588,9 +579,9 @@ static NTSTATUS make_context_signal(void)
 	return queue_signal(swept_context, swept_signal, 1);
 }
 
-TEST(memory, that_is_missing_when_a_context_waits_leaves_everything_as_it_was)
+HW_TEST(memory, that_is_missing_when_a_context_waits_leaves_everything_as_it_was,
+	begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	swept_fence = create_fence(0, 0, NULL);
 	swept_signal = create_fence(0, 0, NULL);
 	swept_context = create_context_of_queues();
@@ -604,7 +595,6 @@ TEST(memory, that_is_missing_when_a_context_waits_leaves_everything_as_it_was)
 	EXPECT_EQ(hw_complete(0), 1);
 	EXPECT_OK(destroy_context(swept_context));
 	expect_valid();
-	expect_nothing_wrong();
 }
 
 /* ---- threads ---- */
@@ -649,11 +639,10 @@ static void run_queues(void *argument)
 	step(runner, destroy_hw_context(context));
 }
 
-TEST(threads, each_with_queues_of_its_own_get_along)
+HW_TEST(threads, each_with_queues_of_its_own_get_along, begin_on(HW_AT_ONCE))
 {
 	struct runner runners[THREADS] = { 0 };
 
-	begin_on(HW_AT_ONCE);
 	D3DKMT_HANDLE shared = create_fence(0, 0, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		runners[i].shared = shared;
@@ -665,7 +654,6 @@ TEST(threads, each_with_queues_of_its_own_get_along)
 		EXPECT_OK(runners[i].status);
 	}
 	AWAIT(is_valid());
-	expect_nothing_wrong();
 }
 
 struct racer {

@@ -7,7 +7,8 @@
 
 /* ---- create ---- */
 
-TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
+HW_TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions,
+	begin_on(HW_BY_HAND))
 {
 	unsigned char data[5] = { 1, 2, 3, 4, 5 };
 	D3DKMT_CREATEHWCONTEXT args = { .NodeOrdinal = 1,
@@ -15,7 +16,6 @@ TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
 					.PrivateDriverDataSize = sizeof(data),
 					.pPrivateDriverData = data };
 
-	begin_on(HW_BY_HAND);
 	args.hDevice = device;
 	EXPECT_OK(D3DKMTCreateHwContext(&args));
 	EXPECT(args.hHwContext != 0);
@@ -26,7 +26,6 @@ TEST(hw_context, is_made_by_the_driver_with_private_data_in_both_directions)
 	EXPECT_OK(destroy_hw_context(args.hHwContext));
 	EXPECT_EQ(notes_count("DestroyHwContext"), 1);
 	EXPECT_BAD_HANDLE(destroy_hw_context(args.hHwContext), "hHwContext");
-	expect_nothing_wrong();
 }
 
 TEST(hw_context, refuses_what_its_page_does_not_allow)
@@ -68,12 +67,11 @@ TEST(hw_context, of_a_driver_that_has_none_is_refused)
 		       "DDI-ENTRY-MISSING", "DxgkDdiCreateHwContext");
 }
 
-TEST(hw_queue, has_a_progress_fence_that_starts_at_zero)
+HW_TEST(hw_queue, has_a_progress_fence_that_starts_at_zero, begin_on(HW_BY_HAND))
 {
 	struct recorder_fetch call;
 	D3DKMT_HANDLE fence;
 
-	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue queue;
 	EXPECT_OK(try_hw_queue(context, 0x6, &queue));
@@ -91,7 +89,6 @@ TEST(hw_queue, has_a_progress_fence_that_starts_at_zero)
 	EXPECT_BAD_HANDLE(wait_fence(queue.fence, 1, 0), "ObjectHandleArray");
 	EXPECT_BAD_HANDLE(destroy_hw_queue(queue.queue), "hHwQueue");
 	EXPECT_OK(destroy_hw_context(context));
-	expect_nothing_wrong();
 }
 
 static NTSTATUS context_for_hw_queues(unsigned flags, D3DKMT_HANDLE *context_out)
@@ -105,11 +102,11 @@ static NTSTATUS context_for_hw_queues(unsigned flags, D3DKMT_HANDLE *context_out
 
 enum { HW_QUEUE_SUPPORTED = 0x10 };
 
-TEST(hw_queue, of_a_context_made_for_them_works_like_one_of_a_hardware_context)
+HW_TEST(hw_queue, of_a_context_made_for_them_works_like_one_of_a_hardware_context,
+	begin_on(HW_BY_HAND))
 {
 	D3DKMT_HANDLE context;
 
-	begin_on(HW_BY_HAND);
 	EXPECT_OK(context_for_hw_queues(HW_QUEUE_SUPPORTED, &context));
 	struct hw_queue queue = create_hw_queue_in(context);
 	expect_valid();
@@ -121,7 +118,6 @@ TEST(hw_queue, of_a_context_made_for_them_works_like_one_of_a_hardware_context)
 	EXPECT_OK(destroy_context(context));
 	EXPECT(notes_in_order("DestroyHwQueue", "DestroyContext"));
 	EXPECT_BAD_HANDLE(hw_submit(queue, 2, 8), "hHwQueue");
-	expect_nothing_wrong();
 }
 
 TEST(hw_queue, context_made_for_them_takes_no_work_of_its_own)
@@ -209,14 +205,13 @@ TEST(progress, has_to_grow)
 
 /* ---- submission ---- */
 
-TEST(submit, gives_the_driver_everything_as_it_came)
+HW_TEST(submit, gives_the_driver_everything_as_it_came, begin_on(HW_BY_HAND))
 {
 	unsigned char data[] = "private";
 	struct recorder_fetch call;
 	uint64_t wide;
 	uint32_t narrow;
 
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(2);
 	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
 					       .HwQueueProgressFenceId = 1ull << 33,
@@ -238,7 +233,6 @@ TEST(submit, gives_the_driver_everything_as_it_came)
 	EXPECT_EQ(call.list_bytes, sizeof(data));
 	EXPECT_STR((char *)call.list, "private");
 	EXPECT_EQ(hw_complete(0), 48);
-	expect_nothing_wrong();
 }
 
 /* DXGKARG_VALIDATESUBMITCOMMAND, as far as it is looked at. */
@@ -266,13 +260,12 @@ static D3DKMT_SUBMITCOMMANDTOHWQUEUE with_data(struct hw_queue queue, UINT64 pro
 }
 
 /* compute-runtime hands over a page, however little of it is meant. */
-TEST(submit, takes_a_page_of_private_data)
+HW_TEST(submit, takes_a_page_of_private_data, begin_on(HW_BY_HAND))
 {
 	unsigned char data[4096] = "private";
 	struct recorder_fetch call;
 	uint32_t bytes;
 
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(2);
 	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
 					       .HwQueueProgressFenceId = 1,
@@ -285,15 +278,14 @@ TEST(submit, takes_a_page_of_private_data)
 	memcpy(&bytes, call.argument + 28, sizeof(bytes));
 	EXPECT_EQ(bytes, sizeof(data));
 	EXPECT_EQ(hw_complete(0), 48);
-	expect_nothing_wrong();
 }
 
-TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress)
+HW_TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress,
+	begin_on(HW_BY_HAND))
 {
 	unsigned char data[] = "private";
 	struct judged judged;
 
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 7, data, sizeof(data));
 	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
@@ -313,14 +305,12 @@ TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress)
 	EXPECT_OK(hw_submit(queue, 8, 49));
 	EXPECT_EQ(notes_count("ValidateSubmitCommand"), 1);
 	EXPECT_EQ(hw_complete(0), 49);
-	expect_nothing_wrong();
 }
 
-TEST(validate, that_finds_something_malformed_queues_nothing)
+HW_TEST(validate, that_finds_something_malformed_queues_nothing, begin_on(HW_JUDGES))
 {
 	unsigned char data[] = "private";
 
-	begin_on(HW_JUDGES);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 1, data, sizeof(data));
 	EXPECT_REFUSED(D3DKMTSubmitCommandToHwQueue(&args), STATUS_INVALID_USER_BUFFER,
@@ -333,15 +323,14 @@ TEST(validate, that_finds_something_malformed_queues_nothing)
 	EXPECT_STR((char *)call.list, "Private");
 	EXPECT_STR((char *)data, "private");
 	EXPECT_EQ(hw_complete(0), 48);
-	expect_nothing_wrong();
 }
 
-TEST(validate, of_a_context_beside_it_is_asked_once_for_all_that_a_call_names)
+HW_TEST(validate, of_a_context_beside_it_is_asked_once_for_all_that_a_call_names,
+	begin_on(HW_BY_HAND))
 {
 	unsigned char data[] = "private";
 	struct judged judged;
 
-	begin_on(HW_BY_HAND);
 	D3DKMT_SUBMITCOMMAND args = submission(create_virtual(0), 48);
 	args.BroadcastContext[1] = create_virtual(1);
 	args.BroadcastContextCount = 2;
@@ -356,14 +345,12 @@ TEST(validate, of_a_context_beside_it_is_asked_once_for_all_that_a_call_names)
 	EXPECT(judged.bytes == 32 && judged.client_bytes == sizeof(data));
 	complete_all(0, 1);
 	complete_all(1, 1);
-	expect_nothing_wrong();
 }
 
-TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
+HW_TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue, begin_on(HW_BY_HAND))
 {
 	enum { MANY = 100 };
 
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	for (unsigned i = 1; i <= MANY; i++) {
 		EXPECT_OK(hw_submit(queue, i, i));
@@ -372,7 +359,6 @@ TEST(submit, goes_straight_to_the_hardware_in_the_order_of_the_queue)
 	for (unsigned i = 1; i <= MANY; i++)
 		EXPECT_EQ(hw_complete(0), i);
 	EXPECT_OK(wait_fence(queue.fence, MANY, 0));
-	expect_nothing_wrong();
 }
 
 TEST(submit, to_two_queues_of_a_node_needs_no_order_between_them)
@@ -392,9 +378,8 @@ TEST(submit, to_two_queues_of_a_node_needs_no_order_between_them)
 }
 
 /* Neither fence ids nor room are shared with what the kernel orders. */
-TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way)
+HW_TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE context = create_virtual(0);
 
@@ -408,7 +393,6 @@ TEST(submit, beside_a_context_of_the_same_node_goes_its_own_way)
 		AWAIT(pending(0) > 0);
 		EXPECT_EQ(complete(0), i);
 	}
-	expect_nothing_wrong();
 }
 
 TEST(submit, refuses_what_its_page_does_not_allow)

@@ -86,27 +86,24 @@ TEST(fault, of_a_queue_is_told_with_address_and_takes_down_its_device_only)
 	expect_nothing_wrong();
 }
 
-TEST(fault, that_names_a_context_takes_down_its_device)
-{
-	struct pair pair = begin_pair(HW_BY_HAND);
+#define PAIR_TEST(suite, claim, ...)                                                               \
+	TEST_MADE(pair, pair, (__VA_ARGS__), expect_innocent_goes_on(&pair), suite, claim)
 
-	submit_both(&pair);
+PAIR_TEST(fault, that_names_a_context_takes_down_its_device, begin_pair(HW_BY_HAND))
+{
+	submit_both(pair);
 	fault(0, CONTEXT_VALID | NEEDS_ENGINE_RESET | FENCE_INVALID, 0);
 	AWAIT(execution_state(device) == PAGE_FAULT);
 	AWAIT(notes_count("ResumeHwEngine") == 1);
-	expect_innocent_goes_on(&pair);
 }
 
 /* Nobody is named: the reset says whose it was. */
-TEST(fault, that_names_only_a_process_takes_down_whom_the_reset_hits)
+PAIR_TEST(fault, that_names_only_a_process_takes_down_whom_the_reset_hits, begin_pair(HW_BY_HAND))
 {
-	struct pair pair = begin_pair(HW_BY_HAND);
-
-	submit_both(&pair);
+	submit_both(pair);
 	fault(0, PROCESS_VALID | NEEDS_ENGINE_RESET | FENCE_INVALID, 0);
 	AWAIT(execution_state(device) == PAGE_FAULT);
 	AWAIT(notes_count("ResumeHwEngine") == 1);
-	expect_innocent_goes_on(&pair);
 }
 
 TEST(fault, that_needs_it_resets_the_adapter)
@@ -127,15 +124,12 @@ TEST(fault, that_needs_it_resets_the_adapter)
 
 /* ---- hangs ---- */
 
-TEST(hang, that_the_hardware_reports_takes_down_whom_the_reset_hits)
+PAIR_TEST(hang, that_the_hardware_reports_takes_down_whom_the_reset_hits, begin_pair(HW_BY_HAND))
 {
-	struct pair pair = begin_pair(HW_BY_HAND);
-
-	submit_both(&pair);
+	submit_both(pair);
 	interrupt(ENGINE_TIMEOUT, 0);
 	AWAIT(execution_state(device) == HUNG);
 	AWAIT(notes_count("ResumeHwEngine") == 1);
-	expect_innocent_goes_on(&pair);
 }
 
 TEST(hang, takes_down_those_beside_it_when_the_driver_says_so)
@@ -215,15 +209,12 @@ TEST(hang, that_is_none_is_not_reset)
 	EXPECT_EQ(hw_complete(0), 1);
 }
 
-TEST(forced, engine_reset_takes_what_hardware_queues_have)
+PAIR_TEST(forced, engine_reset_takes_what_hardware_queues_have, begin_pair(HW_BY_HAND))
 {
-	struct pair pair = begin_pair(HW_BY_HAND);
-
-	submit_both(&pair);
+	submit_both(pair);
 	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_ENGINETDR, 0));
 	EXPECT_EQ(notes_count("ResetHwEngine"), 1);
 	AWAIT(execution_state(device) == HUNG);
-	expect_innocent_goes_on(&pair);
 }
 
 TEST(late, work_is_reset_and_an_innocent_goes_on)
@@ -347,12 +338,11 @@ TEST(refused, submission_loses_the_device)
 
 /* ---- lost devices ---- */
 
-TEST(lost, device_refuses_what_is_new_and_releases_everything)
+HW_TEST(lost, device_refuses_what_is_new_and_releases_everything, begin_on(HW_BY_HAND))
 {
 	D3DKMT_HANDLE made;
 	struct hw_queue new_queue;
 
-	begin_on(HW_BY_HAND);
 	D3DKMT_HANDLE context = create_hw_context(device, 0);
 	struct hw_queue queue = create_hw_queue_in(context);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -367,12 +357,10 @@ TEST(lost, device_refuses_what_is_new_and_releases_everything)
 	EXPECT_REFUSED(hw_wait(queue, fence, 1), STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "");
 	EXPECT_OK(destroy_hw_queue(queue.queue));
 	EXPECT_OK(destroy_hw_context(context));
-	expect_nothing_wrong();
 }
 
-TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go)
+HW_TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue busy = create_hw_queue(0);
 	struct hw_queue idle = create_hw_queue(1);
 	int event = new_event();
@@ -393,7 +381,6 @@ TEST(lost, progress_goes_to_its_maximum_when_the_hardware_has_let_go)
 	AWAIT(*busy.view == UINT64_MAX);
 	AWAIT(event_count(event) == 1);
 	close(event);
-	expect_nothing_wrong();
 }
 
 TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
@@ -408,9 +395,8 @@ TEST(lost, device_keeps_its_memory_until_the_hardware_has_let_go)
 	expect_destroyed_behind_work(allocation);
 }
 
-TEST(lost, process_ends_without_waiting_for_what_is_only_queued)
+HW_TEST(lost, process_ends_without_waiting_for_what_is_only_queued, begin_on(HW_BY_HAND))
 {
-	begin_on(HW_BY_HAND);
 	struct hw_queue queue = create_hw_queue(0);
 	D3DKMT_HANDLE never = create_fence(0, 0, NULL);
 
@@ -421,7 +407,6 @@ TEST(lost, process_ends_without_waiting_for_what_is_only_queued)
 	EXPECT_EQ(notes_count("DestroyHwQueue"), 1);
 	EXPECT(notes_in_order("DestroyHwQueue", "DestroyHwContext"));
 	EXPECT(notes_in_order("DestroyHwContext", "DestroyDevice"));
-	expect_nothing_wrong();
 }
 
 int main(int argc, char **argv)

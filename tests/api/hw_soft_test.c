@@ -34,14 +34,13 @@ struct queue {
 
 static void await_paging(struct client *client, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = {
-		.hDevice = client->device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &client->paging_fence,
-		.FenceValueArray = &value,
-	};
-
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&args));
+	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = client->device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &client->paging_fence,
+			.FenceValueArray = &value,
+		}));
 }
 
 static void make_memory(struct client *client)
@@ -123,9 +122,7 @@ static struct queue make_queue(const struct client *client, unsigned node)
 
 static NTSTATUS end_queue(const struct queue *queue)
 {
-	D3DKMT_DESTROYHWQUEUE args = { queue->queue };
-
-	return D3DKMTDestroyHwQueue(&args);
+	return D3DKMTDestroyHwQueue(&(D3DKMT_DESTROYHWQUEUE){ queue->queue });
 }
 
 /* A command buffer of its own for each submission; never used twice. */
@@ -178,12 +175,11 @@ static NTSTATUS run_simple(struct client *client, struct queue *queue, unsigned 
 
 static NTSTATUS await(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value });
 }
 
 static NTSTATUS await_all(const struct client *client, const struct queue *queue)
@@ -193,12 +189,11 @@ static NTSTATUS await_all(const struct client *client, const struct queue *queue
 
 static NTSTATUS queue_waits(const struct queue *queue, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE args = { .hHwQueue = queue->queue,
-							  .ObjectCount = 1,
-							  .ObjectHandleArray = &fence,
-							  .FenceValueArray = &value };
-
-	return D3DKMTSubmitWaitForSyncObjectsToHwQueue(&args);
+	return D3DKMTSubmitWaitForSyncObjectsToHwQueue(
+		&(D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){ .hHwQueue = queue->queue,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .FenceValueArray = &value });
 }
 
 static uint64_t data_at(const struct client *client, unsigned offset)

@@ -79,9 +79,7 @@ static inline NTSTATUS try_open_with(D3DKMT_HANDLE shared, void *data, UINT byte
 
 static inline NTSTATUS destroy(D3DKMT_HANDLE mutex)
 {
-	D3DKMT_DESTROYKEYEDMUTEX args = { mutex };
-
-	return D3DKMTDestroyKeyedMutex(&args);
+	return D3DKMTDestroyKeyedMutex(&(D3DKMT_DESTROYKEYEDMUTEX){ mutex });
 }
 
 static inline NTSTATUS acquire_for(D3DKMT_HANDLE mutex, UINT64 key, LARGE_INTEGER *timeout,
@@ -123,5 +121,18 @@ static inline NTSTATUS release(D3DKMT_HANDLE mutex, UINT64 key, UINT64 fence)
 
 #define EXPECT_BAD_HANDLE(call, argument)                                                          \
 	EXPECT_REFUSED(call, STATUS_INVALID_PARAMETER, "API-HANDLE", argument)
+
+/* Of tests with one mutex, made as it says at the end of their name; its global handle is `shared`. */
+#define MUTEX_TEST(suite, claim, made)                                                             \
+	static void play_##suite##_##claim(D3DKMT_HANDLE mutex, D3DKMT_HANDLE shared);             \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		D3DKMT_HANDLE shared;                                                              \
+		D3DKMT_HANDLE mutex = made;                                                        \
+                                                                                                   \
+		play_##suite##_##claim(mutex, shared);                                             \
+		EXPECT_OK(destroy(mutex));                                                         \
+	}                                                                                          \
+	static void play_##suite##_##claim(D3DKMT_HANDLE mutex, D3DKMT_HANDLE shared)
 
 #endif

@@ -15,14 +15,10 @@ TEST(create, refuses_no_struct)
 		       "");
 }
 
-TEST(create, gives_a_local_and_a_global_handle)
+MUTEX_TEST(create, gives_a_local_and_a_global_handle, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
-
 	EXPECT(is_local_handle(mutex));
 	EXPECT(is_global_handle(shared));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(create, numbers_handles_one_after_the_other)
@@ -81,10 +77,8 @@ TEST(open, refuses_a_local_handle)
 	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open, gives_a_new_local_handle_each_time)
+MUTEX_TEST(open, gives_a_new_local_handle_each_time, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE first = open_shared(shared);
 	D3DKMT_HANDLE second = open_shared(shared);
 
@@ -92,7 +86,6 @@ TEST(open, gives_a_new_local_handle_each_time)
 	EXPECT(first != second && first != mutex && second != mutex);
 	EXPECT_OK(destroy(first));
 	EXPECT_OK(destroy(second));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(destroy, ends_one_handle_once)
@@ -108,17 +101,14 @@ TEST(destroy, ends_one_handle_once)
 	EXPECT_BAD_HANDLE(destroy(mutex), "hKeyedMutex");
 }
 
-TEST(destroy, refuses_a_global_handle_and_another_kind)
+MUTEX_TEST(destroy, refuses_a_global_handle_and_another_kind, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE adapter = open_first_adapter();
 
 	EXPECT_BAD_HANDLE(destroy(shared), "hKeyedMutex");
 	EXPECT_REFUSED(destroy(adapter), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
 		       "hKeyedMutex");
 	EXPECT_OK(close_adapter(adapter));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(destroy, of_the_last_opening_ends_the_global_handle)
@@ -159,24 +149,19 @@ TEST(open2, and_create2_live_by_the_same_rules)
 
 /* ---- the runtime's data ---- */
 
-TEST(open2, refuses_a_size_without_data)
+MUTEX_TEST(open2, refuses_a_size_without_data, create_with(NULL, 0, &shared))
 {
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
-	D3DKMT_HANDLE mutex = create_with(NULL, 0, &shared);
 
 	EXPECT_REFUSED(try_open_with(shared, NULL, 6, &opened), STATUS_INVALID_PARAMETER,
 		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open2, gives_data_to_a_mutex_that_has_none)
+MUTEX_TEST(open2, gives_data_to_a_mutex_that_has_none, create_with(NULL, 0, &shared))
 {
 	char data[64];
 	char read[64] = { 0 };
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
-	D3DKMT_HANDLE mutex = create_with(NULL, 0, &shared);
 
 	memset(data, 0xcd, sizeof(data));
 	EXPECT_OK(try_open_with(shared, data, sizeof(data), &opened));
@@ -186,26 +171,20 @@ TEST(open2, gives_data_to_a_mutex_that_has_none)
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&args));
 	EXPECT(memcmp(read, data, sizeof(data)) == 0);
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open2, needs_no_data_of_a_mutex_that_has_some)
+MUTEX_TEST(open2, needs_no_data_of_a_mutex_that_has_some, create_with("mutex", 6, &shared))
 {
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 
 	EXPECT_OK(try_open_with(shared, NULL, 0, &opened));
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open2, refuses_data_of_another_size_than_the_mutex_has)
+MUTEX_TEST(open2, refuses_data_of_another_size_than_the_mutex_has, create_with("mutex", 6, &shared))
 {
 	char data[64] = { 0 };
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 
 	EXPECT_REFUSED(try_open_with(shared, NULL, 6, &opened), STATUS_INVALID_PARAMETER,
 		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
@@ -213,16 +192,13 @@ TEST(open2, refuses_data_of_another_size_than_the_mutex_has)
 		       "API-MUTEX-DATA", "PrivateRuntimeDataSize");
 	EXPECT_REFUSED(try_open_with(shared, data, 7, &opened), STATUS_INVALID_PARAMETER,
 		       "API-MUTEX-DATA", "PrivateRuntimeDataSize");
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open2, that_is_refused_takes_no_handle)
+MUTEX_TEST(open2, that_is_refused_takes_no_handle, create_with("mutex", 6, &shared))
 {
 	char data[64] = { 0 };
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
 	D3DKMT_HANDLE none;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 
 	for (UINT bytes = 1; bytes <= sizeof(data); bytes++) {
 		if (bytes != 6)
@@ -233,48 +209,40 @@ TEST(open2, that_is_refused_takes_no_handle)
 	EXPECT_OK(try_open_with(shared, data, 6, &opened));
 	EXPECT_EQ(opened, mutex + 0x40);
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(open2, writes_nothing_into_the_data)
+MUTEX_TEST(open2, writes_nothing_into_the_data, create_with("mutex", 6, &shared))
 {
 	char data[6];
-	D3DKMT_HANDLE shared;
 	D3DKMT_HANDLE opened;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 
 	memset(data, 0xcd, sizeof(data));
 	EXPECT_OK(try_open_with(shared, data, sizeof(data), &opened));
 	for (unsigned i = 0; i < sizeof(data); i++)
 		EXPECT_EQ((unsigned char)data[i], 0xcd);
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(acquire2, reads_the_data_into_room_that_may_be_larger)
+MUTEX_TEST(acquire2, reads_the_data_into_room_that_may_be_larger, create_with("mutex", 6, &shared))
 {
-	char room[8];
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	char buffer[8];
 	D3DKMT_ACQUIREKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
-					   .pPrivateRuntimeData = room,
-					   .PrivateRuntimeDataSize = sizeof(room) };
+					   .pPrivateRuntimeData = buffer,
+					   .PrivateRuntimeDataSize = sizeof(buffer) };
 
-	memset(room, 'x', sizeof(room));
+	memset(buffer, 'x', sizeof(buffer));
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&args));
-	EXPECT(memcmp(room, "mutex\0xx", 8) == 0);
-	EXPECT_EQ(args.PrivateRuntimeDataSize, sizeof(room));
-	EXPECT_OK(destroy(mutex));
+	EXPECT(memcmp(buffer, "mutex\0xx", 8) == 0);
+	EXPECT_EQ(args.PrivateRuntimeDataSize, sizeof(buffer));
 }
 
-TEST(acquire2, with_too_little_room_is_refused_and_takes_nothing)
+MUTEX_TEST(acquire2, with_too_little_room_is_refused_and_takes_nothing,
+	   create_with("mutex", 6, &shared))
 {
-	char room[8];
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	char buffer[8];
 	D3DKMT_ACQUIREKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
 					   .FenceValue = GARBAGE,
-					   .pPrivateRuntimeData = room,
+					   .pPrivateRuntimeData = buffer,
 					   .PrivateRuntimeDataSize = 5 };
 
 	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex2(&args), STATUS_INVALID_PARAMETER, "API-MUTEX-DATA",
@@ -284,14 +252,11 @@ TEST(acquire2, with_too_little_room_is_refused_and_takes_nothing)
 	EXPECT_REFUSED(D3DKMTAcquireKeyedMutex2(&args), STATUS_INVALID_PARAMETER,
 		       "API-NULL-ARGUMENT", "pPrivateRuntimeData");
 	EXPECT_OK(poll(mutex, 0));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(release2, replaces_the_data_for_the_next_one)
+MUTEX_TEST(release2, replaces_the_data_for_the_next_one, create_with("mutex", 6, &shared))
 {
-	char room[6];
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
+	char buffer[6];
 	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
 					   .Key = SOME_KEY,
 					   .FenceValue = SOME_FENCE,
@@ -299,26 +264,24 @@ TEST(release2, replaces_the_data_for_the_next_one)
 					   .PrivateRuntimeDataSize = 6 };
 	D3DKMT_ACQUIREKEYEDMUTEX2 again = { .hKeyedMutex = mutex,
 					    .Key = SOME_KEY,
-					    .pPrivateRuntimeData = room,
-					    .PrivateRuntimeDataSize = sizeof(room) };
+					    .pPrivateRuntimeData = buffer,
+					    .PrivateRuntimeDataSize = sizeof(buffer) };
 
 	EXPECT_OK(poll(mutex, 0));
 	EXPECT_OK(D3DKMTReleaseKeyedMutex2(&args));
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&again));
-	EXPECT_STR(room, "other");
+	EXPECT_STR(buffer, "other");
 	EXPECT_EQ(again.FenceValue, SOME_FENCE);
 	/* Without data the old one stays. */
 	EXPECT_OK(release(mutex, SOME_KEY, 0));
-	memset(room, 0, sizeof(room));
+	memset(buffer, 0, sizeof(buffer));
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&again));
-	EXPECT_STR(room, "other");
-	EXPECT_OK(destroy(mutex));
+	EXPECT_STR(buffer, "other");
 }
 
-TEST(release2, with_data_of_another_size_is_refused_and_releases_nothing)
+MUTEX_TEST(release2, with_data_of_another_size_is_refused_and_releases_nothing,
+	   create_with("mutex", 6, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = mutex,
 					   .pPrivateRuntimeData = (void *)"longer",
 					   .PrivateRuntimeDataSize = 7 };
@@ -328,13 +291,10 @@ TEST(release2, with_data_of_another_size_is_refused_and_releases_nothing)
 		       "PrivateRuntimeDataSize");
 	EXPECT_EQ(poll(mutex, 0), STATUS_TIMEOUT);
 	EXPECT_OK(release(mutex, 0, 0));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(versions, of_the_calls_work_on_each_others_mutexes)
+MUTEX_TEST(versions, of_the_calls_work_on_each_others_mutexes, create_with("mutex", 6, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create_with("mutex", 6, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 	D3DKMT_RELEASEKEYEDMUTEX2 args = { .hKeyedMutex = opened, .Key = SOME_KEY };
 
@@ -342,7 +302,6 @@ TEST(versions, of_the_calls_work_on_each_others_mutexes)
 	EXPECT_OK(D3DKMTReleaseKeyedMutex2(&args));
 	EXPECT_OK(poll(mutex, SOME_KEY));
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
 /* ---- acquire and release ---- */
@@ -436,10 +395,8 @@ TEST(release, hands_key_and_fence_to_the_next_one)
 	EXPECT_OK(destroy(mutex));
 }
 
-TEST(release, through_another_handle_is_refused)
+MUTEX_TEST(release, through_another_handle_is_refused, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 
 	EXPECT_OK(poll(mutex, 0));
@@ -449,7 +406,6 @@ TEST(release, through_another_handle_is_refused)
 	EXPECT_OK(release(mutex, 1, 0));
 	EXPECT_OK(poll(opened, 1));
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(acquire, of_a_held_mutex_times_out_also_for_its_holder)
@@ -520,17 +476,14 @@ TEST(abandon, is_told_to_who_releases)
 	EXPECT_OK(destroy(opened));
 }
 
-TEST(abandon, is_not_what_destroying_another_handle_does)
+MUTEX_TEST(abandon, is_not_what_destroying_another_handle_does, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 
 	EXPECT_OK(poll(mutex, 0));
 	EXPECT_OK(destroy(opened));
 	EXPECT_OK(release(mutex, 0, 0));
 	EXPECT_OK(poll(mutex, 0));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(abandon, and_time_out_are_successes)
@@ -565,7 +518,7 @@ TEST(open_from_nt_handle, refuses_what_is_no_nt_handle)
 /* A whole life; the first failure ends it. */
 static NTSTATUS live(void)
 {
-	char room[6];
+	char buffer[6];
 	D3DKMT_CREATEKEYEDMUTEX2 made = { .pPrivateRuntimeData = (void *)"mutex",
 					  .PrivateRuntimeDataSize = 6 };
 	NTSTATUS status = D3DKMTCreateKeyedMutex2(&made);
@@ -573,15 +526,15 @@ static NTSTATUS live(void)
 	if (status != STATUS_SUCCESS)
 		return status;
 	D3DKMT_HANDLE opened = 0;
-	status = try_open_with(made.hSharedHandle, room, sizeof(room), &opened);
+	status = try_open_with(made.hSharedHandle, buffer, sizeof(buffer), &opened);
 	D3DKMT_ACQUIREKEYEDMUTEX2 taken = { .hKeyedMutex = made.hKeyedMutex,
-					    .pPrivateRuntimeData = room,
-					    .PrivateRuntimeDataSize = sizeof(room) };
+					    .pPrivateRuntimeData = buffer,
+					    .PrivateRuntimeDataSize = sizeof(buffer) };
 	if (status == STATUS_SUCCESS)
 		status = D3DKMTAcquireKeyedMutex2(&taken);
 	D3DKMT_RELEASEKEYEDMUTEX2 given = { .hKeyedMutex = made.hKeyedMutex,
-					    .pPrivateRuntimeData = room,
-					    .PrivateRuntimeDataSize = sizeof(room) };
+					    .pPrivateRuntimeData = buffer,
+					    .PrivateRuntimeDataSize = sizeof(buffer) };
 	if (status == STATUS_SUCCESS)
 		status = D3DKMTReleaseKeyedMutex2(&given);
 	if (opened)

@@ -41,10 +41,8 @@ static void waiter_start(struct waiter *waiter, D3DKMT_HANDLE mutex, UINT64 key)
 	EXPECT(waiter->thread);
 }
 
-TEST(wait, ends_when_the_mutex_is_released_with_the_key)
+MUTEX_TEST(wait, ends_when_the_mutex_is_released_with_the_key, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 	struct waiter waiter = { 0 };
 
@@ -57,13 +55,10 @@ TEST(wait, ends_when_the_mutex_is_released_with_the_key)
 	EXPECT_EQ(waiter.fence, SOME_FENCE);
 	EXPECT_OK(release(opened, 0, 0));
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(wait, goes_on_while_the_key_is_another)
+MUTEX_TEST(wait, goes_on_while_the_key_is_another, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 	struct waiter waiter = { 0 };
 
@@ -76,14 +71,11 @@ TEST(wait, goes_on_while_the_key_is_another)
 	EXPECT_OK(waiter.status);
 	EXPECT_EQ(waiter.fence, 3);
 	EXPECT_OK(destroy(opened));
-	EXPECT_OK(destroy(mutex));
 }
 
-TEST(wait, of_many_threads_ends_for_one_at_a_time)
+MUTEX_TEST(wait, of_many_threads_ends_for_one_at_a_time, create(0, &shared))
 {
 	enum { THREADS = 4 };
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	struct waiter waiters[THREADS] = { 0 };
 	D3DKMT_HANDLE opened[THREADS];
 
@@ -100,7 +92,6 @@ TEST(wait, of_many_threads_ends_for_one_at_a_time)
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		EXPECT_OK(destroy(opened[i]));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(wait, of_everyone_ends_abandoned_when_the_holder_is_destroyed)
@@ -124,10 +115,8 @@ TEST(wait, of_everyone_ends_abandoned_when_the_holder_is_destroyed)
 	EXPECT_OK(destroy(opened));
 }
 
-TEST(wait, ends_when_its_own_handle_is_destroyed)
+MUTEX_TEST(wait, ends_when_its_own_handle_is_destroyed, create(0, &shared))
 {
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	D3DKMT_HANDLE opened = open_shared(shared);
 	struct waiter waiter = { 0 };
 
@@ -139,7 +128,6 @@ TEST(wait, ends_when_its_own_handle_is_destroyed)
 	EXPECT_STR(waiter.rule, "API-HANDLE");
 	EXPECT_EQ(waiter.fence, GARBAGE);
 	EXPECT_OK(poll(mutex, 0));
-	EXPECT_OK(destroy(mutex));
 }
 
 TEST(wait, ends_when_the_process_is_closed)
@@ -246,12 +234,10 @@ static void player_run(void *argument)
 	}
 }
 
-TEST(wait, passes_the_mutex_round_in_the_order_of_the_keys)
+MUTEX_TEST(wait, passes_the_mutex_round_in_the_order_of_the_keys, create(0, &shared))
 {
 	enum { PLAYERS = 3, ROUNDS = 50 };
 	struct player players[PLAYERS];
-	D3DKMT_HANDLE shared;
-	D3DKMT_HANDLE mutex = create(0, &shared);
 	unsigned counter = 0;
 
 	for (unsigned i = 0; i < PLAYERS; i++) {
@@ -269,7 +255,6 @@ TEST(wait, passes_the_mutex_round_in_the_order_of_the_keys)
 		EXPECT_OK(destroy(players[i].mutex));
 	}
 	EXPECT_EQ(counter, PLAYERS * ROUNDS);
-	EXPECT_OK(destroy(mutex));
 }
 
 /* Opens and closes while others do: the global handle is dead or works, and nothing else. */

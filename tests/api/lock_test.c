@@ -230,11 +230,8 @@ static NTSTATUS lock1(D3DKMT_HANDLE allocation, UINT flags, const UINT *pages, U
 
 static NTSTATUS unlock1(const D3DKMT_HANDLE *allocations, UINT count)
 {
-	D3DKMT_UNLOCK args = { .hDevice = device,
-			       .NumAllocations = count,
-			       .phAllocations = allocations };
-
-	return D3DKMTUnlock(&args);
+	return D3DKMTUnlock(&(D3DKMT_UNLOCK){
+		.hDevice = device, .NumAllocations = count, .phAllocations = allocations });
 }
 
 enum {

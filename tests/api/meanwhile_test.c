@@ -121,9 +121,8 @@ static NTSTATUS destroy_the_hw_queue(struct stage *stage)
 
 static NTSTATUS destroy_the_paging_queue(struct stage *stage)
 {
-	D3DDDI_DESTROYPAGINGQUEUE args = { .hPagingQueue = stage->paging_queue };
-
-	return D3DKMTDestroyPagingQueue(&args);
+	return D3DKMTDestroyPagingQueue(
+		&(D3DDDI_DESTROYPAGINGQUEUE){ .hPagingQueue = stage->paging_queue });
 }
 
 static NTSTATUS destroy_the_memory(struct stage *stage)
@@ -198,25 +197,19 @@ static VOID APIENTRY on_trim(D3DKMT_TRIMNOTIFICATION *told)
 
 static NTSTATUS register_for_trims(struct stage *stage)
 {
-	D3DKMT_REGISTERTRIMNOTIFICATION args = { .AdapterLuid = stage->luid,
-						 .hDevice = stage->device,
-						 .Callback = on_trim };
-
-	return D3DKMTRegisterTrimNotification(&args);
+	return D3DKMTRegisterTrimNotification(&(D3DKMT_REGISTERTRIMNOTIFICATION){
+		.AdapterLuid = stage->luid, .hDevice = stage->device, .Callback = on_trim });
 }
 
 static NTSTATUS open_the_fence(struct stage *stage)
 {
-	D3DKMT_OPENSYNCHRONIZATIONOBJECT args = { .hSharedHandle = stage->shared_fence_name };
-
-	return D3DKMTOpenSynchronizationObject(&args);
+	return D3DKMTOpenSynchronizationObject(
+		&(D3DKMT_OPENSYNCHRONIZATIONOBJECT){ .hSharedHandle = stage->shared_fence_name });
 }
 
 static NTSTATUS open_the_mutex(struct stage *stage)
 {
-	D3DKMT_OPENKEYEDMUTEX args = { .hSharedHandle = stage->mutex_name };
-
-	return D3DKMTOpenKeyedMutex(&args);
+	return D3DKMTOpenKeyedMutex(&(D3DKMT_OPENKEYEDMUTEX){ .hSharedHandle = stage->mutex_name });
 }
 
 static NTSTATUS update_addresses(struct stage *stage)
@@ -227,14 +220,13 @@ static NTSTATUS update_addresses(struct stage *stage)
 			   .SizeInBytes = RESERVED_BYTES,
 			   .Protection.Zero = 1 },
 	};
-	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = stage->device,
-						.hContext = stage->context,
-						.hFenceObject = stage->fence,
-						.NumOperations = 1,
-						.Operations = &unmap,
-						.FenceValue = 1 };
-
-	return D3DKMTUpdateGpuVirtualAddress(&args);
+	return D3DKMTUpdateGpuVirtualAddress(
+		&(D3DKMT_UPDATEGPUVIRTUALADDRESS){ .hDevice = stage->device,
+						   .hContext = stage->context,
+						   .hFenceObject = stage->fence,
+						   .NumOperations = 1,
+						   .Operations = &unmap,
+						   .FenceValue = 1 });
 }
 
 static NTSTATUS lock_the_memory(struct stage *stage)

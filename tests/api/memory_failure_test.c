@@ -132,7 +132,7 @@ static NTSTATUS make_escape(D3DKMT_HANDLE *made)
 {
 	static union {
 		struct softgpu_escape header;
-		unsigned char room[MUCH];
+		unsigned char buffer[MUCH];
 	} data;
 	D3DKMT_ESCAPE args = { .hAdapter = adapter.hAdapter,
 			       .pPrivateDriverData = &data,

@@ -47,21 +47,17 @@ static NTSTATUS create_many(unsigned count, bool is_resource, bool is_shared, bo
 
 static NTSTATUS destroy_many(const D3DKMT_HANDLE *list, unsigned count)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = client.device,
-					   .phAllocationList = list,
-					   .AllocationCount = count,
-					   .Flags.SynchronousDestroy = 1 };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(
+		&(D3DKMT_DESTROYALLOCATION2){ .hDevice = client.device,
+					      .phAllocationList = list,
+					      .AllocationCount = count,
+					      .Flags.SynchronousDestroy = 1 });
 }
 
 static NTSTATUS destroy_group(D3DKMT_HANDLE device, D3DKMT_HANDLE resource)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = device,
-					   .hResource = resource,
-					   .Flags.SynchronousDestroy = 1 };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(&(D3DKMT_DESTROYALLOCATION2){
+		.hDevice = device, .hResource = resource, .Flags.SynchronousDestroy = 1 });
 }
 
 static D3DKMT_HANDLE make_fence(bool is_shared)
@@ -236,12 +232,11 @@ static NTSTATUS reclaim_list_old(void)
 
 static NTSTATUS offer_resources(void)
 {
-	D3DKMT_OFFERALLOCATIONS args = { .hDevice = client.device,
-					 .pResources = groups,
-					 .NumAllocations = GROUPS,
-					 .Priority = D3DKMT_OFFER_PRIORITY_NORMAL };
-
-	return D3DKMTOfferAllocations(&args);
+	return D3DKMTOfferAllocations(
+		&(D3DKMT_OFFERALLOCATIONS){ .hDevice = client.device,
+					    .pResources = groups,
+					    .NumAllocations = GROUPS,
+					    .Priority = D3DKMT_OFFER_PRIORITY_NORMAL });
 }
 
 static NTSTATUS reclaim_resources(void)
@@ -363,23 +358,21 @@ static NTSTATUS set_priorities(void)
 static NTSTATUS get_priorities(void)
 {
 	UINT priorities[MANY];
-	D3DKMT_GETALLOCATIONPRIORITY args = { .hDevice = client.device,
-					      .phAllocationList = handles,
-					      .AllocationCount = MANY,
-					      .pPriorities = priorities };
-
-	return D3DKMTGetAllocationPriority(&args);
+	return D3DKMTGetAllocationPriority(
+		&(D3DKMT_GETALLOCATIONPRIORITY){ .hDevice = client.device,
+						 .phAllocationList = handles,
+						 .AllocationCount = MANY,
+						 .pPriorities = priorities });
 }
 
 static NTSTATUS ask_residency(void)
 {
 	D3DKMT_ALLOCATIONRESIDENCYSTATUS states[MANY];
-	D3DKMT_QUERYALLOCATIONRESIDENCY args = { .hDevice = client.device,
-						 .phAllocationList = handles,
-						 .AllocationCount = MANY,
-						 .pResidencyStatus = states };
-
-	return D3DKMTQueryAllocationResidency(&args);
+	return D3DKMTQueryAllocationResidency(
+		&(D3DKMT_QUERYALLOCATIONRESIDENCY){ .hDevice = client.device,
+						    .phAllocationList = handles,
+						    .AllocationCount = MANY,
+						    .pResidencyStatus = states });
 }
 
 SWEEP(make_resident, a_long_list, make_all_resident, wait_and_evict_all)
@@ -407,12 +400,11 @@ static NTSTATUS signal_all(void)
 static NTSTATUS wait_for_all(void)
 {
 	UINT64 values[MANY] = { 0 };
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client.device,
-							    .ObjectCount = MANY,
-							    .ObjectHandleArray = fences,
-							    .FenceValueArray = values };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client.device,
+							       .ObjectCount = MANY,
+							       .ObjectHandleArray = fences,
+							       .FenceValueArray = values });
 }
 
 SWEEP(fences, many_are_signaled, signal_all)

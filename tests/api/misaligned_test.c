@@ -13,15 +13,15 @@
 enum { COUNT = 3 };
 
 /* Room for copies at odd addresses; starts again with every test. */
-static unsigned char room[65536];
+static unsigned char buffer[65536];
 static size_t used;
 
 static void *odd(const void *bytes, size_t size)
 {
-	unsigned char *place = room + used + 1;
+	unsigned char *place = buffer + used + 1;
 
 	used += (size + 17) & ~(size_t)15;
-	EXPECT(used <= sizeof(room));
+	EXPECT(used <= sizeof(buffer));
 	memcpy(place, bytes, size);
 	return place;
 }

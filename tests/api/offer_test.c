@@ -182,66 +182,60 @@ TEST(reclaim, of_what_was_not_offered_is_fine_and_without_results_too)
 	EXPECT_OK(reclaim(&client, &one, 1, NULL));
 }
 
-TEST(reclaim, brings_back_in_what_is_on_the_list_and_only_that)
+CLIENT_TEST(reclaim, brings_back_in_what_is_on_the_list_and_only_that, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE list[] = { create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY),
-				 create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY) };
+	D3DKMT_HANDLE list[] = { create_sized(client, MIB, SOFTGPU_LOCAL_ONLY),
+				 create_sized(client, MIB, SOFTGPU_LOCAL_ONLY) };
 	D3DDDI_RECLAIM_RESULT results[2];
 
-	EXPECT_OK(make_resident(&client, list, 2, 0));
-	EXPECT_OK(evict(&client, list + 1, 1, 0));
-	EXPECT_OK(offer(&client, list, 2, 1, 0));
-	flush(&client);
-	EXPECT_OK(reclaim(&client, list, 2, results));
-	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
-	EXPECT_EQ(residency_status(&client, list[1]), NOT_RESIDENT);
-	expect_valid();
+	EXPECT_OK(make_resident(client, list, 2, 0));
+	EXPECT_OK(evict(client, list + 1, 1, 0));
+	EXPECT_OK(offer(client, list, 2, 1, 0));
+	flush(client);
+	EXPECT_OK(reclaim(client, list, 2, results));
+	EXPECT_EQ(residency_status(client, list[0]), IN_GPU_MEMORY);
+	EXPECT_EQ(residency_status(client, list[1]), NOT_RESIDENT);
 }
 
-TEST(reclaim, says_what_was_thrown_away_for_others)
+CLIENT_TEST(reclaim, says_what_was_thrown_away_for_others, begin())
 {
-	struct client client = begin();
-	uint64_t budget = memory_info(&client, 0).Budget;
+	uint64_t budget = memory_info(client, 0).Budget;
 	uint64_t size = budget / 4 * 3 / MIB * MIB;
-	D3DKMT_HANDLE list[] = { create_sized(&client, size, SOFTGPU_LOCAL_ONLY),
-				 create_sized(&client, size, SOFTGPU_LOCAL_ONLY) };
+	D3DKMT_HANDLE list[] = { create_sized(client, size, SOFTGPU_LOCAL_ONLY),
+				 create_sized(client, size, SOFTGPU_LOCAL_ONLY) };
 	D3DDDI_RECLAIM_RESULT result;
 
-	EXPECT_OK(make_resident(&client, list, 1, 0));
-	EXPECT_OK(offer(&client, list, 1, 1, 0));
-	EXPECT_OK(make_resident(&client, list + 1, 1, 0));
-	EXPECT_OK(evict(&client, list + 1, 1, 0));
-	EXPECT_OK(reclaim(&client, list, 1, &result));
+	EXPECT_OK(make_resident(client, list, 1, 0));
+	EXPECT_OK(offer(client, list, 1, 1, 0));
+	EXPECT_OK(make_resident(client, list + 1, 1, 0));
+	EXPECT_OK(evict(client, list + 1, 1, 0));
+	EXPECT_OK(reclaim(client, list, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
-	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
-	flush(&client);
-	expect_valid();
+	EXPECT_EQ(residency_status(client, list[0]), IN_GPU_MEMORY);
+	flush(client);
 }
 
-TEST(reclaim, changes_nothing_when_there_is_no_memory)
+CLIENT_TEST(reclaim, changes_nothing_when_there_is_no_memory, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+	D3DKMT_HANDLE list[] = { create_one(client->device), create_one(client->device) };
 	bool has_succeeded = false;
 	void *pointer;
 
-	EXPECT_OK(make_resident(&client, list, 2, 0));
+	EXPECT_OK(make_resident(client, list, 2, 0));
 	for (unsigned long long nth = 1; !has_succeeded; nth++) {
 		D3DDDI_RECLAIM_RESULT results[2];
-		EXPECT_OK(offer(&client, list, 2, 1, 0));
-		flush(&client);
+		EXPECT_OK(offer(client, list, 2, 1, 0));
+		flush(client);
 		dxgk_test_fail_nth_allocation(nth);
-		NTSTATUS status = reclaim(&client, list, 2, results);
+		NTSTATUS status = reclaim(client, list, 2, results);
 		bool has_fired = dxgk_test_fail_stop();
 		has_succeeded = status == STATUS_SUCCESS;
 		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		if (!has_succeeded)
-			EXPECT_BAD(lock2(client.device, list[0], &pointer), "MM-LOCK-OFFERED",
+			EXPECT_BAD(lock2(client->device, list[0], &pointer), "MM-LOCK-OFFERED",
 				   "hAllocation");
 		EXPECT(nth < 100);
 	}
-	expect_valid();
 }
 
 /* ---- what could be given back ---- */
@@ -294,74 +288,66 @@ TEST(commitment, of_what_is_offered_with_allow_decommit_can_be_given_back)
 }
 
 /* What was offered before stays as it was offered then. */
-TEST(offer, that_finds_no_memory_changes_no_offer_of_before)
+CLIENT_TEST(offer, that_finds_no_memory_changes_no_offer_of_before, begin())
 {
-	struct client client = begin();
 	bool has_succeeded = false;
 
 	for (unsigned nth = 1; !has_succeeded; nth++) {
-		D3DKMT_HANDLE list[] = { in_system_memory(&client, 1),
-					 in_system_memory(&client, 2) };
-		EXPECT_OK(offer(&client, list, 1, D3DKMT_OFFER_PRIORITY_HIGH, 0));
+		D3DKMT_HANDLE list[] = { in_system_memory(client, 1), in_system_memory(client, 2) };
+		EXPECT_OK(offer(client, list, 1, D3DKMT_OFFER_PRIORITY_HIGH, 0));
 		dxgk_test_fail_nth_allocation(nth);
-		NTSTATUS status =
-			offer(&client, list, 2, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT);
+		NTSTATUS status = offer(client, list, 2, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT);
 		bool has_fired = dxgk_test_fail_stop();
 		has_succeeded = status == STATUS_SUCCESS;
 		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(offer_info().DecommittableBytes, has_succeeded ? 2 * MIB : 0);
-		EXPECT_OK(destroy_list(client.device, list, 2));
+		EXPECT_OK(destroy_list(client->device, list, 2));
 		EXPECT(nth < 100);
 	}
-	expect_valid();
 }
 
-TEST(commitment, goes_by_the_lowest_priority_and_only_as_far_as_asked)
+CLIENT_TEST(commitment, goes_by_the_lowest_priority_and_only_as_far_as_asked, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE high = in_system_memory(&client, 1);
-	D3DKMT_HANDLE low = in_system_memory(&client, 2);
+	D3DKMT_HANDLE high = in_system_memory(client, 1);
+	D3DKMT_HANDLE low = in_system_memory(client, 2);
 	D3DDDI_RECLAIM_RESULT result;
 
-	EXPECT_OK(offer(&client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
-	EXPECT_OK(offer(&client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
 	EXPECT_EQ(give_back(0, 0), 0);
 	EXPECT_EQ(give_back(1, 1), MIB);
 	EXPECT_EQ(offer_info().DecommittableBytes, MIB);
-	EXPECT_OK(reclaim(&client, &high, 1, &result));
+	EXPECT_OK(reclaim(client, &high, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
-	EXPECT_CONTENT(&client, high, MIB, 1);
-	EXPECT_OK(reclaim(&client, &low, 1, &result));
+	EXPECT_CONTENT(client, high, MIB, 1);
+	EXPECT_OK(reclaim(client, &low, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
-	expect_valid();
 }
 
 /* Resident there it holds its commitment as well; nothing has to be copied for it to go. */
-TEST(commitment, of_what_is_resident_in_system_memory_is_given_back_too)
+CLIENT_TEST(commitment, of_what_is_resident_in_system_memory_is_given_back_too, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE low = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
-	D3DKMT_HANDLE high = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
+	D3DKMT_HANDLE low = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
+	D3DKMT_HANDLE high = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_SYSTEM_ONLY);
 	D3DDDI_RECLAIM_RESULT result;
 
-	fill(&client, low, MIB, 1);
-	fill(&client, high, MIB, 2);
-	EXPECT_OK(make_resident(&client, &low, 1, 0));
-	EXPECT_OK(make_resident(&client, &high, 1, 0));
-	EXPECT_EQ(residency_status(&client, low), IN_SHARED_MEMORY);
-	EXPECT_OK(offer(&client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
-	EXPECT_OK(offer(&client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
+	fill(client, low, MIB, 1);
+	fill(client, high, MIB, 2);
+	EXPECT_OK(make_resident(client, &low, 1, 0));
+	EXPECT_OK(make_resident(client, &high, 1, 0));
+	EXPECT_EQ(residency_status(client, low), IN_SHARED_MEMORY);
+	EXPECT_OK(offer(client, &high, 1, D3DKMT_OFFER_PRIORITY_HIGH, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(client, &low, 1, D3DKMT_OFFER_PRIORITY_LOW, ALLOW_DECOMMIT));
 	EXPECT_EQ(offer_info().DecommittableBytes, 2 * MIB);
 	EXPECT_EQ(give_back(1, 0), MIB);
 	EXPECT_EQ(offer_info().DecommittableBytes, MIB);
 	/* No more than was asked for: the other one is where it was. */
-	EXPECT_EQ(residency_status(&client, high), IN_SHARED_MEMORY);
-	EXPECT_OK(reclaim(&client, &low, 1, &result));
+	EXPECT_EQ(residency_status(client, high), IN_SHARED_MEMORY);
+	EXPECT_OK(reclaim(client, &low, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_DISCARDED);
-	EXPECT_OK(reclaim(&client, &high, 1, &result));
+	EXPECT_OK(reclaim(client, &high, 1, &result));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
-	EXPECT_CONTENT(&client, high, MIB, 2);
-	expect_valid();
+	EXPECT_CONTENT(client, high, MIB, 2);
 }
 
 TEST(commitment, only_of_what_was_repurposed_is_none)
@@ -400,26 +386,25 @@ TEST(commitment, refuses_what_is_wrong)
 }
 
 /* What was in it was destroyed: there is nothing to offer, and nothing wrong. */
-TEST(resources, without_memory_are_offered_and_reclaimed_as_nothing)
+CLIENT_TEST(resources, without_memory_are_offered_and_reclaimed_as_nothing, begin())
 {
-	struct client client = begin();
 	struct creation creation;
 	D3DDDI_RECLAIM_RESULT result = (D3DDDI_RECLAIM_RESULT)GARBAGE;
 	BOOL is_discarded = TRUE;
 
-	creation_init_resource(&creation, client.device, 1, SHARED_NOT);
+	creation_init_resource(&creation, client->device, 1, SHARED_NOT);
 	EXPECT_OK(create(&creation));
-	EXPECT_OK(destroy_one(client.device, creation.elements[0].hAllocation));
+	EXPECT_OK(destroy_one(client->device, creation.elements[0].hAllocation));
 	D3DKMT_HANDLE resource = creation.args.hResource;
-	D3DKMT_OFFERALLOCATIONS given = { .hDevice = client.device,
+	D3DKMT_OFFERALLOCATIONS given = { .hDevice = client->device,
 					  .pResources = &resource,
 					  .NumAllocations = 1,
 					  .Priority = D3DKMT_OFFER_PRIORITY_LOW };
-	D3DKMT_RECLAIMALLOCATIONS back = { .hDevice = client.device,
+	D3DKMT_RECLAIMALLOCATIONS back = { .hDevice = client->device,
 					   .pResources = &resource,
 					   .pDiscarded = &is_discarded,
 					   .NumAllocations = 1 };
-	D3DKMT_RECLAIMALLOCATIONS2 back2 = { .hPagingQueue = client.queue,
+	D3DKMT_RECLAIMALLOCATIONS2 back2 = { .hPagingQueue = client->queue,
 					     .pResources = &resource,
 					     .NumAllocations = 1,
 					     .pResults = &result };
@@ -429,7 +414,6 @@ TEST(resources, without_memory_are_offered_and_reclaimed_as_nothing)
 	EXPECT(!is_discarded);
 	EXPECT_OK(D3DKMTReclaimAllocations2(&back2));
 	EXPECT_EQ(result, D3DDDI_RECLAIM_RESULT_OK);
-	expect_valid();
 }
 
 API_TEST_MAIN("api/offer")

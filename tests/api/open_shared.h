@@ -12,58 +12,36 @@ struct pair {
 	D3DKMT_HANDLE memory;
 };
 
-static inline NTSTATUS try_open_nt(const struct client *client, HANDLE handle,
-				   struct pair *pair_out)
-{
-	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char room[256];
-	D3DKMT_OPENRESOURCEFROMNTHANDLE args = {
-		.hDevice = client->device,
-		.hNtHandle = handle,
-		.NumAllocations = 1,
-		.pOpenAllocationInfo2 = &info,
-		.TotalPrivateDriverDataBufferSize = sizeof(room),
-		.pTotalPrivateDriverDataBuffer = room,
-	};
-	NTSTATUS status = D3DKMTOpenResourceFromNtHandle(&args);
+/* try_open_…() and open_…(), which differ in the call, and in what is opened. */
+#define DEFINE_OPEN(name, handle_type, member, arguments, call)                                    \
+	static inline NTSTATUS try_open_##name(const struct client *client, handle_type handle,    \
+					       struct pair *pair_out)                              \
+	{                                                                                          \
+		D3DDDI_OPENALLOCATIONINFO2 info = { 0 };                                           \
+		unsigned char buffer[256];                                                         \
+		arguments args = {                                                                 \
+			.hDevice = client->device,                                                 \
+			.member = handle,                                                          \
+			.NumAllocations = 1,                                                       \
+			.pOpenAllocationInfo2 = &info,                                             \
+			.TotalPrivateDriverDataBufferSize = sizeof(buffer),                        \
+			.pTotalPrivateDriverDataBuffer = buffer,                                   \
+		};                                                                                 \
+		NTSTATUS status = call(&args);                                                     \
+                                                                                                   \
+		*pair_out = (struct pair){ args.hResource, info.hAllocation };                     \
+		return status;                                                                     \
+	}                                                                                          \
+                                                                                                   \
+	static inline struct pair open_##name(const struct client *client, handle_type handle)     \
+	{                                                                                          \
+		struct pair pair;                                                                  \
+                                                                                                   \
+		EXPECT_OK(try_open_##name(client, handle, &pair));                                 \
+		return pair;                                                                       \
+	}
 
-	*pair_out = (struct pair){ args.hResource, info.hAllocation };
-	return status;
-}
-
-static inline struct pair open_nt(const struct client *client, HANDLE handle)
-{
-	struct pair pair;
-
-	EXPECT_OK(try_open_nt(client, handle, &pair));
-	return pair;
-}
-
-static inline NTSTATUS try_open_global(const struct client *client, D3DKMT_HANDLE global,
-				       struct pair *pair_out)
-{
-	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char room[256];
-	D3DKMT_OPENRESOURCE args = {
-		.hDevice = client->device,
-		.hGlobalShare = global,
-		.NumAllocations = 1,
-		.pOpenAllocationInfo2 = &info,
-		.TotalPrivateDriverDataBufferSize = sizeof(room),
-		.pTotalPrivateDriverDataBuffer = room,
-	};
-	NTSTATUS status = D3DKMTOpenResource2(&args);
-
-	*pair_out = (struct pair){ args.hResource, info.hAllocation };
-	return status;
-}
-
-static inline struct pair open_global(const struct client *client, D3DKMT_HANDLE global)
-{
-	struct pair pair;
-
-	EXPECT_OK(try_open_global(client, global, &pair));
-	return pair;
-}
+DEFINE_OPEN(nt, HANDLE, hNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE, D3DKMTOpenResourceFromNtHandle)
+DEFINE_OPEN(global, D3DKMT_HANDLE, hGlobalShare, D3DKMT_OPENRESOURCE, D3DKMTOpenResource2)
 
 #endif

@@ -25,9 +25,7 @@ static D3DKMT_CREATEPAGINGQUEUE create_queue(void)
 
 static NTSTATUS destroy_queue(D3DKMT_HANDLE queue)
 {
-	D3DDDI_DESTROYPAGINGQUEUE args = { queue };
-
-	return D3DKMTDestroyPagingQueue(&args);
+	return D3DKMTDestroyPagingQueue(&(D3DDDI_DESTROYPAGINGQUEUE){ queue });
 }
 
 TEST(create, gives_a_queue_a_fence_and_a_view_of_its_value)

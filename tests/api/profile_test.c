@@ -210,10 +210,7 @@ static void expect_complaint(const char *profile, const char *complaint)
 
 TEST(broken_profile, syntax_errors_say_line_column_and_what_was_expected)
 {
-	static const struct {
-		const char *profile;
-		const char *complaint;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "", ":1:1: expected a value, found the end of the file" },
 		{ "{", ":1:2: expected a member name in quotes, found the end of the file" },
 		{ "{\n\n  x", ":3:3: expected a member name in quotes, found 'x'" },
@@ -242,15 +239,12 @@ TEST(broken_profile, syntax_errors_say_line_column_and_what_was_expected)
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		expect_complaint(cases[i].profile, cases[i].complaint);
+		expect_complaint(cases[i].given, cases[i].said);
 }
 
 TEST(broken_profile, wrong_types_say_what_was_expected)
 {
-	static const struct {
-		const char *profile;
-		const char *complaint;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "[]", ":1:1: expected an object as the profile, found an array" },
 		{ "null", ":1:1: expected an object as the profile, found null" },
 		{ "{}", ":1:1: expected \"adapters\" in the profile" },
@@ -288,7 +282,7 @@ TEST(broken_profile, wrong_types_say_what_was_expected)
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		expect_complaint(cases[i].profile, cases[i].complaint);
+		expect_complaint(cases[i].given, cases[i].said);
 }
 
 /* The whole number counts, not its first so many digits. */

@@ -21,9 +21,8 @@ enum { FEW = 8, MANY = 4 * FEW };
 
 static NTSTATUS try_open_first_adapter(void)
 {
-	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = { .LowPart = 0x10000 } };
-
-	return D3DKMTOpenAdapterFromLuid(&open);
+	return D3DKMTOpenAdapterFromLuid(
+		&(D3DKMT_OPENADAPTERFROMLUID){ .AdapterLuid = { .LowPart = 0x10000 } });
 }
 
 static struct client limited_open(struct stranger *stranger, const struct dxgk_test_limit *limits,
@@ -295,23 +294,21 @@ static D3DKMT_HANDLE new_fence(const struct client *client)
 static NTSTATUS queue_wait(const struct worker *worker, D3DKMT_HANDLE fence)
 {
 	const UINT64 value = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = { .hContext = worker->context,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .MonitoredFenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromGpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromGpu(&(
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = worker->context,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .MonitoredFenceValueArray = &value });
 }
 
 static NTSTATUS queue_signal(const struct worker *worker, D3DKMT_HANDLE fence)
 {
 	const UINT64 value = 1;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU signal = { .hContext = worker->context,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &fence,
-							     .MonitoredFenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromGpu(&signal);
+	return D3DKMTSignalSynchronizationObjectFromGpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = worker->context,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .MonitoredFenceValueArray = &value });
 }
 
 static NTSTATUS submit_nothing(const struct worker *worker, D3DKMT_HANDLE unused)

@@ -11,12 +11,10 @@ enum { PATIENCE = 100 };
 static NTSTATUS reclaim_resources_now(const struct client *client, D3DKMT_HANDLE *resources,
 				      unsigned count, BOOL *discarded)
 {
-	D3DKMT_RECLAIMALLOCATIONS args = { .hDevice = client->device,
-					   .pResources = resources,
-					   .pDiscarded = discarded,
-					   .NumAllocations = count };
-
-	return D3DKMTReclaimAllocations(&args);
+	return D3DKMTReclaimAllocations(&(D3DKMT_RECLAIMALLOCATIONS){ .hDevice = client->device,
+								      .pResources = resources,
+								      .pDiscarded = discarded,
+								      .NumAllocations = count });
 }
 
 static D3DKMT_HANDLE written(const struct client *client, uint64_t seed)
@@ -119,21 +117,19 @@ TEST(reclaim_now, of_a_list_with_one_bad_entry_changes_nothing)
 
 /* ---- what comes back ---- */
 
-TEST(reclaim_now, takes_offers_back_and_what_was_kept_is_there)
+CLIENT_TEST(reclaim_now, takes_offers_back_and_what_was_kept_is_there, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE list[] = { written(&client, 1), written(&client, 2) };
+	D3DKMT_HANDLE list[] = { written(client, 1), written(client, 2) };
 	BOOL discarded[3] = { GARBAGE, GARBAGE, GARBAGE };
 
-	EXPECT_OK(offer(&client, list, 2, 2, 0));
-	EXPECT(is_offered(&client, list[0]));
-	EXPECT_OK(reclaim_now(&client, list, 2, discarded));
+	EXPECT_OK(offer(client, list, 2, 2, 0));
+	EXPECT(is_offered(client, list[0]));
+	EXPECT_OK(reclaim_now(client, list, 2, discarded));
 	EXPECT_EQ(discarded[0], FALSE);
 	EXPECT_EQ(discarded[1], FALSE);
 	EXPECT_EQ(discarded[2], GARBAGE);
-	EXPECT_CONTENT(&client, list[0], MIB, 1);
-	EXPECT_CONTENT(&client, list[1], MIB, 2);
-	expect_valid();
+	EXPECT_CONTENT(client, list[0], MIB, 1);
+	EXPECT_CONTENT(client, list[1], MIB, 2);
 }
 
 TEST(reclaim_now, of_what_was_not_offered_is_fine)
@@ -235,25 +231,22 @@ TEST(reclaim_now, of_a_resource_says_whether_any_of_it_was_thrown_away)
 
 /* ---- residency ---- */
 
-TEST(reclaim_now, returns_when_what_is_on_the_list_is_back)
+CLIENT_TEST(reclaim_now, returns_when_what_is_on_the_list_is_back, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-
 	for (int i = 0; i < 20; i++) {
-		D3DKMT_HANDLE list[] = { resident_local(&client, MIB),
-					 resident_local(&client, 2 * MIB) };
+		D3DKMT_HANDLE list[] = { resident_local(client, MIB),
+					 resident_local(client, 2 * MIB) };
 		BOOL discarded[2];
 
-		EXPECT_OK(offer(&client, list, 2, 1, 0));
-		evict_everything(&client);
-		EXPECT_EQ(residency_status(&client, list[0]), NOT_RESIDENT);
-		EXPECT_OK(reclaim_now(&client, list, 2, discarded));
-		EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
-		EXPECT_EQ(residency_status(&client, list[1]), IN_GPU_MEMORY);
-		EXPECT_OK(destroy_now(&client, list[0]));
-		EXPECT_OK(destroy_now(&client, list[1]));
+		EXPECT_OK(offer(client, list, 2, 1, 0));
+		evict_everything(client);
+		EXPECT_EQ(residency_status(client, list[0]), NOT_RESIDENT);
+		EXPECT_OK(reclaim_now(client, list, 2, discarded));
+		EXPECT_EQ(residency_status(client, list[0]), IN_GPU_MEMORY);
+		EXPECT_EQ(residency_status(client, list[1]), IN_GPU_MEMORY);
+		EXPECT_OK(destroy_now(client, list[0]));
+		EXPECT_OK(destroy_now(client, list[1]));
 	}
-	expect_valid();
 }
 
 TEST(reclaim_now, brings_nothing_in_that_is_not_on_the_list)
@@ -281,22 +274,20 @@ TEST(reclaim_now, leaves_the_count_on_the_list_as_it_is)
 	EXPECT_BAD(evict(&client, &one, 1, 0), "MM-EVICT-COUNT", "AllocationList");
 }
 
-TEST(reclaim_now, may_be_locked_at_return)
+CLIENT_TEST(reclaim_now, may_be_locked_at_return, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
 
 	for (int i = 0; i < 20; i++) {
-		fill(&client, one, MIB, 3);
-		EXPECT_OK(make_resident(&client, &one, 1, 0));
-		EXPECT_OK(offer(&client, &one, 1, 1, 0));
+		fill(client, one, MIB, 3);
+		EXPECT_OK(make_resident(client, &one, 1, 0));
+		EXPECT_OK(offer(client, &one, 1, 1, 0));
 		if (i % 2 == 0)
-			evict_everything(&client);
-		EXPECT_OK(reclaim_now(&client, &one, 1, NULL));
-		EXPECT(!is_offered(&client, one));
-		EXPECT_OK(evict(&client, &one, 1, 0));
+			evict_everything(client);
+		EXPECT_OK(reclaim_now(client, &one, 1, NULL));
+		EXPECT(!is_offered(client, one));
+		EXPECT_OK(evict(client, &one, 1, 0));
 	}
-	expect_valid();
 }
 
 TEST(reclaim_now, goes_beyond_the_budget)
@@ -315,19 +306,17 @@ TEST(reclaim_now, goes_beyond_the_budget)
 
 /* ---- commitment ---- */
 
-TEST(reclaim_now, has_memory_again_for_what_was_decommitted)
+CLIENT_TEST(reclaim_now, has_memory_again_for_what_was_decommitted, begin_uncontrolled())
 {
-	struct client client = begin_uncontrolled();
-	D3DKMT_HANDLE one = written(&client, 1);
+	D3DKMT_HANDLE one = written(client, 1);
 	BOOL discarded = GARBAGE;
 
-	EXPECT_OK(offer(&client, &one, 1, 1, ALLOW_DECOMMIT));
+	EXPECT_OK(offer(client, &one, 1, 1, ALLOW_DECOMMIT));
 	EXPECT_EQ(decommit(UINT64_MAX), MIB);
-	EXPECT_OK(reclaim_now(&client, &one, 1, &discarded));
+	EXPECT_OK(reclaim_now(client, &one, 1, &discarded));
 	EXPECT_EQ(discarded, TRUE);
-	fill(&client, one, MIB, 2);
-	EXPECT_CONTENT(&client, one, MIB, 2);
-	expect_valid();
+	fill(client, one, MIB, 2);
+	EXPECT_CONTENT(client, one, MIB, 2);
 }
 
 TEST(reclaim_now, without_memory_for_one_changes_nothing)

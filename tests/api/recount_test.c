@@ -129,19 +129,17 @@ static NTSTATUS wait_for_fences(const struct waiting *waiting)
 {
 	const D3DKMT_HANDLE fences[] = { waiting->object, waiting->more[0], waiting->object };
 	const UINT64 values[] = { 1, 1, 1 };
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = device,
-							    .ObjectCount = 3,
-							    .ObjectHandleArray = fences,
-							    .FenceValueArray = values };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							       .ObjectCount = 3,
+							       .ObjectHandleArray = fences,
+							       .FenceValueArray = values });
 }
 
 static NTSTATUS acquire_key(const struct waiting *waiting)
 {
-	D3DKMT_ACQUIREKEYEDMUTEX acquire = { .hKeyedMutex = waiting->object, .Key = 1 };
-
-	return D3DKMTAcquireKeyedMutex(&acquire);
+	return D3DKMTAcquireKeyedMutex(
+		&(D3DKMT_ACQUIREKEYEDMUTEX){ .hKeyedMutex = waiting->object, .Key = 1 });
 }
 
 static NTSTATUS destroy_now(const struct waiting *waiting)

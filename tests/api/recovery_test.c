@@ -18,23 +18,20 @@ enum {
 
 static NTSTATUS mark_as(D3DKMT_HANDLE of, unsigned reason)
 {
-	D3DKMT_MARKDEVICEASERROR args = { of, (D3DKMT_DEVICE_ERROR_REASON)reason };
-
-	return D3DKMTMarkDeviceAsError(&args);
+	return D3DKMTMarkDeviceAsError(
+		&(D3DKMT_MARKDEVICEASERROR){ of, (D3DKMT_DEVICE_ERROR_REASON)reason });
 }
 
 static unsigned fault(unsigned type, unsigned node, unsigned flags)
 {
-	struct recorder_escape escape = { .command = RECORDER_FAULT,
-					  .type = type,
-					  .node = node,
-					  .flags = flags,
-					  .address = 0x12345678000,
-					  .level = 2,
-					  .error_code = 77,
-					  .status = STATUS_INVALID_PARAMETER };
-
-	return crank(&escape);
+	return crank(&(struct recorder_escape){ .command = RECORDER_FAULT,
+						.type = type,
+						.node = node,
+						.flags = flags,
+						.address = 0x12345678000,
+						.level = 2,
+						.error_code = 77,
+						.status = STATUS_INVALID_PARAMETER });
 }
 
 /* Work on the new device is done at once, and seen. */
@@ -107,9 +104,7 @@ struct things {
 
 static NTSTATUS lock_allocation(D3DKMT_HANDLE allocation)
 {
-	D3DKMT_LOCK2 args = { .hDevice = device, .hAllocation = allocation };
-
-	return D3DKMTLock2(&args);
+	return D3DKMTLock2(&(D3DKMT_LOCK2){ .hDevice = device, .hAllocation = allocation });
 }
 
 static struct things make_things(void)

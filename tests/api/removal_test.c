@@ -84,15 +84,14 @@ static NTSTATUS update(const struct worker *worker, D3DKMT_HANDLE fence, UINT64 
 							 .Map = { .BaseAddress = base,
 								  .SizeInBytes = DATA_BYTES,
 								  .hAllocation = worker->memory } };
-	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = worker->client.device,
-						.hContext = worker->context,
-						.hFenceObject = fence,
-						.NumOperations = 1,
-						.Operations = &map,
-						.FenceValue = value,
-						.Flags.DoNotWait = is_now };
-
-	return D3DKMTUpdateGpuVirtualAddress(&args);
+	return D3DKMTUpdateGpuVirtualAddress(
+		&(D3DKMT_UPDATEGPUVIRTUALADDRESS){ .hDevice = worker->client.device,
+						   .hContext = worker->context,
+						   .hFenceObject = fence,
+						   .NumOperations = 1,
+						   .Operations = &map,
+						   .FenceValue = value,
+						   .Flags.DoNotWait = is_now });
 }
 
 /* One that is carried out, and one that waits: both have a paging context of their own. */

@@ -226,4 +226,8 @@ static inline int painting_main(const char *group, const char *more, int argc, c
 		EXPECT(strncmp(last_refusal().reason, "AllocationList[" #index "]", 17) == 0);     \
 	} while (0)
 
+/* Of tests that leave everything in order. */
+#define PAINT_TEST(suite, claim)                                                                   \
+	TEST_BETWEEN(begin_painting(), expect_nothing_wrong(), suite, claim)
+
 #endif

@@ -37,13 +37,12 @@ static DXGKARG_CANCELCOMMAND last_cancelled(DXGK_ALLOCATIONLIST *list, unsigned 
 	return args;
 }
 
-TEST(cancelled, packets_are_told_with_their_lists)
+PAINT_TEST(cancelled, packets_are_told_with_their_lists)
 {
 	DXGK_ALLOCATIONLIST rendered[2];
 	DXGK_ALLOCATIONLIST list[2];
 	DXGKARG_CANCELCOMMAND args;
 
-	begin_painting();
 	(void)hold_up(allocate(64 * KIB), allocate(64 * KIB));
 	memcpy(rendered, fetched(RECORDER_RENDER).list, sizeof(rendered));
 	EXPECT_OK(mark_as_error(device));
@@ -62,19 +61,17 @@ TEST(cancelled, packets_are_told_with_their_lists)
 		EXPECT_EQ(list[i].WriteOperation, i);
 		EXPECT_EQ(list[i].SegmentId, 0);
 	}
-	expect_nothing_wrong();
 }
 
 enum { ASSUME_NOT_IN_USE = 1, SYNCHRONOUS_DESTROY = 2 };
 
 static void destroy_with_flags(D3DKMT_HANDLE allocation, unsigned flags)
 {
-	D3DKMT_DESTROYALLOCATION2 destroy = { .hDevice = device,
+	EXPECT_OK(D3DKMTDestroyAllocation2(
+		&(D3DKMT_DESTROYALLOCATION2){ .hDevice = device,
 					      .phAllocationList = &allocation,
 					      .AllocationCount = 1,
-					      .Flags.Value = flags };
-
-	EXPECT_OK(D3DKMTDestroyAllocation2(&destroy));
+					      .Flags.Value = flags }));
 }
 
 /* The driver hears of the packet while it has open what is in its list. */

@@ -51,9 +51,8 @@ static DXGKARG_RENDER last_render(void)
 
 /* ---- what the driver is told ---- */
 
-TEST(place, is_unknown_to_render_and_the_same_for_patch_and_submit)
+PAINT_TEST(place, is_unknown_to_render_and_the_same_for_patch_and_submit)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 	DXGK_ALLOCATIONLIST list[1];
 
@@ -72,7 +71,6 @@ TEST(place, is_unknown_to_render_and_the_same_for_patch_and_submit)
 		  submission.DmaBufferPhysicalAddress.QuadPart);
 	EXPECT(submission.DmaBufferPhysicalAddress.QuadPart != list[0].PhysicalAddress.QuadPart);
 	EXPECT_EQ(complete(0), 8);
-	expect_nothing_wrong();
 }
 
 TEST(place, is_mapped_for_the_device_as_memory_that_the_driver_has_no_name_for)
@@ -123,9 +121,8 @@ TEST(place, is_kept_for_the_next_submission)
 	EXPECT_EQ(paged(UNMAP), 0);
 }
 
-TEST(place, is_told_again_when_it_was_preempted)
+PAINT_TEST(place, is_told_again_when_it_was_preempted)
 {
-	begin_painting();
 	struct painter low = painter_on(0);
 	struct painter high = painter_on(0);
 	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY priority = { high.context, 5 };
@@ -140,15 +137,14 @@ TEST(place, is_told_again_when_it_was_preempted)
 	EXPECT_EQ(last_submission().DmaBufferSegmentId, APERTURE);
 	EXPECT_EQ(last_submission().DmaBufferPhysicalAddress.QuadPart, first);
 	complete_all(0, 2);
-	expect_nothing_wrong();
 }
 
 /* ---- room ---- */
 
-TEST(room, for_more_buffers_comes_when_the_gpu_has_read_others)
+PAINT_TEST(room, for_more_buffers_comes_when_the_gpu_has_read_others)
 {
 	enum { COUNT = 12 }; /* and there is room for eight */
-	begin_painting();
+
 	struct painter painter = painter_on(0);
 
 	for (unsigned i = 1; i <= COUNT; i++)
@@ -159,12 +155,10 @@ TEST(room, for_more_buffers_comes_when_the_gpu_has_read_others)
 	}
 	expect_done(&painter);
 	expect_sound("when all are read");
-	expect_nothing_wrong();
 }
 
-TEST(room, is_made_by_allocations_that_nobody_needs_just_now)
+PAINT_TEST(room, is_made_by_allocations_that_nobody_needs_just_now)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE large = allocate(56 * KIB);
 
@@ -179,12 +173,10 @@ TEST(room, is_made_by_allocations_that_nobody_needs_just_now)
 	EXPECT_EQ(complete(0), 8);
 	page_until(0, 1);
 	EXPECT_EQ(complete(0), 16);
-	expect_nothing_wrong();
 }
 
-TEST(room, is_counted_when_a_list_is_split)
+PAINT_TEST(room, is_counted_when_a_list_is_split)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 
 	/* Without the buffer they would be in place together. */
@@ -199,7 +191,6 @@ TEST(room, is_counted_when_a_list_is_split)
 	page_until(0, 1);
 	EXPECT_EQ(complete(0), 100);
 	EXPECT_EQ(execution_state(device), 1);
-	expect_nothing_wrong();
 }
 
 TEST(room, that_never_comes_loses_the_device)
@@ -252,9 +243,8 @@ TEST(room, for_no_buffer_at_all_refuses_the_context)
 
 /* ---- ends ---- */
 
-TEST(end, of_a_context_unmaps_its_buffers)
+PAINT_TEST(end, of_a_context_unmaps_its_buffers)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 
 	EXPECT_OK(paint(&painter, 8));
@@ -269,7 +259,6 @@ TEST(end, of_a_context_unmaps_its_buffers)
 	device = 0;
 	EXPECT_EQ(paged(UNMAP), mapped);
 	EXPECT(notes_in_order("operation=6", "DestroyContext"));
-	expect_nothing_wrong();
 }
 
 TEST(end, by_a_reset_is_the_end_of_the_mapping_and_a_new_device_works)

@@ -56,18 +56,14 @@ static void bring_in(D3DKMT_HANDLE allocation)
 
 static void evict_it(D3DKMT_HANDLE allocation)
 {
-	D3DKMT_EVICT args = { .hDevice = device,
-			      .NumAllocations = 1,
-			      .AllocationList = &allocation };
-
-	EXPECT_OK(D3DKMTEvict(&args));
+	EXPECT_OK(D3DKMTEvict(&(D3DKMT_EVICT){
+		.hDevice = device, .NumAllocations = 1, .AllocationList = &allocation }));
 }
 
-TEST(resident, what_was_made_so_is_submitted_at_once_and_patched_with_where_it_is)
+PAINT_TEST(resident, what_was_made_so_is_submitted_at_once_and_patched_with_where_it_is)
 {
 	DXGK_ALLOCATIONLIST list[2];
 
-	begin_painting();
 	open_queue();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE one = allocate(MIB);
@@ -85,7 +81,6 @@ TEST(resident, what_was_made_so_is_submitted_at_once_and_patched_with_where_it_i
 	EXPECT(list[0].SegmentId == 1 && list[1].SegmentId == 1);
 	EXPECT(list[0].PhysicalAddress.QuadPart != list[1].PhysicalAddress.QuadPart);
 	EXPECT_EQ(complete(0), 8);
-	expect_nothing_wrong();
 }
 
 TEST(resident, what_was_not_made_so_is_rejected_and_the_device_is_lost)
@@ -118,9 +113,8 @@ TEST(resident, what_was_evicted_is_not)
 		complete(PAGING);
 }
 
-TEST(resident, an_eviction_behind_a_submission_waits_for_it)
+PAINT_TEST(resident, an_eviction_behind_a_submission_waits_for_it)
 {
-	begin_painting();
 	open_queue();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
@@ -145,7 +139,6 @@ TEST(resident, an_eviction_behind_a_submission_waits_for_it)
 	while (pending(PAGING) > 0)
 		complete(PAGING);
 	EXPECT_EQ(execution_state(device), 1);
-	expect_nothing_wrong();
 }
 
 TEST(resident, before_the_paging_fence_is_reached_is_too_early)
@@ -165,11 +158,10 @@ TEST(resident, before_the_paging_fence_is_reached_is_too_early)
 	page_to(value);
 }
 
-TEST(resident, behind_a_wait_for_the_paging_fence_is_in_time)
+PAINT_TEST(resident, behind_a_wait_for_the_paging_fence_is_in_time)
 {
 	UINT64 value;
 
-	begin_painting();
 	open_queue();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE one = allocate(MIB);
@@ -184,7 +176,6 @@ TEST(resident, behind_a_wait_for_the_paging_fence_is_in_time)
 	AWAIT(pending(0) == 1);
 	EXPECT_EQ(complete(0), 8);
 	EXPECT_EQ(execution_state(device), 1);
-	expect_nothing_wrong();
 }
 
 PAINTING_TEST_MAIN("api/render_resident", SETTINGS)

@@ -14,12 +14,11 @@
 
 enum { CUTTING = BY_HAND + 1 }; /* every buffer, wherever it can be (SplitAlways) */
 
-TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
+PAINT_TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
 {
 	D3DKMT_HANDLE allocations[3];
 	DXGK_ALLOCATIONLIST list[3];
 
-	begin_painting();
 	struct painter painter = painter_on(0);
 	for (unsigned i = 0; i < 3; i++) {
 		allocations[i] = allocate(2 * MIB);
@@ -49,7 +48,6 @@ TEST(split, a_list_that_does_not_fit_is_done_piece_by_piece)
 	EXPECT(list[2].SegmentId == 1 && is_resident(allocations[2]));
 	EXPECT_EQ(complete(0), 800);
 	EXPECT_EQ(execution_state(device), 1);
-	expect_nothing_wrong();
 }
 
 TEST(split, is_not_made_where_something_stays_bound)
@@ -123,9 +121,8 @@ TEST(split, what_never_fits_loses_the_device)
 }
 
 /* Others go in between, the pieces stay in order. */
-TEST(split, pieces_stay_in_order_with_what_is_behind_them)
+PAINT_TEST(split, pieces_stay_in_order_with_what_is_behind_them)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 
 	for (unsigned i = 0; i < 4; i++) {
@@ -140,12 +137,10 @@ TEST(split, pieces_stay_in_order_with_what_is_behind_them)
 		page_until(0, 1);
 		EXPECT_EQ(complete(0), order[i]);
 	}
-	expect_nothing_wrong();
 }
 
-TEST(split, for_want_of_memory_leaves_nothing)
+PAINT_TEST(split, for_want_of_memory_leaves_nothing)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE allocations[3];
 	bool was_short = true;
@@ -179,7 +174,6 @@ TEST(split, for_want_of_memory_leaves_nothing)
 		refusals++;
 	}
 	EXPECT(refusals > 5);
-	expect_nothing_wrong();
 }
 
 /* There is room for all of it, and nothing that stays bound. */

@@ -146,9 +146,8 @@ TEST(buffers, that_are_queued_are_counted)
 
 /* ---- what the driver gets ---- */
 
-TEST(driver, is_asked_to_render_to_patch_and_to_submit_in_this_order)
+PAINT_TEST(driver, is_asked_to_render_to_patch_and_to_submit_in_this_order)
 {
-	begin_painting();
 	struct painter painter = painter_on(1);
 	D3DKMT_HANDLE allocation = allocate(64 * KIB);
 	DXGK_ALLOCATIONLIST list[2];
@@ -185,7 +184,6 @@ TEST(driver, is_asked_to_render_to_patch_and_to_submit_in_this_order)
 	EXPECT((uint64_t)list[0].PhysicalAddress.QuadPart >> 32 == 1);
 	EXPECT(!list[1].hDeviceSpecificAllocation && list[1].SegmentId == 0);
 	EXPECT_EQ(complete(1), 40);
-	expect_nothing_wrong();
 }
 
 TEST(driver, is_told_nothing_about_addresses_when_it_renders)
@@ -221,9 +219,8 @@ TEST(driver, hears_of_null_rendering_from_the_call_and_from_the_context)
 	complete_all(0, 3);
 }
 
-TEST(driver, patches_again_what_was_preempted)
+PAINT_TEST(driver, patches_again_what_was_preempted)
 {
-	begin_painting();
 	struct painter low = painter_on(0);
 	struct painter high = painter_on(0);
 	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY priority = { high.context, 5 };
@@ -242,13 +239,11 @@ TEST(driver, patches_again_what_was_preempted)
 	EXPECT_EQ(patch.SubmissionFenceId, last_submission().SubmissionFenceId);
 	EXPECT_EQ(list[0].SegmentId, 1);
 	complete_all(0, 2);
-	expect_nothing_wrong();
 }
 
 /* Paging goes the same way, with nothing to patch. */
-TEST(driver, is_asked_to_patch_what_pages_with_empty_lists)
+PAINT_TEST(driver, is_asked_to_patch_what_pages_with_empty_lists)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 
 	paint_with(&painter, allocate(64 * KIB));
@@ -258,18 +253,16 @@ TEST(driver, is_asked_to_patch_what_pages_with_empty_lists)
 	EXPECT(notes_in_order("PatchPaging irql=0", "SubmitCommand irql=2 node=3"));
 	EXPECT_EQ(notes_count("PatchPaging irql=0"), renders_submitted(PAGING));
 	EXPECT_EQ(notes_count("lists=1"), 0);
-	expect_nothing_wrong();
 }
 
 /* ---- in place ---- */
 
-TEST(in_place, is_the_whole_list_before_anything_is_submitted)
+PAINT_TEST(in_place, is_the_whole_list_before_anything_is_submitted)
 {
 	enum { COUNT = 3 };
 	D3DKMT_HANDLE allocations[COUNT];
 	DXGK_ALLOCATIONLIST list[COUNT];
 
-	begin_painting();
 	struct painter painter = painter_on(0);
 	for (unsigned i = 0; i < COUNT; i++)
 		allocations[i] = allocate(MIB);
@@ -299,12 +292,10 @@ TEST(in_place, is_the_whole_list_before_anything_is_submitted)
 			EXPECT(list[i].PhysicalAddress.QuadPart !=
 			       list[k].PhysicalAddress.QuadPart);
 	}
-	expect_nothing_wrong();
 }
 
-TEST(in_place, it_stays_until_the_gpu_has_done_with_it)
+PAINT_TEST(in_place, it_stays_until_the_gpu_has_done_with_it)
 {
-	begin_painting();
 	struct painter one = painter_on(0);
 	struct painter other = painter_on(1);
 	D3DKMT_HANDLE first = allocate(3 * MIB);
@@ -323,7 +314,6 @@ TEST(in_place, it_stays_until_the_gpu_has_done_with_it)
 	page_until(1, 1);
 	EXPECT(!is_resident(first) && is_resident(second));
 	EXPECT_EQ(complete(1), 16);
-	expect_nothing_wrong();
 }
 
 TEST(in_place, what_is_there_already_costs_nothing)
@@ -494,9 +484,8 @@ TEST(refusal, of_a_patch_list_that_makes_no_sense)
 	EXPECT_EQ(execution_state(device), 1);
 }
 
-TEST(refusal, a_context_without_memory_is_none)
+PAINT_TEST(refusal, a_context_without_memory_is_none)
 {
-	begin_painting();
 	for (unsigned n = 1;; n++) {
 		struct painter painter;
 
@@ -512,7 +501,6 @@ TEST(refusal, a_context_without_memory_is_none)
 	}
 	/* The driver had it, and there were no buffers. */
 	EXPECT(notes_count("DestroyContext") > 0);
-	expect_nothing_wrong();
 }
 
 /* ---- ends ---- */
@@ -566,9 +554,8 @@ TEST(ending, of_an_allocation_waits_whatever_the_client_assumes)
 	expect_destruction_waits(true);
 }
 
-TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
+PAINT_TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
 
@@ -584,12 +571,10 @@ TEST(ending, of_a_device_tells_the_driver_what_will_never_run)
 	AWAIT(notes_count("CancelCommand") == 2);
 	EXPECT_OK(destroy_context(painter.context));
 	EXPECT_EQ(notes_count("CancelCommand"), 2);
-	expect_nothing_wrong();
 }
 
-TEST(ending, of_a_device_whose_work_waits_for_memory)
+PAINT_TEST(ending, of_a_device_whose_work_waits_for_memory)
 {
-	begin_painting();
 	struct painter holder = painter_on(0);
 	struct painter waiter = painter_on(1);
 
@@ -605,7 +590,6 @@ TEST(ending, of_a_device_whose_work_waits_for_memory)
 	EXPECT_EQ(pending(1), 0);
 	leave_device(device);
 	device = own;
-	expect_nothing_wrong();
 }
 
 TEST(ending, of_a_context_runs_out_what_is_ready)

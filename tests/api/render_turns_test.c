@@ -52,9 +52,8 @@ static unsigned patches_of_node(void)
 	return notes_count("Patch irql=");
 }
 
-TEST(endless, list_leaves_room_for_a_list_of_another_device)
+PAINT_TEST(endless, list_leaves_room_for_a_list_of_another_device)
 {
-	begin_painting();
 	D3DKMT_HANDLE endless = device;
 	struct painter painter = paint_large(ENDLESS);
 
@@ -77,12 +76,10 @@ TEST(endless, list_leaves_room_for_a_list_of_another_device)
 	expect_done(&painter);
 	EXPECT_EQ(notes_count("ResetEngine"), 0);
 	expect_sound("when all is over");
-	expect_nothing_wrong();
 }
 
-TEST(endless, lists_of_two_contexts_of_one_device_take_turns)
+PAINT_TEST(endless, lists_of_two_contexts_of_one_device_take_turns)
 {
-	begin_painting();
 	struct painter first = paint_large(ENDLESS);
 	struct painter second = paint_large(OTHER);
 
@@ -96,13 +93,11 @@ TEST(endless, lists_of_two_contexts_of_one_device_take_turns)
 	EXPECT_EQ(complete(0), ENDLESS);
 	expect_done(&first);
 	expect_sound("when all is over");
-	expect_nothing_wrong();
 }
 
 /* One behind the other, so that what they list is never without a packet that is with the GPU. */
-TEST(unbroken, row_of_lists_leaves_room_for_another)
+PAINT_TEST(unbroken, row_of_lists_leaves_room_for_another)
 {
-	begin_painting();
 	struct painter painter = painter_on(0);
 	D3DKMT_HANDLE held = allocate(3 * MIB);
 	struct painter other = { 0 };
@@ -127,12 +122,10 @@ TEST(unbroken, row_of_lists_leaves_room_for_another)
 	expect_done(&painter);
 	EXPECT_EQ(execution_state(device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	expect_sound("when all is over");
-	expect_nothing_wrong();
 }
 
-TEST(endless, list_that_waits_goes_with_its_device)
+PAINT_TEST(endless, list_that_waits_goes_with_its_device)
 {
-	begin_painting();
 	D3DKMT_HANDLE endless = device;
 	struct painter painter = paint_large(ENDLESS);
 
@@ -143,7 +136,6 @@ TEST(endless, list_that_waits_goes_with_its_device)
 	await_turn_of(OTHER);
 	EXPECT_EQ(complete(0), OTHER);
 	(void)painter;
-	expect_nothing_wrong();
 }
 
 PAINTING_TEST_MAIN("api/render_turns", SETTINGS)

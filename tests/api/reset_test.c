@@ -20,12 +20,10 @@ enum {
 static NTSTATUS force(D3DKMT_HANDLE adapter, unsigned control)
 {
 	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, 0 };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
-
-	return D3DKMTEscape(&args);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){ .hAdapter = adapter,
+					      .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
+					      .pPrivateDriverData = &tdr,
+					      .PrivateDriverDataSize = sizeof(tdr) });
 }
 
 static void reset_engine(D3DKMT_HANDLE adapter)
@@ -235,26 +233,22 @@ static NTSTATUS try_make_resident(const struct client *client, const D3DKMT_HAND
 static NTSTATUS try_reclaim(const struct client *client, const D3DKMT_HANDLE *handle)
 {
 	D3DDDI_RECLAIM_RESULT result;
-	D3DKMT_RECLAIMALLOCATIONS2 args = { .hPagingQueue = client->queue,
-					    .NumAllocations = 1,
-					    .HandleList = handle,
-					    .pResults = &result };
-
-	return D3DKMTReclaimAllocations2(&args);
+	return D3DKMTReclaimAllocations2(
+		&(D3DKMT_RECLAIMALLOCATIONS2){ .hPagingQueue = client->queue,
+					       .NumAllocations = 1,
+					       .HandleList = handle,
+					       .pResults = &result });
 }
 
 static NTSTATUS try_create_queue(const struct client *client)
 {
-	D3DKMT_CREATEPAGINGQUEUE args = { .hDevice = client->device };
-
-	return D3DKMTCreatePagingQueue(&args);
+	return D3DKMTCreatePagingQueue(&(D3DKMT_CREATEPAGINGQUEUE){ .hDevice = client->device });
 }
 
 static NTSTATUS try_reserve(const struct client *client)
 {
-	D3DDDI_RESERVEGPUVIRTUALADDRESS args = { .hPagingQueue = client->queue, .Size = 64 * KIB };
-
-	return D3DKMTReserveGpuVirtualAddress(&args);
+	return D3DKMTReserveGpuVirtualAddress(&(D3DDDI_RESERVEGPUVIRTUALADDRESS){
+		.hPagingQueue = client->queue, .Size = 64 * KIB });
 }
 
 TEST(adapter_reset, leaves_memory_that_can_only_be_released)

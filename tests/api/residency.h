@@ -94,12 +94,11 @@ static inline void wait_for(const struct client *client, UINT64 value)
 
 static inline NTSTATUS destroy_now(const struct client *client, D3DKMT_HANDLE handle)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = client->device,
-					   .phAllocationList = &handle,
-					   .AllocationCount = 1,
-					   .Flags.SynchronousDestroy = 1 };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(
+		&(D3DKMT_DESTROYALLOCATION2){ .hDevice = client->device,
+					      .phAllocationList = &handle,
+					      .AllocationCount = 1,
+					      .Flags.SynchronousDestroy = 1 });
 }
 
 /* Waits when it has to; what else comes back is the caller's. */
@@ -149,9 +148,7 @@ static inline unsigned residency_status(const struct client *client, D3DKMT_HAND
 /* Everything that moves has arrived. */
 static inline void flush(const struct client *client)
 {
-	D3DKMT_FLUSHHEAPTRANSITIONS args = { client->adapter };
-
-	EXPECT_OK(D3DKMTFlushHeapTransitions(&args));
+	EXPECT_OK(D3DKMTFlushHeapTransitions(&(D3DKMT_FLUSHHEAPTRANSITIONS){ client->adapter }));
 }
 
 static inline D3DKMT_QUERYVIDEOMEMORYINFO memory_info(const struct client *client, unsigned group)
@@ -197,12 +194,10 @@ static inline NTSTATUS reclaim(const struct client *client, const D3DKMT_HANDLE 
 static inline NTSTATUS reclaim_now(const struct client *client, const D3DKMT_HANDLE *handles,
 				   unsigned count, BOOL *discarded)
 {
-	D3DKMT_RECLAIMALLOCATIONS args = { .hDevice = client->device,
-					   .HandleList = handles,
-					   .pDiscarded = discarded,
-					   .NumAllocations = count };
-
-	return D3DKMTReclaimAllocations(&args);
+	return D3DKMTReclaimAllocations(&(D3DKMT_RECLAIMALLOCATIONS){ .hDevice = client->device,
+								      .HandleList = handles,
+								      .pDiscarded = discarded,
+								      .NumAllocations = count });
 }
 
 /* ---- content ---- */
@@ -301,5 +296,8 @@ static inline void put_in_order(const struct client *client,
 	else
 		EXPECT_OK(status);
 }
+
+#define CLIENT_TEST(suite, claim, ...)                                                             \
+	TEST_MADE(client, client, (__VA_ARGS__), expect_valid(), suite, claim)
 
 #endif

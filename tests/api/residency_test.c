@@ -49,15 +49,13 @@ TEST(make_resident, refuses_a_list_with_one_bad_entry_whole)
 	EXPECT_EQ(args.NumAllocations, 2);
 }
 
-TEST(make_resident, brings_it_in_and_says_when)
+CLIENT_TEST(make_resident, brings_it_in_and_says_when, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_LOCAL_ONLY);
 
-	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
-	EXPECT_OK(make_resident(&client, &one, 1, 0));
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	expect_valid();
+	EXPECT_EQ(residency_status(client, one), NOT_RESIDENT);
+	EXPECT_OK(make_resident(client, &one, 1, 0));
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
 }
 
 TEST(make_resident, of_what_is_resident_is_done_at_once_with_fence_value_0)
@@ -177,39 +175,35 @@ TEST(make_resident, that_must_succeed_loses_the_device_whenever_there_is_no_memo
 	expect_valid();
 }
 
-TEST(make_resident, fence_values_grow)
+CLIENT_TEST(make_resident, fence_values_grow, begin())
 {
-	struct client client = begin();
 	UINT64 last = 0;
 
 	for (int i = 0; i < 16; i++) {
-		D3DKMT_HANDLE one = create_one(client.device);
-		D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+		D3DKMT_HANDLE one = create_one(client->device);
+		D3DDDI_MAKERESIDENT args = residency_of(client, &one, 1, 0);
 		if (D3DKMTMakeResident(&args) != STATUS_PENDING)
 			continue;
 		EXPECT(args.PagingFenceValue > last);
 		last = args.PagingFenceValue;
 	}
-	wait_for(&client, last);
-	EXPECT_EQ(*client.value, last);
-	expect_valid();
+	wait_for(client, last);
+	EXPECT_EQ(*client->value, last);
 }
 
-TEST(make_resident, is_still_answered_when_all_is_destroyed)
+CLIENT_TEST(make_resident, is_still_answered_when_all_is_destroyed, begin())
 {
-	struct client client = begin();
 	D3DKMT_HANDLE list[8];
 
 	for (int i = 0; i < 8; i++)
-		list[i] = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
-	D3DDDI_MAKERESIDENT args = residency_of(&client, list, 8, 0);
+		list[i] = create_sized(client, MIB, SOFTGPU_LOCAL_ONLY);
+	D3DDDI_MAKERESIDENT args = residency_of(client, list, 8, 0);
 	NTSTATUS status = D3DKMTMakeResident(&args);
-	EXPECT_OK(destroy_list(client.device, list, 8));
+	EXPECT_OK(destroy_list(client->device, list, 8));
 	if (status == STATUS_PENDING)
-		wait_for(&client, args.PagingFenceValue);
-	D3DDDI_DESTROYPAGINGQUEUE queue = { client.queue };
+		wait_for(client, args.PagingFenceValue);
+	D3DDDI_DESTROYPAGINGQUEUE queue = { client->queue };
 	EXPECT_OK(D3DKMTDestroyPagingQueue(&queue));
-	expect_valid();
 }
 
 static void destroy_queue(void *context)
@@ -254,15 +248,14 @@ TEST(make_resident, of_what_is_locked_out_of_sight_is_refused)
 	EXPECT_OK(make_resident(&client, &handle, 1, 0));
 }
 
-TEST(make_resident, changes_nothing_when_there_is_no_memory_and_says_what_it_takes)
+CLIENT_TEST(make_resident, changes_nothing_when_there_is_no_memory_and_says_what_it_takes, begin())
 {
-	struct client client = begin();
 	bool has_succeeded = false;
 
 	for (unsigned long long nth = 1; !has_succeeded; nth++) {
-		D3DKMT_HANDLE list[] = { create_one(client.device), create_one(client.device) };
+		D3DKMT_HANDLE list[] = { create_one(client->device), create_one(client->device) };
 		dxgk_test_fail_nth_allocation(nth);
-		D3DDDI_MAKERESIDENT args = residency_of(&client, list, 2, 0);
+		D3DDDI_MAKERESIDENT args = residency_of(client, list, 2, 0);
 		NTSTATUS status = D3DKMTMakeResident(&args);
 		(void)dxgk_test_fail_stop();
 		has_succeeded = NT_SUCCESS(status);
@@ -271,13 +264,12 @@ TEST(make_resident, changes_nothing_when_there_is_no_memory_and_says_what_it_tak
 			EXPECT_EQ(args.NumAllocations, 0);
 			/* Who trims nothing and tries again would never come to an end. */
 			EXPECT(args.NumBytesToTrim >= SOME_BYTES);
-			EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
+			EXPECT_BAD(evict(client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
 		}
-		EXPECT_OK(destroy_list(client.device, list, 2));
+		EXPECT_OK(destroy_list(client->device, list, 2));
 		EXPECT(nth < 100);
 	}
-	flush(&client);
-	expect_valid();
+	flush(client);
 }
 
 /* ---- evict ---- */
@@ -361,20 +353,18 @@ TEST(lists, with_one_that_is_none_change_nothing)
 	EXPECT_BAD(evict(&client, list, 1, 0), "MM-EVICT-COUNT", "AllocationList");
 }
 
-TEST(evict, takes_it_out_with_what_is_in_it)
+CLIENT_TEST(evict, takes_it_out_with_what_is_in_it, begin())
 {
-	struct client client = begin();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
 
-	fill(&client, one, MIB, 1);
-	EXPECT_OK(make_resident(&client, &one, 1, 0));
-	EXPECT_EQ(memory_info(&client, 0).CurrentUsage + memory_info(&client, 1).CurrentUsage, MIB);
-	EXPECT_OK(evict(&client, &one, 1, 0));
-	EXPECT_EQ(memory_info(&client, 0).CurrentUsage + memory_info(&client, 1).CurrentUsage, 0);
-	flush(&client);
-	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
-	EXPECT_CONTENT(&client, one, MIB, 1);
-	expect_valid();
+	fill(client, one, MIB, 1);
+	EXPECT_OK(make_resident(client, &one, 1, 0));
+	EXPECT_EQ(memory_info(client, 0).CurrentUsage + memory_info(client, 1).CurrentUsage, MIB);
+	EXPECT_OK(evict(client, &one, 1, 0));
+	EXPECT_EQ(memory_info(client, 0).CurrentUsage + memory_info(client, 1).CurrentUsage, 0);
+	flush(client);
+	EXPECT_EQ(residency_status(client, one), NOT_RESIDENT);
+	EXPECT_CONTENT(client, one, MIB, 1);
 }
 
 TEST(evict, only_if_necessary_leaves_it_there_when_there_is_room)
@@ -402,24 +392,23 @@ static NTSTATUS lock_with(const struct client *client, D3DKMT_HANDLE handle, UIN
 }
 
 /* Cached memory is not coherent with local memory: for the CPU it has to leave. */
-TEST(lock, that_may_not_evict_fails_rather)
+CLIENT_TEST(lock, that_may_not_evict_fails_rather, begin())
 {
 	enum { LOCK_ENTIRE = 0x10, DONOT_EVICT = 0x20 };
-	struct client client = begin();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_CACHED);
+
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE | SOFTGPU_CACHED);
 
 	/* Nowhere, nothing has to go. */
-	EXPECT_OK(lock_with(&client, one, LOCK_ENTIRE | DONOT_EVICT));
-	EXPECT_OK(unlock2(client.device, one));
-	EXPECT_OK(make_resident(&client, &one, 1, 0));
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	EXPECT_REFUSED(lock_with(&client, one, LOCK_ENTIRE | DONOT_EVICT),
+	EXPECT_OK(lock_with(client, one, LOCK_ENTIRE | DONOT_EVICT));
+	EXPECT_OK(unlock2(client->device, one));
+	EXPECT_OK(make_resident(client, &one, 1, 0));
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
+	EXPECT_REFUSED(lock_with(client, one, LOCK_ENTIRE | DONOT_EVICT),
 		       STATUS_GRAPHICS_CANT_LOCK_MEMORY, "MM-LOCK-PLACE", "hAllocation");
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	EXPECT_OK(lock_with(&client, one, LOCK_ENTIRE));
-	EXPECT(residency_status(&client, one) != IN_GPU_MEMORY);
-	EXPECT_OK(unlock2(client.device, one));
-	expect_valid();
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
+	EXPECT_OK(lock_with(client, one, LOCK_ENTIRE));
+	EXPECT(residency_status(client, one) != IN_GPU_MEMORY);
+	EXPECT_OK(unlock2(client->device, one));
 }
 
 /* ---- properties ---- */
@@ -486,34 +475,32 @@ TEST(update_property, of_what_is_nowhere_is_done_at_once)
 	EXPECT_OK(D3DKMTUpdateAllocationProperty(&args));
 }
 
-TEST(update_property, moves_what_may_not_stay_with_what_is_in_it)
+CLIENT_TEST(update_property, moves_what_may_not_stay_with_what_is_in_it, begin())
 {
-	struct client client = begin();
-	UINT all = segments_of_all(&client);
+	UINT all = segments_of_all(client);
 	unsigned places = 0;
 
 	for (UINT set = 1; set <= all; set <<= 1) {
 		if (!(all & set))
 			continue;
-		D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
-		D3DDDI_UPDATEALLOCPROPERTY args = property_of(&client, one);
-		fill(&client, one, MIB, set);
-		EXPECT_OK(make_resident(&client, &one, 1, 0));
-		unsigned before = residency_status(&client, one);
+		D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
+		D3DDDI_UPDATEALLOCPROPERTY args = property_of(client, one);
+		fill(client, one, MIB, set);
+		EXPECT_OK(make_resident(client, &one, 1, 0));
+		unsigned before = residency_status(client, one);
 		args.SupportedSegmentSet = set;
 		args.SetSupportedSegmentSet = 1;
 		NTSTATUS status = D3DKMTUpdateAllocationProperty(&args);
 		EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
 		if (status == STATUS_PENDING)
-			wait_for(&client, args.PagingFenceValue);
-		EXPECT(residency_status(&client, one) != NOT_RESIDENT);
-		places += residency_status(&client, one) != before;
-		EXPECT_CONTENT(&client, one, MIB, set);
-		EXPECT_OK(destroy_one(client.device, one));
+			wait_for(client, args.PagingFenceValue);
+		EXPECT(residency_status(client, one) != NOT_RESIDENT);
+		places += residency_status(client, one) != before;
+		EXPECT_CONTENT(client, one, MIB, set);
+		EXPECT_OK(destroy_one(client->device, one));
 	}
 	EXPECT(places > 0);
-	flush(&client);
-	expect_valid();
+	flush(client);
 }
 
 API_TEST_MAIN("api/residency")

@@ -96,12 +96,11 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 
 static inline NTSTATUS scene_wait(struct scene *scene, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = scene->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value });
 }
 
 static inline NTSTATUS scene_wait_paging(struct scene *scene, NTSTATUS status, UINT64 value)
@@ -243,9 +242,7 @@ static inline NTSTATUS scene_bring_in(struct scene *scene, const D3DKMT_HANDLE *
 
 static inline NTSTATUS scene_flush(struct scene *scene)
 {
-	D3DKMT_FLUSHHEAPTRANSITIONS args = { scene->client.adapter };
-
-	return D3DKMTFlushHeapTransitions(&args);
+	return D3DKMTFlushHeapTransitions(&(D3DKMT_FLUSHHEAPTRANSITIONS){ scene->client.adapter });
 }
 
 static inline NTSTATUS scene_reclaim(struct scene *scene, D3DKMT_HANDLE handle,
@@ -298,9 +295,8 @@ static inline NTSTATUS scene_reserve(struct scene *scene)
 
 static inline NTSTATUS scene_free(struct scene *scene, UINT64 address, UINT64 size_bytes)
 {
-	D3DKMT_FREEGPUVIRTUALADDRESS args = { scene->client.adapter, address, size_bytes };
-
-	return D3DKMTFreeGpuVirtualAddress(&args);
+	return D3DKMTFreeGpuVirtualAddress(
+		&(D3DKMT_FREEGPUVIRTUALADDRESS){ scene->client.adapter, address, size_bytes });
 }
 
 /* A is shown in the middle of what is reserved. */

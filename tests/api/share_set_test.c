@@ -41,16 +41,12 @@ static D3DKMT_HANDLE create_fence(bool is_nt, const volatile UINT64 **view_out)
 
 static NTSTATUS destroy_mutex(D3DKMT_HANDLE mutex)
 {
-	D3DKMT_DESTROYKEYEDMUTEX args = { mutex };
-
-	return D3DKMTDestroyKeyedMutex(&args);
+	return D3DKMTDestroyKeyedMutex(&(D3DKMT_DESTROYKEYEDMUTEX){ mutex });
 }
 
 static NTSTATUS destroy_fence(D3DKMT_HANDLE fence)
 {
-	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { fence };
-
-	return D3DKMTDestroySynchronizationObject(&args);
+	return D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){ fence });
 }
 
 static NTSTATUS share_set(unsigned count, const D3DKMT_HANDLE *objects, HANDLE *handle_out)
@@ -189,12 +185,12 @@ TEST(set, opens_all_three_after_their_creator_has_gone)
 	expect_valid();
 
 	/* They are what was shared: the mutex has its data, the fence its value. */
-	unsigned char room[MUTEX_BYTES] = { 0 };
+	unsigned char buffer[MUTEX_BYTES] = { 0 };
 	D3DKMT_ACQUIREKEYEDMUTEX2 acquire = { .hKeyedMutex = opening.nt.hKeyedMutex,
-					      .pPrivateRuntimeData = room,
+					      .pPrivateRuntimeData = buffer,
 					      .PrivateRuntimeDataSize = MUTEX_BYTES };
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&acquire));
-	EXPECT(memcmp(room, mutex_data, MUTEX_BYTES) == 0);
+	EXPECT(memcmp(buffer, mutex_data, MUTEX_BYTES) == 0);
 	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
 		.hDevice = opener,
 		.ObjectCount = 1,
@@ -303,12 +299,12 @@ TEST(set, that_was_not_opened_leaves_its_mutex_without_data)
 	args.KeyedMutexPrivateRuntimeDataSize = 3;
 	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
 	EXPECT_EQ(args.KeyedMutexPrivateRuntimeDataSize, 3);
-	unsigned char room[3] = { 0 };
+	unsigned char buffer[3] = { 0 };
 	D3DKMT_ACQUIREKEYEDMUTEX2 acquire = { .hKeyedMutex = empty.hKeyedMutex,
-					      .pPrivateRuntimeData = room,
-					      .PrivateRuntimeDataSize = sizeof(room) };
+					      .pPrivateRuntimeData = buffer,
+					      .PrivateRuntimeDataSize = sizeof(buffer) };
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&acquire));
-	EXPECT(memcmp(room, data, sizeof(room)) == 0);
+	EXPECT(memcmp(buffer, data, sizeof(buffer)) == 0);
 	EXPECT_EQ(close((int)(intptr_t)set.handle), 0);
 }
 

@@ -25,9 +25,7 @@ static D3DKMT_HANDLE create_mutex(bool is_nt, D3DKMT_HANDLE *shared_out)
 
 static void destroy_mutex(D3DKMT_HANDLE mutex)
 {
-	D3DKMT_DESTROYKEYEDMUTEX args = { mutex };
-
-	EXPECT_OK(D3DKMTDestroyKeyedMutex(&args));
+	EXPECT_OK(D3DKMTDestroyKeyedMutex(&(D3DKMT_DESTROYKEYEDMUTEX){ mutex }));
 }
 
 /* Shares, and sees to it that a refusal leaves the result alone. */

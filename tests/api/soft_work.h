@@ -147,9 +147,8 @@ static inline NTSTATUS try_map(const struct client *client, D3DKMT_HANDLE alloca
 
 static inline NTSTATUS unmap(const struct client *client, uint64_t address, uint64_t size_bytes)
 {
-	D3DKMT_FREEGPUVIRTUALADDRESS args = { client->adapter, address, size_bytes };
-
-	return D3DKMTFreeGpuVirtualAddress(&args);
+	return D3DKMTFreeGpuVirtualAddress(
+		&(D3DKMT_FREEGPUVIRTUALADDRESS){ client->adapter, address, size_bytes });
 }
 
 static inline D3DKMT_HANDLE mapped_memory(const struct client *client, uint64_t size_bytes,
@@ -207,12 +206,11 @@ static inline void worker_open(struct worker *worker, D3DKMT_HANDLE adapter)
 
 static inline NTSTATUS worker_signal(struct worker *worker, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = worker->context,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &worker->fence,
-							   .MonitoredFenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromGpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = worker->context,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &worker->fence,
+							      .MonitoredFenceValueArray = &value });
 }
 
 static inline NTSTATUS worker_render(struct worker *worker, const struct row *row)

@@ -209,10 +209,7 @@ CHILD(fail_then_go_on)
 
 TEST(call, a_failure_of_the_driver_reaches_the_caller_unchanged)
 {
-	static const struct {
-		const char *registry;
-		const char *said;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		/* The first of each is the kernel's own. */
 		{ "\"Fail\": \"CreateDevice\", \"FailAt\": 2, \"FailStatus\": 3221225495",
 		  "-- device c0000017 DDI-STATUS\n" },
@@ -227,7 +224,7 @@ TEST(call, a_failure_of_the_driver_reaches_the_caller_unchanged)
 	};
 
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct child_result *child = RECORDED("fail_then_go_on", cases[i].registry);
+		const struct child_result *child = RECORDED("fail_then_go_on", cases[i].given);
 
 		EXPECT_CONTAINS(child->out, cases[i].said);
 		EXPECT_CONTAINS(child->out, "StopDevice irql=0 left=0\n");

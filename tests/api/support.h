@@ -197,9 +197,7 @@ static inline UNICODE_STRING string_of(const WCHAR *text)
 
 static inline NTSTATUS close_adapter(D3DKMT_HANDLE adapter)
 {
-	D3DKMT_CLOSEADAPTER args = { adapter };
-
-	return D3DKMTCloseAdapter(&args);
+	return D3DKMTCloseAdapter(&(D3DKMT_CLOSEADAPTER){ adapter });
 }
 
 static inline NTSTATUS try_create_device(D3DKMT_HANDLE adapter, D3DKMT_HANDLE *device_out)
@@ -211,26 +209,28 @@ static inline NTSTATUS try_create_device(D3DKMT_HANDLE adapter, D3DKMT_HANDLE *d
 	return status;
 }
 
+/* What `call`, which has the handle for its last argument, makes. */
+#define CREATED(call, ...)                                                                         \
+	({                                                                                         \
+		D3DKMT_HANDLE created_handle = 0;                                                  \
+		EXPECT_OK(call(__VA_ARGS__, &created_handle));                                     \
+		created_handle;                                                                    \
+	})
+
 static inline D3DKMT_HANDLE create_device(D3DKMT_HANDLE adapter)
 {
-	D3DKMT_HANDLE device = 0;
-
-	EXPECT_OK(try_create_device(adapter, &device));
-	return device;
+	return CREATED(try_create_device, adapter);
 }
 
 static inline NTSTATUS set_priority(D3DKMT_HANDLE context, int priority)
 {
-	D3DKMT_SETCONTEXTSCHEDULINGPRIORITY args = { context, priority };
-
-	return D3DKMTSetContextSchedulingPriority(&args);
+	return D3DKMTSetContextSchedulingPriority(
+		&(D3DKMT_SETCONTEXTSCHEDULINGPRIORITY){ context, priority });
 }
 
 static inline NTSTATUS destroy_device(D3DKMT_HANDLE device)
 {
-	D3DKMT_DESTROYDEVICE args = { device };
-
-	return D3DKMTDestroyDevice(&args);
+	return D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){ device });
 }
 
 /* Of the kind that works in both address models. */
@@ -245,26 +245,19 @@ static inline NTSTATUS try_create_context(D3DKMT_HANDLE device, D3DKMT_HANDLE *c
 
 static inline D3DKMT_HANDLE create_context(D3DKMT_HANDLE device)
 {
-	D3DKMT_HANDLE context = 0;
-
-	EXPECT_OK(try_create_context(device, &context));
-	return context;
+	return CREATED(try_create_context, device);
 }
 
 static inline NTSTATUS destroy_context(D3DKMT_HANDLE context)
 {
-	D3DKMT_DESTROYCONTEXT args = { context };
-
-	return D3DKMTDestroyContext(&args);
+	return D3DKMTDestroyContext(&(D3DKMT_DESTROYCONTEXT){ context });
 }
 
 static inline NTSTATUS query_adapter(D3DKMT_HANDLE adapter, unsigned type, void *data,
 				     size_t size_bytes)
 {
-	D3DKMT_QUERYADAPTERINFO args = { adapter, (KMTQUERYADAPTERINFOTYPE)type, data,
-					 (UINT)size_bytes };
-
-	return D3DKMTQueryAdapterInfo(&args);
+	return D3DKMTQueryAdapterInfo(&(D3DKMT_QUERYADAPTERINFO){
+		adapter, (KMTQUERYADAPTERINFOTYPE)type, data, (UINT)size_bytes });
 }
 
 /* A value of the adapter's key, until the next one; NULL: there is none. */
@@ -273,7 +266,7 @@ static inline const wchar_t *registry_text(D3DKMT_HANDLE adapter, const wchar_t 
 {
 	static union {
 		D3DDDI_QUERYREGISTRY_INFO info;
-		unsigned char room[sizeof(D3DDDI_QUERYREGISTRY_INFO) + 1024];
+		unsigned char buffer[sizeof(D3DDDI_QUERYREGISTRY_INFO) + 1024];
 	} value;
 
 	memset(&value, 0, sizeof(value));
@@ -285,7 +278,7 @@ static inline const wchar_t *registry_text(D3DKMT_HANDLE adapter, const wchar_t 
 		return NULL;
 	if (bytes_out)
 		*bytes_out = value.info.OutputValueSize;
-	return (const wchar_t *)(value.room + offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword));
+	return (const wchar_t *)(value.buffer + offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword));
 }
 
 static inline NTSTATUS get_execution_state(D3DKMT_HANDLE device)

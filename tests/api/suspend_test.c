@@ -41,22 +41,22 @@ static void submit_write(struct worker *worker, uint64_t value)
 	worker_run(worker, &row);
 }
 
+#define WORKER_TEST(suite, claim, ...)                                                             \
+	TEST_MADE(worker, worker, (__VA_ARGS__), expect_valid(), suite, claim)
+
 /* ---- work ---- */
 
-TEST(suspend, work_stands_still_until_the_process_goes_on)
+WORKER_TEST(suspend, work_stands_still_until_the_process_goes_on, begin_working())
 {
-	struct worker worker = begin_working();
-
-	submit_write(&worker, 1);
-	worker_wait(&worker);
-	EXPECT_OK(suspend(&worker.client, false));
-	submit_write(&worker, 2);
+	submit_write(worker, 1);
+	worker_wait(worker);
+	EXPECT_OK(suspend(&worker->client, false));
+	submit_write(worker, 2);
 	pause_ms(20);
-	EXPECT_EQ(*worker.value, 1);
-	EXPECT_OK(resume(&worker.client));
-	worker_wait(&worker);
-	EXPECT_EQ(worker_read(&worker, 0), 2);
-	expect_valid();
+	EXPECT_EQ(*worker->value, 1);
+	EXPECT_OK(resume(&worker->client));
+	worker_wait(worker);
+	EXPECT_EQ(worker_read(worker, 0), 2);
 }
 
 TEST(suspend, a_device_that_comes_later_stands_still_too)
@@ -75,61 +75,54 @@ TEST(suspend, a_device_that_comes_later_stands_still_too)
 	wait_for(&later, args.PagingFenceValue);
 }
 
-TEST(suspend, a_submission_wakes_who_may_be_woken)
+WORKER_TEST(suspend, a_submission_wakes_who_may_be_woken, begin_working())
 {
-	struct worker worker = begin_working();
-
-	EXPECT_OK(suspend(&worker.client, true));
-	EXPECT_EQ(residency_status(&worker.client, worker.memory), NOT_RESIDENT);
-	submit_write(&worker, 3);
-	worker_wait(&worker);
-	EXPECT_EQ(worker_read(&worker, 0), 3);
-	EXPECT_BAD(resume(&worker.client), "MM-CONTROL", "hProcess");
-	expect_valid();
+	EXPECT_OK(suspend(&worker->client, true));
+	EXPECT_EQ(residency_status(&worker->client, worker->memory), NOT_RESIDENT);
+	submit_write(worker, 3);
+	worker_wait(worker);
+	EXPECT_EQ(worker_read(worker, 0), 3);
+	EXPECT_BAD(resume(&worker->client), "MM-CONTROL", "hProcess");
 }
 
 /* ---- memory ---- */
 
-TEST(suspend, what_is_resident_leaves_and_comes_back_as_it_was)
+CLIENT_TEST(suspend, what_is_resident_leaves_and_comes_back_as_it_was, begin_quiet())
 {
-	struct client client = begin_quiet();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
-	D3DKMT_HANDLE leftover = create_sized(&client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
+	D3DKMT_HANDLE leftover = create_sized(client, MIB, SOFTGPU_CPU_VISIBLE);
 
-	fill(&client, one, MIB, 1);
-	fill(&client, leftover, MIB, 2);
-	EXPECT_OK(make_resident(&client, &one, 1, 0));
-	EXPECT_OK(make_resident(&client, &leftover, 1, 0));
-	EXPECT_OK(evict(&client, &leftover, 1, ONLY_IF_NECESSARY));
-	EXPECT_OK(suspend(&client, false));
-	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
-	EXPECT_EQ(residency_status(&client, leftover), NOT_RESIDENT);
-	EXPECT_EQ(memory_info(&client, 0).CurrentUsage, MIB);
+	fill(client, one, MIB, 1);
+	fill(client, leftover, MIB, 2);
+	EXPECT_OK(make_resident(client, &one, 1, 0));
+	EXPECT_OK(make_resident(client, &leftover, 1, 0));
+	EXPECT_OK(evict(client, &leftover, 1, ONLY_IF_NECESSARY));
+	EXPECT_OK(suspend(client, false));
+	EXPECT_EQ(residency_status(client, one), NOT_RESIDENT);
+	EXPECT_EQ(residency_status(client, leftover), NOT_RESIDENT);
+	EXPECT_EQ(memory_info(client, 0).CurrentUsage, MIB);
 	pause_ms(300);
-	EXPECT_EQ(residency_status(&client, one), NOT_RESIDENT);
-	EXPECT_OK(resume(&client));
-	flush(&client);
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	EXPECT_EQ(residency_status(&client, leftover), NOT_RESIDENT);
-	EXPECT_CONTENT(&client, one, MIB, 1);
-	EXPECT_CONTENT(&client, leftover, MIB, 2);
-	expect_valid();
+	EXPECT_EQ(residency_status(client, one), NOT_RESIDENT);
+	EXPECT_OK(resume(client));
+	flush(client);
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
+	EXPECT_EQ(residency_status(client, leftover), NOT_RESIDENT);
+	EXPECT_CONTENT(client, one, MIB, 1);
+	EXPECT_CONTENT(client, leftover, MIB, 2);
 }
 
-TEST(suspend, make_resident_is_over_when_the_process_goes_on)
+CLIENT_TEST(suspend, make_resident_is_over_when_the_process_goes_on, begin_quiet())
 {
-	struct client client = begin_quiet();
-	D3DKMT_HANDLE one = create_sized(&client, MIB, SOFTGPU_LOCAL_ONLY);
-	D3DDDI_MAKERESIDENT args = residency_of(&client, &one, 1, 0);
+	D3DKMT_HANDLE one = create_sized(client, MIB, SOFTGPU_LOCAL_ONLY);
+	D3DDDI_MAKERESIDENT args = residency_of(client, &one, 1, 0);
 
-	EXPECT_OK(suspend(&client, false));
+	EXPECT_OK(suspend(client, false));
 	EXPECT_EQ(D3DKMTMakeResident(&args), STATUS_PENDING);
 	pause_ms(20);
-	EXPECT(*client.value < args.PagingFenceValue);
-	EXPECT_OK(resume(&client));
-	wait_for(&client, args.PagingFenceValue);
-	EXPECT_EQ(residency_status(&client, one), IN_GPU_MEMORY);
-	expect_valid();
+	EXPECT(*client->value < args.PagingFenceValue);
+	EXPECT_OK(resume(client));
+	wait_for(client, args.PagingFenceValue);
+	EXPECT_EQ(residency_status(client, one), IN_GPU_MEMORY);
 }
 
 /* ---- ends ---- */

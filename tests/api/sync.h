@@ -84,9 +84,7 @@ static inline D3DKMT_HANDLE create_fence(uint64_t value, unsigned flags,
 
 static inline NTSTATUS destroy_sync(D3DKMT_HANDLE sync)
 {
-	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT args = { sync };
-
-	return D3DKMTDestroySynchronizationObject(&args);
+	return D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){ sync });
 }
 
 static inline NTSTATUS open_global_sync(D3DKMT_HANDLE global, D3DKMT_HANDLE *sync_out)
@@ -139,13 +137,12 @@ static inline D3DKMT_HANDLE create_opened_fence(D3DKMT_HANDLE *opened_out)
 
 static inline NTSTATUS signal_flags(D3DKMT_HANDLE fence, UINT64 value, UINT flags)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &fence,
-							   .FenceValueArray = &value,
-							   .Flags.Value = flags };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value,
+							      .Flags.Value = flags });
 }
 
 static inline NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
@@ -156,16 +153,15 @@ static inline NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
 static inline NTSTATUS wait_many(const D3DKMT_HANDLE *fences, const UINT64 *values, UINT count,
 				 int event, bool is_any)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = {
-		.hDevice = device,
-		.ObjectCount = count,
-		.ObjectHandleArray = fences,
-		.FenceValueArray = values,
-		.hAsyncEvent = (HANDLE)(intptr_t)event,
-		.Flags.WaitAny = is_any,
-	};
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = device,
+			.ObjectCount = count,
+			.ObjectHandleArray = fences,
+			.FenceValueArray = values,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+			.Flags.WaitAny = is_any,
+		});
 }
 
 /* An event of 0 blocks. */
@@ -206,12 +202,10 @@ static inline bool polls_readable(int file)
 static inline NTSTATUS force(unsigned control, unsigned node)
 {
 	D3DKMT_TDRDBGCTRL_ESCAPE tdr = { (D3DKMT_TDRDBGCTRLTYPE)control, node };
-	D3DKMT_ESCAPE args = { .hAdapter = adapter,
-			       .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
-			       .pPrivateDriverData = &tdr,
-			       .PrivateDriverDataSize = sizeof(tdr) };
-
-	return D3DKMTEscape(&args);
+	return D3DKMTEscape(&(D3DKMT_ESCAPE){ .hAdapter = adapter,
+					      .Type = D3DKMT_ESCAPE_TDRDBGCTRL,
+					      .pPrivateDriverData = &tdr,
+					      .PrivateDriverDataSize = sizeof(tdr) });
 }
 
 #endif

@@ -55,18 +55,17 @@ static void expect_use(struct gpu *gpu, D3DKMT_HANDLE memory, unsigned count)
 		EXPECT_WORDS(gpu, memory, (UINT64)i * PAGE, PAGE, 0xF00 + i);
 }
 
-TEST(table_block_want, leftovers_go_for_tables)
+GPU_TEST(table_block_want, leftovers_go_for_tables, gpu_begin())
 {
 	static struct filling filling;
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, PLACES * PAGE, SOFTGPU_SYSTEM_ONLY);
 
-	fill_local(&gpu, &filling);
-	let_go(&gpu, &filling);
+	D3DKMT_HANDLE memory = create_resident(gpu, PLACES * PAGE, SOFTGPU_SYSTEM_ONLY);
+
+	fill_local(gpu, &filling);
+	let_go(gpu, &filling);
 	for (unsigned i = 0; i < PLACES; i++)
-		(void)map(&gpu, memory, far_address(i), PLACES, WRITE);
-	expect_use(&gpu, memory, PLACES);
-	expect_valid();
+		(void)map(gpu, memory, far_address(i), PLACES, WRITE);
+	expect_use(gpu, memory, PLACES);
 }
 
 TEST(table_block_want, a_client_that_lists_everything_is_refused_until_it_lets_go)
@@ -124,57 +123,54 @@ TEST(table_block_want, work_of_all_devices_finds_tables_that_were_out)
 }
 
 /* Objects that are made while tables are out have them when they run. */
-TEST(table_block_want, contexts_that_are_made_meanwhile_run)
+GPU_TEST(table_block_want, contexts_that_are_made_meanwhile_run, gpu_begin())
 {
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, PAGE, SOFTGPU_LOCAL_ONLY);
+	D3DKMT_HANDLE memory = create_resident(gpu, PAGE, SOFTGPU_LOCAL_ONLY);
 
-	(void)map(&gpu, memory, far_address(0), 1, WRITE);
+	(void)map(gpu, memory, far_address(0), 1, WRITE);
 	for (unsigned round = 0; round < 20; round++) {
-		D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = gpu.client.device };
+		D3DKMT_CREATECONTEXTVIRTUAL context = { .hDevice = gpu->client.device };
 		D3DKMT_DESTROYCONTEXT end;
 
-		force_out(&gpu);
+		force_out(gpu);
 		EXPECT_OK(D3DKMTCreateContextVirtual(&context));
-		force_out(&gpu);
-		end.hContext = gpu.context;
+		force_out(gpu);
+		end.hContext = gpu->context;
 		EXPECT_OK(D3DKMTDestroyContext(&end));
-		gpu.context = context.hContext;
-		gpu_fill(&gpu, far_address(0), PAGE, round);
-		EXPECT(gpu_run(&gpu));
-		EXPECT_WORDS(&gpu, memory, 0, PAGE, round);
+		gpu->context = context.hContext;
+		gpu_fill(gpu, far_address(0), PAGE, round);
+		EXPECT(gpu_run(gpu));
+		EXPECT_WORDS(gpu, memory, 0, PAGE, round);
 	}
-	expect_valid();
 }
 
 /* Whichever allocation of ours fails: it is refused, and works the next time. */
-TEST(table_block_want, memory_that_runs_out_while_room_is_made_refuses)
+GPU_TEST(table_block_want, memory_that_runs_out_while_room_is_made_refuses, gpu_begin())
 {
 	static struct filling filling;
-	struct gpu gpu = gpu_begin();
-	D3DKMT_HANDLE memory = create_resident(&gpu, PLACES * PAGE, SOFTGPU_SYSTEM_ONLY);
+
+	D3DKMT_HANDLE memory = create_resident(gpu, PLACES * PAGE, SOFTGPU_SYSTEM_ONLY);
 	bool has_fired = true;
 
-	fill_local(&gpu, &filling);
-	let_go(&gpu, &filling);
+	fill_local(gpu, &filling);
+	let_go(gpu, &filling);
 	for (unsigned nth = 1; has_fired; nth++) {
 		D3DDDI_MAPGPUVIRTUALADDRESS args =
-			mapping(&gpu, memory, far_address(nth), PLACES, WRITE);
+			mapping(gpu, memory, far_address(nth), PLACES, WRITE);
 		NTSTATUS status;
 
 		dxgk_test_fail_nth_allocation(nth);
 		status = D3DKMTMapGpuVirtualAddress(&args);
 		has_fired = dxgk_test_fail_stop();
 		if (status == STATUS_PENDING) {
-			wait_for(&gpu.client, args.PagingFenceValue);
+			wait_for(&gpu->client, args.PagingFenceValue);
 			continue;
 		}
 		EXPECT(has_fired);
 		EXPECT(status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-		(void)map(&gpu, memory, far_address(nth), PLACES, WRITE);
+		(void)map(gpu, memory, far_address(nth), PLACES, WRITE);
 		EXPECT(nth < 200);
 	}
-	expect_valid();
 }
 
 API_TEST_MAIN("api/table_room")

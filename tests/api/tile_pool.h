@@ -32,14 +32,13 @@ static inline D3DKMT_HANDLE begin_with_fence(const volatile UINT64 **seen_out)
 static inline NTSTATUS update_in(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
 				 D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *operations, UINT count)
 {
-	D3DKMT_UPDATEGPUVIRTUALADDRESS args = { .hDevice = device,
-						.hContext = context,
-						.hFenceObject = fence,
-						.NumOperations = count,
-						.Operations = operations,
-						.FenceValue = value };
-
-	return D3DKMTUpdateGpuVirtualAddress(&args);
+	return D3DKMTUpdateGpuVirtualAddress(
+		&(D3DKMT_UPDATEGPUVIRTUALADDRESS){ .hDevice = device,
+						   .hContext = context,
+						   .hFenceObject = fence,
+						   .NumOperations = count,
+						   .Operations = operations,
+						   .FenceValue = value });
 }
 
 static inline NTSTATUS update(D3DKMT_HANDLE fence, UINT64 value,
@@ -64,5 +63,24 @@ static inline unsigned copies(void)
 {
 	return notes_count("BuildPagingBuffer irql=0 operation=14 ");
 }
+
+/* Updates behind `fence`, whose value is `*seen`, of a reservation at `address`. */
+struct pool_update {
+	const volatile UINT64 *seen;
+	D3DKMT_HANDLE fence;
+	UINT64 address;
+};
+
+static inline struct pool_update begin_pool_update(void)
+{
+	struct pool_update made = { 0 };
+
+	made.fence = begin_with_fence(&made.seen);
+	made.address = reserve_zero(65536);
+	return made;
+}
+
+#define POOL_TEST(suite, claim)                                                                    \
+	TEST_MADE(pool_update, made, begin_pool_update(), expect_nothing_wrong(), suite, claim)
 
 #endif

@@ -96,9 +96,8 @@ static inline void listen_for_trims(const struct client *client, struct ear *ear
 
 static inline NTSTATUS unlisten(VOID *handle)
 {
-	D3DKMT_UNREGISTERTRIMNOTIFICATION args = { .Handle = handle };
-
-	return D3DKMTUnregisterTrimNotification(&args);
+	return D3DKMTUnregisterTrimNotification(
+		&(D3DKMT_UNREGISTERTRIMNOTIFICATION){ .Handle = handle });
 }
 
 static inline void listen_for_budgets(const struct client *client, struct ear *ear)
@@ -115,9 +114,8 @@ static inline void listen_for_budgets(const struct client *client, struct ear *e
 
 static inline NTSTATUS unlisten_budget(VOID *handle)
 {
-	D3DKMT_UNREGISTERBUDGETCHANGENOTIFICATION args = { .Handle = handle };
-
-	return D3DKMTUnregisterBudgetChangeNotification(&args);
+	return D3DKMTUnregisterBudgetChangeNotification(
+		&(D3DKMT_UNREGISTERBUDGETCHANGENOTIFICATION){ .Handle = handle });
 }
 
 static inline NTSTATUS set_intervals_ms(const struct client *client, unsigned shortest,

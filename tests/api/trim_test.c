@@ -44,21 +44,19 @@ TEST(trim, who_registers_while_over_budget_is_told)
 	EXPECT_OK(unlisten(ear.handle));
 }
 
-TEST(trim, the_callback_may_evict_and_is_not_told_again)
+CLIENT_TEST(trim, the_callback_may_evict_and_is_not_told_again, begin_quiet())
 {
-	struct client client = begin_quiet();
 	struct ear ear = { .then = evict_it };
 
-	(void)in_memory(&client, MIB);
-	ear.to_evict = in_memory(&client, MIB);
-	listen_for_trims(&client, &ear);
-	EXPECT_OK(set_budget(&client, MIB, UINT64_MAX));
+	(void)in_memory(client, MIB);
+	ear.to_evict = in_memory(client, MIB);
+	listen_for_trims(client, &ear);
+	EXPECT_OK(set_budget(client, MIB, UINT64_MAX));
 	await(&ear.ended, 1);
-	EXPECT_EQ(memory_info(&client, 0).CurrentUsage, MIB);
+	EXPECT_EQ(memory_info(client, 0).CurrentUsage, MIB);
 	pause_ms(20);
 	EXPECT_EQ(ear.calls, 1);
 	EXPECT_OK(unlisten(ear.handle));
-	expect_valid();
 }
 
 TEST(trim, what_one_callback_trims_the_next_is_not_asked_for)
@@ -182,17 +180,15 @@ static void unlisten_self(struct ear *ear)
 		abort();
 }
 
-TEST(unregister, in_the_callback_does_not_wait_for_it)
+CLIENT_TEST(unregister, in_the_callback_does_not_wait_for_it, begin_quiet())
 {
-	struct client client = begin_quiet();
 	struct ear ear = { .then = unlisten_self };
 
-	(void)in_memory(&client, 2 * MIB);
-	listen_for_trims(&client, &ear);
-	EXPECT_OK(set_budget(&client, MIB, UINT64_MAX));
+	(void)in_memory(client, 2 * MIB);
+	listen_for_trims(client, &ear);
+	EXPECT_OK(set_budget(client, MIB, UINT64_MAX));
 	await(&ear.ended, 1);
 	EXPECT_BAD(unlisten(ear.handle), "API-HANDLE", "Handle");
-	expect_valid();
 }
 
 /* A callback that takes as long as somebody wants it to. */
@@ -463,15 +459,15 @@ static void racer_run(void *argument)
 	}
 }
 
-TEST(threads, register_and_unregister_while_devices_end)
+CLIENT_TEST(threads, register_and_unregister_while_devices_end, begin_quiet())
 {
 	enum { RACERS = 3 };
-	struct client client = begin_quiet();
+
 	struct racer racers[RACERS];
 
-	(void)in_memory(&client, 4 * MIB);
+	(void)in_memory(client, 4 * MIB);
 	for (int i = 0; i < RACERS; i++) {
-		client_open(&racers[i].client, client.adapter);
+		client_open(&racers[i].client, client->adapter);
 		racers[i].thread = dxgk_test_thread_create(racer_run, &racers[i]);
 		EXPECT(racers[i].thread);
 	}
@@ -479,7 +475,6 @@ TEST(threads, register_and_unregister_while_devices_end)
 		EXPECT_OK(destroy_device(racers[i].client.device));
 	for (int i = 0; i < RACERS; i++)
 		dxgk_test_thread_join(racers[i].thread);
-	expect_valid();
 }
 
 /* ---- what is refused ---- */

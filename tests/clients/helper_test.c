@@ -239,11 +239,11 @@ TEST(helper, memory_becomes_what_the_driver_needs_and_all_of_it_comes_back)
 
 TEST(helper, the_description_may_be_as_long_as_the_runtimes_and_no_longer)
 {
-	size_t room = getSizeRequiredForTokens(RESOURCE);
+	size_t buffer = getSizeRequiredForTokens(RESOURCE);
 
-	EXPECT(room >= 6692);
+	EXPECT(buffer >= 6692);
 	resource(0x1000, 0, 0, 0);
-	while (used * 4 + 12 <= room)
+	while (used * 4 + 12 <= buffer)
 		number64(4095, 0);
 	EXPECT_EQ(translated()->size_bytes, 0x1000);
 	number64(4095, 0);

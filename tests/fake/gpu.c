@@ -2,13 +2,13 @@
 /*
  * gpu.c - see gpu.h.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "fake/gpu.h"
+#include "support/printed.h"
 
 static void require(bool condition, const char *what)
 {
@@ -36,11 +36,8 @@ static void note_locked(struct fake_gpu *gpu, const char *word)
 void fake_gpu_note(struct fake_gpu *gpu, const char *format, ...)
 {
 	char word[64];
-	va_list words;
 
-	va_start(words, format);
-	vsnprintf(word, sizeof(word), format, words);
-	va_end(words);
+	PRINT_INTO(word, format);
 	lock_acquire(&gpu->lock);
 	note_locked(gpu, word);
 	lock_release(&gpu->lock);

@@ -178,7 +178,7 @@ static size_t ask(const uint8_t *data, size_t size)
 {
 	struct head head;
 	struct wire_request request;
-	unsigned char *room = session.channel.memory->request.buffer;
+	unsigned char *storage = session.channel.memory->request.buffer;
 
 	memcpy(&head, data, sizeof(head));
 	size_t bytes = size - sizeof(head) < head.bytes ? size - sizeof(head) : head.bytes;
@@ -188,11 +188,11 @@ static size_t ask(const uint8_t *data, size_t size)
 		.flags = head.flags & 0x80 ? head.flags : 0,
 		.size_bytes = head.says_bytes == 0xffff ? bytes : head.says_bytes,
 	};
-	memset(room, 0, 4096);
-	memcpy(room, data + sizeof(head), bytes);
+	memset(storage, 0, 4096);
+	memcpy(storage, data + sizeof(head), bytes);
 	/* What a block begins with is said often enough to come to the rest. */
 	if ((head.flags & 1) && bytes >= 2 * sizeof(uint32_t))
-		memcpy(room, (uint32_t[]){ request.call, 1 }, 2 * sizeof(uint32_t));
+		memcpy(storage, (uint32_t[]){ request.call, 1 }, 2 * sizeof(uint32_t));
 	wire_request_say(&session.channel, &request);
 	channel_ask(&session.channel);
 	return sizeof(head) + bytes;

@@ -113,11 +113,11 @@ static inline uint32_t take_flags(struct input *input)
 	return byte == 255 ? take_number(input) : byte >= 32 ? byte & 0x1f : UINT32_C(1) << byte;
 }
 
-static inline uint32_t take_count(struct input *input, uint32_t room)
+static inline uint32_t take_count(struct input *input, uint32_t storage)
 {
 	uint8_t byte = take_byte(input);
 
-	return byte == 255 ? HUGE_COUNT + take_number(input) % HUGE_COUNT : byte % (room + 1);
+	return byte == 255 ? HUGE_COUNT + take_number(input) % HUGE_COUNT : byte % (storage + 1);
 }
 
 static inline void *take_pointer(struct input *input, void *buffer)

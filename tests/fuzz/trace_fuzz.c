@@ -17,9 +17,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ROOM_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 20 };
 
-static uint8_t model[ROOM_BYTES]; /* a real trace */
+static uint8_t model[BUFFER_BYTES]; /* a real trace */
 static size_t model_bytes;
 static size_t schema_bytes; /* of it, with the header of the file */
 
@@ -95,7 +95,7 @@ static void seal(uint8_t *block, uint32_t size_bytes)
 /* The events of one or two blocks. */
 static void read_events(const uint8_t *data, size_t size)
 {
-	static uint8_t bytes[ROOM_BYTES];
+	static uint8_t bytes[BUFFER_BYTES];
 	size_t half = size / 2;
 	size_t at = schema_bytes;
 
@@ -117,7 +117,7 @@ static void read_events(const uint8_t *data, size_t size)
 /* Three bytes each: where, and what is there instead. The table of events is changed as well. */
 static void read_changed(const uint8_t *data, size_t size)
 {
-	static uint8_t bytes[ROOM_BYTES];
+	static uint8_t bytes[BUFFER_BYTES];
 	size_t first = sizeof(struct trace_file_header);
 	struct trace_block_header header;
 

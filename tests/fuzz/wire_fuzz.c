@@ -90,20 +90,20 @@ static void answer(struct travel_image *image, NTSTATUS status, const uint8_t *d
 
 /* NULL: it was opened; else why not. */
 static const char *open_block(uint32_t id, uint32_t flags, const uint8_t *data, size_t size,
-			      size_t room)
+			      size_t buffer)
 {
 	const uint32_t header[2] = { id, flags & 3 };
 	const char *why = "";
 	struct travel_image image;
 	struct refusal_scope scope;
-	unsigned char *block = calloc(1, room);
+	unsigned char *block = calloc(1, buffer);
 
 	if (!block)
 		return "";
 	memcpy(block, header, sizeof(header));
 	memcpy(block + sizeof(header), data, size);
 	refusal_begin(&scope, "wire_fuzz");
-	bool is_open = travel_request_open(&image, id, block, room, &hooks, &why);
+	bool is_open = travel_request_open(&image, id, block, buffer, &hooks, &why);
 	refusal_end(&scope);
 	expect(is_open || !why || *why);
 	if (is_open) {
@@ -124,14 +124,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t high = low + ZEROS_MAX;
 
 	while (low <= high) {
-		size_t room = low + (high - low) / 16 * 8;
-		const char *why = open_block(data[0], data[1], data + 2, size - 2, room);
+		size_t buffer = low + (high - low) / 16 * 8;
+		const char *why = open_block(data[0], data[1], data + 2, size - 2, buffer);
 		if (!why)
 			break;
 		if (strstr(why, "longer"))
-			high = room - 8;
+			high = buffer - 8;
 		else
-			low = room + 8;
+			low = buffer + 8;
 	}
 	return 0;
 }

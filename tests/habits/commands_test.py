@@ -72,64 +72,27 @@ def test_a_comment_that_names_what_is_gone(root):
     assert problems(root, **{'src/base/a.c': '/* getenv() of log.c, base/log.c; <gone.h> is not ours. */\n'}) == []
 
 
-def test_a_target_or_variable_make_does_not_have(root):
-    one(root, '`make walk`\n', 'no target walk')
-
-
-def test_a_variable_make_does_not_have(root):
-    one(root, '```\nmake run PREFX=/x   # comment\n```\n', 'no variable PREFX')
-
-
-def test_a_verb_that_dxgk_does_not_have(root):
-    one(root, '`dxgk walk`\n', 'no verb walk')
-
-
-def test_an_option_that_the_verb_does_not_have(root):
-    one(root, '`build/cli/dxgk run --sed 7 a`\n', 'run has no option --sed')
+ROWS = {
+    'a target or variable make does not have': ('`make walk`\n', 'no target walk'),
+    'a variable make does not have': ('```\nmake run PREFX=/x   # comment\n```\n', 'no variable PREFX'),
+    'a verb that dxgk does not have': ('`dxgk walk`\n', 'no verb walk'),
+    'an option that the verb does not have': ('`build/cli/dxgk run --sed 7 a`\n', 'run has no option --sed'),
+    'a control that ctl does not have': ('`dxgk ctl evict-none`\n', 'no control evict-none'),
+    'a test and a suite that meson does not have': ('    X=1 meson test -C build handle\n', 'no test handle'),
+    'a suite that meson does not have': ('`meson test -C build --suite habit`\n', 'no suite habit'),
+    'a page that is not written': ('`man dxgk-walk`\n', 'no page dxgk-walk'),
+    'files that are not there': ('see `base/lo.c`\n', 'no base/lo.c', 'docs/profile.md'),
+    'an example that is not there': ('`dxgk run examples/b.dxgk`\n', 'no examples/b.dxgk'),
+    'a program that is not built': ('`build/cli/dxgkk run`\n', 'build/cli/dxgkk is not built'),
+    'a link that leads nowhere': ('see [x](profil.md#a)\n', 'no docs/profil.md', 'docs/profile.md'),
+    'a variable that nobody reads': ('DXGK_LOGS is nothing\n', 'nobody reads DXGK_LOGS'),
+    'a bold command of a man page': ('\nCall *dxgk run --sed 7* x.\n', 'no option --sed', 'docs/man/opendxgk.7.scd'),
+}
+tap.rows(globals(), one, ROWS)
 
 
 def test_an_option_behind_two_dashes_is_another_programs(root):
     assert problems(root, text='`dxgk run -- program --sed`\n') == []
-
-
-def test_a_control_that_ctl_does_not_have(root):
-    one(root, '`dxgk ctl evict-none`\n', 'no control evict-none')
-
-
-def test_a_test_and_a_suite_that_meson_does_not_have(root):
-    one(root, '    X=1 meson test -C build handle\n', 'no test handle')
-
-
-def test_a_suite_that_meson_does_not_have(root):
-    one(root, '`meson test -C build --suite habit`\n', 'no suite habit')
-
-
-def test_a_page_that_is_not_written(root):
-    one(root, '`man dxgk-walk`\n', 'no page dxgk-walk')
-
-
-def test_files_that_are_not_there(root):
-    one(root, 'see `base/lo.c`\n', 'no base/lo.c', 'docs/profile.md')
-
-
-def test_an_example_that_is_not_there(root):
-    one(root, '`dxgk run examples/b.dxgk`\n', 'no examples/b.dxgk')
-
-
-def test_a_program_that_is_not_built(root):
-    one(root, '`build/cli/dxgkk run`\n', 'build/cli/dxgkk is not built')
-
-
-def test_a_link_that_leads_nowhere(root):
-    one(root, 'see [x](profil.md#a)\n', 'no docs/profil.md', 'docs/profile.md')
-
-
-def test_a_variable_that_nobody_reads(root):
-    one(root, 'DXGK_LOGS is nothing\n', 'nobody reads DXGK_LOGS')
-
-
-def test_a_bold_command_of_a_man_page(root):
-    one(root, '\nCall *dxgk run --sed 7* x.\n', 'no option --sed', 'docs/man/opendxgk.7.scd')
 
 
 def test_what_is_read_is_documented(root):

@@ -53,24 +53,14 @@ def test_what_says_it_is_fine(root):
     assert problems(root, GOOD) == []
 
 
-def test_a_silent_member_is_noticed(root):
-    one(root, 'One;       /* in */', 'One;', ':2: _DXGKARG_A.One says neither in nor out')
-
-
-def test_a_comment_is_no_direction(root):
-    one(root, '/* in/out; WDDM 2.0 */', '/* WDDM 2.0 */', '_DXGKARG_A.pTwo')
-
-
-def test_members_of_inner_structures_count(root):
-    one(root, 'Three; /* out */', 'Three;', '_DXGKARG_A.Three')
-
-
-def test_a_word_beside_bits_counts(root):
-    one(root, '		UINT Value;\n	};', '		UINT Value;\n	};\n	UINT Node; /* in */', '_DXGK_FLAGS.Value')
-
-
-def test_an_entry_point_without_level_is_noticed(root):
-    one(root, '/* PASSIVE_LEVEL, level 0 */', '', 'at which level')
+ROWS = {
+    'a silent member is noticed': ('One;       /* in */', 'One;', ':2: _DXGKARG_A.One says neither in nor out'),
+    'a comment is no direction': ('/* in/out; WDDM 2.0 */', '/* WDDM 2.0 */', '_DXGKARG_A.pTwo'),
+    'members of inner structures count': ('Three; /* out */', 'Three;', '_DXGKARG_A.Three'),
+    'a word beside bits counts': ('		UINT Value;\n	};', '		UINT Value;\n	};\n	UINT Node; /* in */', '_DXGK_FLAGS.Value'),
+    'an entry point without level is noticed': ('/* PASSIVE_LEVEL, level 0 */', '', 'at which level'),
+}
+tap.rows(globals(), one, ROWS)
 
 
 def test_the_list_of_exceptions_has_nothing_that_is_gone(root):

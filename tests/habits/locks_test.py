@@ -85,6 +85,15 @@ def test_a_locked_function_that_does_not_assert_is_reported(root):
         code=CODE + 'void quiet_locked(struct a *a)\n{\n}\n')
 
 
+def test_who_calls_what_wants_the_lock_without_having_it_is_reported(root):
+    one(root, 'src/a/a.c:18: go() calls look_locked(), and neither takes the lock before nor asserts it',
+        code=CODE + 'static void go(struct a *a)\n{\n\tlook_locked(a);\n}\n')
+    one(root, 'late() calls look_locked(), and neither takes',
+        code=CODE + 'void late(struct a *a)\n{\n\tlook_locked(a);\n\tlock_acquire(&a->lock);\n}\n')
+    for has in ('lock_acquire(&a->lock)', 'lock_assert_held(&a->lock)', 'a_lock(a)'):
+        assert problems(root, code=CODE + f'void go(struct a *a)\n{{\n\t{has};\n\tlook_locked(a);\n}}\n') == []
+
+
 def test_what_drops_the_lock_asserts_it_too(root):
     one(root, 'quiet_relock() does not assert',
         code=CODE + 'void quiet_relock(struct a *a)\n{\n\tlock_release(&a->l);\n\tlock_acquire(&a->l);\n}\n')

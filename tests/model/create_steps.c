@@ -323,14 +323,14 @@ static void make_and_note(struct run *run, struct creation *creation, NTSTATUS w
 		note(run, creation);
 }
 
-static bool has_room(struct run *run, const struct creation *creation)
+static bool has_slots(struct run *run, const struct creation *creation)
 {
 	struct model *model = &run->model;
 
-	return model_room(model, KIND_ALLOCATION) >= (int)creation->count &&
+	return model_slots(model, KIND_ALLOCATION) >= (int)creation->count &&
 	       model_memory_room(model) >= (int)creation->count &&
 	       (!creation->is_resource ||
-		(model_room(model, KIND_OPENING) > 0 && model_group_room(model) > 0));
+		(model_slots(model, KIND_OPENING) > 0 && model_group_room(model) > 0));
 }
 
 /* Adds to a private resource when one is at hand. */
@@ -378,7 +378,7 @@ void step_create(struct run *run)
 		choose_element(run, &creation, i);
 	choose_target(run, &creation);
 	choose_data(run, &creation, true);
-	if (!has_room(run, &creation))
+	if (!has_slots(run, &creation))
 		return;
 	point_to_array(&creation);
 	if (one_in(run, 4) && creation.opening < 0)
@@ -448,7 +448,7 @@ void step_standard(struct run *run)
 		return;
 	creation.count = 1;
 	creation.elements2[0].pSystemMem = find_slot(run, &creation);
-	if (!has_room(run, &creation) || !creation.elements2[0].pSystemMem)
+	if (!has_slots(run, &creation) || !creation.elements2[0].pSystemMem)
 		return;
 	choose_group(run, &creation);
 	choose_data(run, &creation, false);

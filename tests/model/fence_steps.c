@@ -153,7 +153,7 @@ void step_fence(struct run *run)
 	int index = pick(run, KIND_FENCE);
 	uint32_t choice = below(run, 10);
 
-	if (choice < 2 && device >= 0 && model_room(&run->model, KIND_FENCE) > 0)
+	if (choice < 2 && device >= 0 && model_slots(&run->model, KIND_FENCE) > 0)
 		create(run, device);
 	else if (index >= 0 && choice < 5)
 		signal_one(run, &run->model.fences[index]);

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <string.h>
 
-struct model_handle *model_array(struct model *model, enum model_kind kind, int *room_out)
+struct model_handle *model_array(struct model *model, enum model_kind kind, int *slots_out)
 {
 	struct {
 		struct model_handle *array;
-		int room;
+		int slots;
 	} arrays[KIND_COUNT] = {
 		[KIND_ADAPTER] = { model->adapters, MAX_ADAPTERS },
 		[KIND_DEVICE] = { model->devices, MAX_DEVICES },
@@ -22,16 +22,16 @@ struct model_handle *model_array(struct model *model, enum model_kind kind, int 
 		[KIND_FENCE] = { model->fences, MAX_FENCES },
 	};
 
-	*room_out = arrays[kind].room;
+	*slots_out = arrays[kind].slots;
 	return arrays[kind].array;
 }
 
 enum model_kind model_kind_of(struct model *model, uint32_t handle)
 {
 	for (enum model_kind kind = 0; kind < KIND_COUNT; kind++) {
-		int room;
-		const struct model_handle *array = model_array(model, kind, &room);
-		for (int i = 0; i < room; i++) {
+		int slots;
+		const struct model_handle *array = model_array(model, kind, &slots);
+		for (int i = 0; i < slots; i++) {
 			if (array[i].is_live && array[i].handle == handle)
 				return kind;
 		}
@@ -41,10 +41,10 @@ enum model_kind model_kind_of(struct model *model, uint32_t handle)
 
 int model_add(struct model *model, enum model_kind kind, uint32_t handle)
 {
-	int room;
-	struct model_handle *array = model_array(model, kind, &room);
+	int slots;
+	struct model_handle *array = model_array(model, kind, &slots);
 
-	for (int i = 0; i < room; i++) {
+	for (int i = 0; i < slots; i++) {
 		if (array[i].is_live)
 			continue;
 		array[i] = (struct model_handle){
@@ -125,11 +125,11 @@ int model_add_mutex(struct model *model, enum model_scheme scheme)
 
 int model_count(struct model *model, enum model_kind kind)
 {
-	int room;
+	int slots;
 	int count = 0;
-	const struct model_handle *array = model_array(model, kind, &room);
+	const struct model_handle *array = model_array(model, kind, &slots);
 
-	for (int i = 0; i < room; i++)
+	for (int i = 0; i < slots; i++)
 		count += array[i].is_live;
 	return count;
 }
@@ -152,12 +152,12 @@ int model_memory_count(const struct model *model)
 	return count;
 }
 
-int model_room(struct model *model, enum model_kind kind)
+int model_slots(struct model *model, enum model_kind kind)
 {
-	int room;
+	int slots;
 
-	model_array(model, kind, &room);
-	return room - model_count(model, kind);
+	model_array(model, kind, &slots);
+	return slots - model_count(model, kind);
 }
 
 int model_group_room(const struct model *model)
@@ -179,10 +179,10 @@ static void reap(struct model *model, uint32_t handle)
 /* Those of `kind` whose field at `offset` is `index`. */
 static void end_children(struct model *model, enum model_kind kind, size_t offset, int index)
 {
-	int room;
-	struct model_handle *array = model_array(model, kind, &room);
+	int slots;
+	struct model_handle *array = model_array(model, kind, &slots);
 
-	for (int i = 0; i < room; i++) {
+	for (int i = 0; i < slots; i++) {
 		int value;
 		memcpy(&value, (char *)&array[i] + offset, sizeof(value));
 		if (array[i].is_live && value == index)
@@ -192,8 +192,8 @@ static void end_children(struct model *model, enum model_kind kind, size_t offse
 
 void model_end(struct model *model, enum model_kind kind, int index)
 {
-	int room;
-	struct model_handle *array = model_array(model, kind, &room);
+	int slots;
+	struct model_handle *array = model_array(model, kind, &slots);
 
 	if (kind == KIND_DEVICE) {
 		size_t device = offsetof(struct model_handle, device);
@@ -220,9 +220,9 @@ void model_end_process(struct model *model)
 	for (int i = 0; i < MAX_GROUPS; i++)
 		model->groups[i].is_of_before = true;
 	for (enum model_kind kind = 0; kind < KIND_COUNT; kind++) {
-		int room;
-		struct model_handle *array = model_array(model, kind, &room);
-		for (int i = 0; i < room; i++) {
+		int slots;
+		struct model_handle *array = model_array(model, kind, &slots);
+		for (int i = 0; i < slots; i++) {
 			if (array[i].is_live)
 				model_end(model, kind, i);
 		}
@@ -311,11 +311,11 @@ void model_settle(struct model *model)
 		model->mutexes[i].is_live &= mutex_is_held(model, i);
 }
 
-int model_list(const struct model *model, int device, int opening, int *list_out, int room)
+int model_list(const struct model *model, int device, int opening, int *list_out, int slots)
 {
 	int count = 0;
 
-	for (int i = 0; i < MAX_ALLOCATIONS && count < room; i++) {
+	for (int i = 0; i < MAX_ALLOCATIONS && count < slots; i++) {
 		const struct model_handle *allocation = &model->allocations[i];
 		if (allocation->is_live && allocation->device == device &&
 		    allocation->opening == opening)

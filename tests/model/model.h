@@ -145,7 +145,7 @@ struct model {
 };
 
 /* The array of a kind and how long it is. */
-struct model_handle *model_array(struct model *model, enum model_kind kind, int *room_out);
+struct model_handle *model_array(struct model *model, enum model_kind kind, int *slots_out);
 
 /* What a handle names now; KIND_COUNT for nothing. */
 enum model_kind model_kind_of(struct model *model, uint32_t handle);
@@ -159,7 +159,7 @@ int model_add_descriptor(struct model *model, int bundle, int file);
 int model_add_mutex(struct model *model, enum model_scheme scheme);
 
 /* How many places are left. */
-int model_room(struct model *model, enum model_kind kind);
+int model_slots(struct model *model, enum model_kind kind);
 int model_group_room(const struct model *model);
 int model_memory_room(const struct model *model);
 
@@ -178,7 +178,7 @@ void model_end_process(struct model *model);
 void model_settle(struct model *model);
 
 /* The allocations of an opening, or the lone ones of a device; returns how many. */
-int model_list(const struct model *model, int device, int opening, int *list_out, int room);
+int model_list(const struct model *model, int device, int opening, int *list_out, int slots);
 
 /* Which bundle has this name; -1: none. */
 int model_find_name(const struct model *model, int name);

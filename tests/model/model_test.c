@@ -26,19 +26,12 @@ static void make_a_step(struct run *run)
 		{ step_adapter, 2 },     { step_share, 10 },   { step_name, 4 },
 		{ step_close_file, 12 }, { step_mutex, 14 },   { step_fence, 16 },
 	};
-	uint32_t total = 0;
 
 	if (one_in(run, 2000)) {
 		step_end_process(run);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		total += steps[i].weight;
-	uint32_t chosen = below(run, total);
-	size_t index = 0;
-	while (chosen >= steps[index].weight)
-		chosen -= steps[index++].weight;
-	steps[index].step(run);
+	steps[WEIGHTED(run, steps)].step(run);
 }
 
 /* Soon: a thread of the kernel may be about to let go of something. */

@@ -78,13 +78,13 @@ static void acquire(struct run *run, int handle)
 	struct model *model = &run->model;
 	struct model_mutex *mutex = &model->mutexes[model->mutex_handles[handle].mutex];
 	LARGE_INTEGER at_once = { .QuadPart = 0 };
-	unsigned char room[MAX_DATA] = { 0 };
+	unsigned char buffer[MAX_DATA] = { 0 };
 	D3DKMT_ACQUIREKEYEDMUTEX2 args = {
 		.hKeyedMutex = model->mutex_handles[handle].handle,
 		.Key = below(run, KEYS),
 		.pTimeout = &at_once,
 		.FenceValue = 99,
-		.pPrivateRuntimeData = room,
+		.pPrivateRuntimeData = buffer,
 		.PrivateRuntimeDataSize = one_in(run, 3) ? 0 : below(run, MAX_DATA + 1),
 	};
 	NTSTATUS wanted = STATUS_SUCCESS;
@@ -107,7 +107,7 @@ static void acquire(struct run *run, int handle)
 		return;
 	RUN_EXPECT(run, args.FenceValue == mutex->fence_value);
 	if (args.PrivateRuntimeDataSize != 0)
-		RUN_EXPECT(run, memcmp(room, mutex->data.data, mutex->data.bytes) == 0);
+		RUN_EXPECT(run, memcmp(buffer, mutex->data.data, mutex->data.bytes) == 0);
 	mutex->owner = handle;
 }
 
@@ -160,9 +160,9 @@ void step_mutex(struct run *run)
 	int handle = pick(run, KIND_MUTEX);
 	uint32_t choice = below(run, 10);
 
-	if (choice < 2 && model_room(&run->model, KIND_MUTEX) > 0)
+	if (choice < 2 && model_slots(&run->model, KIND_MUTEX) > 0)
 		create(run);
-	else if (choice < 4 && model_room(&run->model, KIND_MUTEX) > 0)
+	else if (choice < 4 && model_slots(&run->model, KIND_MUTEX) > 0)
 		open_again(run);
 	else if (handle >= 0 && choice < 6)
 		acquire(run, handle);

@@ -3,17 +3,13 @@
  * run.c - see run.h.
  */
 #include "model/run.h"
-
-#include <stdarg.h>
+#include "support/printed.h"
 
 void run_fail(struct run *run, const char *format, ...)
 {
 	char text[512];
-	va_list arguments;
 
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
+	PRINT_INTO(text, format);
 	print_error("MODEL_SEED=%llu, step %u, %s: %s\n", run->seed, run->step,
 		    run->call ? run->call : "no call yet", text);
 	_fail(__FILE__, __LINE__);
@@ -24,14 +20,14 @@ void run_fail(struct run *run, const char *format, ...)
 
 int pick(struct run *run, enum model_kind kind)
 {
-	int room;
-	const struct model_handle *array = model_array(&run->model, kind, &room);
+	int slots;
+	const struct model_handle *array = model_array(&run->model, kind, &slots);
 	int count = model_count(&run->model, kind);
 
 	if (count == 0)
 		return -1;
 	int chosen = (int)below(run, (uint32_t)count);
-	for (int i = 0; i < room; i++) {
+	for (int i = 0; i < slots; i++) {
 		if (array[i].is_live && chosen-- == 0)
 			return i;
 	}
@@ -61,10 +57,10 @@ uint32_t bad_handle(struct run *run, enum model_kind kind)
 		break;
 	case 2: {
 		enum model_kind other = (enum model_kind)below(run, KIND_COUNT);
-		int room;
+		int slots;
 		int index = pick(run, other);
 		if (index >= 0)
-			handle = model_array(model, other, &room)[index].handle;
+			handle = model_array(model, other, &slots)[index].handle;
 		break;
 	}
 	case 3:
@@ -182,7 +178,7 @@ void step_adapter(struct run *run)
 		D3DKMT_CLOSEADAPTER args = { model->adapters[index].handle };
 		CALL(run, STATUS_SUCCESS, D3DKMTCloseAdapter, args);
 		model_end(model, KIND_ADAPTER, index);
-	} else if (model_room(model, KIND_ADAPTER) > 0) {
+	} else if (model_slots(model, KIND_ADAPTER) > 0) {
 		D3DKMT_OPENADAPTERFROMLUID args = { .AdapterLuid = run->luid };
 		CALL(run, STATUS_SUCCESS, D3DKMTOpenAdapterFromLuid, args);
 		check_new_handle(run, args.hAdapter);
@@ -208,9 +204,9 @@ void step_device(struct run *run)
 	struct model *model = &run->model;
 
 	/* Full of things, they are to be used for a while. */
-	if (model_room(model, KIND_DEVICE) == 0 && !one_in(run, 8))
+	if (model_slots(model, KIND_DEVICE) == 0 && !one_in(run, 8))
 		return;
-	if (model_room(model, KIND_DEVICE) == 0 || one_in(run, 3)) {
+	if (model_slots(model, KIND_DEVICE) == 0 || one_in(run, 3)) {
 		destroy_one_device(run);
 		return;
 	}
@@ -231,7 +227,7 @@ void step_context(struct run *run)
 	int device = pick(run, KIND_DEVICE);
 	int context = pick(run, KIND_CONTEXT);
 
-	if (context >= 0 && (model_room(model, KIND_CONTEXT) == 0 || one_in(run, 2))) {
+	if (context >= 0 && (model_slots(model, KIND_CONTEXT) == 0 || one_in(run, 2))) {
 		bool is_bad = one_in(run, 4);
 		D3DKMT_DESTROYCONTEXT args = { is_bad ? bad_handle(run, KIND_CONTEXT)
 						      : model->contexts[context].handle };

@@ -246,8 +246,8 @@ void step_open(struct run *run)
 		query(run, &target, device);
 		return;
 	}
-	if (model_room(model, KIND_OPENING) == 0 ||
-	    model_room(model, KIND_ALLOCATION) < group->count)
+	if (model_slots(model, KIND_OPENING) == 0 ||
+	    model_slots(model, KIND_ALLOCATION) < group->count)
 		return;
 	prepare(run, &target, device, &call);
 	used = target;

@@ -220,14 +220,14 @@ static inline bool one_in(struct work_run *run, uint32_t times)
 /* One of those for which `is_good` holds, by index; NOBODY when there is none. */
 #define PICK(run, array, is_good)                                                                  \
 	({                                                                                         \
-		const int pick_room = (int)(sizeof(array) / sizeof((array)[0]));                   \
-		const int pick_first = (int)below((run), (uint32_t)pick_room);                     \
+		const int pick_range = (int)(sizeof(array) / sizeof((array)[0]));                  \
+		const int pick_first = (int)below((run), (uint32_t)pick_range);                    \
 		int picked = NOBODY;                                                               \
-		for (int pick_i = 0; pick_i < pick_room && picked == NOBODY; pick_i++) {           \
+		for (int pick_i = 0; pick_i < pick_range && picked == NOBODY; pick_i++) {          \
 			const __typeof__(&(array)[0]) it =                                         \
-				&(array)[(pick_first + pick_i) % pick_room];                       \
+				&(array)[(pick_first + pick_i) % pick_range];                      \
 			if (is_good)                                                               \
-				picked = (pick_first + pick_i) % pick_room;                        \
+				picked = (pick_first + pick_i) % pick_range;                       \
 		}                                                                                  \
 		picked;                                                                            \
 	})

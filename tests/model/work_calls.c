@@ -3,18 +3,15 @@
  * work_calls.c - see work.h.
  */
 #include "model/work.h"
+#include "support/printed.h"
 
 #include <sched.h>
-#include <stdarg.h>
 
 void run_fail(struct work_run *run, const char *format, ...)
 {
 	char text[512];
-	va_list arguments;
 
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
+	PRINT_INTO(text, format);
 	print_error("MODEL_SEED=%llu, step %u: %s\n", run->seed, run->step, text);
 	_fail(__FILE__, __LINE__);
 	abort();
@@ -84,14 +81,13 @@ NTSTATUS call_signal(struct work_device *device, D3DKMT_HANDLE context, D3DKMT_H
 
 NTSTATUS call_signal_cpu(struct work_device *device, int fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = {
-		.hDevice = device->client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &device->fences[fence].handle,
-		.FenceValueArray = &value,
-	};
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = device->client.device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &device->fences[fence].handle,
+			.FenceValueArray = &value,
+		});
 }
 
 void run_progress(struct work_run *run, struct work_device *device, int context)

@@ -101,7 +101,7 @@ static void write_down(struct work_device *device, const struct operation *opera
 		add_copy(row, to, from, operation->size_bytes);
 }
 
-static void make_room_for_commands(struct work_run *run, struct work_device *device)
+static void reclaim_commands(struct work_run *run, struct work_device *device)
 {
 	if (device->command_used + 256 <= MARKER_AT)
 		return;
@@ -116,7 +116,7 @@ void step_submit(struct work_run *run, struct work_device *device)
 	struct row row = { 0 };
 	unsigned count = 1 + below(run, 3);
 
-	make_room_for_commands(run, device);
+	reclaim_commands(run, device);
 	int context = pick_context(run, device);
 	int first = PICK(run, device->memories, it->is_live && it->resident > 0 && !it->is_offered);
 	int second =

@@ -22,15 +22,8 @@ static void step_on_a_device(struct work_run *run, struct work_device *device)
 		{ step_memory, 14 },     { step_destroy, 5 }, { step_residency, 24 },
 		{ step_offer, 8 },       { step_touch, 24 },  { step_evict_everything, 4 },
 	};
-	uint32_t total = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		total += steps[i].weight;
-	uint32_t chosen = below(run, total);
-	size_t index = 0;
-	while (chosen >= steps[index].weight)
-		chosen -= steps[index++].weight;
-	steps[index].step(run, device);
+	steps[WEIGHTED(run, steps)].step(run, device);
 }
 
 static void make_a_step(struct work_run *run)

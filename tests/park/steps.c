@@ -47,12 +47,11 @@ static bool destroys(const struct script *script)
 
 NTSTATUS wait_fence(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value });
 }
 
 /* A call that pages is over when its fence is. */
@@ -292,22 +291,20 @@ static NTSTATUS share_thing(struct side *side)
 static NTSTATUS wait_for_gate(const struct side *side)
 {
 	UINT64 one = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = side->context,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &stage.gate,
-							    .MonitoredFenceValueArray = &one };
-
-	return D3DKMTWaitForSynchronizationObjectFromGpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromGpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = side->context,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &stage.gate,
+							       .MonitoredFenceValueArray = &one });
 }
 
 static NTSTATUS signal_behind(const struct side *side, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU args = { .hContext = side->context,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &side->fence,
-							   .MonitoredFenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromGpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromGpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){ .hContext = side->context,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &side->fence,
+							      .MonitoredFenceValueArray = &value });
 }
 
 static NTSTATUS render(struct side *side, const struct softgpu_fill *fill)

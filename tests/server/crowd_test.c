@@ -95,15 +95,14 @@ static void hold_something(struct held *held)
 
 static NTSTATUS wait_on(const struct held *held, UINT64 value, int event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = held->worker.client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &held->fence,
-		.FenceValueArray = &value,
-		.hAsyncEvent = (HANDLE)(intptr_t)event,
-	};
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = held->worker.client.device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &held->fence,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+		});
 }
 
 /*

@@ -37,24 +37,22 @@ static D3DKMT_HANDLE new_fence(D3DKMT_HANDLE device, unsigned flags)
 
 static NTSTATUS wait_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value, int event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value,
-							    .hAsyncEvent =
-								    (HANDLE)(intptr_t)event };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value,
+							       .hAsyncEvent =
+								       (HANDLE)(intptr_t)event });
 }
 
 static NTSTATUS signal_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &fence,
-							     .FenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
 }
 
 /* In a wait that nobody ends. */

@@ -33,22 +33,20 @@ static void send_shared(D3DKMT_HANDLE object, DWORD access)
 
 static NTSTATUS signal_to(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &fence,
-							     .FenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
 }
 
 static NTSTATUS wait_till(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value });
 }
 
 /* ---- resources ---- */

@@ -26,25 +26,23 @@ static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 shared_fence(void)
 
 static NTSTATUS wait_at(D3DKMT_HANDLE fence, UINT64 value, int event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = sync_device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence,
-		.FenceValueArray = &value,
-		.hAsyncEvent = (HANDLE)(intptr_t)event,
-	};
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = sync_device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &fence,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+		});
 }
 
 static NTSTATUS signal_at(D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = sync_device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &fence,
-							     .FenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&signal);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = sync_device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
 }
 
 static void await_stop(const struct lodger *lodger)

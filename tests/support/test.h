@@ -134,6 +134,17 @@ static inline void test_skip(const char *reason)
 	}                                                                                          \
 	static void play_##suite##_##claim(struct scene *scene)
 
+/* … where it is made by an expression, and the test has a pointer to it. */
+#define TEST_MADE(type, scene, made, end, suite, claim)                                            \
+	static void play_##suite##_##claim(struct type *scene);                                    \
+	TEST(suite, claim)                                                                         \
+	{                                                                                          \
+		struct type scene = made;                                                          \
+		play_##suite##_##claim(&scene);                                                    \
+		end;                                                                               \
+	}                                                                                          \
+	static void play_##suite##_##claim(struct type *scene)
+
 /* … where it is made by an expression, which gives the test its pointer. */
 #define TEST_WITH(type, scene, made, end, suite, claim)                                            \
 	static void play_##suite##_##claim(struct type *scene);                                    \
@@ -185,6 +196,12 @@ static inline void test_skip(const char *reason)
 			_fail(__FILE__, __LINE__);                                                 \
 		}                                                                                  \
 	} while (0)
+
+/* One of a table of texts: what is to be said of each. */
+struct text_case {
+	const char *given;
+	const char *said;
+};
 
 /* The whole registry, or the tests whose name matches the pattern in argv[1]. */
 static inline int test_run(const char *group, int argc, char **argv)

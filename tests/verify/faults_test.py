@@ -111,6 +111,18 @@ def test_changed_commands_come_to_the_driver_by_address_and_by_list(root):
         assert len(calls) >= (3 if lists else 1), (model, done.stderr[-2000:])
 
 
+def test_what_chance_has_written_may_run_for_ever_and_is_not_waited_for(root):
+    script = os.path.join(root, 'busy.dxgk')
+    with open(script, 'w', encoding='utf-8') as file:
+        # Of the changed commands with number 3 nothing is changed.
+        file.write('client c apart\ncontext x c node 0\nallocate a c 4K\nmap a\nresident a\nfuzz submit x 3\n'
+                   'submit x busy 3600s\ntry wait x\nclient d apart\ncontext y d node 0\nallocate b d 4K\n'
+                   'map b\nresident b\nsubmit y fill b 7\nwait y\ncheck b 7\ndestroy c\n')
+    done = run(root, '', script=script)
+    assert done.returncode == 0 and reports(done) == [], (done.stdout, done.stderr)
+    assert 'what it runs is not known, and may run for ever' in done.stderr, done.stderr
+
+
 def test_a_plan_that_is_none_is_told(root):
     done = run(root, 'memory-nth')
     assert 'DXGK_FAULT: memory-nth is followed by a number from 1 on; nothing is made to fail' \

@@ -86,11 +86,9 @@ static void make_resident(const struct client *client, const struct memory *memo
 
 static void evict(const struct client *client, const struct memory *memory)
 {
-	D3DKMT_EVICT args = { .hDevice = client->device,
-			      .NumAllocations = 1,
-			      .AllocationList = &memory->handle };
-
-	EXPECT_OK(D3DKMTEvict(&args));
+	EXPECT_OK(D3DKMTEvict(&(D3DKMT_EVICT){ .hDevice = client->device,
+					       .NumAllocations = 1,
+					       .AllocationList = &memory->handle }));
 }
 
 static struct memory allocate(const struct client *client, UINT64 size_bytes, unsigned wishes)
@@ -130,9 +128,8 @@ static void *lock(const struct client *client, const struct memory *memory)
 
 static void unlock(const struct client *client, const struct memory *memory)
 {
-	D3DKMT_UNLOCK2 args = { .hDevice = client->device, .hAllocation = memory->handle };
-
-	EXPECT_OK(D3DKMTUnlock2(&args));
+	EXPECT_OK(D3DKMTUnlock2(
+		&(D3DKMT_UNLOCK2){ .hDevice = client->device, .hAllocation = memory->handle }));
 }
 
 static bool holds(const struct client *client, const struct memory *memory, uint32_t word)

@@ -12,10 +12,10 @@
 #include "trace/format.h"
 #include "trace/trace.h"
 
-enum { ROOM_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16 };
 
 static struct {
-	uint8_t bytes[ROOM_BYTES];
+	uint8_t bytes[BUFFER_BYTES];
 	size_t size_bytes;
 	uint64_t events;
 } whole;
@@ -164,7 +164,7 @@ TEST(damage, a_byte_that_is_another_anywhere_is_noticed)
 	record_whole();
 	EXPECT(use(whole.bytes, whole.size_bytes, problem, &whole.events));
 	for (size_t at = 0; at < whole.size_bytes; at++) {
-		uint8_t bytes[ROOM_BYTES];
+		uint8_t bytes[BUFFER_BYTES];
 
 		memcpy(bytes, whole.bytes, whole.size_bytes);
 		bytes[at] ^= (uint8_t)(1 + at % 255);
@@ -200,7 +200,7 @@ TEST(damage, a_trace_that_tells_nonsense_is_read_all_the_same)
 			step = some_of(13, 1);
 		for (size_t i = 0; i < header.size_bytes; i += step) {
 			for (size_t value = 0; value < sizeof(values); value++) {
-				uint8_t bytes[ROOM_BYTES];
+				uint8_t bytes[BUFFER_BYTES];
 
 				memcpy(bytes, whole.bytes, whole.size_bytes);
 				bytes[block + sizeof(header) + i] = values[value];

@@ -58,12 +58,11 @@ static void test_offer(void)
 
 static NTSTATUS query(KMTQUERYADAPTERINFOTYPE type, void *data, UINT size_bytes)
 {
-	D3DKMT_QUERYADAPTERINFO args = { .hAdapter = client.adapter,
-					 .Type = type,
-					 .pPrivateDriverData = data,
-					 .PrivateDriverDataSize = size_bytes };
-
-	return D3DKMTQueryAdapterInfo(&args);
+	return D3DKMTQueryAdapterInfo(
+		&(D3DKMT_QUERYADAPTERINFO){ .hAdapter = client.adapter,
+					    .Type = type,
+					    .pPrivateDriverData = data,
+					    .PrivateDriverDataSize = size_bytes });
 }
 
 static void test_description(void)
@@ -139,13 +138,13 @@ static OBJECT_ATTRIBUTES attributes_of(UNICODE_STRING *name, const WCHAR *text)
 static D3DKMT_HANDLE open_handle(HANDLE handle, D3DKMT_HANDLE *memory_out)
 {
 	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char room[256];
+	unsigned char buffer[256];
 	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = client.device,
 						 .hNtHandle = handle,
 						 .NumAllocations = 1,
 						 .pOpenAllocationInfo2 = &info,
-						 .TotalPrivateDriverDataBufferSize = sizeof(room),
-						 .pTotalPrivateDriverDataBuffer = room };
+						 .TotalPrivateDriverDataBufferSize = sizeof(buffer),
+						 .pTotalPrivateDriverDataBuffer = buffer };
 
 	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
 	EXPECT(args.hNtHandle == handle);

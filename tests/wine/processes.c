@@ -17,13 +17,13 @@ static OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes), .ObjectNam
 static D3DKMT_HANDLE open_shared(const struct client *client, HANDLE handle)
 {
 	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char room[256];
+	unsigned char buffer[256];
 	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = client->device,
 						 .hNtHandle = handle,
 						 .NumAllocations = 1,
 						 .pOpenAllocationInfo2 = &info,
-						 .TotalPrivateDriverDataBufferSize = sizeof(room),
-						 .pTotalPrivateDriverDataBuffer = room };
+						 .TotalPrivateDriverDataBufferSize = sizeof(buffer),
+						 .pTotalPrivateDriverDataBuffer = buffer };
 
 	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
 	return info.hAllocation;

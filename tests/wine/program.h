@@ -110,12 +110,11 @@ static inline D3DKMT_HANDLE create(const struct client *client, UINT64 size_byte
 static inline NTSTATUS destroy(const struct client *client, D3DKMT_HANDLE allocation,
 			       D3DKMT_HANDLE resource)
 {
-	D3DKMT_DESTROYALLOCATION2 args = { .hDevice = client->device,
-					   .hResource = resource,
-					   .phAllocationList = resource ? NULL : &allocation,
-					   .AllocationCount = resource ? 0 : 1 };
-
-	return D3DKMTDestroyAllocation2(&args);
+	return D3DKMTDestroyAllocation2(
+		&(D3DKMT_DESTROYALLOCATION2){ .hDevice = client->device,
+					      .hResource = resource,
+					      .phAllocationList = resource ? NULL : &allocation,
+					      .AllocationCount = resource ? 0 : 1 });
 }
 
 static inline void *lock(const struct client *client, D3DKMT_HANDLE allocation)
@@ -128,21 +127,19 @@ static inline void *lock(const struct client *client, D3DKMT_HANDLE allocation)
 
 static inline NTSTATUS unlock(const struct client *client, D3DKMT_HANDLE allocation)
 {
-	D3DKMT_UNLOCK2 args = { .hDevice = client->device, .hAllocation = allocation };
-
-	return D3DKMTUnlock2(&args);
+	return D3DKMTUnlock2(
+		&(D3DKMT_UNLOCK2){ .hDevice = client->device, .hAllocation = allocation });
 }
 
 static inline NTSTATUS wait_for(const struct client *client, D3DKMT_HANDLE fence, UINT64 value,
 				HANDLE event)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value,
-							    .hAsyncEvent = event };
-
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&args);
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
+							       .ObjectCount = 1,
+							       .ObjectHandleArray = &fence,
+							       .FenceValueArray = &value,
+							       .hAsyncEvent = event });
 }
 
 static inline void make_resident(const struct client *client, D3DKMT_HANDLE allocation)
@@ -173,12 +170,11 @@ static inline D3DKMT_HANDLE create_fence(const struct client *client, UINT flags
 
 static inline NTSTATUS signal_fence(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = client->device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &fence,
-							   .FenceValueArray = &value };
-
-	return D3DKMTSignalSynchronizationObjectFromCpu(&args);
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
 }
 
 #endif

@@ -18,7 +18,7 @@
 /*
  * Allocations of a device that end together, alone or of a resource, which may go with them; the memory of a shared
  * resource that no device has open any more (destruction.c). The handles are retired before.
- * Thread: the caller's when nothing has to be waited for, else the reaper.
+ * Thread: the caller's when nothing has to be waited for, who ends the device with all it has, else the reaper.
  */
 #define ENDING_OF_ALLOCATIONS(STAGE) \
 	STAGE(await_use,         batch_enter,        "work queued before and paging are over; the gate, one destruction at a time on a device") \

@@ -19,7 +19,7 @@
 
 /* For soft.so: what every exerciser has, and no more. */
 static uint32_t allocation_data(uint64_t size_bytes, uint32_t cpu_visible, void *data,
-				uint32_t room)
+				uint32_t buffer)
 {
 	const struct softgpu_allocation allocation = {
 		.version = SOFTGPU_ALLOCATION_VERSION,
@@ -28,13 +28,13 @@ static uint32_t allocation_data(uint64_t size_bytes, uint32_t cpu_visible, void 
 	};
 
 	if (KIND == LIES)
-		return room + 1;
+		return buffer + 1;
 	memcpy(data, &allocation, sizeof(allocation));
 	return sizeof(allocation);
 }
 
 static uint32_t fill(uint64_t address, uint64_t size_bytes, uint32_t value, void *commands,
-		     uint32_t room)
+		     uint32_t buffer)
 {
 	const struct softgpu_fill command = {
 		.header = { SOFTGPU_COMMAND_MAGIC, SOFTGPU_FILL, sizeof(command) },
@@ -43,7 +43,7 @@ static uint32_t fill(uint64_t address, uint64_t size_bytes, uint32_t value, void
 		.pattern = value,
 	};
 
-	if (room < sizeof(command))
+	if (buffer < sizeof(command))
 		return 0;
 	memcpy(commands, &command, sizeof(command));
 	return sizeof(command);

@@ -11,6 +11,7 @@
 
 #include <dispmprt.h>
 
+#include "../around.h"
 #include "faulty.h"
 
 NTSTATUS faulty_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
@@ -93,12 +94,5 @@ static void replace(DRIVER_INITIALIZATION_DATA *data){ ENTRIES(PUT_ENTRY) ENDS(P
 NTSTATUS faulty_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
 			   PDRIVER_INITIALIZATION_DATA data)
 {
-	DRIVER_INITIALIZATION_DATA ours;
-
-	if (!data)
-		return DxgkInitialize(driver, path, data);
-	real = *data;
-	ours = *data;
-	replace(&ours);
-	return DxgkInitialize(driver, path, &ours);
+	return initialize_around(driver, path, data, &real, replace);
 }

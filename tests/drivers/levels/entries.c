@@ -8,6 +8,7 @@
  */
 #undef DxgkInitialize
 
+#include "../around.h"
 #include "probe.h"
 #include "tables.h"
 #include "where.h"
@@ -200,35 +201,21 @@ static NTSTATUS APIENTRY watched_OpenAllocation(IN_CONST_HANDLE device,
 	return real.DxgkDdiOpenAllocation(device, args);
 }
 
-static NTSTATUS APIENTRY watched_QueryAdapterInfo(IN_CONST_HANDLE adapter,
-						  IN_CONST_PDXGKARG_QUERYADAPTERINFO args)
-{
-	ENTER(QueryAdapterInfo);
-	NTSTATUS status = real.DxgkDdiQueryAdapterInfo(adapter, args);
-	if (NT_SUCCESS(status))
-		tables_answered(args);
-	return status;
-}
+/* Those after which something is kept, where they succeed. */
+#define WATCHED_THEN(member, first, arguments, then)                                               \
+	static NTSTATUS APIENTRY watched_##member(IN_CONST_HANDLE first, arguments args)           \
+	{                                                                                          \
+		ENTER(member);                                                                     \
+		NTSTATUS status = real.DxgkDdi##member(first, args);                               \
+		if (NT_SUCCESS(status))                                                            \
+			then;                                                                      \
+		return status;                                                                     \
+	}
 
-static NTSTATUS APIENTRY watched_CreateProcess(IN_CONST_HANDLE adapter,
-					       INOUT_PDXGKARG_CREATEPROCESS args)
-{
-	ENTER(CreateProcess);
-	NTSTATUS status = real.DxgkDdiCreateProcess(adapter, args);
-	if (NT_SUCCESS(status))
-		tables_process_made(args);
-	return status;
-}
-
-static NTSTATUS APIENTRY watched_CreateHwQueue(IN_CONST_HANDLE context,
-					       INOUT_PDXGKARG_CREATEHWQUEUE args)
-{
-	ENTER(CreateHwQueue);
-	NTSTATUS status = real.DxgkDdiCreateHwQueue(context, args);
-	if (NT_SUCCESS(status))
-		tables_queue_made((HANDLE)context, args->hHwQueue);
-	return status;
-}
+WATCHED_THEN(QueryAdapterInfo, adapter, IN_CONST_PDXGKARG_QUERYADAPTERINFO, tables_answered(args))
+WATCHED_THEN(CreateProcess, adapter, INOUT_PDXGKARG_CREATEPROCESS, tables_process_made(args))
+WATCHED_THEN(CreateHwQueue, context, INOUT_PDXGKARG_CREATEHWQUEUE,
+	     tables_queue_made((HANDLE)context, args->hHwQueue))
 
 static VOID APIENTRY watched_SetRootPageTable(IN_CONST_HANDLE adapter,
 					      IN_CONST_PDXGKARG_SETROOTPAGETABLE args)
@@ -425,13 +412,7 @@ static void replace(DRIVER_INITIALIZATION_DATA *data){
 NTSTATUS watched_initialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
 			    PDRIVER_INITIALIZATION_DATA data)
 {
-	DRIVER_INITIALIZATION_DATA ours;
-
-	if (!data)
-		return DxgkInitialize(driver, path, data);
-	real = *data;
-	ours = *data;
-	inside_init(path);
-	replace(&ours);
-	return DxgkInitialize(driver, path, &ours);
+	if (data)
+		inside_init(path);
+	return initialize_around(driver, path, data, &real, replace);
 }

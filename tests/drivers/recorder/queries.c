@@ -104,6 +104,26 @@ static struct segment segment_of(ULONG id)
 
 static SIZE_T bank_table[2];
 
+/* The first question is how many there are; the second has room for them. */
+#define ANSWER_COUNT(out, count)                                                                   \
+	do {                                                                                       \
+		if (!(out)->pSegmentDescriptor) {                                                  \
+			(out)->NbSegment = (count);                                                \
+			return STATUS_SUCCESS;                                                     \
+		}                                                                                  \
+		overrun("pSegmentDescriptor", (out)->pSegmentDescriptor,                           \
+			(count) * sizeof(*(out)->pSegmentDescriptor));                             \
+	} while (0)
+
+#define DESCRIBE(descriptor, segment)                                                              \
+	do {                                                                                       \
+		(descriptor)->Flags.Value = (segment).flags;                                       \
+		(descriptor)->BaseAddress.QuadPart = (LONGLONG)(segment).base;                     \
+		(descriptor)->CpuTranslatedAddress.QuadPart = (LONGLONG)(segment).cpu_address;     \
+		(descriptor)->Size = (segment).size;                                               \
+		(descriptor)->CommitLimit = (segment).commit_limit;                                \
+	} while (0)
+
 static NTSTATUS query_segments_4(const DXGKARG_QUERYADAPTERINFO *query)
 {
 	DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
@@ -153,23 +173,14 @@ static NTSTATUS query_segments_3(const DXGKARG_QUERYADAPTERINFO *query)
 	DXGK_QUERYSEGMENTOUT3 *out = query->pOutputData;
 	ULONG count = setting("NbSegment", 2);
 
-	if (!out->pSegmentDescriptor) {
-		out->NbSegment = count;
-		return STATUS_SUCCESS;
-	}
-	overrun("pSegmentDescriptor", out->pSegmentDescriptor,
-		count * sizeof(*out->pSegmentDescriptor));
+	ANSWER_COUNT(out, count);
 	for (ULONG i = 0; i < count; i++) {
 		DXGK_SEGMENTDESCRIPTOR3 *descriptor = &out->pSegmentDescriptor[i];
 		struct segment segment = segment_of(i + 1);
 
 		bank_table[0] = setting("Bank0", 16 << 20);
 		bank_table[1] = setting("Bank1", 32 << 20);
-		descriptor->Flags.Value = segment.flags;
-		descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
-		descriptor->CpuTranslatedAddress.QuadPart = (LONGLONG)segment.cpu_address;
-		descriptor->Size = segment.size;
-		descriptor->CommitLimit = segment.commit_limit;
+		DESCRIBE(descriptor, segment);
 		descriptor->NbOfBanks = segment.banks;
 		descriptor->pBankRangeTable = setting("NoBankTable", 0) ? NULL : bank_table;
 	}
@@ -184,21 +195,12 @@ static NTSTATUS query_segments_1(const DXGKARG_QUERYADAPTERINFO *query)
 	DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
 	ULONG count = setting("NbSegment", 2);
 
-	if (!out->pSegmentDescriptor) {
-		out->NbSegment = count;
-		return STATUS_SUCCESS;
-	}
-	overrun("pSegmentDescriptor", out->pSegmentDescriptor,
-		count * sizeof(*out->pSegmentDescriptor));
+	ANSWER_COUNT(out, count);
 	for (ULONG i = 0; i < count; i++) {
 		DXGK_SEGMENTDESCRIPTOR *descriptor = &out->pSegmentDescriptor[i];
 		struct segment segment = segment_of(i + 1);
 
-		descriptor->Flags.Value = segment.flags;
-		descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
-		descriptor->CpuTranslatedAddress.QuadPart = (LONGLONG)segment.cpu_address;
-		descriptor->Size = segment.size;
-		descriptor->CommitLimit = segment.commit_limit;
+		DESCRIBE(descriptor, segment);
 	}
 	out->PagingBufferSize = setting("PagingBufferSize", 4096);
 	return STATUS_SUCCESS;

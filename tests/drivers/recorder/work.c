@@ -147,8 +147,8 @@ static NTSTATUS APIENTRY render(const HANDLE handle, DXGKARG_RENDER *args)
 		adapter_of_object(handle, is_multi_engine_aware() ? MAGIC_CONTEXT : MAGIC_DEVICE);
 	NTSTATUS status = step("Render");
 	UINT left = args->CommandLength - args->MultipassOffset;
-	UINT room = setting("RenderBytes", args->DmaSize);
-	UINT bytes = left < room ? left : room;
+	UINT buffer = setting("RenderBytes", args->DmaSize);
+	UINT bytes = left < buffer ? left : buffer;
 
 	note("Render", "length", args->CommandLength, "allocations", args->AllocationListSize);
 	overrun("Render", args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);

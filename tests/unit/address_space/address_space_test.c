@@ -4,6 +4,7 @@
  * writing page tables, against a GPU that executes what was built.
  */
 #include "base/random.h"
+#include "support/failing.h"
 #include "steps.h"
 
 /* Leaves are in local memory, what is above them is not. */
@@ -43,20 +44,19 @@ TEST(space, what_is_mapped_is_found_and_what_is_freed_is_not_in_all_three_modes)
 	}
 }
 
-TEST(space, a_reservation_without_access_is_done_at_once)
+#define SPACE_TEST(suite, claim) TEST_BETWEEN(begin_plain(), finish(), suite, claim)
+
+SPACE_TEST(space, a_reservation_without_access_is_done_at_once)
 {
-	begin_plain();
 	EXPECT_EQ(reserve(app, 1024, 1024, false), STATUS_SUCCESS);
 	EXPECT_EQ(reserve(app, 4096, 1024, true), STATUS_PENDING);
-	finish();
 }
 
 /* Free is synchronous: the range is anybody's, whatever is still to be written. */
-TEST(space, what_was_freed_can_be_mapped_anew_while_its_job_waits)
+SPACE_TEST(space, what_was_freed_can_be_mapped_anew_while_its_job_waits)
 {
 	struct told told = { 0 };
 
-	begin_plain();
 	fake_set_automatic(world.fake, false);
 	EXPECT_EQ(map_part(app, 64, &memories[0], 0, 8, &told), STATUS_PENDING);
 	EXPECT_EQ(release(app, 64, 8), STATUS_SUCCESS);
@@ -67,17 +67,14 @@ TEST(space, what_was_freed_can_be_mapped_anew_while_its_job_waits)
 	EXPECT_EQ(walk(app, 64), 0);
 	EXPECT(shows(app, 66, &memories[1], 0));
 	EXPECT(shows(app, 73, &memories[1], 7));
-	finish();
 }
 
-TEST(space, what_is_refused_changes_nothing)
+SPACE_TEST(space, what_is_refused_changes_nothing)
 {
-	begin_plain();
 	EXPECT_EQ(map_part(app, 64, &memories[0], PAGES - 1, 2, NULL), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(release(app, 64, 1), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(map(app, 64, &memories[0], 2), STATUS_PENDING);
 	EXPECT_EQ(reserve(app, 64, 16, false), STATUS_INVALID_PARAMETER);
-	finish();
 }
 
 TEST(space, all_addresses_of_memory_that_goes_are_gone_when_it_is_told)
@@ -188,26 +185,20 @@ TEST(space, entries_are_invalid_before_the_tables_go_where_the_driver_wants_that
 	finish();
 }
 
-TEST(space, a_request_without_memory_leaves_no_trace)
+SPACE_TEST(space, a_request_without_memory_leaves_no_trace)
 {
-	uint64_t fail_at = 0;
-	bool fired;
-
-	begin_plain();
-	do {
+	EACH_FAILURE (failing, 3) {
 		struct gpuva_map_request request = map_request(app, 64, &memories[0], 8);
 		uint64_t address;
 
 		flush();
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = address_space_map(app->space, &request, NULL, &address);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_PENDING);
 		if (fired)
 			EXPECT_EQ(release(app, 64, 8), STATUS_INVALID_PARAMETER);
-	} while (fired);
-	EXPECT(fail_at > 3);
-	finish();
+	}
 }
 
 /* What page tables may be in: the machine's lowest 4 GiB. */
@@ -235,11 +226,10 @@ static void give_all_system_memory(void)
 		EXPECT(machine_free_contiguous(stretches[--stretch_count]));
 }
 
-TEST(space, tables_without_system_memory_are_refused_with_a_reason)
+SPACE_TEST(space, tables_without_system_memory_are_refused_with_a_reason)
 {
 	struct refusal_scope scope;
 
-	begin_plain();
 	(void)owner_of(app, &memories[0]);
 	take_all_system_memory();
 	refusal_begin(&scope, "test");
@@ -249,16 +239,14 @@ TEST(space, tables_without_system_memory_are_refused_with_a_reason)
 	give_all_system_memory();
 	map_now(app, 64, &memories[0], 8);
 	EXPECT(shows(app, 64, &memories[0], 0));
-	finish();
 }
 
-TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
+SPACE_TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 {
 	struct vidmm_process process;
 	uint64_t fail_at = 0;
 	bool fired;
 
-	begin_plain();
 	vidmm_process_init(&process, world.manager, &world.account);
 	do {
 		struct address_space *space = NULL;
@@ -276,7 +264,6 @@ TEST(space, a_space_that_cannot_be_made_leaves_no_trace)
 		EXPECT_EQ(mem_usage().blocks, usage.blocks);
 	} while (fired);
 	vidmm_process_finish(&process);
-	finish();
 }
 
 /* ---- tables that change while nothing runs ---- */
@@ -385,26 +372,23 @@ TEST(update, nothing_changes_before_its_turn)
 	}
 }
 
-TEST(update, what_is_wrong_with_it_is_said_when_it_is_made)
+SPACE_TEST(update, what_is_wrong_with_it_is_said_when_it_is_made)
 {
 	struct gpuva_operation operation;
 	struct space_update *update;
 
-	begin_plain();
 	operation = operation_at(app, 1100, 4, &memories[0]);
 	EXPECT_EQ(address_space_update(app->space, &operation, 1, NULL, &update),
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(atomic_load(&app->space->queued_operations), 0);
-	finish();
 }
 
-TEST(update, is_dropped_when_its_addresses_were_freed_even_if_they_are_taken_again)
+SPACE_TEST(update, is_dropped_when_its_addresses_were_freed_even_if_they_are_taken_again)
 {
 	struct told told = { 0 };
 	struct space_update *freed;
 	struct space_update *taken;
 
-	begin_plain();
 	reserve_zeroes(app, 1024, 64);
 	reserve_zeroes(app, 2048, 64);
 	freed = make_update(app, 1030, 4, &memories[0], &told);
@@ -419,15 +403,13 @@ TEST(update, is_dropped_when_its_addresses_were_freed_even_if_they_are_taken_aga
 	EXPECT_EQ(told.status, STATUS_SUCCESS);
 	EXPECT_EQ(walk(app, 1030), 0);
 	EXPECT_EQ(walk(app, 2050), 0);
-	finish();
 }
 
-TEST(update, is_dropped_when_its_memory_is_gone)
+SPACE_TEST(update, is_dropped_when_its_memory_is_gone)
 {
 	struct told told = { 0 };
 	struct space_update *update;
 
-	begin_plain();
 	reserve_zeroes(app, 1024, 64);
 	update = make_update(app, 1030, 4, &memories[0], &told);
 	drop_memory(&memories[0]);
@@ -435,27 +417,23 @@ TEST(update, is_dropped_when_its_memory_is_gone)
 	flush();
 	EXPECT_EQ(atomic_load(&told.count), 1);
 	EXPECT_EQ(walk(app, 1030), 0);
-	finish();
 }
 
-TEST(update, that_is_cancelled_lets_go_of_everything)
+SPACE_TEST(update, that_is_cancelled_lets_go_of_everything)
 {
 	struct told told = { 0 };
 
-	begin_plain();
 	reserve_zeroes(app, 1024, 64);
 	space_update_cancel(make_update(app, 1030, 4, &memories[0], &told));
 	EXPECT_EQ(atomic_load(&told.count), 0);
-	finish();
 }
 
-TEST(update, survives_no_memory)
+SPACE_TEST(update, survives_no_memory)
 {
 	struct gpuva_operation operations[2];
 	uint64_t fail_at = 0;
 	bool fired;
 
-	begin_plain();
 	reserve_zeroes(app, 1024, 2048);
 	operations[0] = operation_at(app, 1100, 4, &memories[0]);
 	operations[1] = operation_at(app, 2100, 4, &memories[1]);
@@ -472,7 +450,6 @@ TEST(update, survives_no_memory)
 	} while (fired);
 	flush();
 	EXPECT(shows(app, 2103, &memories[1], 3));
-	finish();
 }
 
 struct second_caller {
@@ -492,14 +469,13 @@ static void call_second(void *argument)
 	caller->queued = atomic_load(&app->space->queued_operations);
 }
 
-TEST(update, more_than_128_operations_are_not_queued_the_caller_waits)
+SPACE_TEST(update, more_than_128_operations_are_not_queued_the_caller_waits)
 {
 	struct gpuva_operation operations[100];
 	struct space_update *first;
 	struct second_caller caller;
 	struct thread *thread;
 
-	begin_plain();
 	reserve_zeroes(app, 1024, 1024);
 	for (int i = 0; i < 100; i++)
 		operations[i] = operation_at(app, 1024 + (uint64_t)i, 1, &memories[0]);
@@ -511,7 +487,6 @@ TEST(update, more_than_128_operations_are_not_queued_the_caller_waits)
 	space_update_run(caller.update);
 	flush();
 	EXPECT(shows(app, 1024, &memories[1], 0));
-	finish();
 }
 
 /* ---- threads ---- */

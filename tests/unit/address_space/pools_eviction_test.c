@@ -4,6 +4,7 @@
  * process, and are back before anything is copied (COPY_PAGE_TABLE_ENTRIES).
  */
 #include "steps.h"
+#include "support/failing.h"
 
 enum { BASE = 40 * 512 }; /* of the reservation that is updated */
 
@@ -269,10 +270,7 @@ TEST(pools_eviction, without_room_an_update_is_refused_and_nothing_changed)
 
 TEST(pools_eviction, memory_that_runs_out_on_the_way_refuses_and_the_next_one_is_carried_out)
 {
-	uint64_t fail_at = 0;
-	bool fired;
-
-	do {
+	EACH_FAILURE (failing, 5) {
 		struct gpuva_operation operation;
 		struct space_update *made = NULL;
 		struct told told = { 0 };
@@ -282,10 +280,10 @@ TEST(pools_eviction, memory_that_runs_out_on_the_way_refuses_and_the_next_one_is
 		operation = operation_at(app, 300 * 512, 4, &memories[1]);
 		reserve_zeroes(app, 300 * 512, 512);
 		flush();
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		status = try_update(app, &operation, 1, &told, &made);
 		flush();
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		if (NT_SUCCESS(status))
 			run_update(made, &told);
 		else
@@ -297,8 +295,7 @@ TEST(pools_eviction, memory_that_runs_out_on_the_way_refuses_and_the_next_one_is
 		have_back(app);
 		EXPECT(shows(app, 300 * 512 + 8, &memories[1], 0));
 		finish();
-	} while (fired);
-	EXPECT(fail_at > 5);
+	}
 }
 
 /* ---- ways that go wrong ---- */

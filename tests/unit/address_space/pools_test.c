@@ -4,6 +4,7 @@
  * COPY_PAGE_TABLE_ENTRIES, as documented for all adapters but those whose tables the CPU writes.
  */
 #include "steps.h"
+#include "support/failing.h"
 
 enum {
 	CPU = MINIPORT_TABLE_CPU_VIRTUAL,
@@ -273,16 +274,16 @@ TEST(pools, what_an_operation_copies_comes_from_the_same_place)
 	}
 }
 
-TEST(pools, a_map_or_a_move_copies_nothing)
+#define POOLS_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
+POOLS_TEST(pools, a_map_or_a_move_copies_nothing, start_pools(PHYS))
 {
-	start_pools(PHYS);
 	update(app, 1100, 4, &memories[0]);
 	asked.operations = 0;
 	EXPECT_EQ(map(app, 64, &memories[0], 8), STATUS_PENDING);
 	move_memory(&memories[0], 3000);
 	EXPECT_EQ(asked.operations, 0);
 	EXPECT(shows(app, 64, &memories[0], 0));
-	finish();
 }
 
 /* ---- their life ---- */
@@ -303,7 +304,7 @@ TEST(pools, are_left_by_memory_that_goes)
 	}
 }
 
-TEST(pools, come_with_the_first_update_that_shows_memory)
+POOLS_TEST(pools, come_with_the_first_update_that_shows_memory, start_pools(PHYS))
 {
 	struct gpuva_operation unmap = { .kind = GPUVA_OPERATION_UNMAP,
 					 .base = 1100 << GPUVA_PAGE_SHIFT,
@@ -312,38 +313,33 @@ TEST(pools, come_with_the_first_update_that_shows_memory)
 	struct gpuva_operation wrong;
 	struct space_update *refused;
 
-	start_pools(PHYS);
 	update_all(app, &unmap, 1);
 	EXPECT(!app->space->pools);
 	wrong = operation_at(app, 16, 4, &memories[0]);
 	EXPECT_EQ(try_update(app, &wrong, 1, NULL, &refused), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(atomic_load(&memories[0].mapped.view_count), 1);
-	finish();
 }
 
 TEST(pools, survive_no_memory)
 {
 	for (int m = 0; m < 2; m++) {
 		struct gpuva_operation operations[2];
-		uint64_t fail_at = 0;
-		bool fired;
 
 		start_pools(gpu_modes[m]);
 		operations[0] = operation_at(app, 1100, 4, &memories[0]);
 		operations[1] = operation_at(app, 2100, 4, &memories[1]);
-		do {
+		EACH_FAILURE (failing, 6) {
 			struct space_update *made = NULL;
 
 			flush();
-			mem_fail_nth(++fail_at);
+			failing_start(&failing);
 			NTSTATUS status = try_update(app, operations, 2, NULL, &made);
-			fired = mem_fail_stop();
+			bool fired = failing_stop(&failing);
 			EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 			if (made)
 				space_update_run(made);
 			check();
-		} while (fired);
-		EXPECT(fail_at > 6);
+		}
 		flush();
 		EXPECT(shows(app, 1103, &memories[0], 3));
 		EXPECT(shows(app, 2103, &memories[1], 3));
@@ -406,13 +402,13 @@ TEST(pools, a_copy_that_the_driver_refuses_breaks_the_space_until_it_is_written_
 }
 
 /* What was copied from there may be anything. */
-TEST(pools, a_pool_that_cannot_be_written_breaks_the_space_that_copies_from_it)
+POOLS_TEST(pools, a_pool_that_cannot_be_written_breaks_the_space_that_copies_from_it,
+	   start_pools(PHYS))
 {
 	struct gpuva_operation operation;
 	struct space_update *late = NULL;
 	struct told watched = { 0 };
 
-	start_pools(PHYS);
 	address_space_watch(app->space, &(struct space_listener){ told_done, &watched });
 	update(app, 1200, 4, &memories[1]);
 	asked.fails = MINIPORT_PAGING_UPDATE_PAGE_TABLE;
@@ -425,7 +421,6 @@ TEST(pools, a_pool_that_cannot_be_written_breaks_the_space_that_copies_from_it)
 	flush();
 	expect_broken_and_mended(&watched);
 	EXPECT(shows(app, 1200, &memories[1], 0));
-	finish();
 }
 
 /* ---- pages of 64 KiB ---- */

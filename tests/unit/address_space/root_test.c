@@ -4,6 +4,7 @@
  * scheduler and the GPU of its tests.
  */
 #include "steps.h"
+#include "support/failing.h"
 
 enum { CONTEXTS = 3, LEAF_PAGES = 512, FIRST_ENTRIES = 4, MAPPERS = 4, ROUNDS = 12 };
 
@@ -101,50 +102,46 @@ TEST(root, every_context_is_told_of_a_larger_root_while_clients_are_held)
 	}
 }
 
-TEST(root, a_context_that_is_gone_is_not_told)
+#define ROOT_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, end_all(), suite, claim)
+
+ROOT_TEST(root, a_context_that_is_gone_is_not_told, begin(MINIPORT_TABLE_GPU_PHYSICAL, 0))
 {
-	begin(MINIPORT_TABLE_GPU_PHYSICAL, 0);
 	address_space_remove_context(app->space, &contexts[1].in_space);
 	EXPECT_EQ(map_at(10 * LEAF_PAGES), STATUS_PENDING);
 	EXPECT_EQ(contexts[0].told, 2);
 	EXPECT_EQ(contexts[1].told, 1);
 	EXPECT_EQ(contexts[2].told, 2);
 	flush();
-	end_all();
 }
 
-TEST(root, a_context_that_comes_later_is_told_of_the_larger_one)
+ROOT_TEST(root, a_context_that_comes_later_is_told_of_the_larger_one,
+	  begin(MINIPORT_TABLE_GPU_PHYSICAL, 0))
 {
-	begin(MINIPORT_TABLE_GPU_PHYSICAL, 0);
 	address_space_remove_context(app->space, &contexts[2].in_space);
 	EXPECT_EQ(map_at(10 * LEAF_PAGES), STATUS_PENDING);
 	address_space_add_context(app->space, &contexts[2].in_space, &contexts[2]);
 	EXPECT_EQ(contexts[2].root.entry_count, 11);
 	flush();
 	EXPECT(all_show(10 * LEAF_PAGES, 0));
-	end_all();
 }
 
-TEST(root, a_reservation_of_zeroes_is_reached)
+ROOT_TEST(root, a_reservation_of_zeroes_is_reached, begin(MINIPORT_TABLE_CPU_VIRTUAL, 0))
 {
-	begin(MINIPORT_TABLE_CPU_VIRTUAL, 0);
 	reserve_zeroes(app, 100 * LEAF_PAGES, LEAF_PAGES);
 	EXPECT_EQ(contexts[0].root.entry_count, 101);
 	EXPECT_EQ(reserve(app, 200 * LEAF_PAGES, LEAF_PAGES, false), STATUS_SUCCESS);
 	EXPECT_EQ(contexts[0].told, 2);
-	end_all();
 }
 
 /* The GPU whose tables only change while nothing runs. */
-TEST(root, it_grows_where_tables_change_only_while_nothing_runs)
+ROOT_TEST(root, it_grows_where_tables_change_only_while_nothing_runs,
+	  begin(MINIPORT_TABLE_GPU_PHYSICAL, FAKE_REQUIRES_IDLE))
 {
-	begin(MINIPORT_TABLE_GPU_PHYSICAL, FAKE_REQUIRES_IDLE);
 	EXPECT_EQ(map_at(16), STATUS_PENDING);
 	EXPECT_EQ(map_at(10 * LEAF_PAGES), STATUS_PENDING);
 	flush();
 	EXPECT(all_show(16, 0));
 	EXPECT(all_show(10 * LEAF_PAGES, 0));
-	end_all();
 }
 
 /* Kernel's addresses are chosen where the root is, or it would be of full size at once. */
@@ -208,12 +205,12 @@ static void map_in_thread(void *argument)
 	mapper->status = map_at(mapper->page);
 }
 
-TEST(root, it_waits_until_the_hardware_has_nothing_of_a_client)
+ROOT_TEST(root, it_waits_until_the_hardware_has_nothing_of_a_client,
+	  begin(MINIPORT_TABLE_GPU_PHYSICAL, 0))
 {
 	struct mapper mapper = { .page = 10 * LEAF_PAGES };
 	struct thread *thread;
 
-	begin(MINIPORT_TABLE_GPU_PHYSICAL, 0);
 	fake_clients_are_busy(&world.fake->sched);
 	EXPECT_EQ(thread_create("mapper", map_in_thread, &mapper, &thread), STATUS_SUCCESS);
 	await_hold();
@@ -229,7 +226,6 @@ TEST(root, it_waits_until_the_hardware_has_nothing_of_a_client)
 	flush();
 	EXPECT(all_show(10 * LEAF_PAGES, 0));
 	EXPECT(all_show(64, 0));
-	end_all();
 }
 
 static void map_many(void *argument)
@@ -240,12 +236,12 @@ static void map_many(void *argument)
 		mapper->status = map_at((i * MAPPERS * 7 + mapper->page) * LEAF_PAGES);
 }
 
-TEST(root, several_threads_that_need_it_larger_all_get_what_they_asked_for)
+ROOT_TEST(root, several_threads_that_need_it_larger_all_get_what_they_asked_for,
+	  begin(MINIPORT_TABLE_GPU_VIRTUAL, TABLES_END_INVALID))
 {
 	struct mapper mappers[MAPPERS];
 	struct thread *threads[MAPPERS];
 
-	begin(MINIPORT_TABLE_GPU_VIRTUAL, TABLES_END_INVALID);
 	for (uint64_t m = 0; m < MAPPERS; m++) {
 		mappers[m] = (struct mapper){ 1 + 7 * m, STATUS_PENDING };
 		EXPECT_EQ(thread_create("mapper", map_many, &mappers[m], &threads[m]),
@@ -260,7 +256,6 @@ TEST(root, several_threads_that_need_it_larger_all_get_what_they_asked_for)
 		for (uint64_t i = 0; i < ROUNDS; i++)
 			EXPECT(all_show((i * MAPPERS * 7 + 1 + 7 * m) * LEAF_PAGES + 3, 3));
 	}
-	end_all();
 }
 
 /* ---- what goes wrong ---- */
@@ -303,11 +298,11 @@ TEST(root, a_root_that_the_driver_does_not_write_is_undone)
 }
 
 /* The GPU writes tables where the kernel maps them, as a whole. */
-TEST(root, one_that_fits_into_no_window_is_refused_with_a_reason)
+ROOT_TEST(root, one_that_fits_into_no_window_is_refused_with_a_reason,
+	  begin(MINIPORT_TABLE_GPU_VIRTUAL, 0))
 {
 	struct refusal_scope scope;
 
-	begin(MINIPORT_TABLE_GPU_VIRTUAL, 0);
 	EXPECT_EQ(map_at(16), STATUS_PENDING);
 	flush();
 	least_root_bytes = 17 << 20;
@@ -321,7 +316,6 @@ TEST(root, one_that_fits_into_no_window_is_refused_with_a_reason)
 	EXPECT_EQ(map_at(10 * LEAF_PAGES), STATUS_PENDING);
 	flush();
 	EXPECT(all_show(10 * LEAF_PAGES, 0));
-	end_all();
 }
 
 TEST(root, a_reset_while_it_grows_has_it_written_anew)
@@ -349,18 +343,14 @@ TEST(root, a_reset_while_it_grows_has_it_written_anew)
 
 TEST(root, growing_survives_every_failure_of_memory)
 {
-	uint64_t fail_at = 0;
-	bool fired;
-
 	begin(MINIPORT_TABLE_CPU_VIRTUAL, 0);
 	(void)map_request(app, 0, &memories[0], PAGES);
-	do {
-		mem_fail_nth(++fail_at);
+	EACH_FAILURE (failing, 3) {
+		failing_start(&failing);
 		NTSTATUS status = map_at(10 * LEAF_PAGES);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_PENDING);
-	} while (fired);
-	EXPECT(fail_at > 3);
+	}
 	flush();
 	EXPECT(all_show(10 * LEAF_PAGES, 0));
 	end_all();

@@ -36,9 +36,10 @@ static struct client_file *file_new(void)
 	return file;
 }
 
-TEST(files, have_numbers_of_their_own_and_go_with_the_last_who_has_them)
+#define CALL_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+CALL_TEST(files, have_numbers_of_their_own_and_go_with_the_last_who_has_them)
 {
-	begin();
 	struct client_file *a = file_new();
 	struct client_file *b = file_new();
 	uint32_t id = client_file_id(a);
@@ -51,7 +52,6 @@ TEST(files, have_numbers_of_their_own_and_go_with_the_last_who_has_them)
 	EXPECT(client_file_id(a) != id);
 	client_file_put(a);
 	client_file_put(b);
-	finish();
 }
 
 TEST(files, of_a_call_last_as_long_as_it_does)
@@ -68,9 +68,8 @@ TEST(files, of_a_call_last_as_long_as_it_does)
 	EXPECT_EQ(client_file_descriptor(id), -1);
 }
 
-TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
+CALL_TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 {
-	begin();
 	struct client_file *file = file_new();
 	EXPECT_EQ(client_call_add_run(file, 3, 2), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_add_run(file, 5, 1), STATUS_SUCCESS);
@@ -88,7 +87,6 @@ TEST(views, have_the_runs_that_were_added_and_neighbours_are_one)
 	EXPECT_EQ(call.views[1].kind, CLIENT_VIEW_READ);
 	EXPECT_EQ(call.views[0].kind, CLIENT_VIEW_WRITTEN);
 	client_file_put(file);
-	finish();
 }
 
 TEST(views, that_cannot_be_noted_leave_nothing)
@@ -113,9 +111,8 @@ TEST(views, that_cannot_be_noted_leave_nothing)
 	}
 }
 
-TEST(brought, memory_is_found_where_all_of_it_is)
+CALL_TEST(brought, memory_is_found_where_all_of_it_is)
 {
-	begin();
 	EXPECT_EQ(client_call_bring(&call, 0x10000, 0x3000, 7, 0x1000), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_bring(&call, 0x80000, 0x1000, 8, 0), STATUS_SUCCESS);
 	EXPECT_EQ(client_call_brought(0x11000, 0x2000)->descriptor, 7);
@@ -126,7 +123,6 @@ TEST(brought, memory_is_found_where_all_of_it_is)
 	EXPECT(!client_call_brought(0x10000, UINT64_MAX));
 	client_call_end();
 	EXPECT(!client_call_brought(0x80000, 0x1000));
-	finish();
 }
 
 TEST_MAIN("base/client_call")

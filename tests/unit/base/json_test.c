@@ -2,7 +2,7 @@
 /*
  * json_test.c - what is read, and that every mistake is named with its place.
  */
-#include "support/test.h"
+#include "support/failing.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -67,10 +67,7 @@ TEST(json, values_of_every_kind_are_read_with_their_place)
 
 TEST(json, every_mistake_is_named_with_line_and_column)
 {
-	static const struct {
-		const char *text;
-		const char *problem;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "", ":1:1: expected a value, found the end of the file" },
 		{ "{", ":1:2: expected a member name in quotes, found the end of the file" },
 		{ "{a:1}", ":1:2: expected a member name in quotes, found 'a'" },
@@ -98,8 +95,8 @@ TEST(json, every_mistake_is_named_with_line_and_column)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct json_document document;
-		EXPECT_EQ(read_text(cases[i].text, &document), STATUS_OBJECT_PATH_SYNTAX_BAD);
-		EXPECT_CONTAINS(document.problem, cases[i].problem);
+		EXPECT_EQ(read_text(cases[i].given, &document), STATUS_OBJECT_PATH_SYNTAX_BAD);
+		EXPECT_CONTAINS(document.problem, cases[i].said);
 		EXPECT(document.root == NULL);
 		json_finish(&document);
 	}
@@ -128,20 +125,10 @@ TEST(json, a_file_larger_than_the_bound_is_refused)
 
 TEST(json, every_allocation_may_fail_and_nothing_is_left)
 {
-	struct mem_usage before = mem_usage();
-	uint64_t n = 0;
-	bool fired;
+	struct json_document document;
 
-	do {
-		struct json_document document;
-		mem_fail_nth(++n);
-		NTSTATUS status = read_text("{\"a\":[1,{\"b\":\"c\"}],\"d\":null}", &document);
-		fired = mem_fail_stop();
-		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-		json_finish(&document);
-		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (fired);
-	EXPECT(n > 8);
+	EXPECT_EACH_FAILURE_TOLD(8, read_text("{\"a\":[1,{\"b\":\"c\"}],\"d\":null}", &document),
+				 json_finish(&document));
 }
 
 TEST(json, a_line_of_a_file_is_named_by_its_number)

@@ -70,10 +70,21 @@ TEST(kept_ranges, the_oldest_has_to_go_when_there_are_too_many_pages)
 	EXPECT(!kept_ranges_overflow(&kept, 10, &old));
 	EXPECT(kept_ranges_add(&kept, range(1 << 20, 10)));
 	EXPECT(!kept_ranges_add(&kept, range(2 << 20, 1)));
+	/* … no more of it than that. */
 	EXPECT(kept_ranges_overflow(&kept, 1, &old));
-	EXPECT_EQ(old.count, KEPT_PAGES_MAX - 10);
+	EXPECT_EQ(old.first, 0);
+	EXPECT_EQ(old.count, 1);
 	EXPECT(!kept_ranges_overflow(&kept, 1, &old));
 	EXPECT(kept_ranges_add(&kept, range(2 << 20, 1)));
+	EXPECT_EQ(kept.pages, KEPT_PAGES_MAX);
+	/* A range that is all too many is taken off whole, and the next in part. */
+	EXPECT(kept_ranges_overflow(&kept, KEPT_PAGES_MAX - 5, &old));
+	EXPECT_EQ(old.count, KEPT_PAGES_MAX - 11);
+	EXPECT(kept_ranges_overflow(&kept, KEPT_PAGES_MAX - 5, &old));
+	EXPECT_EQ(old.first, 1 << 20);
+	EXPECT_EQ(old.count, 6);
+	EXPECT(!kept_ranges_overflow(&kept, KEPT_PAGES_MAX - 5, &old));
+	EXPECT_EQ(kept.pages, 5);
 	/* For what is too large anyhow nobody has to go. */
 	EXPECT(!kept_ranges_overflow(&kept, KEPT_PAGES_MAX + 1, &old));
 	EXPECT(!kept_ranges_add(&kept, range(3 << 20, KEPT_PAGES_MAX + 1)));
@@ -95,6 +106,26 @@ TEST(kept_ranges, the_oldest_has_to_go_when_there_are_too_many_ranges)
 	EXPECT(kept_ranges_overflow(&kept, 4, &old));
 	EXPECT_EQ(old.first, 0);
 	EXPECT(kept_ranges_add(&kept, range(1 << 20, 4)));
+}
+
+TEST(kept_ranges, neighbours_of_the_newest_are_one_with_it)
+{
+	struct kept_ranges kept = { 0 };
+
+	for (uint64_t i = 0; i < 4 * KEPT_RANGES_MAX; i++)
+		EXPECT(kept_ranges_add(&kept, range(1000 + i * 16, 16)));
+	for (uint64_t i = 1; i <= KEPT_RANGES_MAX; i++)
+		EXPECT(kept_ranges_add(&kept, range(1000 - i * 16, 16)));
+	EXPECT_EQ(kept.count, 1);
+	EXPECT_EQ(kept.pages, 5 * KEPT_RANGES_MAX * 16);
+	EXPECT_EQ(find(&kept, UINT64_MAX, UINT64_MAX).first, 1000 - KEPT_RANGES_MAX * 16);
+	EXPECT_EQ(find(&kept, UINT64_MAX, UINT64_MAX).count, 5 * KEPT_RANGES_MAX * 16);
+	/* … and no others. */
+	EXPECT(kept_ranges_add(&kept, range(10, 16)));
+	EXPECT_EQ(kept.count, 2);
+	kept_ranges_cut(&kept, range(1000, 16));
+	EXPECT_EQ(kept.count, 3);
+	EXPECT_EQ(kept.pages, (5 * KEPT_RANGES_MAX) * 16);
 }
 
 TEST_MAIN("base/kept_ranges")

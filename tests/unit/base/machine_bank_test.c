@@ -80,9 +80,10 @@ static bool is_zero(uint64_t address, uint64_t count)
 	return bytes[0] == 0 && memcmp(bytes, bytes + 1, count * MACHINE_PAGE_BYTES - 1) == 0;
 }
 
-TEST(bank, pages_are_in_the_memfd_of_their_bank)
+#define BANK_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+BANK_TEST(bank, pages_are_in_the_memfd_of_their_bank)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	struct machine_bank *two = bank_new();
 	uint64_t a = take(one, PAGES);
@@ -103,7 +104,6 @@ TEST(bank, pages_are_in_the_memfd_of_their_bank)
 	EXPECT(machine_free_contiguous(c));
 	machine_bank_destroy(one);
 	machine_bank_destroy(two);
-	finish();
 }
 
 /* As many as there are, in stretches. */
@@ -137,9 +137,8 @@ static void pages_free(const struct pages *pages)
 }
 
 /* Zero each time, whoever had them before; and never another's while they are kept at hand. */
-TEST(bank, freed_pages_are_zero_for_the_next_one)
+BANK_TEST(bank, freed_pages_are_zero_for_the_next_one)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	struct machine_bank *two = bank_new();
 
@@ -154,13 +153,11 @@ TEST(bank, freed_pages_are_zero_for_the_next_one)
 	}
 	machine_bank_destroy(one);
 	machine_bank_destroy(two);
-	finish();
 }
 
 /* A mapping that a client kept too long: what it shows is nobody's any more. */
-TEST(bank, whoever_kept_a_view_sees_zeroes_when_the_addresses_are_anothers)
+BANK_TEST(bank, whoever_kept_a_view_sees_zeroes_when_the_addresses_are_anothers)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	uint64_t a = take(one, PAGES);
 	char *view = machine_show(NULL, a, PAGES * MACHINE_PAGE_BYTES);
@@ -175,12 +172,10 @@ TEST(bank, whoever_kept_a_view_sees_zeroes_when_the_addresses_are_anothers)
 		EXPECT_EQ(view[i * MACHINE_PAGE_BYTES], 0);
 	munmap(view, PAGES * MACHINE_PAGE_BYTES);
 	pages_free(&all);
-	finish();
 }
 
-TEST(bank, what_it_does_not_use_is_there_for_others)
+BANK_TEST(bank, what_it_does_not_use_is_there_for_others)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	struct machine_bank *two = bank_new();
 	struct pages all;
@@ -202,12 +197,10 @@ TEST(bank, what_it_does_not_use_is_there_for_others)
 	}
 	machine_bank_destroy(one);
 	machine_bank_destroy(two);
-	finish();
 }
 
-TEST(bank, pages_change_their_address_and_stay_their_banks)
+BANK_TEST(bank, pages_change_their_address_and_stay_their_banks)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	uint64_t a = take(one, PAGES);
 	uint64_t segment = take(NULL, PAGES);
@@ -230,13 +223,11 @@ TEST(bank, pages_change_their_address_and_stay_their_banks)
 	EXPECT(machine_free_contiguous(a));
 	EXPECT(machine_free_contiguous(segment));
 	machine_bank_destroy(one);
-	finish();
 }
 
 /* Its pages are at a segment's addresses: it goes when they have come back. */
-TEST(bank, that_ends_with_pages_elsewhere_goes_later)
+BANK_TEST(bank, that_ends_with_pages_elsewhere_goes_later)
 {
-	begin();
 	struct machine_bank *one = bank_new();
 	uint64_t a = take(one, PAGES);
 	uint64_t segment = take(NULL, PAGES);
@@ -255,7 +246,6 @@ TEST(bank, that_ends_with_pages_elsewhere_goes_later)
 	struct pages all;
 	pages_take(&all, NULL, MACHINE_PAGES);
 	pages_free(&all);
-	finish();
 }
 
 TEST(bank, survives_every_allocation_failure)
@@ -305,17 +295,15 @@ static void run_client(void *argument)
 	}
 }
 
-TEST(threads, have_banks_come_and_go)
+BANK_TEST(threads, have_banks_come_and_go)
 {
 	struct thread *threads[3];
 
-	begin();
 	for (uintptr_t i = 0; i < 3; i++)
 		EXPECT_EQ(thread_create("client", run_client, (void *)(i + 3), &threads[i]),
 			  STATUS_SUCCESS);
 	for (int i = 0; i < 3; i++)
 		thread_join(threads[i]);
-	finish();
 }
 
 /* ---- for other processes ---- */
@@ -339,9 +327,8 @@ static void *map_elsewhere(const struct machine_bank *bank, uint64_t address, in
 		    (off_t)(machine_bank_page(address) << MACHINE_PAGE_SHIFT));
 }
 
-TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
+BANK_TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
 {
-	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_WRITTEN);
 	uint64_t address = take(bank, PAGES);
 	unsigned char *elsewhere = map_elsewhere(bank, address, PROT_READ | PROT_WRITE);
@@ -362,12 +349,10 @@ TEST(shown, pages_are_the_same_elsewhere_and_zero_when_they_are_another_s)
 	EXPECT(machine_free_contiguous(address));
 	munmap(elsewhere, MACHINE_PAGE_BYTES);
 	EXPECT_EQ(client_file_count(), 0);
-	finish();
 }
 
-TEST(shown, for_reading_only_nobody_else_can_write)
+BANK_TEST(shown, for_reading_only_nobody_else_can_write)
 {
-	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_READ);
 	uint64_t address = take(bank, 16);
 	unsigned char *ours = machine_to_pointer(address);
@@ -395,12 +380,10 @@ TEST(shown, for_reading_only_nobody_else_can_write)
 	machine_bank_destroy(bank);
 	EXPECT_EQ(*elsewhere, 0);
 	munmap(elsewhere, MACHINE_PAGE_BYTES);
-	finish();
 }
 
-TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_reads)
+BANK_TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_reads)
 {
-	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_SHARED);
 	struct client_file *file = machine_bank_file(bank);
 	uint64_t address = take(bank, 16);
@@ -438,12 +421,10 @@ TEST(shown, to_several_who_were_let_write_do_and_nobody_else_can_once_one_only_r
 	EXPECT(machine_free_contiguous(address));
 	munmap(writer, MACHINE_PAGE_BYTES);
 	munmap(reader, MACHINE_PAGE_BYTES);
-	finish();
 }
 
-TEST(shown, to_several_has_nothing_where_it_has_no_address)
+BANK_TEST(shown, to_several_has_nothing_where_it_has_no_address)
 {
-	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_SHARED);
 	uint64_t address = take(bank, 16);
 	uint64_t own = machine_bank_usage(bank).pages;
@@ -460,7 +441,6 @@ TEST(shown, to_several_has_nothing_where_it_has_no_address)
 	EXPECT(machine_free_contiguous(address));
 	munmap(all, MACHINE_PAGES * MACHINE_PAGE_BYTES);
 	machine_bank_destroy(bank);
-	finish();
 }
 
 TEST(shown, of_a_client_is_not_sealed_by_us)
@@ -477,9 +457,8 @@ TEST(shown, of_a_client_is_not_sealed_by_us)
 	close(descriptor);
 }
 
-TEST(shown, runs_are_in_a_row_or_are_not)
+BANK_TEST(shown, runs_are_in_a_row_or_are_not)
 {
-	begin();
 	struct machine_bank *bank = shown_new(MACHINE_BANK_WRITTEN);
 	uint64_t address = 0;
 	uint64_t single = take(bank, 1);
@@ -490,7 +469,6 @@ TEST(shown, runs_are_in_a_row_or_are_not)
 	EXPECT_EQ(machine_bank_run(bank, MACHINE_PAGES, ANYWHERE, &address), STATUS_NO_MEMORY);
 	EXPECT(machine_free_contiguous(single));
 	machine_bank_destroy(bank);
-	finish();
 }
 
 TEST_MAIN("base/machine_bank")

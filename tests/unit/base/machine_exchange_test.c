@@ -47,6 +47,9 @@ static struct pair begin(void)
 	return pair;
 }
 
+#define PAIR_TEST(suite, claim, ...)                                                               \
+	TEST_MADE(pair, pair, (__VA_ARGS__), finish(pair), suite, claim)
+
 /* With the last of them everything is where it was at first. */
 static void finish(struct pair pair)
 {
@@ -60,93 +63,80 @@ static void finish(struct pair pair)
 	EXPECT_EQ(machine_exchange_usage().max_mappings, 0);
 }
 
-TEST(exchange, addresses_show_the_other_pages_and_back)
+PAIR_TEST(exchange, addresses_show_the_other_pages_and_back, begin())
 {
-	struct pair pair = begin();
-
-	EXPECT(machine_exchange(pair.a, pair.b, PAGES));
-	expect_marks(pair.a, "ABCDEFGH");
-	expect_marks(pair.b, "abcdefgh");
+	EXPECT(machine_exchange(pair->a, pair->b, PAGES));
+	expect_marks(pair->a, "ABCDEFGH");
+	expect_marks(pair->b, "abcdefgh");
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 2 * PAGES);
-	EXPECT(machine_exchange(pair.b, pair.a, PAGES));
-	expect_marks(pair.a, "abcdefgh");
-	expect_marks(pair.b, "ABCDEFGH");
+	EXPECT(machine_exchange(pair->b, pair->a, PAGES));
+	expect_marks(pair->a, "abcdefgh");
+	expect_marks(pair->b, "ABCDEFGH");
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 0);
 	EXPECT_EQ(machine_exchange_usage().mappings, 0);
-	finish(pair);
 }
 
-TEST(exchange, of_parts_leaves_the_rest)
+PAIR_TEST(exchange, of_parts_leaves_the_rest, begin())
 {
-	struct pair pair = begin();
-
-	EXPECT(machine_exchange(at(pair.a, 1), at(pair.b, 3), 2));
-	expect_marks(pair.a, "aDEdefgh");
-	expect_marks(pair.b, "ABCbcFGH");
-	EXPECT(machine_exchange(at(pair.a, 2), at(pair.b, 0), 4));
-	expect_marks(pair.a, "aDABCbgh");
-	expect_marks(pair.b, "EdefcFGH");
-	finish(pair);
+	EXPECT(machine_exchange(at(pair->a, 1), at(pair->b, 3), 2));
+	expect_marks(pair->a, "aDEdefgh");
+	expect_marks(pair->b, "ABCbcFGH");
+	EXPECT(machine_exchange(at(pair->a, 2), at(pair->b, 0), 4));
+	expect_marks(pair->a, "aDABCbgh");
+	expect_marks(pair->b, "EdefcFGH");
 }
 
 /* A client's view: made before, during and after. */
-TEST(exchange, who_is_shown_a_page_keeps_seeing_it)
+PAIR_TEST(exchange, who_is_shown_a_page_keeps_seeing_it, begin())
 {
-	struct pair pair = begin();
-	char *view = machine_show(NULL, pair.a, PAGES * MACHINE_PAGE_BYTES);
+	char *view = machine_show(NULL, pair->a, PAGES * MACHINE_PAGE_BYTES);
 
 	EXPECT(view);
-	EXPECT(machine_exchange(at(pair.a, 2), at(pair.b, 5), 3));
+	EXPECT(machine_exchange(at(pair->a, 2), at(pair->b, 5), 3));
 	for (unsigned i = 0; i < PAGES; i++)
 		EXPECT_EQ(view[i * MACHINE_PAGE_BYTES], 'a' + (char)i);
 	view[2 * MACHINE_PAGE_BYTES] = '2';
-	EXPECT_EQ(*byte_at(pair.b, 5), '2');
+	EXPECT_EQ(*byte_at(pair->b, 5), '2');
 	munmap(view, PAGES * MACHINE_PAGE_BYTES);
 
-	view = machine_show(NULL, pair.a, PAGES * MACHINE_PAGE_BYTES);
+	view = machine_show(NULL, pair->a, PAGES * MACHINE_PAGE_BYTES);
 	EXPECT(view);
 	for (unsigned i = 0; i < PAGES; i++)
 		EXPECT_EQ(view[i * MACHINE_PAGE_BYTES], "abFGHfgh"[i]);
 	munmap(view, PAGES * MACHINE_PAGE_BYTES);
-	finish(pair);
 }
 
-TEST(exchange, freed_pages_are_zero_for_the_next_one_and_the_others_stay)
+PAIR_TEST(exchange, freed_pages_are_zero_for_the_next_one_and_the_others_stay, begin())
 {
-	struct pair pair = begin();
-
-	EXPECT(machine_exchange(pair.a, pair.b, PAGES));
-	EXPECT(machine_free_contiguous(pair.b));
-	expect_marks(pair.a, "ABCDEFGH");
-	pair.b = take();
+	EXPECT(machine_exchange(pair->a, pair->b, PAGES));
+	EXPECT(machine_free_contiguous(pair->b));
+	expect_marks(pair->a, "ABCDEFGH");
+	pair->b = take();
 	for (unsigned i = 0; i < PAGES; i++)
-		EXPECT_EQ(*byte_at(pair.b, i), 0);
-	expect_marks(pair.a, "ABCDEFGH");
-	finish(pair);
+		EXPECT_EQ(*byte_at(pair->b, i), 0);
+	expect_marks(pair->a, "ABCDEFGH");
 }
 
 /* As a segment does, whose addresses are never freed. */
-TEST(exchange, settled_addresses_get_their_pages_back_from_where_nobody_is)
+PAIR_TEST(exchange, settled_addresses_get_their_pages_back_from_where_nobody_is, begin())
 {
-	struct pair pair = begin();
 	uint64_t third = take();
 
 	mark(third, '1');
-	EXPECT(machine_exchange(pair.a, pair.b, PAGES));
-	EXPECT(machine_exchange(pair.a, third, PAGES));
+	EXPECT(machine_exchange(pair->a, pair->b, PAGES));
+	EXPECT(machine_exchange(pair->a, third, PAGES));
 	/* b is in use: what belongs to a is there, and what is at a belongs to the third. */
-	machine_settle(pair.a, PAGES);
-	expect_marks(pair.a, "12345678");
+	machine_settle(pair->a, PAGES);
+	expect_marks(pair->a, "12345678");
 	expect_marks(third, "ABCDEFGH");
-	expect_marks(pair.b, "abcdefgh");
-	EXPECT(machine_free_contiguous(pair.b));
+	expect_marks(pair->b, "abcdefgh");
+	EXPECT(machine_free_contiguous(pair->b));
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 3 * PAGES);
-	machine_settle(pair.a, PAGES);
+	machine_settle(pair->a, PAGES);
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 2 * PAGES);
-	pair.b = take();
+	pair->b = take();
 	expect_marks(third, "ABCDEFGH");
 	EXPECT(machine_free_contiguous(third));
-	finish(pair);
 }
 
 static uint64_t mappings_of_the_window(void)
@@ -168,9 +158,8 @@ static uint64_t mappings_of_the_window(void)
 }
 
 /* What is written down against what the host has, and contents against a copy of the books. */
-TEST(exchange, any_number_of_them_is_kept_account_of)
+PAIR_TEST(exchange, any_number_of_them_is_kept_account_of, begin())
 {
-	struct pair pair = begin();
 	char marks[2][PAGES + 1] = { "abcdefgh", "ABCDEFGH" };
 	struct random random;
 
@@ -181,15 +170,14 @@ TEST(exchange, any_number_of_them_is_kept_account_of)
 		uint64_t to = random_below(&random, PAGES - count + 1);
 		char kept[PAGES];
 
-		EXPECT(machine_exchange(at(pair.a, from), at(pair.b, to), count));
+		EXPECT(machine_exchange(at(pair->a, from), at(pair->b, to), count));
 		memcpy(kept, marks[0] + from, count);
 		memcpy(marks[0] + from, marks[1] + to, count);
 		memcpy(marks[1] + to, kept, count);
-		expect_marks(pair.a, marks[0]);
-		expect_marks(pair.b, marks[1]);
+		expect_marks(pair->a, marks[0]);
+		expect_marks(pair->b, marks[1]);
 		EXPECT_EQ(machine_exchange_usage().mappings + 1, mappings_of_the_window());
 	}
-	finish(pair);
 }
 
 TEST(exchange, needs_mappings_of_which_there_is_a_limited_number)
@@ -214,23 +202,21 @@ TEST(exchange, needs_mappings_of_which_there_is_a_limited_number)
 
 /* ---- while somebody writes ---- */
 
-TEST(exchange, no_store_is_lost_while_pages_come_and_go)
+PAIR_TEST(exchange, no_store_is_lost_while_pages_come_and_go, begin())
 {
-	struct pair pair = begin();
 	struct writer writer = { .page_count = PAGES };
 	uint64_t *words;
 
-	memset(machine_to_pointer(pair.a), 0, PAGES * MACHINE_PAGE_BYTES);
-	words = machine_show(NULL, pair.a, PAGES * MACHINE_PAGE_BYTES);
+	memset(machine_to_pointer(pair->a), 0, PAGES * MACHINE_PAGE_BYTES);
+	words = machine_show(NULL, pair->a, PAGES * MACHINE_PAGE_BYTES);
 	EXPECT(words);
 	writer_start(&writer, words);
 	for (unsigned i = 0; i < 2000; i++)
-		EXPECT(machine_exchange(pair.a, pair.b, PAGES));
+		EXPECT(machine_exchange(pair->a, pair->b, PAGES));
 	writer_stop(&writer);
 	for (unsigned i = 0; i < PAGES; i++)
-		EXPECT_EQ(*(uint64_t *)(void *)byte_at(pair.a, i), writer.count);
+		EXPECT_EQ(*(uint64_t *)(void *)byte_at(pair->a, i), writer.count);
 	munmap(words, PAGES * MACHINE_PAGE_BYTES);
-	finish(pair);
 }
 
 TEST_MAIN("base/machine_exchange")

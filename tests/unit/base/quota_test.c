@@ -3,7 +3,7 @@
  * quota_test.c - what a process may have, and all processes of a user together (quota.h): taken whole or refused by
  * name, and given back to both. What each call takes of it is in tests/api/quota_test.c.
  */
-#include "support/test.h"
+#include "support/failing.h"
 
 #include "base/mem.h"
 #include "base/quota.h"
@@ -52,9 +52,10 @@ static void expect_refused(struct quota_ledger *ledger, uint64_t amount, const c
 	EXPECT(quota_book_validate(&book) == NULL);
 }
 
-TEST(quota, of_a_process_is_taken_whole_or_refused)
+#define QUOTA_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+QUOTA_TEST(quota, of_a_process_is_taken_whole_or_refused)
 {
-	begin();
 	struct quota_ledger *one = open_one(1, ALICE);
 
 	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
@@ -67,12 +68,10 @@ TEST(quota, of_a_process_is_taken_whole_or_refused)
 	quota_give(one, QUOTA_HANDLES, UINT32_MAX);
 	quota_give(one, QUOTA_EVENTS, PROCESS_MOST);
 	quota_put(one);
-	finish();
 }
 
-TEST(quota, of_a_user_is_shared_by_its_processes_and_by_nobody_else)
+QUOTA_TEST(quota, of_a_user_is_shared_by_its_processes_and_by_nobody_else)
 {
-	begin();
 	struct quota_ledger *one = open_one(1, ALICE);
 	struct quota_ledger *two = open_one(2, ALICE);
 	struct quota_ledger *other = open_one(3, BOB);
@@ -89,12 +88,10 @@ TEST(quota, of_a_user_is_shared_by_its_processes_and_by_nobody_else)
 	quota_put(other);
 	quota_put(one);
 	quota_put(two);
-	finish();
 }
 
-TEST(quota, is_above_its_limit_with_what_cannot_be_refused)
+QUOTA_TEST(quota, is_above_its_limit_with_what_cannot_be_refused)
 {
-	begin();
 	struct quota_ledger *one = open_one(1, ALICE);
 	struct quota_ledger *two = open_one(2, ALICE);
 
@@ -108,7 +105,6 @@ TEST(quota, is_above_its_limit_with_what_cannot_be_refused)
 	quota_give(one, QUOTA_EVENTS, PROCESS_MOST);
 	quota_put(one);
 	quota_put(two);
-	finish();
 }
 
 TEST(quota, of_nobody_is_none)
@@ -127,33 +123,26 @@ TEST(quota, of_nobody_is_none)
 	quota_book_finish(&none);
 }
 
-TEST(quota, without_memory_is_refused_and_nothing_is_left)
+QUOTA_TEST(quota, without_memory_is_refused_and_nothing_is_left)
 {
-	uint64_t nth = 0;
-	bool was_lacking;
-
-	begin();
 	struct mem_usage before = mem_usage();
-	do {
+	EACH_FAILURE (failing, 2) {
 		struct quota_ledger *ledger;
 
-		mem_fail_nth(++nth);
+		failing_start(&failing);
 		NTSTATUS status = quota_open(&book, 1, ALICE, NULL, &ledger);
-		was_lacking = mem_fail_stop();
+		bool was_lacking = failing_stop(&failing);
 		EXPECT_EQ(status, was_lacking ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(ledger != NULL, !was_lacking);
 		quota_put(ledger);
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (was_lacking);
-	EXPECT(nth > 2);
-	finish();
+	}
 }
 
 /* ---- what is wrong is found ---- */
 
-TEST(quota, that_is_not_what_its_processes_drew_is_found)
+QUOTA_TEST(quota, that_is_not_what_its_processes_drew_is_found)
 {
-	begin();
 	struct quota_ledger *one = open_one(1, ALICE);
 
 	EXPECT_EQ(quota_take(one, QUOTA_EVENTS, 5), STATUS_SUCCESS);
@@ -165,7 +154,6 @@ TEST(quota, that_is_not_what_its_processes_drew_is_found)
 	atomic_fetch_sub(&one->used[QUOTA_EVENTS], PROCESS_MOST);
 	quota_give(one, QUOTA_EVENTS, 5);
 	quota_put(one);
-	finish();
 }
 
 /* ---- threads ---- */
@@ -182,12 +170,11 @@ static void take_and_give(void *argument)
 	}
 }
 
-TEST(quota, is_right_after_threads_have_taken_and_given)
+QUOTA_TEST(quota, is_right_after_threads_have_taken_and_given)
 {
 	struct thread *threads[THREADS];
 	struct quota_ledger *ledgers[2];
 
-	begin();
 	for (uint32_t i = 0; i < 2; i++)
 		ledgers[i] = open_one(i, ALICE);
 	for (int i = 0; i < THREADS; i++)
@@ -200,7 +187,6 @@ TEST(quota, is_right_after_threads_have_taken_and_given)
 		EXPECT(quota_book_validate(&book) == NULL);
 		quota_put(ledgers[i]);
 	}
-	finish();
 }
 
 TEST_MAIN("base/quota")

@@ -4,6 +4,7 @@
  * level; and that every mistake in it is told with its place.
  */
 #include "profile.h"
+#include "support/failing.h"
 
 /* One adapter with these members besides its driver. */
 static NTSTATUS read_adapter(const char *members, struct config *config)
@@ -162,10 +163,7 @@ TEST(config_device, every_level_of_wddm_from_2_0_to_3_1_is_one)
 
 TEST(config_device, every_mistake_is_refused_with_its_place_and_what_was_expected)
 {
-	static const struct {
-		const char *members;
-		const char *problem;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "\"driverVersion\":1", ":1:44: expected a string as \"driverVersion\"" },
 		{ "\"driverVersion\":\"1.2.3\"",
 		  VERSION_EXPECTED " \"driverVersion\", found \"1.2.3\"" },
@@ -284,7 +282,7 @@ TEST(config_device, every_mistake_is_refused_with_its_place_and_what_was_expecte
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct config config;
 
-		expect_refused(read_adapter(cases[i].members, &config), &config, cases[i].problem);
+		expect_refused(read_adapter(cases[i].given, &config), &config, cases[i].said);
 	}
 }
 
@@ -293,22 +291,11 @@ TEST(config_device, every_allocation_may_fail_and_nothing_is_left)
 	static const char *const texts[] = { whole,
 					     "\"hardwareIds\":[\"A\\\\b\"],\"compatibleIds\":"
 					     "[\"A\\\\c\",\"A\\\\d\"]" };
-	struct mem_usage before = mem_usage();
+	struct config config;
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t n = 0;
-		bool fired;
-		do {
-			struct config config;
-			mem_fail_nth(++n);
-			NTSTATUS status = read_adapter(texts[i], &config);
-			fired = mem_fail_stop();
-			EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-			config_finish(&config);
-			EXPECT_EQ(mem_usage().blocks, before.blocks);
-		} while (fired);
-		EXPECT(n > 4);
-	}
+	for (int i = 0; i < 2; i++)
+		EXPECT_EACH_FAILURE_TOLD(4, read_adapter(texts[i], &config),
+					 config_finish(&config));
 }
 
 TEST_MAIN("embed/config_device")

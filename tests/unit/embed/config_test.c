@@ -4,6 +4,7 @@
  */
 #include "evict/evict.h"
 #include "profile.h"
+#include "support/failing.h"
 
 TEST(config, without_a_profile_there_is_the_default_adapter)
 {
@@ -56,10 +57,7 @@ TEST(config, an_empty_list_is_no_mistake)
 
 TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 {
-	static const struct {
-		const char *text;
-		const char *problem;
-	} cases[] = {
+	static const struct text_case cases[] = {
 		{ "[]", ":1:1: expected an object as the profile, found an array" },
 		{ "{}", ":1:1: expected \"adapters\" in the profile" },
 		{ "{\"adapter\":[]}",
@@ -100,7 +98,7 @@ TEST(config, every_mistake_is_refused_with_its_place_and_what_was_expected)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct config config;
 
-		expect_refused(read_profile(cases[i].text, &config), &config, cases[i].problem);
+		expect_refused(read_profile(cases[i].given, &config), &config, cases[i].said);
 	}
 }
 
@@ -136,23 +134,12 @@ TEST(config, every_allocation_may_fail_and_nothing_is_left)
 	static const char *const texts[] = {
 		NULL, "{\"adapters\":[{\"driver\":\"a\",\"registry\":{\"N\":1,\"S\":\"x\"}}]}"
 	};
-	struct mem_usage before = mem_usage();
+	struct config config;
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t n = 0;
-		bool fired;
-		do {
-			struct config config;
-			mem_fail_nth(++n);
-			NTSTATUS status = texts[i] ? read_profile(texts[i], &config)
-						   : config_read(NULL, &config);
-			fired = mem_fail_stop();
-			EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-			config_finish(&config);
-			EXPECT_EQ(mem_usage().blocks, before.blocks);
-		} while (fired);
-		EXPECT(n > 4);
-	}
+	for (int i = 0; i < 2; i++)
+		EXPECT_EACH_FAILURE_TOLD(
+			4, texts[i] ? read_profile(texts[i], &config) : config_read(NULL, &config),
+			config_finish(&config));
 }
 
 TEST_MAIN("embed/config")

@@ -193,10 +193,11 @@ TEST(evict, the_one_returned_may_leave_before_the_next_is_asked_for)
 	}
 }
 
+#define EVICT_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, end(), suite, claim)
+
 /* Offered ones hang in the set, needed ones with the policy. */
-TEST(evict, who_hangs_where_it_does_not_belong_is_found)
+EVICT_TEST(evict, who_hangs_where_it_does_not_belong_is_found, begin(&evict_adaptive))
 {
-	begin(&evict_adaptive);
 	use(0);
 	use(1);
 	evict_set_class(&set, &entries[1], EVICT_OFFERED_HIGH);
@@ -211,7 +212,6 @@ TEST(evict, who_hangs_where_it_does_not_belong_is_found)
 	entries[1].class = EVICT_OFFERED_LOW;
 	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list");
 	entries[1].class = EVICT_OFFERED_HIGH;
-	end();
 }
 
 static struct evict_belief belief_of(int i)
@@ -220,11 +220,11 @@ static struct evict_belief belief_of(int i)
 }
 
 /* What comes in is no use of it; what cost more than LRU would have is not believed for a while. */
-TEST(belief, of_what_was_never_used_and_of_what_was_paid_for_is_its_age)
+EVICT_TEST(belief, of_what_was_never_used_and_of_what_was_paid_for_is_its_age,
+	   begin(&evict_adaptive))
 {
 	struct evict_walk walk;
 
-	begin(&evict_adaptive);
 	for (int i = 0; i < 10; i++)
 		use(i);
 	evict_insert(&set, &entries[10]);
@@ -237,12 +237,10 @@ TEST(belief, of_what_was_never_used_and_of_what_was_paid_for_is_its_age)
 	use(9); /* LRU would have kept it */
 	EXPECT_STR(belief_of(9).kind, "by age");
 	EXPECT(belief_of(0).wait == (double)(now - 1));
-	end();
 }
 
-TEST(evict, bytes_of_each_class_are_counted)
+EVICT_TEST(evict, bytes_of_each_class_are_counted, begin(&evict_adaptive))
 {
-	begin(&evict_adaptive);
 	use(0);
 	use(1);
 	EXPECT_EQ(set.class_bytes[EVICT_NEEDED], 3 * 4096);
@@ -258,17 +256,14 @@ TEST(evict, bytes_of_each_class_are_counted)
 	set.entry_count++;
 	EXPECT(evict_set_validate(&set));
 	set.entry_count--;
-	end();
 }
 
-TEST(evict, what_is_in_no_segment_can_be_used_offered_and_ranked)
+EVICT_TEST(evict, what_is_in_no_segment_can_be_used_offered_and_ranked, begin(&evict_adaptive))
 {
-	begin(&evict_adaptive);
 	evict_use(&set, &entries[0], 5);
 	evict_set_class(&set, &entries[0], EVICT_OFFERED_LOW);
 	evict_set_priority(&set, &entries[0], 1);
 	EXPECT_EQ(set.entry_count, 0);
-	end();
 }
 
 TEST(evict, an_automatic_offer_is_as_urgent_as_its_priority)
@@ -309,42 +304,35 @@ TEST(evict, no_memory_is_a_status)
 
 /* Each policy's own. */
 
-TEST(lru, what_was_not_used_for_longest_goes_first)
+EVICT_TEST(lru, what_was_not_used_for_longest_goes_first, begin(&evict_lru))
 {
-	begin(&evict_lru);
 	for (int i = 0; i < 5; i++)
 		use(i);
 	use(1);
 	use(0);
 	expect_order((const int[]){ 2, 3, 4, 1, 0 }, 5);
-	end();
 }
 
-TEST(adaptive, without_a_pattern_the_oldest_goes_first)
+EVICT_TEST(adaptive, without_a_pattern_the_oldest_goes_first, begin(&evict_adaptive))
 {
-	begin(&evict_adaptive);
 	for (int i = 0; i < 5; i++)
 		use(i);
 	expect_order((const int[]){ 0, 1, 2, 3, 4 }, 5);
-	end();
 }
 
-TEST(adaptive, in_a_cycle_what_was_just_used_goes_first)
+EVICT_TEST(adaptive, in_a_cycle_what_was_just_used_goes_first, begin(&evict_adaptive))
 {
-	begin(&evict_adaptive);
 	for (int frame = 0; frame < 4; frame++) {
 		for (int i = 0; i < 6; i++)
 			use(i);
 	}
 	expect_order((const int[]){ 5, 4, 3, 2, 1, 0 }, 6);
-	end();
 }
 
-TEST(adaptive, what_is_let_go_after_each_use_goes_by_its_next_one)
+EVICT_TEST(adaptive, what_is_let_go_after_each_use_goes_by_its_next_one, begin(&evict_adaptive))
 {
 	int order[ENTRIES];
 
-	begin(&evict_adaptive);
 	for (int frame = 0; frame < 8; frame++) {
 		for (int i = 0; i < 20; i++) {
 			evict_set_class(&set, &entries[i], EVICT_NEEDED);
@@ -361,14 +349,12 @@ TEST(adaptive, what_is_let_go_after_each_use_goes_by_its_next_one)
 	EXPECT_EQ(victims(order, NULL), 20);
 	EXPECT_EQ(order[0], 18);
 	EXPECT_EQ(order[19], 19);
-	end();
 }
 
-TEST(adaptive, what_fell_out_of_the_cycle_goes_before_the_rest)
+EVICT_TEST(adaptive, what_fell_out_of_the_cycle_goes_before_the_rest, begin(&evict_adaptive))
 {
 	int order[ENTRIES];
 
-	begin(&evict_adaptive);
 	for (int frame = 0; frame < 8; frame++) {
 		for (int i = 0; i < 20; i++) {
 			if (i != 7 || frame < 4)
@@ -377,14 +363,12 @@ TEST(adaptive, what_fell_out_of_the_cycle_goes_before_the_rest)
 	}
 	EXPECT_EQ(victims(order, NULL), 20);
 	EXPECT_EQ(order[0], 7);
-	end();
 }
 
-TEST(adaptive, what_was_used_once_goes_before_what_is_used_often)
+EVICT_TEST(adaptive, what_was_used_once_goes_before_what_is_used_often, begin(&evict_adaptive))
 {
 	int order[ENTRIES];
 
-	begin(&evict_adaptive);
 	for (int frame = 0; frame < 10; frame++) {
 		for (int i = 0; i < 10; i++)
 			use(i);
@@ -392,7 +376,6 @@ TEST(adaptive, what_was_used_once_goes_before_what_is_used_often)
 	}
 	EXPECT_EQ(victims(order, NULL), 20);
 	EXPECT_EQ(order[0], 10);
-	end();
 }
 
 TEST(adaptive, who_comes_back_after_a_while_is_expected_then)

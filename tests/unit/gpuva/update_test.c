@@ -4,6 +4,7 @@
  * nothing.
  */
 #include "world.h"
+#include "support/failing.h"
 
 enum { SPACE_PAGES = 1 << 20 };
 
@@ -303,10 +304,8 @@ TEST(update, a_plan_tells_whether_the_addresses_were_freed_and_taken_again)
 TEST(update, it_survives_that_there_is_no_memory)
 {
 	struct gpuva_operation operations[80];
-	unsigned nth = 0;
-	bool has_failed;
 
-	do {
+	EACH_FAILURE (failing, 4) {
 		struct gpuva_plan plan;
 		NTSTATUS status;
 
@@ -316,9 +315,9 @@ TEST(update, it_survives_that_there_is_no_memory)
 		for (size_t i = 0; i < 79; i++)
 			operations[i] = map_op(16 + 2 * i, 1, (int)(i % 3), i % OWNER_PAGES);
 		operations[79] = copy_op(16, 300, 200);
-		mem_fail_nth(++nth);
+		failing_start(&failing);
 		status = gpuva_plan_update(&world.space, operations, 80, &plan);
-		has_failed = mem_fail_stop();
+		bool has_failed = failing_stop(&failing);
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(world.space.pieces.range_count, 0);
 		world_take(&world, &plan, status);
@@ -327,8 +326,7 @@ TEST(update, it_survives_that_there_is_no_memory)
 		else
 			EXPECT_EQ(world.space.pieces.range_count, 2 * 79);
 		world_finish(&world);
-	} while (has_failed);
-	EXPECT(nth > 4);
+	}
 }
 
 TEST_MAIN("gpuva/update")

@@ -72,14 +72,22 @@ static enum handle_verdict find(struct handle_table *table, uint32_t handle)
 	return verdict;
 }
 
-TEST(handle, numbers_look_as_clients_expect_and_go_up_by_0x40)
+static struct handle_table the_table;
+
+static void begin(void)
 {
-	struct handle_table table;
+	EXPECT_EQ(handle_table_init(&the_table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
+}
+
+#define TABLE_TEST(suite, claim)                                                                   \
+	TEST_BETWEEN(begin(), handle_table_finish(&the_table), suite, claim)
+
+TABLE_TEST(handle, numbers_look_as_clients_expect_and_go_up_by_0x40)
+{
 	struct thing *things[100];
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
 	for (int i = 0; i < 100; i++) {
-		things[i] = thing_create(&table, NULL);
+		things[i] = thing_create(&the_table, NULL);
 		uint32_t handle = things[i]->object.handle;
 		EXPECT(handle >> 30 != 0);
 		EXPECT_EQ(handle & 0x3f, 0);
@@ -89,12 +97,11 @@ TEST(handle, numbers_look_as_clients_expect_and_go_up_by_0x40)
 	/* No immediate reuse. */
 	uint32_t freed = things[50]->object.handle;
 	thing_end(things[50]);
-	things[50] = thing_create(&table, NULL);
+	things[50] = thing_create(&the_table, NULL);
 	EXPECT(things[50]->object.handle != freed);
 	EXPECT_EQ(things[50]->object.handle, things[99]->object.handle + 0x40);
 	for (int i = 0; i < 100; i++)
 		thing_end(things[i]);
-	handle_table_finish(&table);
 }
 
 TEST(handle, global_handles_end_in_2_and_do_not_pass_for_local_ones)
@@ -116,92 +123,80 @@ TEST(handle, global_handles_end_in_2_and_do_not_pass_for_local_ones)
 	handle_table_finish(&global);
 }
 
-TEST(handle, nonsense_is_unknown)
+TABLE_TEST(handle, nonsense_is_unknown)
 {
-	struct handle_table table;
 	struct random random;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = thing_create(&table, NULL);
+	struct thing *thing = thing_create(&the_table, NULL);
 	const uint32_t nonsense[] = { 0,          1,          0x3fffffff, 0x40000000, 0x40000041,
 				      0xffffffff, 0xffffffc0, 0x80000000, 0x7fffffc0 };
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
-		EXPECT(find(&table, nonsense[i]) == HANDLE_UNKNOWN);
+		EXPECT(find(&the_table, nonsense[i]) == HANDLE_UNKNOWN);
 	random_init(&random, 1);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t handle = (uint32_t)random_next(&random);
 		if (handle != thing->object.handle)
-			EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+			EXPECT(find(&the_table, handle) == HANDLE_UNKNOWN);
 	}
 	thing_end(thing);
-	handle_table_finish(&table);
 }
 
-TEST(handle, another_kind_is_told_apart_and_keeps_no_reference)
+TABLE_TEST(handle, another_kind_is_told_apart_and_keeps_no_reference)
 {
-	struct handle_table table;
 	struct object *object = NULL;
 	const struct object_class *found = NULL;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = thing_make(&table, &other_class, NULL);
+	struct thing *thing = thing_make(&the_table, &other_class, NULL);
 	object_publish(&thing->object);
-	EXPECT(handle_find(&table, thing->object.handle, &thing_class, &object, &found) ==
+	EXPECT(handle_find(&the_table, thing->object.handle, &thing_class, &object, &found) ==
 	       HANDLE_OTHER_KIND);
 	EXPECT(found == &other_class);
 	EXPECT(object == NULL);
 	thing_end(thing);
-	handle_table_finish(&table);
 }
 
-TEST(handle, an_object_is_found_from_publish_to_retire_and_lives_to_the_last_put)
+TABLE_TEST(handle, an_object_is_found_from_publish_to_retire_and_lives_to_the_last_put)
 {
-	struct handle_table table;
 	_Atomic int destroyed = 0;
 	struct object *object = NULL;
 	const struct object_class *found = NULL;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = thing_make(&table, &thing_class, &destroyed);
+	struct thing *thing = thing_make(&the_table, &thing_class, &destroyed);
 	uint32_t handle = thing->object.handle;
-	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	EXPECT(find(&the_table, handle) == HANDLE_UNKNOWN);
 	object_publish(&thing->object);
-	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
+	EXPECT(handle_find(&the_table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
 	EXPECT(object == &thing->object);
 
 	EXPECT(object_retire(&thing->object));
 	EXPECT(!object_retire(&thing->object));
-	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	EXPECT(find(&the_table, handle) == HANDLE_UNKNOWN);
 	object_put(&thing->object);
 	EXPECT_EQ(destroyed, 0);
 	object_put(object);
 	EXPECT_EQ(destroyed, 1);
-	handle_table_finish(&table);
 }
 
-TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_own)
+TABLE_TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_own)
 {
-	struct handle_table table;
 	_Atomic int destroyed = 0;
 	struct object *object = NULL;
 	const struct object_class *found = NULL;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *thing = thing_make(&table, &thing_class, &destroyed);
+	struct thing *thing = thing_make(&the_table, &thing_class, &destroyed);
 	object_publish_and_get(&thing->object);
 	uint32_t handle = thing->object.handle;
-	EXPECT(handle_find(&table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
+	EXPECT(handle_find(&the_table, handle, &thing_class, &object, &found) == HANDLE_FOUND);
 	EXPECT(object == &thing->object);
 	EXPECT(!object_retire_alone(&thing->object));
-	EXPECT(find(&table, handle) == HANDLE_FOUND);
+	EXPECT(find(&the_table, handle) == HANDLE_FOUND);
 	object_put(&thing->object);
 	EXPECT(object_retire_alone(&thing->object));
-	EXPECT(find(&table, handle) == HANDLE_UNKNOWN);
+	EXPECT(find(&the_table, handle) == HANDLE_UNKNOWN);
 	EXPECT(!object_retire_alone(&thing->object));
 	EXPECT_EQ(destroyed, 0);
 	object_put(&thing->object);
 	EXPECT_EQ(destroyed, 1);
-	handle_table_finish(&table);
 }
 
 /* Three chunks' worth of churn around one survivor: the chunks are recycled, the stale stay dead.
@@ -230,29 +225,25 @@ TEST(handle, a_stale_handle_never_matches_however_often_its_slot_was_reused)
 	EXPECT_EQ(mem_usage().blocks, before.blocks);
 }
 
-TEST(handle, the_sequence_comes_round_and_steps_over_those_who_still_live)
+TABLE_TEST(handle, the_sequence_comes_round_and_steps_over_those_who_still_live)
 {
-	struct handle_table table;
-
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
 	struct thing *old[3];
 	for (int i = 0; i < 3; i++)
-		old[i] = thing_create(&table, NULL); /* ordinals 1, 2, 3 */
+		old[i] = thing_create(&the_table, NULL); /* ordinals 1, 2, 3 */
 	for (int i = 4; i < HANDLE_CHUNK; i++)
-		thing_end(thing_create(&table, NULL));
+		thing_end(thing_create(&the_table, NULL));
 	/* As if fifty million others had come and gone. */
-	atomic_store(&table.drawn, HANDLE_ORDINALS);
-	struct thing *zero = thing_create(&table, NULL);
-	struct thing *next = thing_create(&table, NULL);
+	atomic_store(&the_table.drawn, HANDLE_ORDINALS);
+	struct thing *zero = thing_create(&the_table, NULL);
+	struct thing *next = thing_create(&the_table, NULL);
 	EXPECT_EQ(zero->object.handle, 0x40000000);
 	EXPECT_EQ(next->object.handle, 0x40000000 + 4 * 0x40);
 	for (int i = 0; i < 3; i++) {
-		EXPECT(find(&table, old[i]->object.handle) == HANDLE_FOUND);
+		EXPECT(find(&the_table, old[i]->object.handle) == HANDLE_FOUND);
 		thing_end(old[i]);
 	}
 	thing_end(zero);
 	thing_end(next);
-	handle_table_finish(&table);
 }
 
 /* ---- several threads ---- */
@@ -295,15 +286,13 @@ static void maker_finish(struct maker *maker, struct thread *thread)
 	thread_join(thread);
 }
 
-TEST(handle, a_thread_goes_up_by_0x40_whatever_others_do_meanwhile)
+TABLE_TEST(handle, a_thread_goes_up_by_0x40_whatever_others_do_meanwhile)
 {
-	struct handle_table table;
 	struct maker maker;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thing *first = thing_create(&table, NULL);
-	struct thread *thread = maker_start(&maker, &table);
-	struct thing *second = thing_create(&table, NULL);
+	struct thing *first = thing_create(&the_table, NULL);
+	struct thread *thread = maker_start(&maker, &the_table);
+	struct thing *second = thing_create(&the_table, NULL);
 	maker_finish(&maker, thread);
 	if (thread_seat() != 0) { /* else all share one sequence */
 		EXPECT_EQ(second->object.handle, first->object.handle + 0x40);
@@ -313,12 +302,11 @@ TEST(handle, a_thread_goes_up_by_0x40_whatever_others_do_meanwhile)
 	}
 	/* Ended by another thread than made them. */
 	for (int i = 0; i < 10; i++) {
-		EXPECT(find(&table, maker.things[i]->object.handle) == HANDLE_FOUND);
+		EXPECT(find(&the_table, maker.things[i]->object.handle) == HANDLE_FOUND);
 		thing_end(maker.things[i]);
 	}
 	thing_end(first);
 	thing_end(second);
-	handle_table_finish(&table);
 }
 
 static void end_all(void *context)
@@ -329,45 +317,39 @@ static void end_all(void *context)
 		thing_end(things[i]);
 }
 
-TEST(handle, a_chunk_that_another_thread_has_emptied_is_used_again)
+TABLE_TEST(handle, a_chunk_that_another_thread_has_emptied_is_used_again)
 {
 	static struct thing *things[2 * HANDLE_CHUNK];
-	struct handle_table table;
 	struct thread *thread;
 	int64_t blocks = 0;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
 	for (int round = 0; round < 12; round++) {
 		for (int i = 0; i < 2 * HANDLE_CHUNK; i++)
-			things[i] = thing_create(&table, NULL);
+			things[i] = thing_create(&the_table, NULL);
 		EXPECT_EQ(thread_create("end", end_all, things, &thread), STATUS_SUCCESS);
 		thread_join(thread);
 		if (round == 2)
 			blocks = mem_usage().blocks;
 	}
 	EXPECT_EQ(mem_usage().blocks, blocks);
-	handle_table_finish(&table);
 }
 
-TEST(handle, the_sequence_steps_over_what_another_thread_still_hands_out)
+TABLE_TEST(handle, the_sequence_steps_over_what_another_thread_still_hands_out)
 {
-	struct handle_table table;
 	struct maker maker;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	struct thread *thread = maker_start(&maker, &table);
+	struct thread *thread = maker_start(&maker, &the_table);
 	/* As if fifty million others had come and gone: the maker's chunk is next. */
-	atomic_store(&table.drawn, HANDLE_ORDINALS);
-	struct thing *other = thing_create(&table, NULL);
+	atomic_store(&the_table.drawn, HANDLE_ORDINALS);
+	struct thing *other = thing_create(&the_table, NULL);
 	maker_finish(&maker, thread);
 	for (int i = 0; i < 10; i++) {
 		EXPECT(maker.things[i]->object.handle != other->object.handle);
-		EXPECT(find(&table, maker.things[i]->object.handle) == HANDLE_FOUND);
+		EXPECT(find(&the_table, maker.things[i]->object.handle) == HANDLE_FOUND);
 		thing_end(maker.things[i]);
 	}
-	EXPECT(find(&table, other->object.handle) == HANDLE_FOUND);
+	EXPECT(find(&the_table, other->object.handle) == HANDLE_FOUND);
 	thing_end(other);
-	handle_table_finish(&table);
 }
 
 TEST(handle, running_out_of_memory_changes_nothing)
@@ -465,55 +447,48 @@ TEST(handle, more_threads_than_there_are_seats_share_one)
 
 /* ---- what became of a number, and recounting ---- */
 
-TEST(handle, that_finds_nothing_was_never_given_out_is_stale_or_is_foreign)
+TABLE_TEST(handle, that_finds_nothing_was_never_given_out_is_stale_or_is_foreign)
 {
-	struct handle_table table;
-
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	handle_table_continue(&table, 2 * HANDLE_CHUNK);
-	struct thing *thing = thing_create(&table, NULL);
+	handle_table_continue(&the_table, 2 * HANDLE_CHUNK);
+	struct thing *thing = thing_create(&the_table, NULL);
 	uint32_t handle = thing->object.handle;
 
-	EXPECT_EQ(handle_past(&table, 0), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, HANDLE_FIRST), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, handle + 1), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, handle + HANDLE_GAP), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, handle + HANDLE_CHUNK * HANDLE_GAP), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, UINT32_MAX), HANDLE_NEVER);
-	EXPECT_EQ(handle_past(&table, handle + HANDLE_TAG_GLOBAL), HANDLE_OF_OTHER_SPACE);
-	EXPECT_EQ(handle_past(&table, handle - HANDLE_GAP), HANDLE_OF_OTHER_PROCESS);
+	EXPECT_EQ(handle_past(&the_table, 0), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, HANDLE_FIRST), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, handle + 1), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, handle + HANDLE_GAP), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, handle + HANDLE_CHUNK * HANDLE_GAP), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, UINT32_MAX), HANDLE_NEVER);
+	EXPECT_EQ(handle_past(&the_table, handle + HANDLE_TAG_GLOBAL), HANDLE_OF_OTHER_SPACE);
+	EXPECT_EQ(handle_past(&the_table, handle - HANDLE_GAP), HANDLE_OF_OTHER_PROCESS);
 	thing_end(thing);
-	EXPECT_EQ(handle_past(&table, handle), HANDLE_STALE);
-	handle_table_finish(&table);
+	EXPECT_EQ(handle_past(&the_table, handle), HANDLE_STALE);
 }
 
-TEST(handle, recounts_find_what_is_miscounted)
+TABLE_TEST(handle, recounts_find_what_is_miscounted)
 {
-	struct handle_table table;
 	uint32_t published;
 
-	EXPECT_EQ(handle_table_init(&table, HANDLE_TAG_LOCAL), STATUS_SUCCESS);
-	EXPECT(!handle_table_validate(&table, &published));
+	EXPECT(!handle_table_validate(&the_table, &published));
 	EXPECT_EQ(published, 0);
-	struct thing *thing = thing_create(&table, NULL);
-	thing_end(thing_create(&table, NULL));
-	EXPECT(!handle_table_validate(&table, &published));
+	struct thing *thing = thing_create(&the_table, NULL);
+	thing_end(thing_create(&the_table, NULL));
+	EXPECT(!handle_table_validate(&the_table, &published));
 	EXPECT_EQ(published, 1);
-	atomic_fetch_add(&table.seats[0].live, 1);
-	EXPECT_STR(handle_table_validate(&table, &published),
+	atomic_fetch_add(&the_table.seats[0].live, 1);
+	EXPECT_STR(handle_table_validate(&the_table, &published),
 		   "objects that have a handle are miscounted");
-	atomic_fetch_sub(&table.seats[0].live, 1);
-	table.ring->handed++;
-	EXPECT_STR(handle_table_validate(&table, &published),
+	atomic_fetch_sub(&the_table.seats[0].live, 1);
+	the_table.ring->handed++;
+	EXPECT_STR(handle_table_validate(&the_table, &published),
 		   "handles that were handed out or came back are miscounted");
-	table.ring->handed--;
+	the_table.ring->handed--;
 	atomic_fetch_add(&thing->object.slot->state, UINT64_C(0x40) << 32);
-	EXPECT_STR(handle_table_validate(&table, &published),
+	EXPECT_STR(handle_table_validate(&the_table, &published),
 		   "an object answers to the handle of another place");
 	atomic_fetch_sub(&thing->object.slot->state, UINT64_C(0x40) << 32);
-	EXPECT(!handle_table_validate(&table, &published));
+	EXPECT(!handle_table_validate(&the_table, &published));
 	thing_end(thing);
-	handle_table_finish(&table);
 }
 
 TEST_MAIN("handle/table")

@@ -48,6 +48,12 @@ static NTSTATUS caps_judge(const DXGK_DRIVERCAPS *caps, uint32_t version)
 	return caps_accept(caps, &info);
 }
 
+/* What an answer must not say, and what is said of it. */
+struct bad_value {
+	uint32_t value;
+	const char *words;
+};
+
 TEST(caps, good_ones_are_accepted)
 {
 	DXGK_DRIVERCAPS caps = good_caps();
@@ -59,10 +65,7 @@ TEST(caps, awareness_builds_on_awareness)
 {
 	DXGK_DRIVERCAPS caps = good_caps();
 	/* MultiEngineAware 1, PreemptionAware 4, NoDmaPatching 8, CancelCommandAware 16 */
-	static const struct {
-		uint32_t value;
-		const char *words;
-	} bad[] = {
+	static const struct bad_value bad[] = {
 		{ 4, "PreemptionAware without MultiEngineAware" },
 		{ 8, "NoDmaPatching without" },
 		{ 1 | 8, "NoDmaPatching without" },
@@ -84,10 +87,7 @@ TEST(caps, an_adapter_translates_addresses_in_one_way)
 {
 	DXGK_DRIVERCAPS caps = good_caps();
 	/* VirtualAddressingSupported 0x20, GpuMmuSupported 0x40, IoMmuSupported 0x80 */
-	static const struct {
-		uint32_t value;
-		const char *words;
-	} bad[] = {
+	static const struct bad_value bad[] = {
 		{ 0xE0, "both GpuMmuSupported and IoMmuSupported" },
 		{ 0xC0, "both GpuMmuSupported and IoMmuSupported" },
 		{ 0x40, "GpuMmuSupported without VirtualAddressingSupported" },
@@ -295,10 +295,7 @@ TEST(segments, five_bits_name_them)
 TEST(segments, flags_fit_together)
 {
 	/* Bits as in DXGK_SEGMENTFLAGS. */
-	static const struct {
-		uint32_t flags;
-		const char *words;
-	} bad[] = {
+	static const struct bad_value bad[] = {
 		{ 0x2, "Agp" },
 		{ 0x6, "Agp" },
 		{ 0x1000, "ReservedSysMem" },
@@ -316,7 +313,7 @@ TEST(segments, flags_fit_together)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct segments_fixture *f = good_segments(2600);
 
-		f->segments[1].flags.Value = bad[i].flags;
+		f->segments[1].flags.Value = bad[i].value;
 		f->segments[1].cpu_host_aperture.SizeInPages = 16;
 		EXPECT_ILLEGAL(segments_judge(f), "DDI-SEGMENT-FLAGS", bad[i].words);
 	}

@@ -156,18 +156,14 @@ BEGUN_TEST(create, without_arguments_has_no_adapter)
 	EXPECT_WRONG(os.DxgkCbCreateContextAllocation(NULL), "not the DeviceHandle");
 }
 
-TEST(create, is_not_for_the_systems_device_and_context)
+BEGUN_TEST(create, is_not_for_the_systems_device_and_context)
 {
-	struct host host;
-
-	begin(&host);
-	DXGKARGCB_CREATECONTEXTALLOCATION args = creation(&host);
-	args.hDevice = (HANDLE)&host.miniport->system_device;
+	DXGKARGCB_CREATECONTEXTALLOCATION args = creation(host);
+	args.hDevice = (HANDLE)&host->miniport->system_device;
 	EXPECT_WRONG(os.DxgkCbCreateContextAllocation(&args), "hDevice");
-	args = creation(&host);
-	args.hContext = (HANDLE)&host.miniport->system_context;
+	args = creation(host);
+	args.hContext = (HANDLE)&host->miniport->system_context;
 	EXPECT_WRONG(os.DxgkCbCreateContextAllocation(&args), "hContext");
-	end(&host);
 }
 
 TEST(create, has_no_addresses_where_the_adapter_has_none)
@@ -204,12 +200,9 @@ TEST(create, is_for_the_one_physical_adapter_there_is)
 }
 
 /* A pointer for the driver is to memory that stays where it is. */
-TEST(create, promises_a_pointer_only_to_memory_in_apertures)
+BEGUN_TEST(create, promises_a_pointer_only_to_memory_in_apertures)
 {
-	struct host host;
-
-	begin(&host);
-	DXGKARGCB_CREATECONTEXTALLOCATION args = creation(&host);
+	DXGKARGCB_CREATECONTEXTALLOCATION args = creation(host);
 	args.Flags.CpuVisible = 1;
 	args.Flags.Protected = 1;
 	args.SupportedSegmentSet = 2; /* the aperture */
@@ -222,7 +215,6 @@ TEST(create, promises_a_pointer_only_to_memory_in_apertures)
 	args.Flags.Protected = 0;
 	EXPECT_EQ(os.DxgkCbCreateContextAllocation(&args), STATUS_SUCCESS);
 	EXPECT(!created.wants_pointer);
-	end(&host);
 }
 
 /* ---- map, update, destroy ---- */
@@ -250,20 +242,17 @@ TEST(map, wants_addresses_arguments_and_pages_that_there_can_be)
 	end(&host);
 }
 
-TEST(update, wants_the_data_it_speaks_of)
+BEGUN_TEST(update, wants_the_data_it_speaks_of)
 {
-	struct host host;
 	int data = 1;
 	DXGKARGCB_UPDATECONTEXTALLOCATION args = { .hAllocation = (HANDLE)0x40000 };
 
-	begin(&host);
-	EXPECT_WRONG(os.DxgkCbUpdateContextAllocation(host.miniport, NULL), "NULL");
-	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host.miniport, &args), STATUS_SUCCESS);
+	EXPECT_WRONG(os.DxgkCbUpdateContextAllocation(host->miniport, NULL), "NULL");
+	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host->miniport, &args), STATUS_SUCCESS);
 	args.PrivateDriverDataSize = sizeof(data);
-	EXPECT_WRONG(os.DxgkCbUpdateContextAllocation(host.miniport, &args), "pPrivateDriverData");
+	EXPECT_WRONG(os.DxgkCbUpdateContextAllocation(host->miniport, &args), "pPrivateDriverData");
 	args.pPrivateDriverData = &data;
-	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host.miniport, &args), STATUS_SUCCESS);
-	end(&host);
+	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host->miniport, &args), STATUS_SUCCESS);
 }
 
 BEGUN_TEST(destroy, wants_an_allocation)
@@ -271,17 +260,13 @@ BEGUN_TEST(destroy, wants_an_allocation)
 	EXPECT_WRONG(os.DxgkCbDestroyContextAllocation(host->miniport, NULL), "hAllocation");
 }
 
-TEST(waiting, where_the_work_itself_is_done_is_reported)
+BEGUN_TEST(waiting, where_the_work_itself_is_done_is_reported)
 {
-	struct host host;
-
-	begin(&host);
 	served_status = STATUS_INVALID_DEVICE_REQUEST;
 	DXGKARGCB_UPDATECONTEXTALLOCATION args = { .hAllocation = (HANDLE)0x40000 };
-	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host.miniport, &args),
+	EXPECT_EQ(os.DxgkCbUpdateContextAllocation(host->miniport, &args),
 		  STATUS_INVALID_DEVICE_REQUEST);
 	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_DEADLOCK);
-	end(&host);
 }
 
 /* ---- addresses of a process ---- */
@@ -376,26 +361,20 @@ TEST(reserve, is_not_where_the_adapter_has_no_addresses)
 
 /* ---- news ---- */
 
-TEST(invalidate, wants_a_context_and_known_flags)
+BEGUN_TEST(invalidate, wants_a_context_and_known_flags)
 {
-	struct host host;
-
-	begin(&host);
-	DXGKARGCB_INVALIDATEHWCONTEXT args = { .hAdapter = host.miniport };
+	DXGKARGCB_INVALIDATEHWCONTEXT args = { .hAdapter = host->miniport };
 	EXPECT_WRONG(os.DxgkCbInvalidateHwContext(NULL), "not the DeviceHandle");
 	EXPECT_WRONG(os.DxgkCbInvalidateHwContext(&args), "hHwContext");
 	args.hHwContext = (HANDLE)0x60000;
 	args.Flags.Value = 2;
 	EXPECT_WRONG(os.DxgkCbInvalidateHwContext(&args), "reserved");
-	end(&host);
 }
 
-TEST(signal, wants_an_event_and_known_flags)
+BEGUN_TEST(signal, wants_an_event_and_known_flags)
 {
-	struct host host;
 	DXGKARGCB_SIGNALEVENT args = { 0 };
 
-	begin(&host);
 	EXPECT_WRONG(os.DxgkCbSignalEvent(NULL), "NULL");
 	EXPECT_WRONG(os.DxgkCbSignalEvent(&args), "hEvent");
 	args.hEvent = (HANDLE)0x70000;
@@ -406,7 +385,6 @@ TEST(signal, wants_an_event_and_known_flags)
 	served_status = STATUS_NOT_SUPPORTED;
 	EXPECT_EQ(os.DxgkCbSignalEvent(&args), STATUS_NOT_SUPPORTED);
 	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_NOT_BUILT);
-	end(&host);
 }
 
 TEST_MAIN("miniport/context_arguments")

@@ -214,15 +214,14 @@ TEST(everybody, passes_on_what_those_who_serve_say)
 	}
 }
 
+#define BEGUN_TEST(suite, claim, ...) TEST_ON(host, __VA_ARGS__, end(&host), suite, claim)
+
 /* ---- one by one ---- */
 
-TEST(create, every_field_arrives)
+BEGUN_TEST(create, every_field_arrives, begin_with(&host, &services))
 {
-	struct host host;
-
-	begin_with(&host, &services);
 	struct recorder_escape escape = creation();
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT_EQ(escape.values[0], (uintptr_t)&the_allocation);
 	const struct miniport_context_allocation *seen = &served.creation;
 	EXPECT(seen->kernel_device == (void *)DEVICE && seen->kernel_context == (void *)CONTEXT &&
@@ -238,7 +237,7 @@ TEST(create, every_field_arrives)
 	escape.values[5] = 2;
 	escape.values[7] = flags.Value;
 	escape.flags = 2; /* MapGpuVirtualAddress */
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT(seen->wants_pointer && seen->wants_address);
 
 	/* Shared: for a device, and no context. */
@@ -246,10 +245,9 @@ TEST(create, every_field_arrives)
 	escape.flags = 1;
 	escape.values[1] = 0;
 	escape.values[4] = 0;
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT(!seen->kernel_context && seen->alignment_bytes == 4096);
 	EXPECT_EQ(host_reports.count, 0);
-	end(&host);
 }
 
 TEST(create, what_is_not_in_order_is_not_passed_on)
@@ -289,20 +287,16 @@ TEST(create, what_is_not_in_order_is_not_passed_on)
 	}
 }
 
-TEST(map, every_field_arrives)
+BEGUN_TEST(map, every_field_arrives, begin_with(&host, &services))
 {
-	struct host host;
-
-	begin_with(&host, &services);
 	struct recorder_escape escape = mapping();
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT_EQ(escape.values[0], 0x700000);
 	const struct miniport_context_mapping *seen = &served.mapping;
 	EXPECT(seen->allocation == (void *)ALLOCATION && seen->base_address == 0 &&
 	       seen->lowest_address == 0x1000 && seen->end_address == 0x100000 &&
 	       seen->first_page == 1 && seen->page_count == 2 && seen->protection == 1 &&
 	       seen->driver_protection == 9);
-	end(&host);
 }
 
 TEST(map, what_is_not_in_order_is_not_passed_on)
@@ -335,53 +329,47 @@ TEST(map, what_is_not_in_order_is_not_passed_on)
 	}
 }
 
-TEST(update, the_private_data_arrives)
+BEGUN_TEST(update, the_private_data_arrives, begin_with(&host, &services))
 {
-	struct host host;
 	struct recorder_escape escape = { .command = RECORDER_CONTEXT_UPDATE,
 					  .fence = 0xfeed,
 					  .values = { ALLOCATION } };
 
-	begin_with(&host, &services);
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT(served.allocation == (void *)ALLOCATION && served.data == 0xfeed);
 	escape.values[0] = 0;
-	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(call(host, &escape), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(served.calls, 1);
-	end(&host);
 }
 
-TEST(news, arrives)
+BEGUN_TEST(news, arrives, begin_with(&host, &services))
 {
-	struct host host;
 	struct recorder_escape escape = { .command = RECORDER_INVALIDATE,
 					  .flags = 1,
 					  .values = { CONTEXT } };
 
-	begin_with(&host, &services);
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT(served.allocation == (void *)CONTEXT && served.flag);
 	escape.flags = 2;
-	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(call(host, &escape), STATUS_INVALID_PARAMETER);
 	escape = (struct recorder_escape){ .command = RECORDER_SIGNAL,
 					   .irql = DISPATCH_LEVEL,
 					   .flags = 1,
 					   .values = { 0, CONTEXT } };
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	EXPECT(!served.process && served.allocation == (void *)CONTEXT && served.flag);
 	escape.values[1] = 0;
-	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(call(host, &escape), STATUS_INVALID_PARAMETER);
 	/* A CPU event is of no process. */
 	escape.values[0] = DEVICE;
 	escape.values[1] = CONTEXT;
-	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(call(host, &escape), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(served.calls, 2);
 	/* One that is not there is the driver's mistake. */
 	escape.values[0] = 0;
 	served.status = STATUS_INVALID_HANDLE;
-	EXPECT_EQ(call(&host, &escape), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(call(host, &escape), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(served.calls, 3);
-	end(&host);
 }
 
 /* ---- addresses ---- */
@@ -506,38 +494,33 @@ static const struct miniport_context_services waiting = {
 	.destroy = destroy_and_submit,
 };
 
-TEST(waiting, a_thread_in_the_driver_may_wait_for_paging_though_another_wants_to_be_alone)
+BEGUN_TEST(waiting, a_thread_in_the_driver_may_wait_for_paging_though_another_wants_to_be_alone,
+	   begin_with(&host, &waiting))
 {
-	struct host host;
 	struct recorder_escape escape = { .command = RECORDER_CONTEXT_UPDATE,
 					  .values = { ALLOCATION } };
 
-	begin_with(&host, &waiting);
-	waiting_host = &host;
+	waiting_host = host;
 	alone = NULL;
 	EXPECT_EQ(miniport_client_create(nt_process_begin((uint32_t)getpid()), &alone_client),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 	thread_join(alone);
 	miniport_client_destroy(alone_client);
-	EXPECT_CONTAINS(host.notes, "BuildPagingBuffer irql=0 operation=13");
-	end(&host);
+	EXPECT_CONTAINS(host->notes, "BuildPagingBuffer irql=0 operation=13");
 }
 
-TEST(waiting, a_thread_in_a_callback_may_enter_the_driver_again)
+BEGUN_TEST(waiting, a_thread_in_a_callback_may_enter_the_driver_again, begin_with(&host, &waiting))
 {
-	struct host host;
 	struct recorder_escape escape = { .command = RECORDER_CONTEXT_DESTROY,
 					  .values = { ALLOCATION } };
 
-	begin_with(&host, &waiting);
-	waiting_host = &host;
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
-	EXPECT_CONTAINS(host.notes, "SubmitCommandVirtual irql=2 node=0 fence=2\n");
+	waiting_host = host;
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
+	EXPECT_CONTAINS(host->notes, "SubmitCommandVirtual irql=2 node=0 fence=2\n");
 	EXPECT_EQ(host_reports.count, 0);
 	/* And has left it as before: the same process gets in again. */
-	EXPECT_EQ(call(&host, &escape), STATUS_SUCCESS);
-	end(&host);
+	EXPECT_EQ(call(host, &escape), STATUS_SUCCESS);
 }
 
 TEST_MAIN("miniport/context_callbacks")

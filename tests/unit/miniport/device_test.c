@@ -94,15 +94,15 @@ static void write_dword(struct host *host, unsigned offset, uint32_t value)
 	EXPECT_EQ(answer->length, 4);
 }
 
+#define BEGUN_TEST(suite, claim, ...) TEST_ON(host, __VA_ARGS__, host_finish(&host), suite, claim)
+
 /* ---- configuration space ---- */
 
-TEST(space, its_header_says_what_ids_and_resources_say)
+BEGUN_TEST(space, its_header_says_what_ids_and_resources_say, begin(&host, &config))
 {
-	struct host host;
 	PCI_COMMON_CONFIG space;
 
-	begin(&host, &config);
-	struct recorder_device *answer = read_space(&host, 0, sizeof(space));
+	struct recorder_device *answer = read_space(host, 0, sizeof(space));
 	EXPECT_EQ(answer->escape.status, STATUS_SUCCESS);
 	EXPECT_EQ(answer->length, sizeof(space));
 	memcpy(&space, answer->data, sizeof(space));
@@ -128,9 +128,8 @@ TEST(space, its_header_says_what_ids_and_resources_say)
 	EXPECT_EQ(large & 0xf, PCI_TYPE_64BIT | PCI_ADDRESS_MEMORY_PREFETCHABLE);
 	EXPECT(memcmp(space.DeviceSpecific, capability, sizeof(capability)) == 0);
 	EXPECT_EQ(space.DeviceSpecific[sizeof(capability)], 0);
-	EXPECT_EQ(ASK(&host, RECORDER_RESOURCE, .index = 0)->start, small);
-	EXPECT_EQ(ASK(&host, RECORDER_RESOURCE, .index = 2)->start, large & ~UINT64_C(0xf));
-	host_finish(&host);
+	EXPECT_EQ(ASK(host, RECORDER_RESOURCE, .index = 0)->start, small);
+	EXPECT_EQ(ASK(host, RECORDER_RESOURCE, .index = 2)->start, large & ~UINT64_C(0xf));
 }
 
 TEST(space, ends_where_it_ends)
@@ -160,55 +159,48 @@ TEST(space, ends_where_it_ends)
 	host_finish(&host);
 }
 
-TEST(space, a_write_changes_what_is_writable_and_no_more)
+BEGUN_TEST(space, a_write_changes_what_is_writable_and_no_more, begin(&host, &config))
 {
-	struct host host;
-	uint32_t before;
+	static const struct {
+		uint32_t at, written, found;
+	} writes[] = {
+		{ 0, 0xffffffff, 0x10501af4 },
+		{ 8, 0xffffffff, 0x030000a1 },
+		{ 0x0c, 0xffffffff, 0x0000ffff },
+		{ 0x2c, 0, 0x8a5b103c },
+		{ 0x3c, 0xffffffff, 0x000001ff },
+		/* Behind the header: as the mask says. */
+		{ 0x44, 0x11223344, 0xddccb344 },
+		{ 0x100, 0, 0x0001000b },
+		{ 0x80, 0xffffffff, 0 },
+	};
+	uint32_t before = read_dword(host, 4);
 
-	begin(&host, &config);
-	write_dword(&host, 0, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0), 0x10501af4);
-	before = read_dword(&host, 4);
-	write_dword(&host, 4, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 4), (before & 0xffff0000) | 0x0547);
-	write_dword(&host, 4, 0);
-	EXPECT_EQ(read_dword(&host, 4), before & 0xffff0000);
-	write_dword(&host, 8, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 8), 0x030000a1);
-	write_dword(&host, 0x0c, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0x0c), 0x0000ffff);
-	write_dword(&host, 0x2c, 0);
-	EXPECT_EQ(read_dword(&host, 0x2c), 0x8a5b103c);
-	write_dword(&host, 0x3c, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0x3c), 0x000001ff);
-	/* Behind the header: as the mask says. */
-	write_dword(&host, 0x44, 0x11223344);
-	EXPECT_EQ(read_dword(&host, 0x44), 0xddccb344);
-	write_dword(&host, 0x100, 0);
-	EXPECT_EQ(read_dword(&host, 0x100), 0x0001000b);
-	write_dword(&host, 0x80, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0x80), 0);
-	host_finish(&host);
+	write_dword(host, 4, 0xffffffff);
+	EXPECT_EQ(read_dword(host, 4), (before & 0xffff0000) | 0x0547);
+	write_dword(host, 4, 0);
+	EXPECT_EQ(read_dword(host, 4), before & 0xffff0000);
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++) {
+		write_dword(host, writes[i].at, writes[i].written);
+		EXPECT_EQ(read_dword(host, writes[i].at), writes[i].found);
+	}
 }
 
-TEST(space, base_addresses_tell_their_size_to_who_writes_ones)
+BEGUN_TEST(space, base_addresses_tell_their_size_to_who_writes_ones, begin(&host, &config))
 {
-	struct host host;
 	uint32_t address;
 
-	begin(&host, &config);
-	address = read_dword(&host, 0x10);
-	write_dword(&host, 0x10, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0x10), 0xffff0000);
-	write_dword(&host, 0x10, address);
-	EXPECT_EQ(read_dword(&host, 0x10), address);
-	write_dword(&host, 0x20, 0xffffffff);
-	write_dword(&host, 0x24, 0xffffffff);
-	EXPECT_EQ(read_dword(&host, 0x20), 0xffe0000c);
-	EXPECT_EQ(read_dword(&host, 0x24), 0xffffffff);
-	write_dword(&host, 0x14, 0xffffffff); /* no such resource */
-	EXPECT_EQ(read_dword(&host, 0x14), 0);
-	host_finish(&host);
+	address = read_dword(host, 0x10);
+	write_dword(host, 0x10, 0xffffffff);
+	EXPECT_EQ(read_dword(host, 0x10), 0xffff0000);
+	write_dword(host, 0x10, address);
+	EXPECT_EQ(read_dword(host, 0x10), address);
+	write_dword(host, 0x20, 0xffffffff);
+	write_dword(host, 0x24, 0xffffffff);
+	EXPECT_EQ(read_dword(host, 0x20), 0xffe0000c);
+	EXPECT_EQ(read_dword(host, 0x24), 0xffffffff);
+	write_dword(host, 0x14, 0xffffffff); /* no such resource */
+	EXPECT_EQ(read_dword(host, 0x14), 0);
 }
 
 TEST(space, other_spaces_have_nothing_and_what_is_none_is_reported)
@@ -267,12 +259,9 @@ TEST(space, a_device_on_no_bus_has_none)
 
 /* ---- resources ---- */
 
-TEST(resource, each_is_in_the_translated_list)
+BEGUN_TEST(resource, each_is_in_the_translated_list, begin(&host, &config))
 {
-	struct host host;
-
-	begin(&host, &config);
-	struct recorder_device *answer = ASK(&host, RECORDER_RESOURCE, .index = 0);
+	struct recorder_device *answer = ASK(host, RECORDER_RESOURCE, .index = 0);
 	EXPECT_EQ(answer->escape.result, 3);
 	EXPECT_EQ(answer->interface_type, PCIBus);
 	EXPECT_EQ(answer->bus, 3);
@@ -281,35 +270,31 @@ TEST(resource, each_is_in_the_translated_list)
 	EXPECT_EQ(answer->escape.flags, CM_RESOURCE_MEMORY_READ_WRITE);
 	EXPECT_EQ(answer->length, 0x10000);
 	EXPECT_EQ(answer->start % 0x10000, 0);
-	answer = ASK(&host, RECORDER_RESOURCE, .index = 1);
+	answer = ASK(host, RECORDER_RESOURCE, .index = 1);
 	EXPECT_EQ(answer->escape.type, CmResourceTypeInterrupt);
 	EXPECT_EQ(answer->escape.level, CmResourceShareShared);
 	EXPECT_EQ(answer->escape.flags, CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE);
 	EXPECT(answer->length > DISPATCH_LEVEL && answer->length < HIGH_LEVEL);
-	answer = ASK(&host, RECORDER_RESOURCE, .index = 2);
+	answer = ASK(host, RECORDER_RESOURCE, .index = 2);
 	EXPECT_EQ(answer->escape.flags, CM_RESOURCE_MEMORY_PREFETCHABLE);
 	EXPECT_EQ(answer->length, 0x200000);
 	EXPECT_EQ(answer->start % 0x200000, 0);
-	host_finish(&host);
 }
 
-TEST(resource, memory_is_zero_at_first_and_the_same_through_every_mapping)
+BEGUN_TEST(resource, memory_is_zero_at_first_and_the_same_through_every_mapping,
+	   begin(&host, &config))
 {
-	struct host host;
-
-	begin(&host, &config);
 	for (unsigned i = 0; i < 3; i += 2) {
 		unsigned end = (unsigned)resources[i].size_bytes - 4;
 		struct recorder_device *answer =
-			ASK(&host, RECORDER_TOUCH, .index = i, .offset = end,
+			ASK(host, RECORDER_TOUCH, .index = i, .offset = end,
 			    .escape = { .fence = 0x600df00d + i });
 		EXPECT_EQ(answer->escape.status, STATUS_SUCCESS);
 		EXPECT_EQ(answer->escape.last, 0);
 		EXPECT_EQ(answer->escape.fence, 0x600df00d + i);
-		answer = ASK(&host, RECORDER_TOUCH, .index = i, .offset = end);
+		answer = ASK(host, RECORDER_TOUCH, .index = i, .offset = end);
 		EXPECT_EQ(answer->escape.last, 0x600df00d + i);
 	}
-	host_finish(&host);
 }
 
 TEST(resource, memory_goes_back_when_the_adapter_stops)
@@ -405,29 +390,25 @@ static unsigned number(struct host *host, DEVICE_REGISTRY_PROPERTY which)
 	return value;
 }
 
-TEST(ids, of_a_device_on_pci_are_made_from_its_numbers)
+BEGUN_TEST(ids, of_a_device_on_pci_are_made_from_its_numbers, begin(&host, &config))
 {
-	struct host host;
-
-	begin(&host, &config);
-	EXPECT_STR(property(&host, DevicePropertyHardwareID),
+	EXPECT_STR(property(host, DevicePropertyHardwareID),
 		   "PCI\\VEN_1AF4&DEV_1050&SUBSYS_8A5B103C&REV_A1\n"
 		   "PCI\\VEN_1AF4&DEV_1050&SUBSYS_8A5B103C\n"
 		   "PCI\\VEN_1AF4&DEV_1050&CC_030000\n"
 		   "PCI\\VEN_1AF4&DEV_1050&CC_0300");
-	EXPECT_STR(property(&host, DevicePropertyCompatibleIDs), "PCI\\VEN_1AF4&DEV_1050&REV_A1\n"
-								 "PCI\\VEN_1AF4&DEV_1050\n"
-								 "PCI\\VEN_1AF4&CC_030000\n"
-								 "PCI\\VEN_1AF4&CC_0300\n"
-								 "PCI\\VEN_1AF4\n"
-								 "PCI\\CC_030000\n"
-								 "PCI\\CC_0300");
-	EXPECT_STR(property(&host, DevicePropertyDeviceDescription), "A device");
-	EXPECT_STR(property(&host, DevicePropertyEnumeratorName), "PCI");
-	EXPECT_EQ(number(&host, DevicePropertyBusNumber), 3);
-	EXPECT_EQ(number(&host, DevicePropertyAddress), 2 << 16 | 1);
-	EXPECT_EQ(number(&host, DevicePropertyLegacyBusType), PCIBus);
-	host_finish(&host);
+	EXPECT_STR(property(host, DevicePropertyCompatibleIDs), "PCI\\VEN_1AF4&DEV_1050&REV_A1\n"
+								"PCI\\VEN_1AF4&DEV_1050\n"
+								"PCI\\VEN_1AF4&CC_030000\n"
+								"PCI\\VEN_1AF4&CC_0300\n"
+								"PCI\\VEN_1AF4\n"
+								"PCI\\CC_030000\n"
+								"PCI\\CC_0300");
+	EXPECT_STR(property(host, DevicePropertyDeviceDescription), "A device");
+	EXPECT_STR(property(host, DevicePropertyEnumeratorName), "PCI");
+	EXPECT_EQ(number(host, DevicePropertyBusNumber), 3);
+	EXPECT_EQ(number(host, DevicePropertyAddress), 2 << 16 | 1);
+	EXPECT_EQ(number(host, DevicePropertyLegacyBusType), PCIBus);
 }
 
 TEST(ids, of_another_device_are_given_and_begin_with_who_enumerates_it)
@@ -542,16 +523,12 @@ static struct recorder_device *value(struct host *host, const char *key, const c
 	return ask(host, RECORDER_VALUE, question);
 }
 
-TEST(registry, has_what_an_installation_writes)
+BEGUN_TEST(registry, has_what_an_installation_writes, begin(&host, &config))
 {
-	struct host host;
-
-	begin(&host, &config);
-	EXPECT_STR(value(&host, "", "DriverDesc")->text, "A device");
-	EXPECT_STR(value(&host, "", "DriverVersion")->text, "31.0.101.2111");
-	EXPECT_STR(value(&host, "", "MatchingDeviceId")->text,
+	EXPECT_STR(value(host, "", "DriverDesc")->text, "A device");
+	EXPECT_STR(value(host, "", "DriverVersion")->text, "31.0.101.2111");
+	EXPECT_STR(value(host, "", "MatchingDeviceId")->text,
 		   "PCI\\VEN_1AF4&DEV_1050&SUBSYS_8A5B103C&REV_A1");
-	host_finish(&host);
 }
 
 TEST(registry, has_values_of_every_kind_also_in_keys_below)
@@ -662,27 +639,7 @@ TEST(level, the_interface_ends_where_a_kernel_of_that_level_ends_it)
 
 TEST(memory, every_allocation_of_a_start_may_fail)
 {
-	struct host host;
-	uint64_t n = 0;
-	bool has_failed;
-
-	do {
-		uint64_t before = machine_usage().taken_pages;
-
-		host_init(&host);
-		mem_fail_nth(++n);
-		NTSTATUS status = miniport_start(&config, &(struct miniport_events){ 0 }, NULL,
-						 &host.miniport);
-		has_failed = mem_fail_stop();
-		if (!has_failed)
-			EXPECT_EQ(status, STATUS_SUCCESS);
-		if (NT_SUCCESS(status))
-			miniport_stop(host.miniport);
-		host.miniport = NULL;
-		EXPECT_EQ(machine_usage().taken_pages, before);
-		host_finish(&host);
-	} while (has_failed);
-	EXPECT(n > 10);
+	host_start_without_memory(&config);
 }
 
 TEST_MAIN("miniport/device")

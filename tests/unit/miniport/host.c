@@ -2,6 +2,8 @@
 /*
  * host.c - see host.h.
  */
+#include "base/machine.h"
+#include "support/failing.h"
 #include "host.h"
 
 #include "nt/irql.h"
@@ -154,6 +156,28 @@ NTSTATUS host_start_file(struct host *host, const char *driver)
 {
 	return host_start_config(host,
 				 &(struct miniport_config){ .driver = driver, .adapter_id = 8 });
+}
+
+void host_start_without_memory(const struct miniport_config *config)
+{
+	struct host host;
+
+	EACH_FAILURE (failing, 10) {
+		uint64_t before = machine_usage().taken_pages;
+
+		host_init(&host);
+		failing_start(&failing);
+		NTSTATUS status = miniport_start(config, &(struct miniport_events){ 0 }, NULL,
+						 &host.miniport);
+		bool has_failed = failing_stop(&failing);
+		if (!has_failed)
+			EXPECT_EQ(status, STATUS_SUCCESS);
+		if (NT_SUCCESS(status))
+			miniport_stop(host.miniport);
+		host.miniport = NULL;
+		EXPECT_EQ(machine_usage().taken_pages, before);
+		host_finish(&host);
+	}
 }
 
 void host_stop(struct host *host)

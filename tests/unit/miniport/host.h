@@ -75,6 +75,10 @@ NTSTATUS host_start_settings(struct host *host, const struct miniport_setting *s
 NTSTATUS host_start_file(struct host *host, const char *driver);
 NTSTATUS host_start_config(struct host *host, const struct miniport_config *config);
 
+/* Starts it with its first allocation failing, its second and so on, until none does; what is left
+ * of each is nothing. Optional questions, and what a driver does without, may fail unseen. */
+void host_start_without_memory(const struct miniport_config *config);
+
 /* Stops it now; notes stay. */
 void host_stop(struct host *host);
 void host_forget_notes(struct host *host);

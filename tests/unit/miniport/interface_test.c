@@ -63,9 +63,10 @@ static void expect_report(enum rule rule, const char *words)
 		expect_report(RULE_DDI_CALLBACK_NOT_BUILT, #member);                               \
 	} while (0)
 
-TEST(unbuilt, display_members_fail_and_are_named)
+#define INTERFACE_TEST(suite, claim) TEST_BETWEEN(begin(), end(), suite, claim)
+
+INTERFACE_TEST(unbuilt, display_members_fail_and_are_named)
 {
-	begin();
 	EXPECT_UNBUILT(DxgkCbIndicateChildStatus, handle, NULL);
 	EXPECT_UNBUILT(DxgkCbQueryServices, handle, (DXGK_SERVICES)0, NULL);
 	EXPECT_UNBUILT(DxgkCbQueryVidPnInterface, NULL, (DXGK_VIDPN_INTERFACE_VERSION)0, NULL);
@@ -77,12 +78,10 @@ TEST(unbuilt, display_members_fail_and_are_named)
 	EXPECT_UNBUILT(DxgkCbUnblockUEFIFrameBufferRanges, handle, NULL);
 	EXPECT_UNBUILT(DxgkCbNotifyCursorSupportChange,
 		       &(DXGKARGCB_NOTIFYCURSORSUPPORTCHANGE){ .DeviceHandle = handle });
-	end();
 }
 
-TEST(unbuilt, members_about_memory_and_power_fail_and_are_named)
+INTERFACE_TEST(unbuilt, members_about_memory_and_power_fail_and_are_named)
 {
-	begin();
 	EXPECT_UNBUILT(DxgkCbExcludeAdapterAccess, handle, 0, NULL, NULL);
 	EXPECT_UNBUILT(DxgkCbPowerRuntimeControlRequest, handle, NULL, NULL, 0, NULL, 0, NULL);
 	EXPECT_UNBUILT_VOID(DxgkCbHardwareContentProtectionTeardown, handle, 0);
@@ -108,7 +107,6 @@ TEST(unbuilt, members_about_memory_and_power_fail_and_are_named)
 	EXPECT_UNBUILT_VOID(DxgkCbClosePhysicalMemoryObject, NULL);
 	EXPECT_UNBUILT(DxgkCbPinFrameBufferForSave2, handle, NULL);
 	EXPECT_UNBUILT(DxgkCbDisconnectDoorbell, NULL);
-	end();
 }
 
 /* ---- memory ---- */
@@ -137,11 +135,10 @@ TEST(map_memory, needs_a_length_and_somewhere_to_put_the_pointer)
 	end();
 }
 
-TEST(map_memory, maps_no_ports_and_nothing_into_a_client)
+INTERFACE_TEST(map_memory, maps_no_ports_and_nothing_into_a_client)
 {
 	PVOID pointer = &pointer;
 
-	begin();
 	EXPECT_EQ(
 		kernel->DxgkCbMapMemory(handle, at(0x3c0), 16, TRUE, FALSE, MmNonCached, &pointer),
 		STATUS_NOT_SUPPORTED);
@@ -151,14 +148,12 @@ TEST(map_memory, maps_no_ports_and_nothing_into_a_client)
 		  STATUS_NOT_SUPPORTED);
 	EXPECT(!pointer);
 	EXPECT_EQ(host_reports.count, 0);
-	end();
 }
 
-TEST(map_memory, without_memory_or_at_no_memory_is_a_status)
+INTERFACE_TEST(map_memory, without_memory_or_at_no_memory_is_a_status)
 {
 	PVOID pointer;
 
-	begin();
 	mem_fail_nth(1);
 	EXPECT_EQ(kernel->DxgkCbMapMemory(handle, at(0x100000), 4096, FALSE, FALSE, MmNonCached,
 					  &pointer),
@@ -168,10 +163,9 @@ TEST(map_memory, without_memory_or_at_no_memory_is_a_status)
 					  MmNonCached, &pointer),
 		  STATUS_INSUFFICIENT_RESOURCES);
 	EXPECT(!pointer);
-	end();
 }
 
-TEST(contiguous_memory, comes_in_every_kind_of_caching)
+INTERFACE_TEST(contiguous_memory, comes_in_every_kind_of_caching)
 {
 	static const DXGK_MEMORY_CACHING_TYPE kinds[] = {
 		DXGK_MEMORY_CACHING_TYPE_NON_CACHED,
@@ -179,7 +173,6 @@ TEST(contiguous_memory, comes_in_every_kind_of_caching)
 		DXGK_MEMORY_CACHING_TYPE_WRITE_COMBINED,
 	};
 
-	begin();
 	for (size_t i = 0; i < ARRAYSIZE(kinds); i++) {
 		DXGKARGCB_ALLOCATECONTIGUOUSMEMORY args = { .NumberOfBytes = 8192,
 							    .HighestAcceptableAddress =
@@ -193,7 +186,6 @@ TEST(contiguous_memory, comes_in_every_kind_of_caching)
 			&(DXGKARGCB_FREECONTIGUOUSMEMORY){ .hMemoryHandle = args.hMemoryHandle });
 	}
 	EXPECT_EQ(host_reports.count, 0);
-	end();
 }
 
 TEST(contiguous_memory, of_nothing_is_refused)
@@ -239,12 +231,11 @@ static BOOLEAN NTAPI synchronized(PVOID context)
 	return TRUE;
 }
 
-TEST(synchronize_execution, needs_a_routine_and_room_for_what_it_returns)
+INTERFACE_TEST(synchronize_execution, needs_a_routine_and_room_for_what_it_returns)
 {
 	unsigned calls = 0;
 	BOOLEAN result = FALSE;
 
-	begin();
 	EXPECT_BAD_HANDLE(
 		kernel->DxgkCbSynchronizeExecution(NULL, synchronized, &calls, 0, &result));
 	EXPECT_BAD_ARGUMENT(kernel->DxgkCbSynchronizeExecution(handle, NULL, &calls, 0, &result),
@@ -259,12 +250,10 @@ TEST(synchronize_execution, needs_a_routine_and_room_for_what_it_returns)
 	EXPECT_EQ(kernel->DxgkCbSynchronizeExecution(handle, synchronized, &calls, 0, &result),
 		  STATUS_SUCCESS);
 	EXPECT(calls == 1 && result);
-	end();
 }
 
-TEST(notify, has_a_level_of_its_own)
+INTERFACE_TEST(notify, has_a_level_of_its_own)
 {
-	begin();
 	kernel->DxgkCbNotifyDpc(handle);
 	expect_report(RULE_DDI_CALLBACK_IRQL, "it is for DISPATCH_LEVEL");
 	kernel->DxgkCbNotifyDpc(NULL);
@@ -273,14 +262,12 @@ TEST(notify, has_a_level_of_its_own)
 	EXPECT_EQ(host_reports.count, 2); /* the level, and the argument */
 	EXPECT_EQ(host_reports.rule, RULE_DDI_CALLBACK_ARGUMENT);
 	EXPECT(!kernel->DxgkCbQueueDpc(NULL));
-	end();
 }
 
 /* ---- power, features, the firmware's picture ---- */
 
-TEST(power, of_a_component_that_there_is_not_is_reported)
+INTERFACE_TEST(power, of_a_component_that_there_is_not_is_reported)
 {
-	begin();
 	kernel->DxgkCbSetPowerComponentActive(handle, 7);
 	expect_report(RULE_DDI_CALLBACK_ARGUMENT, "DxgkCbSetPowerComponentActive");
 	kernel->DxgkCbSetPowerComponentIdle(handle, 7);
@@ -297,16 +284,14 @@ TEST(power, of_a_component_that_there_is_not_is_reported)
 	expect_report(RULE_DDI_CALLBACK_HANDLE, "DxgkCbSetPowerComponentActive");
 	kernel->DxgkCbLogEtwEvent(NULL, 0, 0, NULL);
 	EXPECT_EQ(host_reports.count, 0);
-	end();
 }
 
-TEST(feature, that_nobody_has_is_not_enabled)
+INTERFACE_TEST(feature, that_nobody_has_is_not_enabled)
 {
 	DXGKARGCB_ISFEATUREENABLED enabled = { .FeatureId = (DXGK_FEATURE_ID)99, .Enabled = TRUE };
 	DXGKARGCB_QUERYFEATURESUPPORT support = { .FeatureId = (DXGK_FEATURE_ID)99,
 						  .Enabled = TRUE };
 
-	begin();
 	enabled.DeviceHandle = handle;
 	support.DeviceHandle = handle;
 	EXPECT_EQ(kernel->DxgkCbIsFeatureEnabled(&enabled), STATUS_SUCCESS);
@@ -315,15 +300,13 @@ TEST(feature, that_nobody_has_is_not_enabled)
 	EXPECT(!support.Enabled);
 	EXPECT_BAD_HANDLE(kernel->DxgkCbIsFeatureEnabled(NULL));
 	EXPECT_BAD_HANDLE(kernel->DxgkCbQueryFeatureSupport(NULL));
-	end();
 }
 
-TEST(post_display, ownership_of_no_picture_is_to_be_had)
+INTERFACE_TEST(post_display, ownership_of_no_picture_is_to_be_had)
 {
 	DXGK_DISPLAY_INFORMATION info = { .Width = 640 };
 	DXGK_DISPLAY_OWNERSHIP_FLAGS flags = { 0 };
 
-	begin();
 	EXPECT_EQ(kernel->DxgkCbAcquirePostDisplayOwnership(handle, &info), STATUS_SUCCESS);
 	EXPECT_EQ(info.Width, 0);
 	EXPECT_EQ(kernel->DxgkCbAcquirePostDisplayOwnership2(handle, &info, &flags),
@@ -333,18 +316,15 @@ TEST(post_display, ownership_of_no_picture_is_to_be_had)
 	EXPECT_BAD_ARGUMENT(kernel->DxgkCbAcquirePostDisplayOwnership(handle, NULL),
 			    "a NULL DisplayInfo");
 	EXPECT_BAD_HANDLE(kernel->DxgkCbAcquirePostDisplayOwnership(NULL, &info));
-	end();
 }
 
-TEST(acpi, answers_say_that_there_is_no_firmware)
+INTERFACE_TEST(acpi, answers_say_that_there_is_no_firmware)
 {
 	ACPI_EVAL_OUTPUT_BUFFER output = { 0 };
 
-	begin();
 	EXPECT_BAD_HANDLE(kernel->DxgkCbEvalAcpiMethod(NULL, 0, NULL, 0, &output, sizeof(output)));
 	EXPECT_EQ(kernel->DxgkCbEvalAcpiMethod(handle, 0, NULL, 0, NULL, 0),
 		  STATUS_OBJECT_NAME_NOT_FOUND);
-	end();
 }
 
 TEST_MAIN("miniport/interface")

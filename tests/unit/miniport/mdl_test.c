@@ -3,6 +3,7 @@
  * mdl_test.c - pages as a driver is shown them.
  */
 #include "host.h"
+#include "support/failing.h"
 
 #include <ddk/ntddk.h>
 
@@ -25,22 +26,18 @@ TEST(mdl, pages_are_shown_in_the_order_of_the_runs)
 
 TEST(mdl, creation_survives_every_lack_of_memory)
 {
-	unsigned fail_at = 0;
-	bool fired;
-
-	do {
+	EACH_FAILURE (failing, 2) {
 		struct miniport_mdl *mdl = NULL;
 		struct mem_usage before = mem_usage();
 
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status =
 			miniport_mdl_create(&(struct miniport_page_run){ 256, 4 }, 1, &mdl);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		miniport_mdl_destroy(mdl);
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (fired);
-	EXPECT(fail_at > 2);
+	}
 	EXPECT_EQ(miniport_mdl_create(NULL, 0, &(struct miniport_mdl *){ NULL }),
 		  STATUS_INVALID_PARAMETER);
 }

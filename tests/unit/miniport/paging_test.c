@@ -529,7 +529,7 @@ TEST(operation, entries_need_no_memory)
 {
 	enum { MANY = 2 * MINIPORT_FEW_ENTRIES };
 	static struct miniport_pte entries[MANY];
-	static DXGK_PTE room[MANY];
+	static DXGK_PTE storage[MANY];
 	static DXGK_PTE pte[MANY];
 	struct pager pager;
 
@@ -539,7 +539,7 @@ TEST(operation, entries_need_no_memory)
 	for (uint32_t count = MINIPORT_FEW_ENTRIES; count <= MANY; count *= 2) {
 		struct miniport_paging_op op = update_of(entries, count);
 
-		pager.buffer.entry_memory = count > MINIPORT_FEW_ENTRIES ? room : NULL;
+		pager.buffer.entry_memory = count > MINIPORT_FEW_ENTRIES ? storage : NULL;
 		pager.buffer.entry_max = count > MINIPORT_FEW_ENTRIES ? MANY : 0;
 		pager.multipass = 0;
 		host_forget_notes(&pager.host);

@@ -292,11 +292,12 @@ TEST(settings, what_makes_no_sense_is_left_at_its_default)
 	struct miniport_tdr_settings settings;
 
 	begin(&host, NUMBER("TdrLevel", 4), NUMBER("TdrDelay", 0), NUMBER("TdrDdiDelay", 86401),
-	      TEXT("TdrLimitTime", "7"), NUMBER("EnablePreemption", 2), NUMBER("QuantumMs", 0));
+	      TEXT("TdrLimitTime", "7"), NUMBER("TdrLimitCount", 0xffffffff),
+	      NUMBER("EnablePreemption", 2), NUMBER("QuantumMs", 0));
 	miniport_tdr_settings(host.miniport, &settings);
 	EXPECT(settings.level == 3 && settings.delay_s == 2 && settings.ddi_delay_s == 5 &&
-	       settings.limit_time_s == 60 && settings.enables_preemption &&
-	       settings.quantum_ms == 20);
+	       settings.limit_time_s == 60 && settings.limit_count == 5 &&
+	       settings.enables_preemption && settings.quantum_ms == 20);
 	host_finish_reported(&host);
 	begin(&host, NUMBER("TdrLevel", 2));
 	miniport_tdr_settings(host.miniport, &settings);

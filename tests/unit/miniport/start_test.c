@@ -329,33 +329,31 @@ HOST_TEST(unwind, older_segment_queries_fail_as_well)
 		       NUMBER("FailAt", 1));
 }
 
+#define REST "StopDevice irql=0 left=0\nRemoveDevice irql=0\nUnload irql=0\n"
+
 HOST_TEST(unwind, failing_node_metadata_ends_the_start)
 {
 	EXPECT_REFUSED(host, STATUS_UNSUCCESSFUL, "DDI-STATUS", "DxgkDdiGetNodeMetadata",
 		       TEXT("Fail", "GetNodeMetadata"), NUMBER("FailAt", 2));
-	EXPECT(ends_with(host->notes,
-			 "StopDevice irql=0 left=0\nRemoveDevice irql=0\nUnload irql=0\n"));
+	EXPECT(ends_with(host->notes, REST));
 }
 
 HOST_TEST(unwind, system_objects_go_in_reverse)
 {
-	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateProcess",
-		       TEXT("Fail", "CreateProcess"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host->notes, "CreateProcess irql=0 flags=1 name=6\n"
-				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				      "Unload irql=0\n"));
-	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateDevice",
-		       TEXT("Fail", "CreateDevice"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host->notes, "CreateDevice irql=0 flags=1 process=1\n"
-				      "DestroyProcess irql=0\n"
-				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				      "Unload irql=0\n"));
-	EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", "DxgkDdiCreateContext",
-		       TEXT("Fail", "CreateContext"), NUMBER("FailStatus", STATUS_NO_MEMORY));
-	EXPECT(ends_with(host->notes, "CreateContext irql=0 node=1 flags=5\n"
-				      "DestroyDevice irql=0\nDestroyProcess irql=0\n"
-				      "StopDevice irql=0 left=0\nRemoveDevice irql=0\n"
-				      "Unload irql=0\n"));
+	static const struct text_case cases[] = {
+		{ "DxgkDdiCreateProcess", "CreateProcess irql=0 flags=1 name=6\n" REST },
+		{ "DxgkDdiCreateDevice",
+		  "CreateDevice irql=0 flags=1 process=1\nDestroyProcess irql=0\n" REST },
+		{ "DxgkDdiCreateContext", "CreateContext irql=0 node=1 flags=5\n"
+					  "DestroyDevice irql=0\nDestroyProcess irql=0\n" REST },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT_REFUSED(host, STATUS_NO_MEMORY, "DDI-STATUS", cases[i].given,
+			       TEXT("Fail", cases[i].given + strlen("DxgkDdi")),
+			       NUMBER("FailStatus", STATUS_NO_MEMORY));
+		EXPECT(ends_with(host->notes, cases[i].said));
+	}
 }
 
 HOST_TEST(unwind, an_illegal_answer_stops_removes_and_unloads)
@@ -504,29 +502,8 @@ HOST_TEST(registry, settings_can_be_read_back)
 
 TEST(memory, every_allocation_of_a_start_may_fail)
 {
-	struct host host;
-	uint64_t n = 0;
-	bool has_failed;
-
-	do {
-		NTSTATUS status;
-
-		host_init(&host);
-		mem_fail_nth(++n);
-		status = miniport_start(&(struct miniport_config){ .driver = RECORDER_PATH,
-								   .name = "Recorder",
-								   .adapter_id = 7 },
-					&(struct miniport_events){ 0 }, NULL, &host.miniport);
-		has_failed = mem_fail_stop();
-		/* Optional questions, and what a driver does without, may fail unseen. */
-		if (!has_failed)
-			EXPECT_EQ(status, STATUS_SUCCESS);
-		if (NT_SUCCESS(status))
-			miniport_stop(host.miniport);
-		host.miniport = NULL;
-		host_finish(&host);
-	} while (has_failed);
-	EXPECT(n > 10);
+	host_start_without_memory(&(struct miniport_config){
+		.driver = RECORDER_PATH, .name = "Recorder", .adapter_id = 7 });
 }
 
 TEST(memory, stopping_nothing_does_nothing)

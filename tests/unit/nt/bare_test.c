@@ -44,23 +44,23 @@ TEST(bare, frames_are_named_by_what_the_loader_knows)
 	nt_test_finish();
 }
 
+static const char *demangled(const char *name)
+{
+	static char text[200];
+
+	symbols_demangle(name, text, sizeof(text));
+	return text;
+}
+
 TEST(bare, plain_names_of_cpp_are_still_readable)
 {
-	char text[200];
-
-	symbols_demangle("_ZN7Adapter5StartEv", text, sizeof(text));
-	EXPECT_STR(text, "Adapter::Start");
-	symbols_demangle("_ZN7AdapterD1Ev", text, sizeof(text));
-	EXPECT_STR(text, "Adapter::~Adapter");
-	symbols_demangle("_ZNK3Gpu6Engine4NodeEj", text, sizeof(text));
-	EXPECT_STR(text, "Gpu::Engine::Node");
-	symbols_demangle("_Z5startv", text, sizeof(text));
-	EXPECT_STR(text, "start");
+	EXPECT_STR(demangled("_ZN7Adapter5StartEv"), "Adapter::Start");
+	EXPECT_STR(demangled("_ZN7AdapterD1Ev"), "Adapter::~Adapter");
+	EXPECT_STR(demangled("_ZNK3Gpu6Engine4NodeEj"), "Gpu::Engine::Node");
+	EXPECT_STR(demangled("_Z5startv"), "start");
 	/* What it cannot read in whole it leaves alone. */
-	symbols_demangle("_ZN3BoxI4ItemE3putERKS0_", text, sizeof(text));
-	EXPECT_STR(text, "_ZN3BoxI4ItemE3putERKS0_");
-	symbols_demangle("_ZN7Adapter5St", text, sizeof(text));
-	EXPECT_STR(text, "_ZN7Adapter5St");
+	EXPECT_STR(demangled("_ZN3BoxI4ItemE3putERKS0_"), "_ZN3BoxI4ItemE3putERKS0_");
+	EXPECT_STR(demangled("_ZN7Adapter5St"), "_ZN7Adapter5St");
 }
 
 TEST_MAIN("nt/bare")

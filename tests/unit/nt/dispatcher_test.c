@@ -4,8 +4,10 @@
  */
 #include "unit/nt/nt_harness.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "base/processor.h"
 #include "base/sim.h"
 #include "nt/dispatcher.h"
 
@@ -123,6 +125,57 @@ TEST(event, a_pulse_wakes_who_waits_and_leaves_the_event_clear)
 	nt_test_join(thread);
 	EXPECT_NO_REPORT();
 	nt_test_finish();
+}
+
+struct woken {
+	KEVENT event;
+	_Atomic uint32_t processor; /* + 1: where it went on */
+	_Atomic uint32_t allowed;   /* how many it may be on then */
+};
+
+static VOID NTAPI tell_where_it_wakes(PVOID context)
+{
+	struct woken *woken = context;
+
+	EXPECT_EQ(nt_test_wait(&woken->event), STATUS_SUCCESS);
+	woken->processor = processor_number() + 1;
+	woken->allowed = thread_processors();
+}
+
+/* Who sets it stays on its processor and goes on: there nobody gets far beside it. Returns where that is. */
+static uint32_t wake_while_busy(struct woken *woken)
+{
+	LARGE_INTEGER pause = nt_test_us(50);
+	cpu_set_t allowed;
+
+	EXPECT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+	KeInitializeEvent(&woken->event, SynchronizationEvent, FALSE);
+	woken->processor = 0;
+	PKTHREAD thread = nt_test_start(tell_where_it_wakes, woken);
+	while (!has_waiter(&woken->event.Header))
+		KeDelayExecutionThread(KernelMode, FALSE, &pause);
+	processor_stay();
+	uint32_t here = processor_number();
+	KeSetEvent(&woken->event, EVENT_INCREMENT, FALSE);
+	while (woken->processor == 0)
+		thread_relax();
+	EXPECT_EQ(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+	nt_test_join(thread);
+	return here;
+}
+
+NT_TEST(event, who_is_woken_with_a_boost_does_not_wait_for_the_processor_of_who_wakes_it)
+{
+	uint32_t processors = thread_processors();
+	struct woken woken;
+
+	for (unsigned i = 0; i < ROUNDS && processors > 1 && !thread_is_simulated(); i++) {
+		uint32_t here = wake_while_busy(&woken);
+
+		EXPECT(woken.processor != here + 1);
+		EXPECT_EQ(woken.allowed, processors); /* it may be anywhere again */
+	}
+	EXPECT_NO_REPORT();
 }
 
 TEST(event, a_zeroed_event_is_reported_and_works)
@@ -471,13 +524,9 @@ static VOID NTAPI count_with_mutex(PVOID context)
 NT_TEST(mutex, lets_one_thread_in)
 {
 	struct guarded guarded = { .value = 0 };
-	PKTHREAD threads[THREADS];
 
 	KeInitializeMutex(&guarded.mutex, 0);
-	for (int i = 0; i < THREADS; i++)
-		threads[i] = nt_test_start(count_with_mutex, &guarded);
-	for (int i = 0; i < THREADS; i++)
-		nt_test_join(threads[i]);
+	nt_test_on_threads(THREADS, count_with_mutex, &guarded);
 	EXPECT_EQ(guarded.value, THREADS * ROUNDS);
 	EXPECT_NO_REPORT();
 }

@@ -3,6 +3,7 @@
  * dpc_test.c - deferred procedure calls and work items.
  */
 #include "unit/nt/nt_harness.h"
+#include "support/failing.h"
 
 #include "base/lock.h"
 #include "nt/dispatcher.h"
@@ -286,18 +287,15 @@ TEST(dpc, can_be_queued_from_the_interrupt_level)
 TEST(dpc, starting_without_memory_says_so_and_a_later_one_brings_it_up)
 {
 	struct call call, later;
-	uint64_t fail_at = 0;
-	bool fired;
 
-	do {
+	EACH_FAILURE (failing, 2) {
 		nt_test_begin();
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = nt_start();
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		nt_test_finish();
-	} while (fired);
-	EXPECT(fail_at > 2);
+	}
 
 	nt_test_begin();
 	call_init(&call, note_call);

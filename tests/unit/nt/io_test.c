@@ -3,6 +3,7 @@
  * io_test.c - driver and device objects, properties, and what is honestly not there.
  */
 #include "nt_harness.h"
+#include "support/failing.h"
 
 #define PATH NT_REGISTRY_SERVICES "\\io0"
 
@@ -138,22 +139,18 @@ TEST(io, a_device_lives_as_long_as_a_reference)
 
 NT_TEST(io, every_allocation_failure_is_a_status_and_leaks_nothing)
 {
-	unsigned n = 0;
-	bool has_failed;
-
-	do {
+	EACH_FAILURE (failing, 20) {
 		driver = NULL;
 		device = NULL;
-		mem_fail_nth(++n);
+		failing_start(&failing);
 		NTSTATUS status = nt_driver_object_create("io", PATH, &driver);
 		if (NT_SUCCESS(status))
 			status = nt_device_object_create(driver, &config, &device);
-		has_failed = mem_fail_stop();
+		bool has_failed = failing_stop(&failing);
 		EXPECT_EQ(NT_SUCCESS(status), !has_failed);
 		nt_device_object_destroy(device);
 		nt_driver_object_destroy(driver);
-	} while (has_failed);
-	EXPECT(n > 20);
+	}
 }
 
 TEST(unhosted, what_is_not_there_fails_and_says_so)

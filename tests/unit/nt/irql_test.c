@@ -187,12 +187,8 @@ static VOID NTAPI count_with_spin_lock(PVOID context)
 NT_TEST(irql, a_spin_lock_lets_one_thread_in)
 {
 	struct counter counter = { 0 };
-	PKTHREAD threads[THREADS];
 
-	for (unsigned i = 0; i < THREADS; i++)
-		threads[i] = nt_test_start(count_with_spin_lock, &counter);
-	for (unsigned i = 0; i < THREADS; i++)
-		nt_test_join(threads[i]);
+	nt_test_on_threads(THREADS, count_with_spin_lock, &counter);
 	EXPECT_EQ(counter.value, THREADS * ROUNDS);
 	EXPECT_NO_REPORT();
 }
@@ -220,12 +216,8 @@ static VOID NTAPI read_and_write(PVOID context)
 NT_TEST(irql, a_reader_writer_spin_lock_keeps_writers_apart_from_everybody)
 {
 	struct counter counter = { 0 };
-	PKTHREAD threads[THREADS];
 
-	for (unsigned i = 0; i < THREADS; i++)
-		threads[i] = nt_test_start(read_and_write, &counter);
-	for (unsigned i = 0; i < THREADS; i++)
-		nt_test_join(threads[i]);
+	nt_test_on_threads(THREADS, read_and_write, &counter);
 	EXPECT_EQ(counter.value, THREADS * ROUNDS / 4);
 	EXPECT_EQ(counter.rw_lock, 0);
 	KIRQL old = ExAcquireSpinLockShared(&counter.rw_lock);

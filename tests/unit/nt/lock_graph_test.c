@@ -171,11 +171,12 @@ TEST(order, of_two_locks_that_is_taken_both_ways_is_reported_once)
 	}
 }
 
-TEST(order, of_three_locks_that_leads_back_is_reported)
+#define GRAPH_TEST(suite, claim) TEST_BETWEEN(begin(), nt_test_finish(), suite, claim)
+
+GRAPH_TEST(order, of_three_locks_that_leads_back_is_reported)
 {
 	static union any_lock locks[3];
 
-	begin();
 	for (size_t i = 0; i < 3; i++)
 		initialize(&locks[i], FAST);
 	take_both(&locks[0], &locks[1], FAST);
@@ -183,16 +184,14 @@ TEST(order, of_three_locks_that_leads_back_is_reported)
 	EXPECT_EQ(deadlocks(), 0);
 	take_both(&locks[2], &locks[0], FAST);
 	EXPECT_EQ(deadlocks(), 1);
-	nt_test_finish();
 }
 
 /* Readers on both ways, and one of them wants the other lock alone. */
-TEST(order, of_shared_locks_counts_when_one_is_taken_alone)
+GRAPH_TEST(order, of_shared_locks_counts_when_one_is_taken_alone)
 {
 	static union any_lock locks[2];
 	KIRQL irql;
 
-	begin();
 	initialize(&locks[0], PUSH);
 	initialize(&locks[1], PUSH);
 	take_both(&locks[0], &locks[1], PUSH_SHARED);
@@ -203,16 +202,14 @@ TEST(order, of_shared_locks_counts_when_one_is_taken_alone)
 	EXPECT_EQ(deadlocks(), 0);
 	take_both(&locks[0], &locks[1], PUSH);
 	EXPECT_EQ(deadlocks(), 1);
-	nt_test_finish();
 }
 
-TEST(order, that_a_third_lock_is_around_is_no_danger_until_it_is_not)
+GRAPH_TEST(order, that_a_third_lock_is_around_is_no_danger_until_it_is_not)
 {
 	static union any_lock guard;
 	static union any_lock locks[2];
 	KIRQL irql;
 
-	begin();
 	initialize(&guard, FAST);
 	initialize(&locks[0], FAST);
 	initialize(&locks[1], FAST);
@@ -224,17 +221,15 @@ TEST(order, that_a_third_lock_is_around_is_no_danger_until_it_is_not)
 	/* Who takes them so now has no need of the guard, and the others keep nobody out by it. */
 	take_both(&locks[0], &locks[1], FAST);
 	EXPECT_EQ(deadlocks(), 1);
-	nt_test_finish();
 }
 
 /* ---- what is no order ---- */
 
-TEST(try, waits_for_nobody_and_makes_no_order)
+GRAPH_TEST(try, waits_for_nobody_and_makes_no_order)
 {
 	static KSPIN_LOCK locks[2];
 	KIRQL irql;
 
-	begin();
 	KeInitializeSpinLock(&locks[0]);
 	KeInitializeSpinLock(&locks[1]);
 	KeAcquireSpinLock(&locks[0], &irql);
@@ -246,15 +241,13 @@ TEST(try, waits_for_nobody_and_makes_no_order)
 	KeReleaseSpinLockFromDpcLevel(&locks[0]);
 	KeReleaseSpinLock(&locks[1], irql);
 	EXPECT_EQ(deadlocks(), 0);
-	nt_test_finish();
 }
 
-TEST(wait, that_ends_by_itself_makes_no_order)
+GRAPH_TEST(wait, that_ends_by_itself_makes_no_order)
 {
 	static KMUTEX mutexes[2];
 	LARGE_INTEGER moment = { .QuadPart = -10 };
 
-	begin();
 	KeInitializeMutex(&mutexes[0], 0);
 	KeInitializeMutex(&mutexes[1], 0);
 	for (size_t i = 0; i < 2; i++) {
@@ -264,31 +257,27 @@ TEST(wait, that_ends_by_itself_makes_no_order)
 		KeReleaseMutex(&mutexes[i], FALSE);
 	}
 	EXPECT_EQ(deadlocks(), 0);
-	nt_test_finish();
 }
 
 /* ---- which lock it is ---- */
 
-TEST(lock, that_is_initialized_anew_is_another)
+GRAPH_TEST(lock, that_is_initialized_anew_is_another)
 {
 	static union any_lock locks[2];
 
-	begin();
 	for (int i = 0; i < 2; i++) {
 		initialize(&locks[0], FAST);
 		initialize(&locks[1], FAST);
 		take_both(&locks[i], &locks[1 - i], FAST);
 	}
 	EXPECT_EQ(deadlocks(), 0);
-	nt_test_finish();
 }
 
-TEST(lock, whose_memory_was_freed_is_another)
+GRAPH_TEST(lock, whose_memory_was_freed_is_another)
 {
 	static KSPIN_LOCK outer;
 	KIRQL irql;
 
-	begin();
 	KeInitializeSpinLock(&outer);
 	for (int i = 0; i < 2; i++) {
 		/* As drivers do that know a spin lock is zero at first. Likely the same block again. */
@@ -301,7 +290,6 @@ TEST(lock, whose_memory_was_freed_is_another)
 		ExFreePool(inner);
 	}
 	EXPECT_EQ(deadlocks(), 0);
-	nt_test_finish();
 }
 
 TEST_MAIN("nt/lock_graph")

@@ -26,16 +26,6 @@ static void linger(int round)
 		KeStallExecutionProcessor(2);
 }
 
-static void run_on_threads(PKSTART_ROUTINE routine, struct shared *shared)
-{
-	PKTHREAD threads[THREADS];
-
-	for (int i = 0; i < THREADS; i++)
-		threads[i] = nt_test_start(routine, shared);
-	for (int i = 0; i < THREADS; i++)
-		nt_test_join(threads[i]);
-}
-
 /* ---- fast mutexes ---- */
 
 NT_TEST(fast_mutex, raises_to_apc_level_and_gives_the_level_back)
@@ -99,7 +89,7 @@ NT_TEST(fast_mutex, lets_one_thread_in)
 	struct shared shared = { .value = 0 };
 
 	ExInitializeFastMutex(&shared.mutex);
-	run_on_threads(count_with_fast_mutex, &shared);
+	nt_test_on_threads(THREADS, count_with_fast_mutex, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS);
 	EXPECT_EQ(shared.mutex.Count, 1);
 	EXPECT_NO_REPORT();
@@ -311,7 +301,7 @@ NT_TEST(resource, keeps_writers_apart_from_everybody)
 	struct shared shared = { .value = 0 };
 
 	ExInitializeResourceLite(&shared.resource);
-	run_on_threads(use_resource, &shared);
+	nt_test_on_threads(THREADS, use_resource, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
 	EXPECT_EQ(shared.resource.ActiveCount, 0);
 	ExDeleteResourceLite(&shared.resource);
@@ -344,7 +334,7 @@ NT_TEST(push_lock, keeps_writers_apart_from_everybody)
 	struct shared shared = { .value = 0 };
 
 	ExInitializePushLock(&shared.push);
-	run_on_threads(use_push_lock, &shared);
+	nt_test_on_threads(THREADS, use_push_lock, &shared);
 	EXPECT_EQ(shared.value, THREADS * ROUNDS / 4);
 	EXPECT_EQ(shared.push, 0);
 	EXPECT_NO_REPORT();

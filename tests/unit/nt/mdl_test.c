@@ -226,10 +226,23 @@ NT_TEST(mdl, pages_for_an_mdl_are_zeroed_locked_and_mappable_in_one_piece)
 	EXPECT_NO_REPORT();
 }
 
-TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
+static void begin_small(void)
 {
 	setenv("DXGK_PHYSICAL_MIB", "16", 1);
 	nt_test_begin();
+}
+
+static void finish_small(void)
+{
+	nt_test_finish();
+	unsetenv("DXGK_PHYSICAL_MIB");
+}
+
+/* On a machine of 16 MiB. */
+#define SMALL_TEST(suite, claim) TEST_BETWEEN(begin_small(), finish_small(), suite, claim)
+
+SMALL_TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
+{
 	PMDL mdl = MmAllocatePagesForMdlEx(at(0), at(anywhere), at(0), 32 << 20, MmCached,
 					   MM_ALLOCATE_FULLY_REQUIRED);
 	EXPECT(!mdl && machine_usage().taken_pages == 0);
@@ -261,14 +274,10 @@ TEST(mdl, fewer_pages_are_an_answer_unless_all_are_required)
 	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(100), 4096));
 	EXPECT(!MmAllocatePagesForMdl(at(0), at(anywhere), at(0), (SIZE_T)1 << 40));
 	EXPECT_NO_REPORT();
-	unsetenv("DXGK_PHYSICAL_MIB");
-	nt_test_finish();
 }
 
-TEST(mdl, chunks_without_a_size_are_one_chunk)
+SMALL_TEST(mdl, chunks_without_a_size_are_one_chunk)
 {
-	setenv("DXGK_PHYSICAL_MIB", "16", 1);
-	nt_test_begin();
 	PMDL mdl = MmAllocatePagesForMdlEx(at(0), at(anywhere), at(0), 1 << 20, MmCached,
 					   MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS);
 	EXPECT_EQ(mdl->ByteCount, 1 << 20);
@@ -278,8 +287,6 @@ TEST(mdl, chunks_without_a_size_are_one_chunk)
 	ExFreePool(mdl);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_NO_REPORT();
-	nt_test_finish();
-	unsetenv("DXGK_PHYSICAL_MIB");
 }
 
 NT_TEST(mdl, pages_that_cannot_be_meant_are_none)

@@ -23,11 +23,11 @@ static struct mem_usage nt_test_usage;
 
 static inline void nt_test_write(void *context, const char *line)
 {
-	size_t room = sizeof(nt_test_log) - nt_test_log_length;
-	int length = snprintf(nt_test_log + nt_test_log_length, room, "%s\n", line);
+	size_t buffer = sizeof(nt_test_log) - nt_test_log_length;
+	int length = snprintf(nt_test_log + nt_test_log_length, buffer, "%s\n", line);
 
 	(void)context;
-	nt_test_log_length += (size_t)length < room ? (size_t)length : room - 1;
+	nt_test_log_length += (size_t)length < buffer ? (size_t)length : buffer - 1;
 }
 
 static inline PKTHREAD nt_test_start(PKSTART_ROUTINE routine, void *context)
@@ -49,6 +49,18 @@ static inline void nt_test_join(PKTHREAD thread)
 	EXPECT_EQ(KeWaitForSingleObject(thread, Executive, KernelMode, FALSE, NULL),
 		  STATUS_SUCCESS);
 	nt_object_put(nt_object_from_body(thread));
+}
+
+/* All at once, until the last is done. */
+static inline void nt_test_on_threads(unsigned count, PKSTART_ROUTINE routine, void *context)
+{
+	PKTHREAD threads[16];
+
+	EXPECT(count <= 16);
+	for (unsigned i = 0; i < count; i++)
+		threads[i] = nt_test_start(routine, context);
+	for (unsigned i = 0; i < count; i++)
+		nt_test_join(threads[i]);
 }
 
 static inline VOID NTAPI nt_test_nothing(PVOID context)

@@ -3,6 +3,7 @@
  * pool_test.c - what the pool promises, and what it notices.
  */
 #include "unit/nt/nt_harness.h"
+#include "support/failing.h"
 
 #include "nt/dispatcher.h"
 
@@ -200,20 +201,17 @@ TEST(pool, failing_memory_gives_null_and_leaks_nothing)
 	static const POOL_TYPE types[] = { NonPagedPoolNx, NonPagedPoolExecute, PagedPool };
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		uint64_t fail_at = 0;
-		bool fired;
-		do {
+		EACH_FAILURE (failing, 1) {
 			nt_test_begin();
-			mem_fail_nth(++fail_at);
+			failing_start(&failing);
 			void *memory = ExAllocatePoolWithTag(types[i], 100, TAG);
-			fired = mem_fail_stop();
+			bool fired = failing_stop(&failing);
 			EXPECT(memory || fired);
 			if (memory)
 				ExFreePool(memory);
 			EXPECT_NO_REPORT();
 			nt_test_finish();
-		} while (fired);
-		EXPECT(fail_at > 1);
+		}
 	}
 }
 

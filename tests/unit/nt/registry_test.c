@@ -3,6 +3,7 @@
  * registry_test.c - the host's side of the registry.
  */
 #include "nt_harness.h"
+#include "support/failing.h"
 
 #define SOFT NT_REGISTRY_SERVICES "\\soft0"
 
@@ -84,23 +85,20 @@ NT_TEST(registry, missing_and_malformed_paths_have_their_status)
 NT_TEST(registry, every_allocation_failure_is_a_status_and_leaks_nothing)
 {
 	static const char *const list[] = { "a", "b" };
-	unsigned n = 0;
-	bool has_failed;
 
-	do {
+	EACH_FAILURE (failing, 8) {
 		struct mem_usage before = mem_usage();
 		NTSTATUS status;
 
-		mem_fail_nth(++n);
+		failing_start(&failing);
 		status = nt_registry_set_strings(SOFT, "List", list, 2);
 		if (NT_SUCCESS(status))
 			status = query(SOFT, "List");
-		has_failed = mem_fail_stop();
+		bool has_failed = failing_stop(&failing);
 		EXPECT_EQ(NT_SUCCESS(status), !has_failed);
 		nt_registry_finish();
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (has_failed);
-	EXPECT(n > 8);
+	}
 }
 
 TEST_MAIN("nt/registry")

@@ -180,10 +180,7 @@ NT_TEST(report, a_leak_is_told_with_all_frames_of_the_driver_and_names_of_cpp_ar
 
 TEST(report, a_value_out_of_the_pool_is_called_what_it_is)
 {
-	static const struct {
-		const char *text;
-		const char *expected;
-	} sentences[] = {
+	static const struct text_case sentences[] = {
 		{ "SegmentId is 0xcdcdcdcd", "uninitialised pool" },
 		{ "SegmentId is 3452816845", "uninitialised pool" },
 		{ "SegmentId is -842150451", "uninitialised pool" },
@@ -197,12 +194,12 @@ TEST(report, a_value_out_of_the_pool_is_called_what_it_is)
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
 		char text[200];
 
-		snprintf(text, sizeof(text), "%s", sentences[i].text);
+		snprintf(text, sizeof(text), "%s", sentences[i].given);
 		nt_report_explain_values(text, sizeof(text));
-		if (sentences[i].expected)
-			EXPECT_CONTAINS(text, sentences[i].expected);
+		if (sentences[i].said)
+			EXPECT_CONTAINS(text, sentences[i].said);
 		else
-			EXPECT_STR(text, sentences[i].text);
+			EXPECT_STR(text, sentences[i].given);
 	}
 	/* What does not fit is cut, not written behind the end. */
 	char tight[] = "0xcdcdcdcd is";
@@ -210,22 +207,22 @@ TEST(report, a_value_out_of_the_pool_is_called_what_it_is)
 	EXPECT_STR(tight, "0xcdcdcdcd is");
 }
 
+static const char *demangled(const char *name)
+{
+	static char text[200];
+
+	symbols_demangle(name, text, sizeof(text));
+	return text;
+}
+
 TEST(report, names_of_cpp_are_readable)
 {
-	char text[200];
-
-	symbols_demangle("_ZN7Adapter5StartEv", text, sizeof(text));
-	EXPECT(strncmp(text, "Adapter::Start", 14) == 0);
-	symbols_demangle("_ZN7AdapterD1Ev", text, sizeof(text));
-	EXPECT(strncmp(text, "Adapter::~Adapter", 17) == 0);
-	symbols_demangle("_ZNK3Gpu6Engine4NodeEj", text, sizeof(text));
-	EXPECT(strncmp(text, "Gpu::Engine::Node", 17) == 0);
-	symbols_demangle("DriverEntry", text, sizeof(text));
-	EXPECT_STR(text, "DriverEntry");
-	symbols_demangle("_ZN99Short", text, sizeof(text));
-	EXPECT_STR(text, "_ZN99Short");
-	symbols_demangle("_Z", text, sizeof(text));
-	EXPECT_STR(text, "_Z");
+	EXPECT(strncmp(demangled("_ZN7Adapter5StartEv"), "Adapter::Start", 14) == 0);
+	EXPECT(strncmp(demangled("_ZN7AdapterD1Ev"), "Adapter::~Adapter", 17) == 0);
+	EXPECT(strncmp(demangled("_ZNK3Gpu6Engine4NodeEj"), "Gpu::Engine::Node", 17) == 0);
+	EXPECT_STR(demangled("DriverEntry"), "DriverEntry");
+	EXPECT_STR(demangled("_ZN99Short"), "_ZN99Short");
+	EXPECT_STR(demangled("_Z"), "_Z");
 }
 
 TEST_MAIN("nt/report")

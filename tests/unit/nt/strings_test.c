@@ -222,13 +222,13 @@ NT_TEST(strings, guids_become_text_and_back)
 
 TEST(strings, narrow_copies_stay_inside_the_buffer)
 {
-	char room[4] = "zzz";
-	STRING narrow = { .MaximumLength = 2, .Buffer = room };
+	char storage[4] = "zzz";
+	STRING narrow = { .MaximumLength = 2, .Buffer = storage };
 	STRING source;
 
 	RtlInitAnsiString(&source, "abc");
 	RtlCopyString(&narrow, &source);
-	EXPECT(narrow.Length == 2 && memcmp(room, "abz", 3) == 0);
+	EXPECT(narrow.Length == 2 && memcmp(storage, "abz", 3) == 0);
 	source.Length = 1;
 	RtlCopyString(&narrow, &source);
 	EXPECT_EQ(narrow.Length, 1);
@@ -238,8 +238,8 @@ TEST(strings, narrow_copies_stay_inside_the_buffer)
 
 TEST(strings, appending_nothing_changes_nothing)
 {
-	WCHAR room[4] = L"ab";
-	UNICODE_STRING string = { .Length = 4, .MaximumLength = 4, .Buffer = room };
+	WCHAR storage[4] = L"ab";
+	UNICODE_STRING string = { .Length = 4, .MaximumLength = 4, .Buffer = storage };
 	UNICODE_STRING empty = { 0 };
 
 	EXPECT_EQ(RtlAppendUnicodeStringToString(&string, &empty), STATUS_SUCCESS);
@@ -262,9 +262,9 @@ TEST(strings, of_two_narrow_strings_with_one_beginning_the_longer_is_greater)
 
 NT_TEST(strings, upper_case_goes_into_room_of_the_caller_or_fresh_pool)
 {
-	WCHAR room[3];
+	WCHAR storage[3];
 	UNICODE_STRING source;
-	UNICODE_STRING upper = { .MaximumLength = sizeof(room), .Buffer = room };
+	UNICODE_STRING upper = { .MaximumLength = sizeof(storage), .Buffer = storage };
 	UNICODE_STRING empty = { 0 };
 
 	EXPECT_EQ(RtlDowncaseUnicodeChar(L'Q'), L'q');

@@ -3,6 +3,7 @@
  * threads_test.c - system threads and what a thread remembers.
  */
 #include "unit/nt/nt_harness.h"
+#include "support/failing.h"
 
 struct run {
 	PKTHREAD self;
@@ -112,16 +113,13 @@ TEST(threads, a_thread_that_still_runs_at_unload_is_reported)
 
 TEST(threads, failing_memory_makes_no_thread_and_leaks_nothing)
 {
-	uint64_t fail_at = 0;
-	bool fired;
-
-	do {
+	EACH_FAILURE (failing, 1) {
 		HANDLE handle = NULL;
 		nt_test_begin();
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = PsCreateSystemThread(&handle, THREAD_ALL_ACCESS, NULL, NULL, NULL,
 						       nt_test_nothing, NULL);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_INSUFFICIENT_RESOURCES : STATUS_SUCCESS);
 		if (!fired) {
 			struct nt_object *object;
@@ -130,8 +128,7 @@ TEST(threads, failing_memory_makes_no_thread_and_leaks_nothing)
 			nt_test_join(nt_object_body(object));
 		}
 		nt_test_finish();
-	} while (fired);
-	EXPECT(fail_at > 1);
+	}
 }
 
 NT_TEST(threads, creating_one_needs_somewhere_to_start_and_passive_level)

@@ -67,16 +67,16 @@ static void map_only(struct world *world, uint64_t page, struct memory *memory, 
 	lock_release(&world->tables.lock);
 }
 
-TEST(large, one_run_of_memory_is_one_page_of_the_highest_level_that_fits)
-{
-	struct world *world = begin(1024);
+#define LARGE_TEST(suite, claim, ...)                                                              \
+	TEST_WITH(world, world, (__VA_ARGS__), world_destroy(world), suite, claim)
 
+LARGE_TEST(large, one_run_of_memory_is_one_page_of_the_highest_level_that_fits, begin(1024))
+{
 	EXPECT_EQ(level_of(world, BASE), 2);
 	EXPECT_EQ(level_of(world, BASE + HUGE), 2);
 	for (uint64_t i = 0; i < 2 * HUGE; i++)
 		EXPECT_EQ(world_walk_packed(world, BASE + i), shown(&world->memories[0], i));
 	world_valid(world);
-	world_destroy(world);
 }
 
 TEST(large, memory_that_begins_between_two_large_pages_has_smaller_ones)
@@ -92,10 +92,8 @@ TEST(large, memory_that_begins_between_two_large_pages_has_smaller_ones)
 	world_destroy(none);
 }
 
-TEST(large, a_page_falls_apart_as_far_as_it_has_to_and_is_whole_again)
+LARGE_TEST(large, a_page_falls_apart_as_far_as_it_has_to_and_is_whole_again, begin(1024))
 {
-	struct world *world = begin(1024);
-
 	EXPECT_EQ(world_map(world, BASE + 3, 1, &world->memories[1], 0, RW, 0), STATUS_SUCCESS);
 	EXPECT_EQ(level_of(world, BASE), 1);
 	EXPECT_EQ(level_of(world, BASE + 2), 0);
@@ -106,13 +104,10 @@ TEST(large, a_page_falls_apart_as_far_as_it_has_to_and_is_whole_again)
 	EXPECT_EQ(world_map(world, BASE + 3, 1, &world->memories[0], 3, RW, 0), STATUS_SUCCESS);
 	EXPECT_EQ(level_of(world, BASE + 3), 2);
 	world_valid(world);
-	world_destroy(world);
 }
 
-TEST(large, memory_that_goes_and_comes_back_is_invalid_and_large_again)
+LARGE_TEST(large, memory_that_goes_and_comes_back_is_invalid_and_large_again, begin(1024))
 {
-	struct world *world = begin(1024);
-
 	world->memories[0].is_in = false;
 	world_follow(world, &world->memories[0]);
 	EXPECT_EQ(world_walk_packed(world, BASE), 0);
@@ -121,13 +116,11 @@ TEST(large, memory_that_goes_and_comes_back_is_invalid_and_large_again)
 	world_follow(world, &world->memories[0]);
 	EXPECT_EQ(level_of(world, BASE), 2);
 	world_valid(world);
-	world_destroy(world);
 }
 
 /* Two changes in one page, of which one is written: the rest of it never leaves. */
-TEST(large, what_does_not_change_is_seen_all_the_time_while_a_page_falls_apart)
+LARGE_TEST(large, what_does_not_change_is_seen_all_the_time_while_a_page_falls_apart, begin(1024))
 {
-	struct world *world = begin(1024);
 	struct table_sync sync;
 	struct miniport_paging_op op;
 
@@ -146,7 +139,6 @@ TEST(large, what_does_not_change_is_seen_all_the_time_while_a_page_falls_apart)
 	world_sync(world, BASE + 6, 1);
 	EXPECT_EQ(world_walk_packed(world, BASE + 6), shown(&world->memories[1], 7));
 	world_valid(world);
-	world_destroy(world);
 }
 
 /* The second change comes between two operations of the first one's sync. */

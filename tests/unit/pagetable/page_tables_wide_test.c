@@ -4,6 +4,7 @@
  * something of 4 KiB appears, and tables of both kinds side by side.
  */
 #include "world.h"
+#include "support/failing.h"
 
 enum { RW = GPUVA_WRITE, LEAF = 32 };
 
@@ -315,21 +316,18 @@ TEST(wide, both_places_are_taken_at_once_or_none_is)
 {
 	for (int s = FIRST_WIDE_SHAPE; s < ALL_SHAPES; s++) {
 		struct world *world = world_create(&shapes[s]);
-		uint64_t fail_at = 0;
-		bool fired;
 
-		do {
+		EACH_FAILURE (failing, 4) {
 			struct memory *memory = memory_in(world, 0, LOCAL, 1024);
 			uint64_t before = world->tables.table_count;
 
-			mem_fail_nth(++fail_at);
+			failing_start(&failing);
 			NTSTATUS status = world_map(world, 2 * LEAF, 16, memory, 0, RW, 0);
-			fired = mem_fail_stop();
+			bool fired = failing_stop(&failing);
 			EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 			if (fired)
 				EXPECT_EQ(world->tables.table_count, before);
-		} while (fired);
-		EXPECT(fail_at > 4);
+		}
 		world_valid(world);
 		world_destroy(world);
 	}

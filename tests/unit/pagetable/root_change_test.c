@@ -4,6 +4,7 @@
  * size, and an index of NumEntries or more is a fault.
  */
 #include "world.h"
+#include "support/failing.h"
 
 enum { RW = GPUVA_WRITE, GROWING = 8, EMPTY = 1 };
 
@@ -201,21 +202,17 @@ WORLD_TEST(root, a_reset_in_between_has_it_written_from_what_is_true, growing)
 
 WORLD_TEST(root, no_memory_for_a_larger_one_leaves_it_as_it_is, growing)
 {
-	uint64_t fail_at = 0;
-	bool fired;
-
-	do {
+	EACH_FAILURE (failing, 3) {
 		uint64_t taken = world->local_taken;
 		NTSTATUS status;
 
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		status = world_grow(world, 200);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(status, fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		if (fired)
 			EXPECT(world->local_taken == taken && world->tables.end_page == 32);
-	} while (fired);
-	EXPECT(fail_at > 3);
+	}
 }
 
 WORLD_TEST(root, no_room_for_a_larger_one_leaves_it_as_it_is, growing)

@@ -175,22 +175,21 @@ TEST(behind, in_many_small_packets_too)
 	change_finish(&change);
 }
 
-/* Whatever it met: the room is not left before. */
-TEST(behind, who_carries_nothing_is_done_when_the_other_is)
-{
-	struct change change;
+#define CHANGE_TEST(suite, claim, ...)                                                             \
+	TEST_ON(change, __VA_ARGS__, change_finish(&change), suite, claim)
 
-	change_init(&change, &plain);
-	change.carries_nothing = true;
-	change_begin(&change);
-	fake_wait_submitted(change.fake, 1);
-	EXPECT_EQ(atomic_load(&change.comer.done_count), 0);
-	EXPECT(pager_validate(change.fake->pager) == NULL);
-	fake_complete_one(change.fake);
-	fake_job_wait(&change.comer);
-	EXPECT_EQ(atomic_load(&change.leaver.done_count), 1);
-	EXPECT(change.leaver.order < change.comer.order);
-	change_finish(&change);
+/* Whatever it met: the room is not left before. */
+CHANGE_TEST(behind, who_carries_nothing_is_done_when_the_other_is, change_init(&change, &plain))
+{
+	change->carries_nothing = true;
+	change_begin(change);
+	fake_wait_submitted(change->fake, 1);
+	EXPECT_EQ(atomic_load(&change->comer.done_count), 0);
+	EXPECT(pager_validate(change->fake->pager) == NULL);
+	fake_complete_one(change->fake);
+	fake_job_wait(&change->comer);
+	EXPECT_EQ(atomic_load(&change->leaver.done_count), 1);
+	EXPECT(change->leaver.order < change->comer.order);
 }
 
 static NTSTATUS fail_way_in(struct fake *fake, const struct miniport_paging_op *op,
@@ -202,43 +201,35 @@ static NTSTATUS fail_way_in(struct fake *fake, const struct miniport_paging_op *
 		       : STATUS_PENDING;
 }
 
-TEST(behind, whose_operation_fails_is_done_when_the_other_is)
+CHANGE_TEST(behind, whose_operation_fails_is_done_when_the_other_is, change_init(&change, &plain))
 {
-	struct change change;
-
-	change_init(&change, &plain);
-	change.fake->hook = fail_way_in;
-	change_begin(&change);
-	fake_wait_submitted(change.fake, 1);
-	EXPECT_EQ(atomic_load(&change.comer.done_count), 0);
-	fake_complete_one(change.fake);
-	fake_job_wait(&change.comer);
-	EXPECT(change.leaver.order < change.comer.order);
-	EXPECT_EQ(change.comer.status, STATUS_DRIVER_INTERNAL_ERROR);
-	EXPECT_EQ(change.leaver.status, STATUS_SUCCESS);
-	EXPECT(left(&change));
-	change_finish(&change);
+	change->fake->hook = fail_way_in;
+	change_begin(change);
+	fake_wait_submitted(change->fake, 1);
+	EXPECT_EQ(atomic_load(&change->comer.done_count), 0);
+	fake_complete_one(change->fake);
+	fake_job_wait(&change->comer);
+	EXPECT(change->leaver.order < change->comer.order);
+	EXPECT_EQ(change->comer.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(change->leaver.status, STATUS_SUCCESS);
+	EXPECT(left(change));
 }
 
 /* What the CPU does at once must not be done before. */
-TEST(behind, what_acts_at_once_waits_for_the_other)
+CHANGE_TEST(behind, what_acts_at_once_waits_for_the_other, change_init(&change, &plain))
 {
-	struct change change;
-
-	change_init(&change, &plain);
-	change.comer.op_count = 0;
-	fake_job_add_step(&change.comer, PAGING_SETTLE);
-	add_copy(&change.comer, fake_pages_place(&change.comers_pages),
+	change->comer.op_count = 0;
+	fake_job_add_step(&change->comer, PAGING_SETTLE);
+	add_copy(&change->comer, fake_pages_place(&change->comers_pages),
 		 fake_place(FAKE_LOCAL, &room));
-	change_begin(&change);
-	fake_wait_submitted(change.fake, 1);
-	EXPECT_EQ(fake_count(change.fake, 0, MINIPORT_PAGING_TRANSFER), 1);
-	fake_complete_one(change.fake);
-	fake_job_complete(&change.comer);
-	EXPECT_EQ(fake_count(change.fake, 0, MINIPORT_PAGING_TRANSFER), 2);
-	EXPECT(left(&change));
-	EXPECT(came(&change));
-	change_finish(&change);
+	change_begin(change);
+	fake_wait_submitted(change->fake, 1);
+	EXPECT_EQ(fake_count(change->fake, 0, MINIPORT_PAGING_TRANSFER), 1);
+	fake_complete_one(change->fake);
+	fake_job_complete(&change->comer);
+	EXPECT_EQ(fake_count(change->fake, 0, MINIPORT_PAGING_TRANSFER), 2);
+	EXPECT(left(change));
+	EXPECT(came(change));
 }
 
 static void built_must_not_be_told(struct paging_job *job)
@@ -254,17 +245,13 @@ static NTSTATUS fail_all(struct fake *fake, const struct miniport_paging_op *op,
 	return STATUS_INVALID_PARAMETER;
 }
 
-TEST(built, is_not_told_of_what_was_not)
+CHANGE_TEST(built, is_not_told_of_what_was_not, change_init(&change, &plain))
 {
-	struct change change;
-
-	change_init(&change, &plain);
-	change.leaver.job.built = built_must_not_be_told;
-	change.fake->hook = fail_all;
-	paging_job_queue(&change.leaver.job);
-	fake_job_wait(&change.leaver);
-	EXPECT_EQ(change.leaver.status, STATUS_DRIVER_INTERNAL_ERROR);
-	change_finish(&change);
+	change->leaver.job.built = built_must_not_be_told;
+	change->fake->hook = fail_all;
+	paging_job_queue(&change->leaver.job);
+	fake_job_wait(&change->leaver);
+	EXPECT_EQ(change->leaver.status, STATUS_DRIVER_INTERNAL_ERROR);
 }
 
 /* Nothing of before comes back to be behind of. */

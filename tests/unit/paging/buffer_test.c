@@ -18,9 +18,8 @@ static void queue_fill(struct fake_job *job, struct fake *fake)
 	paging_job_queue(&job->job);
 }
 
-TEST(buffer, each_submission_begins_a_fresh_one)
+FAKE_TEST(buffer, each_submission_begins_a_fresh_one, &(struct fake_config){ .buffer_bytes = 5000 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .buffer_bytes = 5000 });
 	struct fake_job jobs[2];
 
 	queue_fill(&jobs[0], fake);
@@ -32,12 +31,11 @@ TEST(buffer, each_submission_begins_a_fresh_one)
 	EXPECT(fake->log[0].buffer != fake->log[1].buffer);
 	EXPECT_EQ(fake->log[1].buffer->size_bytes, 5000);
 	fake_job_complete(&jobs[1]);
-	fake_destroy(fake);
 }
 
-TEST(buffer, one_is_not_used_again_before_its_fence)
+FAKE_TEST(buffer, one_is_not_used_again_before_its_fence,
+	  &(struct fake_config){ .buffer_count = 2 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .buffer_count = 2 });
 	struct fake_job jobs[3];
 
 	queue_fill(&jobs[0], fake);
@@ -52,12 +50,10 @@ TEST(buffer, one_is_not_used_again_before_its_fence)
 	EXPECT(fake->log[2].buffer == fake->log[0].buffer);
 	EXPECT_EQ(fake->log[2].used_bytes, 0);
 	fake_job_complete(&jobs[2]);
-	fake_destroy(fake);
 }
 
-TEST(buffer, several_are_with_the_hardware_at_once)
+FAKE_TEST(buffer, several_are_with_the_hardware_at_once, &(struct fake_config){ 0 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ 0 });
 	struct fake_job jobs[8];
 
 	for (uint32_t i = 0; i < 8; i++) {
@@ -66,12 +62,10 @@ TEST(buffer, several_are_with_the_hardware_at_once)
 	}
 	EXPECT_EQ(fake_in_flight(fake), 8);
 	fake_job_complete(&jobs[7]);
-	fake_destroy(fake);
 }
 
-TEST(buffer, what_is_submitted_is_what_was_written)
+FAKE_TEST(buffer, what_is_submitted_is_what_was_written, &(struct fake_config){ 0 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ 0 });
 	struct fake_job job;
 
 	queue_fill(&job, fake);
@@ -83,12 +77,11 @@ TEST(buffer, what_is_submitted_is_what_was_written)
 	EXPECT_EQ(submission->private_start_bytes, 0);
 	EXPECT_EQ(submission->private_end_bytes, FAKE_PRIVATE_BYTES / 2);
 	fake_job_complete(&job);
-	fake_destroy(fake);
 }
 
-TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs)
+FAKE_TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs,
+	  &(struct fake_config){ 0 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ 0 });
 	struct fake_job jobs[2];
 
 	queue_fill(&jobs[0], fake);
@@ -100,7 +93,6 @@ TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs)
 	EXPECT_EQ(jobs[0].status, STATUS_SUCCESS);
 	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
 	EXPECT(pager_validate(fake->pager) == NULL);
-	fake_destroy(fake);
 }
 
 TEST_MAIN("paging/buffer")

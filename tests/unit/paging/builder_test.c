@@ -380,9 +380,9 @@ FAKE_TEST(builder, what_may_act_at_once_waits_for_what_the_job_has_with_the_hard
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 }
 
-TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
+FAKE_TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full,
+	  &(struct fake_config){ .buffer_bytes = 65536 })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .buffer_bytes = 65536 });
 	static const struct miniport_page_run all = { 0, 8192 };
 	struct fake_job job;
 
@@ -396,6 +396,26 @@ TEST(builder, much_work_is_not_kept_back_until_a_buffer_is_full)
 	fake_wait_submitted(fake, 4);
 	EXPECT_EQ(fake_in_flight(fake), 4); /* several at once */
 	fake_job_complete(&job);
+}
+
+TEST(builder, the_first_work_goes_at_once_and_more_of_it_together_while_that_runs)
+{
+	struct fake *fake = fake_create(&(struct fake_config){ .buffer_bytes = 65536 });
+	static const struct miniport_page_run some = { 0, 256 };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	for (uint32_t i = 0; i < 16; i++) {
+		struct miniport_paging_op *op = fake_job_add(&job, MINIPORT_PAGING_FILL);
+		op->target = fake_place(FAKE_LOCAL, &some);
+		op->size_bytes = 1 << 20;
+	}
+	paging_job_queue(&job.job);
+	fake_wait_submitted(fake, 2);
+	EXPECT_EQ(fake_in_flight(fake), 2);
+	fake_job_complete(&job);
+	EXPECT_EQ(fake_submitted(fake), 2); /* one, and fifteen */
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FILL), 16);
 	fake_destroy(fake);
 }
 

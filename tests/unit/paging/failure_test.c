@@ -2,31 +2,21 @@
 /*
  * failure_test.c - memory that is not there: at creation nothing is left, later one job fails.
  */
-#include "base/mem.h"
 #include "fake.h"
-#include "support/test.h"
+#include "support/failing.h"
 
 static void sweep_creation(const struct fake_config *config)
 {
 	fake_destroy(fake_create(config)); /* what is set up once is there then */
-	struct mem_usage before = mem_usage();
 	struct machine_usage pages = machine_usage();
-	uint64_t n = 0;
-	bool has_fired;
+	struct fake *fake = NULL;
 
-	do {
-		struct fake *fake = NULL;
-
-		mem_fail_nth(++n);
-		NTSTATUS status = fake_try_create(config, &fake);
-		has_fired = mem_fail_stop();
-		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+	EXPECT_EACH_FAILURE_TOLD(5, fake_try_create(config, &fake), {
 		if (fake)
 			fake_destroy(fake);
-		EXPECT_EQ(mem_usage().blocks, before.blocks);
+		fake = NULL;
 		EXPECT_EQ(machine_usage().taken_pages, pages.taken_pages);
-	} while (has_fired);
-	EXPECT(n > 5);
+	});
 }
 
 TEST(failure, creation_leaves_nothing_behind)
@@ -61,24 +51,21 @@ static void sweep_job(const struct fake_config *config)
 	struct fake *fake = fake_create(config);
 	struct miniport_page_run local = { 16, 8 };
 	struct fake_pages pages;
-	uint64_t n = 0;
-	bool has_fired;
 
 	fake_pages_init(&pages, 4, 2);
-	do {
+	EACH_FAILURE (failing, 3) {
 		struct fake_job job;
 
 		fake_job_init(&job, fake);
 		fill_job(&job, &pages, &local);
-		mem_fail_nth(++n);
+		failing_start(&failing);
 		paging_job_queue(&job.job);
 		fake_job_wait(&job);
-		has_fired = mem_fail_stop();
+		(void)failing_stop(&failing);
 		EXPECT_EQ(job.status, STATUS_SUCCESS);
 		pager_flush(fake->pager);
 		EXPECT(pager_validate(fake->pager) == NULL);
-	} while (has_fired);
-	EXPECT(n > 3);
+	}
 	fake_destroy(fake);
 	fake_pages_finish(&pages);
 }

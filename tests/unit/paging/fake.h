@@ -191,7 +191,7 @@ void fake_pages_finish(struct fake_pages *pages);
 struct miniport_location fake_pages_place(const struct fake_pages *pages);
 uint8_t *fake_pages_byte(const struct fake_pages *pages, uint64_t offset_bytes);
 
-#define FAKE_TEST(suite, claim, config)                                                            \
-	TEST_WITH(fake, fake, fake_create(config), fake_destroy(fake), suite, claim)
+#define FAKE_TEST(suite, claim, ...)                                                               \
+	TEST_WITH(fake, fake, fake_create(__VA_ARGS__), fake_destroy(fake), suite, claim)
 
 #endif

@@ -88,9 +88,9 @@ TEST(physical, a_large_copy_is_few_pieces_that_begin_where_the_last_ended)
 	fake_pages_finish(&pages);
 }
 
-TEST(physical, a_part_of_a_move_has_the_flags_of_that_part)
+FAKE_TEST(physical, a_part_of_a_move_has_the_flags_of_that_part,
+	  &(struct fake_config){ .is_automatic = true })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
 	struct miniport_page_run from = { 0, 4 };
 	struct miniport_page_run to = { 8, 4 };
 	struct fake_job job;
@@ -106,12 +106,11 @@ TEST(physical, a_part_of_a_move_has_the_flags_of_that_part)
 	EXPECT(fake->log[0].op.transfer.is_start && !fake->log[0].op.transfer.is_end);
 	EXPECT(!fake->log[1].op.transfer.is_start && !fake->log[1].op.transfer.is_end);
 	EXPECT(!fake->log[2].op.transfer.is_start && fake->log[2].op.transfer.is_end);
-	fake_destroy(fake);
 }
 
-TEST(physical, a_side_in_several_runs_is_several_pieces)
+FAKE_TEST(physical, a_side_in_several_runs_is_several_pieces,
+	  &(struct fake_config){ .is_automatic = true })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
 	/* The first two are neighbours. */
 	struct miniport_page_run from[] = { { 10, 2 }, { 12, 2 }, { 30, 4 } };
 	struct miniport_page_run to = { 50, 8 };
@@ -127,12 +126,10 @@ TEST(physical, a_side_in_several_runs_is_several_pieces)
 	EXPECT_EQ(fake->log[1].op.source.offset_bytes, 30 * 4096);
 	EXPECT_EQ(fake->log[1].op.target.offset_bytes, 54 * 4096);
 	EXPECT(fake->log[0].op.transfer.is_start && !fake->log[0].op.transfer.is_end);
-	fake_destroy(fake);
 }
 
-TEST(physical, a_fill_names_the_memory_segment)
+FAKE_TEST(physical, a_fill_names_the_memory_segment, &(struct fake_config){ .is_automatic = true })
 {
-	struct fake *fake = fake_create(&(struct fake_config){ .is_automatic = true });
 	struct miniport_page_run local = { 5, 3 };
 	struct fake_job job;
 
@@ -148,7 +145,6 @@ TEST(physical, a_fill_names_the_memory_segment)
 	EXPECT_EQ(fake->memory.local[5 * 4096], 4);
 	EXPECT_EQ(fake->memory.local[8 * 4096 - 1], 1);
 	EXPECT_EQ(fake->memory.local[8 * 4096], 0xEE);
-	fake_destroy(fake);
 }
 
 TEST(physical, a_context_is_initialised_by_address_or_by_mdl)

@@ -63,14 +63,16 @@ static void await_holds(struct fake *fake, uint32_t count)
 	}
 }
 
+#define MADE_TEST(suite, claim, ...)                                                               \
+	TEST_WITH(fake, fake, __VA_ARGS__, fake_destroy(fake), suite, claim)
+
 static uint64_t *table(struct fake *fake)
 {
 	return (uint64_t *)(void *)fake_pointer(&fake->memory, FAKE_LOCAL, 32 * 4096);
 }
 
-TEST(quiet, is_waited_for_before_a_table_changes)
+MADE_TEST(quiet, is_waited_for_before_a_table_changes, create(FAKE_REQUIRES_IDLE))
 {
-	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job job;
 	struct fake_job other;
 
@@ -88,13 +90,12 @@ TEST(quiet, is_waited_for_before_a_table_changes)
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(*table(fake), pte_pack(&entry));
 	await_holds(fake, 0);
-	fake_destroy(fake);
 }
 
 /* What it does is of no use to those who still go by the old entries. */
-TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built)
+MADE_TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built,
+	  create(FAKE_REQUIRES_IDLE))
 {
-	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job change;
 	struct fake_job follower;
 	struct fake_job other;
@@ -118,12 +119,10 @@ TEST(quiet, who_follows_changes_of_tables_goes_on_when_those_before_it_are_built
 	fake_job_wait(&change);
 	EXPECT(change.order < follower.order);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(quiet, nobody_follows_changes_that_were_built)
+MADE_TEST(quiet, nobody_follows_changes_that_were_built, create(0))
 {
-	struct fake *fake = create(0);
 	struct fake_job change;
 	struct fake_job follower;
 
@@ -138,12 +137,10 @@ TEST(quiet, nobody_follows_changes_that_were_built)
 	paging_job_queue(&follower.job);
 	fake_job_wait(&follower);
 	EXPECT_EQ(follower.status, STATUS_SUCCESS);
-	fake_destroy(fake);
 }
 
-TEST(quiet, is_waited_for_before_entries_are_copied)
+MADE_TEST(quiet, is_waited_for_before_entries_are_copied, create(FAKE_REQUIRES_IDLE))
 {
-	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job job;
 
 	memset(fake->memory.local + 48 * MACHINE_PAGE_BYTES, 0x5A, 8);
@@ -156,13 +153,11 @@ TEST(quiet, is_waited_for_before_entries_are_copied)
 	fake_job_wait(&job);
 	EXPECT_EQ(*table(fake), 0x5A5A5A5A5A5A5A5A);
 	await_holds(fake, 0);
-	fake_destroy(fake);
 }
 
 /* 64 KiB pages that become pages of 4 KiB. */
-TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
+MADE_TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says, create(0))
 {
-	struct fake *fake = create(0);
 	struct fake_job job;
 
 	*table(fake) = 0;
@@ -179,12 +174,10 @@ TEST(quiet, is_for_a_change_that_needs_it_whatever_the_gpu_says)
 	fake_job_wait(&job);
 	EXPECT_EQ(*table(fake), pte_pack(&entry));
 	await_holds(fake, 0);
-	fake_destroy(fake);
 }
 
-TEST(quiet, is_held_until_the_last_of_several_is_done)
+MADE_TEST(quiet, is_held_until_the_last_of_several_is_done, create(FAKE_REQUIRES_IDLE))
 {
-	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job jobs[3];
 
 	fake_clients_are_busy(&fake->sched);
@@ -199,12 +192,10 @@ TEST(quiet, is_held_until_the_last_of_several_is_done)
 	queue_table(&jobs[0], fake);
 	fake_job_wait(&jobs[0]);
 	await_holds(fake, 0);
-	fake_destroy(fake);
 }
 
-TEST(quiet, is_not_kept_by_a_job_that_a_reset_ended)
+MADE_TEST(quiet, is_not_kept_by_a_job_that_a_reset_ended, create(FAKE_REQUIRES_IDLE))
 {
-	struct fake *fake = create(FAKE_REQUIRES_IDLE);
 	struct fake_job job;
 
 	fake_clients_are_busy(&fake->sched);
@@ -221,12 +212,10 @@ TEST(quiet, is_not_kept_by_a_job_that_a_reset_ended)
 	fake_job_wait(&job);
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	await_holds(fake, 0);
-	fake_destroy(fake);
 }
 
-TEST(quiet, is_not_asked_for_where_no_gpu_needs_it)
+MADE_TEST(quiet, is_not_asked_for_where_no_gpu_needs_it, create(0))
 {
-	struct fake *fake = create(0);
 	struct fake_job job;
 
 	fake_clients_are_busy(&fake->sched);
@@ -234,7 +223,6 @@ TEST(quiet, is_not_asked_for_where_no_gpu_needs_it)
 	fake_job_wait(&job);
 	EXPECT_EQ(fake_client_holds(&fake->sched), 0);
 	fake_clients_idle(&fake->sched);
-	fake_destroy(fake);
 }
 
 TEST_MAIN("paging/quiet")

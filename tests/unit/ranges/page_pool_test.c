@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "support/test.h"
+#include "support/failing.h"
 #include "ranges/page_pool.h"
 
 static struct ranges space;
@@ -217,19 +217,16 @@ TEST(page_pool, no_memory_is_a_status_and_changes_nothing)
 	struct mem_usage usage = mem_usage();
 	struct range *kept[10];
 	struct page_set set = { .run_count = 0 };
-	unsigned n = 0;
-	bool has_failed;
 
 	begin_with_holes(kept);
-	do {
-		mem_fail_nth(++n);
+	EACH_FAILURE (failing, 2) {
+		failing_start(&failing);
 		NTSTATUS status = page_pool_take(&space, 48, 1, NULL, PAGE_POOL_FROM_START, &set);
-		has_failed = mem_fail_stop();
+		bool has_failed = failing_stop(&failing);
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT(!ranges_validate(&space));
 		EXPECT_EQ(space.taken_units, has_failed ? 50 : 98);
-	} while (has_failed);
-	EXPECT(n > 2);
+	}
 	page_pool_give(&space, &set);
 	end_with_holes(kept);
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);

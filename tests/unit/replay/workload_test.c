@@ -121,10 +121,7 @@ TEST(workload, an_id_may_come_again_after_its_end)
 
 TEST(workload, what_is_wrong_with_a_trace_is_said_with_its_line)
 {
-	static const struct {
-		const char *text;
-		const char *reason;
-	} wrong[] = {
+	static const struct text_case wrong[] = {
 		{ "", "the file is empty" },
 		{ "root:x:0:0\n", ":1: this is no trace" },
 		{ BEGIN LIVE("0x1", "4096") END, "no allocation is used" },
@@ -147,8 +144,8 @@ TEST(workload, what_is_wrong_with_a_trace_is_said_with_its_line)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct workload workload;
 
-		EXPECT_EQ(read_text(wrong[i].text, &workload), STATUS_INVALID_PARAMETER);
-		EXPECT_CONTAINS(problem, wrong[i].reason);
+		EXPECT_EQ(read_text(wrong[i].given, &workload), STATUS_INVALID_PARAMETER);
+		EXPECT_CONTAINS(problem, wrong[i].said);
 	}
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }

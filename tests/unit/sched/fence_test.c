@@ -44,19 +44,18 @@ static bool start(unsigned index, uint64_t value)
 	return fence_wait_start(&fence, &noted[index].wait);
 }
 
-TEST(wait, of_a_reached_value_does_not_begin)
+#define FENCE_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, fence_finish(&fence), suite, claim)
+
+FENCE_TEST(wait, of_a_reached_value_does_not_begin, begin(5))
 {
-	begin(5);
 	EXPECT(!start(0, 5));
 	EXPECT(!start(1, 0));
 	EXPECT_EQ(released, 0);
 	EXPECT(!fence_wait_cancel(&fence, &noted[0].wait));
-	fence_finish(&fence);
 }
 
-TEST(wait, is_released_once_by_the_value_or_a_larger_one)
+FENCE_TEST(wait, is_released_once_by_the_value_or_a_larger_one, begin(0))
 {
-	begin(0);
 	EXPECT(start(0, 5));
 	EXPECT(start(1, 5));
 	EXPECT(start(2, 7));
@@ -69,26 +68,22 @@ TEST(wait, is_released_once_by_the_value_or_a_larger_one)
 	EXPECT_EQ(released, 3);
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_EQ(noted[i].releases, 1);
-	fence_finish(&fence);
 }
 
-TEST(wait, is_released_in_the_order_of_values_and_equal_ones_as_they_came)
+FENCE_TEST(wait, is_released_in_the_order_of_values_and_equal_ones_as_they_came, begin(0))
 {
 	const uint64_t values[] = { 9, 3, 7, 3, 9, 1 };
 	const unsigned orders[] = { 5, 2, 4, 3, 6, 1 };
 
-	begin(0);
 	for (unsigned i = 0; i < 6; i++)
 		EXPECT(start(i, values[i]));
 	EXPECT(fence_signal(&fence, 10));
 	for (unsigned i = 0; i < 6; i++)
 		EXPECT_EQ(noted[i].order, orders[i]);
-	fence_finish(&fence);
 }
 
-TEST(wait, that_is_cancelled_is_not_released)
+FENCE_TEST(wait, that_is_cancelled_is_not_released, begin(0))
 {
-	begin(0);
 	EXPECT(start(0, 1));
 	EXPECT(start(1, 2));
 	EXPECT(fence_wait_cancel(&fence, &noted[0].wait));
@@ -97,55 +92,45 @@ TEST(wait, that_is_cancelled_is_not_released)
 	EXPECT_EQ(noted[0].releases, 0);
 	EXPECT_EQ(noted[1].releases, 1);
 	EXPECT(!fence_wait_cancel(&fence, &noted[1].wait));
-	fence_finish(&fence);
 }
 
-TEST(wait, for_the_maximum_is_released_by_it)
+FENCE_TEST(wait, for_the_maximum_is_released_by_it, begin(0))
 {
-	begin(0);
 	EXPECT(start(0, FENCE_MAX));
 	EXPECT(fence_signal(&fence, FENCE_MAX - 1));
 	EXPECT_EQ(released, 0);
 	EXPECT(fence_signal(&fence, FENCE_MAX));
 	EXPECT_EQ(released, 1);
-	fence_finish(&fence);
 }
 
-TEST(signal, backwards_says_no_and_changes_nothing)
+FENCE_TEST(signal, backwards_says_no_and_changes_nothing, begin(5))
 {
-	begin(5);
 	EXPECT(start(0, 6));
 	EXPECT(!fence_signal(&fence, 4));
 	EXPECT_EQ(fence_value(&fence), 5);
 	EXPECT_EQ(released, 0);
 	EXPECT(fence_wait_cancel(&fence, &noted[0].wait));
-	fence_finish(&fence);
 }
 
-TEST(rewind, makes_later_waits_wait_again)
+FENCE_TEST(rewind, makes_later_waits_wait_again, begin(2))
 {
-	begin(2);
 	EXPECT(!start(0, 2));
 	fence_rewind(&fence, 1);
 	EXPECT_EQ(fence_value(&fence), 1);
 	EXPECT(start(0, 2));
 	EXPECT(fence_signal(&fence, 2));
 	EXPECT_EQ(noted[0].releases, 1);
-	fence_finish(&fence);
 }
 
-TEST(rewind, forward_releases_as_a_signal_does)
+FENCE_TEST(rewind, forward_releases_as_a_signal_does, begin(0))
 {
-	begin(0);
 	EXPECT(start(0, 3));
 	fence_rewind(&fence, 3);
 	EXPECT_EQ(noted[0].releases, 1);
-	fence_finish(&fence);
 }
 
-TEST(look, releases_what_somebody_else_has_written)
+FENCE_TEST(look, releases_what_somebody_else_has_written, begin(0))
 {
-	begin(0);
 	EXPECT(start(0, 3));
 	EXPECT(start(1, 4));
 	fence_look(&fence);
@@ -156,12 +141,10 @@ TEST(look, releases_what_somebody_else_has_written)
 	EXPECT_EQ(noted[0].releases, 1);
 	EXPECT_EQ(noted[1].releases, 0);
 	EXPECT(fence_wait_cancel(&fence, &noted[1].wait));
-	fence_finish(&fence);
 }
 
-TEST(end, releases_everybody_and_leaves_everything_reached)
+FENCE_TEST(end, releases_everybody_and_leaves_everything_reached, begin(1))
 {
-	begin(1);
 	for (unsigned i = 0; i < MOST; i++)
 		EXPECT(start(i, 2 + i % 7));
 	fence_end(&fence);
@@ -169,7 +152,6 @@ TEST(end, releases_everybody_and_leaves_everything_reached)
 	EXPECT(fence_is_reached(&fence, FENCE_MAX));
 	fence_end(&fence);
 	EXPECT_EQ(released, MOST);
-	fence_finish(&fence);
 }
 
 /* reached() may do with the fence what it likes: no lock is held. */
@@ -179,9 +161,8 @@ static void signal_further(struct fence_wait *wait)
 	EXPECT(fence_signal(&fence, wait->value + 1));
 }
 
-TEST(reached, may_signal_the_same_fence)
+FENCE_TEST(reached, may_signal_the_same_fence, begin(0))
 {
-	begin(0);
 	for (unsigned i = 0; i < MOST; i++) {
 		noted[i].wait = (struct fence_wait){ .value = i + 1, .reached = signal_further };
 		EXPECT(fence_wait_start(&fence, &noted[i].wait));
@@ -189,16 +170,14 @@ TEST(reached, may_signal_the_same_fence)
 	EXPECT(fence_signal(&fence, 1));
 	EXPECT_EQ(released, MOST);
 	EXPECT_EQ(fence_value(&fence), MOST + 1);
-	fence_finish(&fence);
 }
 
 /* Against the plainest thinkable fence: an array. */
-TEST(fence, does_what_an_array_of_values_does)
+FENCE_TEST(fence, does_what_an_array_of_values_does, begin(0))
 {
 	bool waits[MOST] = { false };
 	struct random random;
 
-	begin(0);
 	random_init(&random, 7);
 	for (unsigned step = 0; step < 20000; step++) {
 		unsigned i = (unsigned)random_below(&random, MOST);
@@ -235,7 +214,6 @@ TEST(fence, does_what_an_array_of_values_does)
 		}
 	}
 	fence_end(&fence);
-	fence_finish(&fence);
 }
 
 TEST_MAIN("sched/fence")

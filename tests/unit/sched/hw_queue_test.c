@@ -13,15 +13,11 @@ HW_TEST(hw_queue, what_is_given_goes_to_the_hardware_at_once_whatever_that_has)
 	struct hw_stream *stream = make(0, 0, 1);
 	for (unsigned i = 1; i <= 3; i++)
 		give(stream, (char)('a' + i - 1), 10 * i);
-	give(make(1, 0, 1), 'x', 1);
-	EXPECT_STR(happened(), "1:a10 1:b20 1:c30 1:x1");
-	reach(stream, 20);
-	EXPECT_STR(happened(), "a. b.");
-	reach(stream, 29);
-	EXPECT_STR(happened(), "");
+	EXPECT_AFTER(give(make(1, 0, 1), 'x', 1), "1:a10 1:b20 1:c30 1:x1");
+	EXPECT_AFTER(reach(stream, 20), "a. b.");
+	EXPECT_AFTER(reach(stream, 29), "");
 	reach(stream, 30);
-	reach(&streams[1], 1);
-	EXPECT_STR(happened(), "c. x.");
+	EXPECT_AFTER(reach(&streams[1], 1), "c. x.");
 }
 
 HW_TEST(hw_queue, takes_only_progress_that_grows)
@@ -32,8 +28,7 @@ HW_TEST(hw_queue, takes_only_progress_that_grows)
 		  STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(sched_queue_submit(&stream->queue, &hw_packet('c', 4)->packet, false),
 		  STATUS_INVALID_PARAMETER);
-	reach(stream, 5);
-	EXPECT_STR(happened(), "1:a5 a.");
+	EXPECT_AFTER(reach(stream, 5), "1:a5 a.");
 }
 
 HW_TEST(hw_queue, may_be_done_before_the_driver_comes_back)
@@ -51,15 +46,11 @@ HW_TEST(hw_queue, signal_acts_behind_what_is_done_and_wait_holds_what_is_behind)
 	give(stream, 'a', 1);
 	signal_packet(&stream->queue, 's');
 	struct fake_packet *wait = wait_packet(&stream->queue, 'w');
-	give(stream, 'b', 2);
-	EXPECT_STR(happened(), "1:a1");
-	reach(stream, 1);
-	EXPECT_STR(happened(), "a. s^ s.");
+	EXPECT_AFTER(give(stream, 'b', 2), "1:a1");
+	EXPECT_AFTER(reach(stream, 1), "a. s^ s.");
 	atomic_store(&wait->is_reached, true);
-	sched_queue_kick(&stream->queue);
-	EXPECT_STREAMS("1:b2", "w.", "");
-	reach(stream, 2);
-	EXPECT_STR(happened(), "b.");
+	EXPECT_STREAMS_AFTER(sched_queue_kick(&stream->queue), "1:b2", "w.", "");
+	EXPECT_AFTER(reach(stream, 2), "b.");
 }
 
 HW_TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
@@ -71,104 +62,77 @@ HW_TEST(hw_queue, that_the_driver_refuses_takes_its_owner_along)
 	QUEUE(&stream->queue, packet);
 	EXPECT_STREAMS("1:a1 1:b2", "", "W6");
 	/* The hardware has the first one, and is waited for. */
-	reach(stream, 1);
-	EXPECT_STR(happened(), "a. b!");
+	EXPECT_AFTER(reach(stream, 1), "a. b!");
 }
 
 /* ---- what the hardware can take ---- */
 
-TEST(hw_queue, has_no_more_with_the_hardware_than_was_agreed_for_its_node)
+HW_TEST_WITH(hw_queue, has_no_more_with_the_hardware_than_was_agreed_for_its_node,
+	     config.outstanding_max = 3)
 {
-	start_capped(3);
 	struct hw_stream *one = make(0, 0, 1);
 	struct hw_stream *two = make(1, 1, 1);
 	struct hw_stream *elsewhere = make(2, 1, 2);
-	for (unsigned i = 1; i <= 3; i++)
-		give(one, (char)('a' + i - 1), i);
-	give(two, 'x', 1);
-	give(two, 'y', 2);
-	give(elsewhere, 'z', 1);
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 2:z1");
-	reach(one, 1);
-	EXPECT_STREAMS("1:x1", "a.", "");
-	reach(one, 3);
-	EXPECT_STREAMS("1:y2", "b. c.", "");
+	gives(one, "abc");
+	gives(two, "xy");
+	EXPECT_AFTER(give(elsewhere, 'z', 1), "1:a1 1:b2 1:c3 2:z1");
+	EXPECT_STREAMS_AFTER(reach(one, 1), "1:x1", "a.", "");
+	EXPECT_STREAMS_AFTER(reach(one, 3), "1:y2", "b. c.", "");
 	reach(two, 2);
-	reach(elsewhere, 1);
-	EXPECT_STREAMS("", "x. y. z.", "");
-	finish();
+	EXPECT_STREAMS_AFTER(reach(elsewhere, 1), "", "x. y. z.", "");
 }
 
-TEST(hw_queue, shares_the_room_of_its_node_with_contexts_in_turn)
+HW_TEST_WITH(hw_queue, shares_the_room_of_its_node_with_contexts_in_turn,
+	     config.outstanding_max = 1)
 {
-	start_capped(1);
 	struct hw_stream *stream = make(0, 0, 1);
 	struct sched_queue *context = world_queue(1, 1);
-	for (unsigned i = 1; i <= 3; i++)
-		give(stream, (char)('a' + i - 1), i);
+	gives(stream, "abc");
 	for (char name = 'x'; name <= 'z'; name++)
 		work(context, name);
 	EXPECT_STR(happened(), "1:a1");
 	for (unsigned i = 1; i <= 3; i++) {
 		reach(stream, i);
 		sched_settle(world.sched);
-		fake_gpu_complete(&world.gpu, 1, 1);
+		complete(1, 1);
 		sched_settle(world.sched);
 	}
 	EXPECT_STREAMS("1:x1 1:b2 1:y2 1:c3 1:z3", "a. x. b. y. c. z.", "");
-	finish();
 }
 
-TEST(hw_queue, lets_paging_go_first_when_there_is_room)
+HW_TEST_WITH(hw_queue, lets_paging_go_first_when_there_is_room, config.outstanding_max = 1)
 {
-	start_capped(1);
 	struct hw_stream *stream = make(0, 0, 0);
-	for (unsigned i = 1; i <= 3; i++)
-		give(stream, (char)('a' + i - 1), i);
+	gives(stream, "abc");
 	paging('p');
-	paging('q');
-	EXPECT_STR(happened(), "0:a1");
-	reach(stream, 1);
-	EXPECT_STREAMS("0:p1", "a.", "");
-	fake_gpu_complete(&world.gpu, 0, 1);
-	EXPECT_STREAMS("0:q2", "p.", "");
-	fake_gpu_complete(&world.gpu, 0, 1);
-	EXPECT_STREAMS("0:b2", "q.", "");
-	reach(stream, 2);
-	EXPECT_STREAMS("0:c3", "b.", "");
-	reach(stream, 3);
-	EXPECT_STR(happened(), "c.");
-	finish();
+	EXPECT_AFTER(paging('q'), "0:a1");
+	EXPECT_STREAMS_AFTER(reach(stream, 1), "0:p1", "a.", "");
+	EXPECT_STREAMS_AFTER(complete(0, 1), "0:q2", "p.", "");
+	EXPECT_STREAMS_AFTER(complete(0, 1), "0:b2", "q.", "");
+	EXPECT_STREAMS_AFTER(reach(stream, 2), "0:c3", "b.", "");
+	EXPECT_AFTER(reach(stream, 3), "c.");
 }
 
-TEST(hw_queue, finds_the_room_that_nobody_spoke_of)
+HW_TEST_WITH(hw_queue, finds_the_room_that_nobody_spoke_of, config.outstanding_max = 1)
 {
-	start_capped(1);
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 1);
 	atomic_store(&stream->fence, 1);
 	give(stream, 'b', 2);
 	EXPECT_STREAMS("1:a1 1:b2", "a.", "");
-	reach(stream, 2);
-	EXPECT_STR(happened(), "b.");
-	finish();
+	EXPECT_AFTER(reach(stream, 2), "b.");
 }
 
-TEST(hw_queue, is_late_only_with_what_the_hardware_has)
+HW_TEST_WITH(hw_queue, is_late_only_with_what_the_hardware_has, config.outstanding_max = 1)
 {
-	start_capped(1);
 	struct hw_stream *one = make(0, 0, 1);
 	struct hw_stream *two = make(1, 1, 1);
 	give(one, 'a', 1);
 	give(two, 'x', 1);
 	pass_time(NS_PER_S);
-	reach(one, 1);
-	EXPECT_STREAMS("1:a1 1:x1", "a.", "");
-	pass_time(NS_PER_S + NS_PER_S / 2);
-	EXPECT_STR(happened(), "");
-	reach(two, 1);
-	EXPECT_STR(happened(), "x.");
-	finish();
+	EXPECT_STREAMS_AFTER(reach(one, 1), "1:a1 1:x1", "a.", "");
+	EXPECT_AFTER(pass_time(NS_PER_S + NS_PER_S / 2), "");
+	EXPECT_AFTER(reach(two, 1), "x.");
 }
 
 /* ---- who waits ---- */
@@ -207,12 +171,9 @@ HW_TEST(hw_queue, of_a_suspended_owner_gives_nothing_new)
 {
 	struct hw_stream *stream = make(0, 0, 1);
 	sched_owner_suspend(&world.owners[0]);
-	give(stream, 'a', 1);
-	EXPECT_STR(happened(), "");
-	sched_owner_resume(&world.owners[0]);
-	EXPECT_STR(happened(), "1:a1");
-	reach(stream, 1);
-	EXPECT_STR(happened(), "a.");
+	EXPECT_AFTER(give(stream, 'a', 1), "");
+	EXPECT_AFTER(sched_owner_resume(&world.owners[0]), "1:a1");
+	EXPECT_AFTER(reach(stream, 1), "a.");
 }
 
 /* ---- faults and resets ---- */
@@ -234,19 +195,15 @@ HW_TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
-	give(stream, 'a', 1);
-	give(stream, 'b', 2);
-	give(stream, 'c', 3);
-	give(other, 'x', 1);
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 1:x1");
+	gives(stream, "abc");
+	EXPECT_AFTER(give(other, 'x', 1), "1:a1 1:b2 1:c3 1:x1");
 	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
 							     .is_page_fault = true,
 							     .is_hw = true,
 							     .hw_name = &stream->name,
 							     .hw_progress = 2 });
 	EXPECT_STREAMS("", "a. b! c!", "W7f D141@1 H1 R1");
-	reach(other, 1);
-	EXPECT_STR(happened(), "x.");
+	EXPECT_AFTER(reach(other, 1), "x.");
 }
 
 HW_TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
@@ -255,25 +212,17 @@ HW_TEST(late, is_a_queue_that_nothing_is_finished_of_whatever_is_done_beside_it)
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
 	give(stream, 'a', 1);
-	give(other, 'x', 1);
-	give(other, 'y', 2);
-	EXPECT_STR(happened(), "1:a1 1:x1 1:y2");
+	EXPECT_AFTER(gives(other, "xy"), "1:a1 1:x1 1:y2");
 	pass_time(DELAY_NS - NS_PER_S);
-	reach(other, 1);
-	EXPECT_STR(happened(), "x.");
-	pass_time(NS_PER_S);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
-	reach(other, 2);
-	EXPECT_STR(happened(), "y.");
+	EXPECT_AFTER(reach(other, 1), "x.");
+	EXPECT_STREAMS_AFTER(pass_time(NS_PER_S), "", "a!", "D141@1 H1 R1 W3");
+	EXPECT_AFTER(reach(other, 2), "y.");
 }
 
 HW_TEST(late, is_no_queue_that_something_is_finished_of)
 {
 	struct hw_stream *stream = make(0, 0, 1);
-	give(stream, 'a', 1);
-	give(stream, 'b', 2);
-	give(stream, 'c', 3);
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
+	EXPECT_AFTER(gives(stream, "abc"), "1:a1 1:b2 1:c3");
 	for (uint64_t progress = 1; progress <= 3; progress++) {
 		pass_time(DELAY_NS - NS_PER_S);
 		reach(stream, progress);
@@ -283,8 +232,7 @@ HW_TEST(late, is_no_queue_that_something_is_finished_of)
 	pass_time(100 * DELAY_NS);
 	give(stream, 'd', 4);
 	pass_time(DELAY_NS - NS_PER_S);
-	reach(stream, 4);
-	EXPECT_STR(happened(), "1:d4 d.");
+	EXPECT_AFTER(reach(stream, 4), "1:d4 d.");
 }
 
 HW_TEST(late, a_queue_is_from_its_own_first_packet_on)
@@ -296,12 +244,9 @@ HW_TEST(late, a_queue_is_from_its_own_first_packet_on)
 	pass_time(NS_PER_S);
 	give(stream, 'a', 1);
 	pass_time(NS_PER_S / 2);
-	reach(other, 1);
-	EXPECT_STR(happened(), "1:x1 1:a1 x.");
-	pass_time(DELAY_NS - NS_PER_S);
-	EXPECT_STR(happened(), "");
-	pass_time(NS_PER_S / 2);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
+	EXPECT_AFTER(reach(other, 1), "1:x1 1:a1 x.");
+	EXPECT_AFTER(pass_time(DELAY_NS - NS_PER_S), "");
+	EXPECT_STREAMS_AFTER(pass_time(NS_PER_S / 2), "", "a!", "D141@1 H1 R1 W3");
 }
 
 HW_TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
@@ -310,15 +255,12 @@ HW_TEST(late, hardware_queues_leave_contexts_of_the_node_alone)
 	world.gpu.on_hw_reset = hit_first;
 	world.gpu.nodes[1].answers_at_once = true;
 	work(world_queue(1, 1), 'k');
-	give(stream, 'a', 1);
-	EXPECT_STR(happened(), "1:k1 1:a1");
+	EXPECT_AFTER(give(stream, 'a', 1), "1:k1 1:a1");
 	pass_time(NS_PER_S);
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 	work(world_queue(1, 1), 'l');
-	pass_time(DELAY_NS - NS_PER_S);
-	EXPECT_STREAMS("1:l2", "k. a!", "D141@1 H1 R1 W3");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "l.");
+	EXPECT_STREAMS_AFTER(pass_time(DELAY_NS - NS_PER_S), "1:l2", "k. a!", "D141@1 H1 R1 W3");
+	EXPECT_AFTER(complete(1, 1), "l.");
 }
 
 static void write_unheard(uint32_t node)
@@ -332,60 +274,54 @@ HW_TEST(reset, of_contexts_finds_what_hardware_queues_finished_meanwhile)
 {
 	struct hw_stream *stream = make(0, 0, 0);
 
-	work(world_queue(1, 0), 'c');
-	EXPECT_STR(happened(), "0:c1");
+	EXPECT_AFTER(bring("X0:c"), "0:c1");
 	pass_time(DELAY_NS + NS_PER_S);
 	give(stream, 'a', 1);
 	happened();
 	world.gpu.on_reset = write_unheard;
-	pass_time(NS_PER_S + 2 * NS_PER_MS);
-	EXPECT_STREAMS("", "c! a.", "Q0 D141@0 E0 written X3");
+	EXPECT_STREAMS_AFTER(pass_time(NS_PER_S + 2 * NS_PER_MS), "", "c! a.",
+			     "Q0 D141@0 E0 written X3");
+}
+
+static void give_endless(struct hw_stream *stream, char name)
+{
+	struct hw_packet *packet = hw_packet(name, 1);
+
+	packet->packet.is_never_late = true;
+	QUEUE(&stream->queue, packet);
 }
 
 HW_TEST(late, is_nobody_while_work_runs_that_is_never_late)
 {
 	struct hw_stream *stream = make(0, 0, 1);
-	struct hw_packet *packet = hw_packet('a', 1);
-	packet->packet.is_never_late = true;
-	QUEUE(&stream->queue, packet);
-	pass_time(100 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1");
-	reach(stream, 1);
-	EXPECT_STR(happened(), "a.");
+	give_endless(stream, 'a');
+	EXPECT_AFTER(pass_time(100 * DELAY_NS), "1:a1");
+	EXPECT_AFTER(reach(stream, 1), "a.");
 }
 
 HW_TEST(late, is_nobody_for_having_waited_behind_work_that_is_never_late)
 {
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
-	struct hw_packet *packet = hw_packet('x', 1);
 	world.gpu.on_hw_reset = hit_first;
-	packet->packet.is_never_late = true;
-	QUEUE(&other->queue, packet);
+	give_endless(other, 'x');
 	give(stream, 'a', 1);
-	pass_time(100 * DELAY_NS);
-	EXPECT_STR(happened(), "1:x1 1:a1");
+	EXPECT_AFTER(pass_time(100 * DELAY_NS), "1:x1 1:a1");
 	reach(other, 1);
-	pass_time(DELAY_NS - NS_PER_S);
-	EXPECT_STR(happened(), "x.");
+	EXPECT_AFTER(pass_time(DELAY_NS - NS_PER_S), "x.");
 	/* Now it could run, and nothing comes. */
-	pass_time(NS_PER_S);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 W3");
+	EXPECT_STREAMS_AFTER(pass_time(NS_PER_S), "", "a!", "D141@1 H1 R1 W3");
 }
 
 /* Who ends the device waits for its end, and nobody else may be late meanwhile. */
 HW_TEST(late, is_also_work_that_is_never_late_when_its_owner_is_lost)
 {
 	struct hw_stream *stream = make(0, 0, 1);
-	struct hw_packet *packet = hw_packet('a', 1);
 	world.gpu.on_hw_reset = hit_first;
-	packet->packet.is_never_late = true;
-	QUEUE(&stream->queue, packet);
-	pass_time(100 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1");
+	give_endless(stream, 'a');
+	EXPECT_AFTER(pass_time(100 * DELAY_NS), "1:a1");
 	EXPECT(sched_owner_lose(&world.owners[0]));
-	pass_time(DELAY_NS);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1");
+	EXPECT_STREAMS_AFTER(pass_time(DELAY_NS), "", "a!", "D141@1 H1 R1");
 }
 
 HW_TEST(reset, takes_victims_down_as_such)
@@ -393,8 +329,8 @@ HW_TEST(reset, takes_victims_down_as_such)
 	give(make(0, 0, 1), 'a', 1);
 	give(make(1, 1, 1), 'x', 1);
 	world.gpu.on_hw_reset = hit_second_too;
-	sched_on_timed_out(world.sched, 1);
-	EXPECT_STREAMS("1:a1 1:x1", "a! x!", "D141@1 H1 R1 W3 X2");
+	EXPECT_STREAMS_AFTER(sched_on_timed_out(world.sched, 1), "1:a1 1:x1", "a! x!",
+			     "D141@1 H1 R1 W3 X2");
 }
 
 TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
@@ -403,9 +339,7 @@ TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
 		struct sched_config config = fake_gpu_config();
 
 		config.has_hw_engine_reset = way != 2;
-		world_start_with(&config);
-		memset(streams, 0, sizeof(streams));
-		hw_packet_count = 0;
+		start_with(&config);
 		world.gpu.hw_reset_status = way == 0 ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
 		world.gpu.hw_resume_status = way == 1 ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
 		give(make(0, 0, 1), 'a', 1);
@@ -423,12 +357,10 @@ TEST(reset, that_fails_or_is_not_there_is_the_adapters_affair)
 
 HW_TEST(reset, that_hits_nobody_is_tried_once_more)
 {
-	give(make(0, 0, 1), 'a', 1);
-	EXPECT_STR(happened(), "1:a1");
-	sched_on_timed_out(world.sched, 1);
-	EXPECT_STR(happened(), "D141@1 H1 R1");
-	sched_on_timed_out(world.sched, 1);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
+	EXPECT_AFTER(give(make(0, 0, 1), 'a', 1), "1:a1");
+	EXPECT_AFTER(sched_on_timed_out(world.sched, 1), "D141@1 H1 R1");
+	EXPECT_STREAMS_AFTER(sched_on_timed_out(world.sched, 1), "", "a!",
+			     "D141@1 H1 R1 D117@1 W2 X2 Y2 Z2 begin A lost restart end");
 }
 
 static void hit_second(uint32_t node)
@@ -444,51 +376,34 @@ HW_TEST(reset, that_twice_hits_others_than_who_is_late_is_the_adapters_affair)
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_second;
 	give(stream, 'a', 1);
-	give(other, 'x', 1);
-	EXPECT_STR(happened(), "1:a1 1:x1");
-	pass_time(DELAY_NS);
-	EXPECT_STREAMS("", "x!", "D141@1 H1 R1 X3");
+	EXPECT_AFTER(give(other, 'x', 1), "1:a1 1:x1");
+	EXPECT_STREAMS_AFTER(pass_time(DELAY_NS), "", "x!", "D141@1 H1 R1 X3");
 	world.gpu.on_hw_reset = NULL;
-	pass_time(DELAY_NS);
-	EXPECT_STREAMS("", "a!", "D141@1 H1 R1 D117@1 W2 Y2 Z2 begin A lost restart end");
+	EXPECT_STREAMS_AFTER(pass_time(DELAY_NS), "", "a!",
+			     "D141@1 H1 R1 D117@1 W2 Y2 Z2 begin A lost restart end");
 }
 
-TEST(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one)
+HW_TEST_WITH(reset, that_is_not_there_takes_whose_queue_is_late_for_the_guilty_one,
+	     config.has_hw_engine_reset = false)
 {
-	struct sched_config config = fake_gpu_config();
-
-	config.has_hw_engine_reset = false;
-	world_start_with(&config);
-	memset(streams, 0, sizeof(streams));
-	hw_packet_count = 0;
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	give(stream, 'a', 1);
-	give(other, 'x', 1);
-	give(other, 'y', 2);
+	gives(other, "xy");
 	pass_time(NS_PER_S);
-	reach(other, 1);
-	EXPECT_STR(happened(), "1:a1 1:x1 1:y2 x.");
-	pass_time(DELAY_NS - NS_PER_S);
-	EXPECT_STREAMS("", "a! y!", "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
-	finish();
+	EXPECT_AFTER(reach(other, 1), "1:a1 1:x1 1:y2 x.");
+	EXPECT_STREAMS_AFTER(pass_time(DELAY_NS - NS_PER_S), "", "a! y!",
+			     "D117@1 W3 X2 Y2 Z2 begin A lost restart end");
 }
 
 HW_TEST(reset, follows_when_a_driver_says_out_of_turn_that_a_context_was_hit)
 {
 	struct hw_stream *stream = make(0, 0, 1);
-	give(stream, 'a', 1);
-	EXPECT_STR(happened(), "1:a1");
-	hit_first(1);
-	EXPECT_STREAMS("", "a!", "W3 D141@1 H1 R1");
+	EXPECT_AFTER(give(stream, 'a', 1), "1:a1");
+	EXPECT_STREAMS_AFTER(hit_first(1), "", "a!", "W3 D141@1 H1 R1");
 }
 
 /* ---- how long for whom ---- */
-
-static bool is_about(uint64_t ns, uint64_t expected_ns)
-{
-	return ns + NS_PER_MS > expected_ns && ns < expected_ns + NS_PER_MS;
-}
 
 HW_TEST(busy, time_counts_of_each_queue_for_its_process_and_of_the_node_once)
 {
@@ -516,8 +431,7 @@ HW_TEST(counts, of_a_node_have_what_hardware_queues_were_given)
 	struct hw_stream *stream = make(0, 0, 1);
 	struct hw_stream *other = make(1, 1, 1);
 	world.gpu.on_hw_reset = hit_first;
-	give(stream, 'a', 1);
-	give(stream, 'b', 2);
+	gives(stream, "ab");
 	give(other, 'x', 1);
 	reach(other, 1);
 	reach(stream, 1);
@@ -546,8 +460,7 @@ HW_TEST(stop, waits_for_the_hardware)
 	world.gpu.on_hw_reset = hit_first;
 	give(stream, 'a', 1);
 	/* Nobody turns it: the clock ends it. */
-	sched_stop(world.sched);
-	EXPECT_STREAMS("1:a1", "a!", "W4 X4 Y4 Z4 D141@1 H1 R1");
+	EXPECT_STREAMS_AFTER(sched_stop(world.sched), "1:a1", "a!", "W4 X4 Y4 Z4 D141@1 H1 R1");
 }
 
 WORLD_MAIN("sched/hw_queue")

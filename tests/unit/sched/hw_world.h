@@ -80,15 +80,6 @@ static inline void start(void)
 	start_with(&config);
 }
 
-/* The hardware takes so many of one node. */
-static inline void start_capped(uint32_t packets)
-{
-	struct sched_config config = fake_gpu_config();
-
-	config.outstanding_max = packets;
-	start_with(&config);
-}
-
 static inline struct hw_stream *make(unsigned which, unsigned owner, unsigned node)
 {
 	struct hw_stream *stream = &streams[which];
@@ -117,6 +108,13 @@ static inline void give(struct hw_stream *stream, char name, uint64_t progress)
 	QUEUE(&stream->queue, hw_packet(name, progress));
 }
 
+/* One for each letter, with progress 1, 2, 3 … */
+static inline void gives(struct hw_stream *stream, const char *names)
+{
+	for (uint64_t progress = 1; *names; progress++)
+		give(stream, *names++, progress);
+}
+
 /* The hardware is that far, and says that some fence was written. */
 static inline void reach(struct hw_stream *stream, uint64_t progress)
 {
@@ -134,5 +132,9 @@ static inline void finish(void)
 }
 
 #define HW_TEST(suite, claim) TEST_BETWEEN(start(), finish(), suite, claim)
+
+#define HW_TEST_WITH(suite, claim, ...)                                                            \
+	TEST_BETWEEN(struct sched_config config = fake_gpu_config(); (__VA_ARGS__);                \
+		     start_with(&config), finish(), suite, claim)
 
 #endif

@@ -24,39 +24,26 @@ static void expect_told(enum rule rule, uint32_t node, const char *said, const c
 	world.gpu.report[0] = '\0';
 }
 
-/* Nothing is asked to stop, so what runs for TdrDelay is late. */
-static void start_without_preemption(void)
-{
-	struct sched_config config = fake_gpu_config();
-
-	config.is_preemption_aware = false;
-	world_start_with(&config);
-}
-
 /* ---- completions ---- */
 
 WORLD_TEST(completion, of_several_at_once_is_no_mistake)
 {
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "abc");
-	fake_gpu_complete(&world.gpu, 1, 3);
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b. c.");
+	bring("W1:abc");
+	EXPECT_AFTER(complete(1, 3), "1:a1 1:b2 1:c3 a. b. c.");
 	expect_silence();
 }
 
 WORLD_TEST(completion, that_comes_again_is_told_and_changes_nothing)
 {
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "abc");
-	fake_gpu_complete(&world.gpu, 1, 2);
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3 a. b.");
+	bring("W1:abc");
+	EXPECT_AFTER(complete(1, 2), "1:a1 1:b2 1:c3 a. b.");
 	expect_silence();
 	sched_on_completed(world.sched, 1, 2);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 2 of node 1", "fence 3 was expected");
 	sched_on_completed(world.sched, 1, 1);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 1 of node 1", "fence 3 was expected");
 	EXPECT_STR(happened(), "");
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 	sched_on_completed(world.sched, 1, 3);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
 	EXPECT_STR(happened(), "c.");
@@ -66,8 +53,7 @@ WORLD_TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
 {
 	static const uint32_t nonsense[] = { 3, 1000, 0, 0x80000000, 0xdeadbeef, UINT32_MAX };
 
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "ab");
+	bring("W1:ab");
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		char said[32];
 
@@ -80,12 +66,10 @@ WORLD_TEST(completion, of_what_was_never_submitted_is_told_and_changes_nothing)
 
 WORLD_TEST(completion, of_what_was_given_back_is_told)
 {
-	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
-	work(low, 'a');
+	bring("W1:a");
 	work(high, 'b');
-	fake_gpu_preempted(&world.gpu, 1, 0);
-	EXPECT_STR(happened(), "1:a1 P1:1 1:b2 1:a3+");
+	EXPECT_AFTER(preempted(1, 0), "1:a1 P1:1 1:b2 1:a3+");
 	expect_silence();
 	sched_on_completed(world.sched, 1, 1);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "fence 1 of node 1", "fence 2 was expected");
@@ -95,94 +79,78 @@ WORLD_TEST(completion, of_what_was_given_back_is_told)
 /* Where a driver stops, it says how far it got; an interrupt for that may still be on its way. */
 WORLD_TEST(completion, that_a_preemption_has_told_already_is_no_mistake)
 {
-	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
-	works(low, "ab");
+	bring("W1:ab");
 	work(high, 'c');
-	fake_gpu_preempted(&world.gpu, 1, 1);
+	preempted(1, 1);
 	sched_on_completed(world.sched, 1, 1);
 	expect_silence();
 }
 
 WORLD_TEST(completion, of_what_a_reset_took_is_no_mistake)
 {
-	struct sched_queue *guilty = world_queue(0, 1);
-	struct sched_queue *other = world_queue(1, 1);
-	work(guilty, 'a');
-	work(other, 'b');
-	pass_time(2 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1 1:b2 P1:1 Q1 D141@1 E1 a! W3 1:b3+");
+	bring("W1:a X1:b");
+	EXPECT_AFTER(pass_time(2 * DELAY_NS), "1:a1 1:b2 P1:1 Q1 D141@1 E1 a! W3 1:b3+");
 	sched_on_completed(world.sched, 1, 1);
 	sched_on_completed(world.sched, 1, 2);
 	sched_on_preempted(world.sched, 1, 1, 0);
 	expect_silence();
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 	expect_silence();
 	sched_on_completed(world.sched, 1, 3);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "fence 3 of node 1", "nothing was expected");
 }
 
-TEST(completion, that_only_the_answer_tells_is_lost)
+WORLD_TEST_WITH(completion, that_only_the_answer_tells_is_lost, config.is_preemption_aware = false)
 {
-	start_without_preemption();
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "ab");
+	bring("W1:ab");
 	world.gpu.nodes[1].hides_completion = true;
 	world.gpu.nodes[1].is_mute = true;
-	fake_gpu_complete(&world.gpu, 1, 2);
+	complete(1, 2);
 	expect_silence();
-	pass_time(2 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1 1:b2 Q1 a. b.");
+	EXPECT_AFTER(pass_time(2 * DELAY_NS), "1:a1 1:b2 Q1 a. b.");
 	expect_told(RULE_DDI_COMPLETION_LOST, 1, "fence 1 of node 1",
 		    "DxgkDdiQueryCurrentFence says 2");
 	/* Late, and not once more. */
 	sched_on_completed(world.sched, 1, 2);
 	expect_silence();
-	world_finish();
 }
 
 /* After DxgkDdiNotifySurpriseRemoval a driver tells of nothing, and may still answer. */
-TEST(completion, that_hardware_which_is_taken_away_does_not_tell_is_no_mistake)
+WORLD_TEST_WITH(completion, that_hardware_which_is_taken_away_does_not_tell_is_no_mistake,
+		config.is_preemption_aware = false)
 {
-	start_without_preemption();
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "ab");
+	bring("W1:ab");
 	world.gpu.nodes[1].hides_completion = true;
 	world.gpu.nodes[1].is_mute = true;
-	fake_gpu_complete(&world.gpu, 1, 2);
+	complete(1, 2);
 	sched_hardware_leaves(world.sched);
-	pass_time(2 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1 1:b2 Q1 a. b.");
+	EXPECT_AFTER(pass_time(2 * DELAY_NS), "1:a1 1:b2 Q1 a. b.");
 	expect_silence();
-	world_finish();
 }
 
-TEST(completion, that_comes_while_it_is_asked_for_is_not_lost)
+WORLD_TEST_WITH(completion, that_comes_while_it_is_asked_for_is_not_lost,
+		config.is_preemption_aware = false)
 {
-	start_without_preemption();
-	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
+	bring("W1:a");
 	world.gpu.nodes[1].hides_completion = true;
-	fake_gpu_complete(&world.gpu, 1, 1);
-	pass_time(2 * DELAY_NS);
-	EXPECT_STR(happened(), "1:a1 Q1 a.");
+	complete(1, 1);
+	EXPECT_AFTER(pass_time(2 * DELAY_NS), "1:a1 Q1 a.");
 	expect_silence();
-	world_finish();
 }
 
 /* ---- preemptions ---- */
 
 WORLD_TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
 {
-	struct sched_queue *low = world_queue(0, 1);
 	struct sched_queue *high = world_queue_at(1, 1, 1);
-	work(low, 'a');
+	bring("W1:a");
 	sched_on_preempted(world.sched, 1, 7, 0);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "preemption 7 of node 1", "the last was 0");
 	work(high, 'b');
 	sched_on_preempted(world.sched, 1, 9, 0);
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "preemption 9 of node 1", "the last was 1");
-	fake_gpu_preempted(&world.gpu, 1, 0);
+	preempted(1, 0);
 	expect_silence();
 	sched_on_preempted(world.sched, 1, 1, 0);
 	expect_told(RULE_DDI_COMPLETION_DOUBLED, 1, "preemption 1 of node 1", "again");
@@ -193,8 +161,7 @@ WORLD_TEST(preemption, that_nobody_asked_for_or_that_is_answered_twice_is_told)
 static void ask_for_preemption(void)
 {
 	work(world_queue(0, 1), 'a');
-	work(world_queue_at(1, 1, 1), 'b');
-	EXPECT_STR(happened(), "1:a1 P1:1");
+	EXPECT_AFTER(work(world_queue_at(1, 1, 1), 'b'), "1:a1 P1:1");
 }
 
 WORLD_TEST(preemption, that_names_what_was_never_submitted_is_told)
@@ -210,7 +177,7 @@ WORLD_TEST(preemption, that_names_what_was_never_submitted_is_told)
 WORLD_TEST(preemption, that_is_never_answered_is_lost)
 {
 	ask_for_preemption();
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 	expect_silence();
 	world.gpu.nodes[1].preemption = 0;
 	pass_time(2 * DELAY_NS);
@@ -221,7 +188,7 @@ WORLD_TEST(preemption, that_is_never_answered_is_lost)
 static void complete_what_runs(uint32_t reason)
 {
 	(void)reason;
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 }
 
 static void answer_unheard(uint32_t node)
@@ -235,12 +202,10 @@ WORLD_TEST(preemption, of_an_engine_that_is_spared_its_reset_is_heard)
 	ask_for_preemption();
 	world.gpu.on_debug_info = complete_what_runs;
 	world.gpu.on_ignored = answer_unheard;
-	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1);
-	EXPECT_STR(happened(), "D141@1 a.");
+	EXPECT_AFTER(sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 1), "D141@1 a.");
 	EXPECT_EQ(world.gpu.nodes[1].preemption, 1);
-	fake_gpu_preempted(&world.gpu, 1, 0);
-	EXPECT_STR(happened(), "1:b2");
-	fake_gpu_complete(&world.gpu, 1, 1);
+	EXPECT_AFTER(preempted(1, 0), "1:b2");
+	complete(1, 1);
 	pass_time(2 * DELAY_NS);
 	expect_silence();
 }
@@ -268,8 +233,7 @@ TEST(fault, of_what_the_hardware_does_not_have_is_told)
 
 WORLD_TEST(fault, of_what_runs_is_no_mistake)
 {
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "ab");
+	bring("W1:ab");
 	fake_gpu_page_fault(&world.gpu, 1, false);
 	expect_silence();
 }
@@ -291,8 +255,7 @@ HW_TEST(progress, that_grows_within_what_was_submitted_is_no_mistake)
 	reach(stream, 5);
 	reach(stream, 9);
 	give(stream, 'c', 10);
-	reach(stream, 10);
-	EXPECT_STR(happened(), "1:a5 1:b9 a. b. 1:c10 c.");
+	EXPECT_AFTER(reach(stream, 10), "1:a5 1:b9 a. b. 1:c10 c.");
 	expect_silence();
 }
 
@@ -311,13 +274,10 @@ HW_TEST(progress, past_what_was_submitted_or_backwards_is_told)
 HW_TEST(progress, that_no_interrupt_told_is_lost)
 {
 	struct hw_stream *stream = make(0, 0, 1);
-	give(stream, 'a', 5);
-	EXPECT_STR(happened(), "1:a5");
+	EXPECT_AFTER(give(stream, 'a', 5), "1:a5");
 	atomic_store(&stream->fence, 5);
-	pass_time(NS_PER_S);
-	EXPECT_STR(happened(), "");
-	pass_time(DELAY_NS);
-	EXPECT_STR(happened(), "a.");
+	EXPECT_AFTER(pass_time(NS_PER_S), "");
+	EXPECT_AFTER(pass_time(DELAY_NS), "a.");
 	expect_told(RULE_DDI_COMPLETION_LOST, 1, "on node 1 says 5", "5 was awaited");
 }
 

@@ -7,39 +7,24 @@
 
 WORLD_TEST(node, nodes_run_in_parallel_and_number_their_fences_apart)
 {
-	struct sched_queue *one = world_queue(0, 1);
-	struct sched_queue *two = world_queue(0, 2);
-	work(one, 'a');
-	work(two, 'b');
-	work(one, 'c');
-	EXPECT_STR(happened(), "1:a1 2:b1 1:c2");
-	fake_gpu_complete(&world.gpu, 2, 1);
-	EXPECT_STR(happened(), "b.");
-	fake_gpu_complete(&world.gpu, 1, 2);
-	EXPECT_STR(happened(), "a. c.");
+	EXPECT_AFTER(bring("W1:a W2:b W1:c"), "1:a1 2:b1 1:c2");
+	EXPECT_AFTER(complete(2, 1), "b.");
+	EXPECT_AFTER(complete(1, 2), "a. c.");
 }
 
 WORLD_TEST(node, a_completion_completes_everything_with_a_smaller_id_on_its_node)
 {
-	struct sched_queue *one = world_queue(0, 1);
-	struct sched_queue *two = world_queue(1, 1);
-	struct sched_queue *other = world_queue(1, 2);
-	work(one, 'a');
-	work(two, 'b');
-	work(other, 'x');
-	work(one, 'c');
-	work(two, 'd');
+	bring("W1:a X1:b X2:x W1:c X1:d");
 	happened();
-	fake_gpu_complete(&world.gpu, 1, 3); /* tells of c only */
-	EXPECT_STR(happened(), "a. c. b.");  /* in order per queue */
+	complete(1, 3);                     /* tells of c only */
+	EXPECT_STR(happened(), "a. c. b."); /* in order per queue */
 	EXPECT_EQ(fake_gpu_held(&world.gpu, 2), 1);
 }
 
 WORLD_TEST(node, stale_and_foreign_ids_change_nothing)
 {
-	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "ab");
-	fake_gpu_complete(&world.gpu, 1, 1);
+	bring("W1:ab");
+	complete(1, 1);
 	happened();
 	sched_on_completed(world.sched, 1, 1); /* once more */
 	sched_on_completed(world.sched, 1, 0);
@@ -49,37 +34,25 @@ WORLD_TEST(node, stale_and_foreign_ids_change_nothing)
 	EXPECT_STR(happened(), "");
 }
 
-TEST(node, no_more_is_outstanding_than_was_agreed)
+WORLD_TEST_WITH(node, no_more_is_outstanding_than_was_agreed, config.outstanding_max = 3)
 {
-	struct sched_config config = fake_gpu_config();
-
-	config.outstanding_max = 3;
-	world_start_with(&config);
 	struct sched_queue *queue = world_queue(0, 1);
 	for (char name = 'a'; name <= 'f'; name++)
 		work(queue, name);
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STREAMS("1:d4", "a.", "");
-	fake_gpu_complete(&world.gpu, 1, 3);
-	EXPECT_STREAMS("1:e5 1:f6", "b. c. d.", "");
-	world_finish();
+	EXPECT_STREAMS_AFTER(complete(1, 1), "1:d4", "a.", "");
+	EXPECT_STREAMS_AFTER(complete(1, 3), "1:e5 1:f6", "b. c. d.", "");
 }
 
 WORLD_TEST(node, sixteen_are_outstanding_by_default)
 {
-	struct sched_queue *queue = world_queue(0, 1);
 	for (int i = 0; i < 20; i++)
-		work(queue, 'a');
+		bring("W1:a");
 	EXPECT_EQ(fake_gpu_held(&world.gpu, 1), 16);
 }
 
-TEST(node, queues_of_the_same_priority_take_turns)
+WORLD_TEST_WITH(node, queues_of_the_same_priority_take_turns, config.outstanding_max = 1)
 {
-	struct sched_config config = fake_gpu_config();
-
-	config.outstanding_max = 1;
-	world_start_with(&config);
 	struct sched_queue *one = world_queue(0, 1);
 	struct sched_queue *two = world_queue(1, 1);
 	for (char name = 'a'; name <= 'c'; name++)
@@ -88,56 +61,43 @@ TEST(node, queues_of_the_same_priority_take_turns)
 		work(two, name);
 	happened();
 	for (int i = 0; i < 5; i++) {
-		fake_gpu_complete(&world.gpu, 1, 1);
+		complete(1, 1);
 		sched_settle(world.sched);
 	}
 	EXPECT_STREAMS("1:b2 1:x3 1:c4 1:y5 1:z6", "a. b. x. c. y.", "");
-	world_finish();
 }
 
-TEST(node, a_more_important_queue_goes_first)
+WORLD_TEST_WITH(node, a_more_important_queue_goes_first, config.outstanding_max = 1,
+		config.is_preemption_aware = false)
 {
-	struct sched_config config = fake_gpu_config();
-
-	config.outstanding_max = 1;
-	config.is_preemption_aware = false;
-	world_start_with(&config);
-	struct sched_queue *low = world_queue(0, 0);
 	struct sched_queue *high = world_queue(1, 0);
 	struct sched_queue *highest = world_queue(2, 0);
 	sched_queue_set_priority(high, 6);
 	sched_queue_set_priority(highest, 7);
-	works(low, "ab");
+	bring("W0:ab");
 	work(high, 'c');
 	work(highest, 'd');
 	paging('p');
 	for (int i = 0; i < 4; i++) {
-		fake_gpu_complete(&world.gpu, 0, 1);
+		complete(0, 1);
 		sched_settle(world.sched);
 	}
 	EXPECT_STREAMS("0:a1 0:p2 0:d3 0:c4 0:b5", "a. p. d. c.", "");
-	world_finish();
 }
 
-TEST(node, ids_go_on_behind_the_last_and_leave_out_zero)
+WORLD_TEST_WITH(node, ids_go_on_behind_the_last_and_leave_out_zero,
+		config.first_fence = UINT32_MAX - 1)
 {
-	struct sched_config config = fake_gpu_config();
-
-	config.first_fence = UINT32_MAX - 1;
-	world_start_with(&config);
 	struct sched_queue *queue = world_queue(0, 1);
 	for (char name = 'a'; name <= 'e'; name++)
 		work(queue, name);
 	EXPECT_STR(happened(), "1:a4294967294 1:b4294967295 1:c1 1:d2 1:e3");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a.");
+	EXPECT_AFTER(complete(1, 1), "a.");
 	sched_on_completed(world.sched, 1, 0); /* what a driver says that has done nothing */
 	EXPECT_STR(happened(), "");
-	fake_gpu_complete(&world.gpu, 1, 3);
-	EXPECT_STR(happened(), "b. c. d.");
+	EXPECT_AFTER(complete(1, 3), "b. c. d.");
 	sched_on_completed(world.sched, 1, UINT32_MAX); /* long ago */
 	EXPECT_STR(happened(), "");
-	world_finish();
 }
 
 WORLD_TEST(node, work_that_completes_inside_the_call_is_retired_after_it)
@@ -173,17 +133,15 @@ WORLD_TEST(node, who_is_told_that_work_is_over_may_queue_more)
 WORLD_TEST(node, what_is_not_prepared_yet_is_tried_again_when_kicked)
 {
 	struct sched_queue *queue = world_queue(0, 1);
-	struct sched_queue *other = world_queue(1, 1);
 	struct fake_packet *packet = world_packet('a', SCHED_WORK);
 	packet->prepare_status = STATUS_PENDING;
 	QUEUE(queue, packet);
 	work(queue, 'b');
-	work(other, 'c'); /* does not wait for it, and no id was lost */
+	bring("X1:c"); /* does not wait for it, and no id was lost */
 	EXPECT_STR(happened(), "1:c1");
 	EXPECT_EQ(packet->prepared, 1);
 	packet->prepare_status = STATUS_SUCCESS;
-	sched_queue_kick(queue);
-	EXPECT_STR(happened(), "1:a2 1:b3");
+	EXPECT_AFTER(sched_queue_kick(queue), "1:a2 1:b3");
 }
 
 WORLD_TEST(node, work_that_cannot_be_prepared_loses_its_owner)
@@ -209,18 +167,15 @@ WORLD_TEST(node, work_that_cannot_be_prepared_loses_its_owner)
 
 WORLD_TEST(node, a_refused_submission_counts_as_completed_after_those_before_it)
 {
-	struct sched_queue *first = world_queue(0, 1);
 	struct sched_queue *queue = world_queue(1, 1);
 	struct fake_packet *packet = world_packet('b', SCHED_WORK);
-	work(first, 'a');
+	bring("W1:a");
 	packet->submit_status = STATUS_INVALID_PARAMETER;
 	QUEUE(queue, packet);
 	EXPECT_STR(happened(), "1:a1 X6");
 	EXPECT(!packet->is_retired);
-	work(first, 'c');
-	EXPECT_STR(happened(), "1:c3"); /* 2 was its id */
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a. b!");
+	EXPECT_AFTER(bring("W1:c"), "1:c3"); /* 2 was its id */
+	EXPECT_AFTER(complete(1, 1), "a. b!");
 }
 
 WORLD_TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
@@ -230,9 +185,7 @@ WORLD_TEST(node, a_refused_submission_on_an_idle_node_is_over_at_once)
 	packet->submit_status = STATUS_INVALID_PARAMETER;
 	QUEUE(queue, packet);
 	EXPECT_STREAMS("", "a!", "W6");
-	struct sched_queue *other = world_queue(1, 1);
-	work(other, 'b');
-	EXPECT_STR(happened(), "1:b2");
+	EXPECT_AFTER(bring("X1:b"), "1:b2");
 }
 
 WORLD_MAIN("sched/node")

@@ -7,13 +7,10 @@
 WORLD_TEST(queue, packets_are_submitted_and_retired_in_order)
 {
 	struct sched_queue *queue = world_queue(0, 1);
-	works(queue, "abc");
-	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
+	EXPECT_AFTER(works(queue, "abc"), "1:a1 1:b2 1:c3");
 	EXPECT_EQ(sched_queue_length(queue), 3);
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a.");
-	fake_gpu_complete(&world.gpu, 1, 2);
-	EXPECT_STR(happened(), "b. c.");
+	EXPECT_AFTER(complete(1, 1), "a.");
+	EXPECT_AFTER(complete(1, 2), "b. c.");
 	EXPECT_EQ(sched_queue_length(queue), 0);
 	EXPECT_EQ(world.gpu.completions, 3);
 }
@@ -40,8 +37,7 @@ WORLD_TEST(queue, what_is_added_waits_for_whoever_runs_the_queue)
 	sched_queue_run(queue);
 	EXPECT_EQ(second->submitted, 1); /* by this thread */
 	EXPECT_STR(happened(), "1:a1 1:b2");
-	fake_gpu_complete(&world.gpu, 1, 2);
-	EXPECT_STR(happened(), "a. b.");
+	EXPECT_AFTER(complete(1, 2), "a. b.");
 }
 
 WORLD_TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
@@ -49,18 +45,14 @@ WORLD_TEST(queue, what_is_behind_a_wait_waits_and_what_is_in_front_does_not)
 	struct sched_queue *queue = world_queue(0, 1);
 	work(queue, 'a');
 	struct fake_packet *wait = wait_packet(queue, 'w');
-	work(queue, 'b');
-	EXPECT_STR(happened(), "1:a1");
+	EXPECT_AFTER(work(queue, 'b'), "1:a1");
 	EXPECT_EQ(wait->tried, 1);
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a.");
+	EXPECT_AFTER(complete(1, 1), "a.");
 	EXPECT_EQ(wait->tried, 1); /* it is not asked for nothing */
-	sched_queue_kick(queue);
-	EXPECT_STR(happened(), "");
+	EXPECT_AFTER(sched_queue_kick(queue), "");
 	EXPECT_EQ(wait->tried, 2);
 	wait->is_reached = true;
-	sched_queue_kick(queue);
-	EXPECT_STR(happened(), "w. 1:b2");
+	EXPECT_AFTER(sched_queue_kick(queue), "w. 1:b2");
 }
 
 WORLD_TEST(queue, a_wait_that_is_over_lets_work_follow_work_at_once)
@@ -70,10 +62,8 @@ WORLD_TEST(queue, a_wait_that_is_over_lets_work_follow_work_at_once)
 	wait->is_reached = true;
 	work(queue, 'a');
 	QUEUE(queue, wait);
-	work(queue, 'b');
-	EXPECT_STR(happened(), "1:a1 1:b2"); /* w is over, and retired behind a */
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a. w.");
+	EXPECT_AFTER(work(queue, 'b'), "1:a1 1:b2"); /* w is over, and retired behind a */
+	EXPECT_AFTER(complete(1, 1), "a. w.");
 }
 
 WORLD_TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
@@ -83,12 +73,9 @@ WORLD_TEST(queue, a_signal_acts_when_everything_in_front_of_it_is_retired)
 	signal_packet(queue, 's');
 	work(queue, 'c'); /* does not wait for the signal */
 	EXPECT_STR(happened(), "1:a1 1:b2 1:c3");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a.");
-	fake_gpu_complete(&world.gpu, 1, 2);
-	EXPECT_STR(happened(), "b. s^ s. c.");
-	signal_packet(queue, 't');
-	EXPECT_STR(happened(), "t^ t.");
+	EXPECT_AFTER(complete(1, 1), "a.");
+	EXPECT_AFTER(complete(1, 2), "b. s^ s. c.");
+	EXPECT_AFTER(signal_packet(queue, 't'), "t^ t.");
 }
 
 WORLD_TEST(queue, a_signal_at_submission_acts_when_what_is_in_front_was_submitted)
@@ -101,10 +88,8 @@ WORLD_TEST(queue, a_signal_at_submission_acts_when_what_is_in_front_was_submitte
 	QUEUE(queue, signal);
 	EXPECT_STR(happened(), "1:a1");
 	wait->is_reached = true;
-	sched_queue_kick(queue);
-	EXPECT_STR(happened(), "s^"); /* a still runs */
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a. w. s.");
+	EXPECT_AFTER(sched_queue_kick(queue), "s^"); /* a still runs */
+	EXPECT_AFTER(complete(1, 1), "a. w. s.");
 }
 
 static void reach_now(struct fake_packet *packet)
@@ -120,8 +105,7 @@ WORLD_TEST(queue, a_kick_while_the_wait_is_being_tried_is_not_lost)
 	struct fake_packet *wait = world_packet('w', SCHED_WAIT);
 	wait->on_tried = reach_now;
 	QUEUE(queue, wait);
-	work(queue, 'a');
-	EXPECT_STR(happened(), "w. 1:a1");
+	EXPECT_AFTER(work(queue, 'a'), "w. 1:a1");
 	EXPECT_EQ(wait->tried, 2);
 }
 
@@ -144,8 +128,7 @@ WORLD_TEST(queue, what_one_queue_retires_may_end_the_wait_of_another)
 	packet->on_retired = kick_other;
 	QUEUE(first, packet);
 	EXPECT_STR(happened(), "1:a1");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	EXPECT_STR(happened(), "a. w. 2:b1");
+	EXPECT_AFTER(complete(1, 1), "a. w. 2:b1");
 }
 
 WORLD_TEST(queue, ending_waits_for_what_the_hardware_has_and_cancels_the_rest)
@@ -156,8 +139,7 @@ WORLD_TEST(queue, ending_waits_for_what_the_hardware_has_and_cancels_the_rest)
 	work(queue, 'b');
 	signal_packet(queue, 's');
 	sched_queue_suspend(queue);
-	sched_queue_resume(queue);
-	EXPECT_STR(happened(), "1:a1");
+	EXPECT_AFTER(sched_queue_resume(queue), "1:a1");
 
 	/* The hardware never answers by itself: lateness ends it. */
 	world_finish_queue(queue, true);
@@ -184,7 +166,7 @@ static void complete_one_later(void *context)
 	pass_time(NS_PER_MS);
 	if (sched_queue_length(queue) != SCHED_QUEUE_FULL)
 		abort(); /* it did not wait */
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 }
 
 WORLD_TEST(queue, who_may_block_waits_while_the_queue_is_full)
@@ -212,12 +194,9 @@ WORLD_TEST(queue, a_suspended_queue_submits_nothing_new)
 	sched_queue_suspend(queue);
 	sched_queue_suspend(queue);
 	work(queue, 'b');
-	work(other, 'c');
-	EXPECT_STR(happened(), "1:a1 1:c2");
-	sched_queue_resume(queue);
-	EXPECT_STR(happened(), "");
-	sched_queue_resume(queue);
-	EXPECT_STR(happened(), "1:b3");
+	EXPECT_AFTER(work(other, 'c'), "1:a1 1:c2");
+	EXPECT_AFTER(sched_queue_resume(queue), "");
+	EXPECT_AFTER(sched_queue_resume(queue), "1:b3");
 }
 
 WORLD_TEST(queue, the_context_that_was_submitted_last_is_loaded)
@@ -226,7 +205,7 @@ WORLD_TEST(queue, the_context_that_was_submitted_last_is_loaded)
 	struct sched_queue *other = world_queue(1, 1);
 	EXPECT(!sched_queue_is_loaded(queue));
 	work(queue, 'a');
-	fake_gpu_complete(&world.gpu, 1, 1);
+	complete(1, 1);
 	EXPECT(sched_queue_is_loaded(queue)); /* also when it is done */
 	work(other, 'b');
 	EXPECT(!sched_queue_is_loaded(queue));

@@ -2,38 +2,29 @@
 /*
  * sched_test.c - making, stopping and quiescing.
  */
+#include "support/failing.h"
 #include "world.h"
 
 TEST(sched, creation_survives_every_allocation_failure)
 {
 	struct sched_config config = fake_gpu_config();
 	static const struct sched_gpu_ops ops;
-	struct mem_usage before = mem_usage();
-	uint64_t n = 0;
-	bool has_failed;
+	struct sched *sched = NULL;
 
-	do {
-		struct sched *sched = NULL;
-
-		mem_fail_nth(++n);
-		NTSTATUS status = sched_create(&config, &ops, NULL, NULL, NULL, &sched);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+	EXPECT_EACH_FAILURE_TOLD(2, sched_create(&config, &ops, NULL, NULL, NULL, &sched), {
 		EXPECT((sched == NULL) == has_failed);
 		sched_destroy(sched);
-		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (has_failed);
-	EXPECT(n > 2);
+		sched = NULL;
+	});
 }
 
 WORLD_TEST(sched, nothing_takes_memory_while_work_runs)
 {
 	struct mem_usage before = mem_usage();
-	struct sched_queue *queue = world_queue(0, 0);
 	mem_fail_nth(1);
-	work(queue, 'a');
+	bring("W0:a");
 	paging('p');
-	fake_gpu_preempted(&world.gpu, 0, 0);
+	preempted(0, 0);
 	sched_force_recovery(world.sched, SCHED_FORCE_ENGINE_RESET, 0);
 	sched_force_recovery(world.sched, SCHED_FORCE_ADAPTER_RESET, 0);
 	EXPECT(!mem_fail_stop());
@@ -58,12 +49,10 @@ TEST(sched, stopping_loses_everybody_and_awaits_the_hardware)
 	paging('p');
 	happened();
 	EXPECT(NT_SUCCESS(thread_create("stopper", stop_later, NULL, &thread)));
-	pass_time(NS_PER_MS);
-	EXPECT_STR(happened(), "W4 X4 Y4 Z4");
-	fake_gpu_complete(&world.gpu, 1, 1);
-	pass_time(NS_PER_MS);
-	EXPECT_STR(happened(), "a. w-");
-	fake_gpu_complete(&world.gpu, 0, 1);
+	EXPECT_AFTER(pass_time(NS_PER_MS), "W4 X4 Y4 Z4");
+	complete(1, 1);
+	EXPECT_AFTER(pass_time(NS_PER_MS), "a. w-");
+	complete(0, 1);
 	thread_join(thread);
 	EXPECT_STREAMS("", "p.", "stopped");
 
@@ -80,7 +69,7 @@ TEST(sched, stopping_loses_everybody_and_awaits_the_hardware)
 
 WORLD_TEST(sched, stopping_does_not_wait_for_work_that_hangs)
 {
-	work(world_queue(0, 1), 'a');
+	bring("W1:a");
 	paging('p');
 	uint64_t before_ns = clock_now_ns();
 	sched_stop(world.sched);
@@ -99,34 +88,26 @@ WORLD_TEST(sched, quiescing_lets_the_hardware_finish_and_gives_it_nothing)
 {
 	struct thread *thread;
 
-	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
+	bring("W1:a");
 	happened();
 	EXPECT(NT_SUCCESS(thread_create("quiescer", quiesce_later, NULL, &thread)));
 	pass_time(NS_PER_MS);
-	work(queue, 'b');
-	paging('p');
-	EXPECT_STR(happened(), "");
-	fake_gpu_complete(&world.gpu, 1, 1);
+	bring("W1:b");
+	EXPECT_AFTER(paging('p'), "");
+	complete(1, 1);
 	thread_join(thread);
 	EXPECT_STREAMS("", "a.", "quiet");
 	sched_quiesce(world.sched); /* nests */
-	sched_unquiesce(world.sched);
-	EXPECT_STR(happened(), "");
-	sched_unquiesce(world.sched);
-	EXPECT_STR(happened(), "0:p1 1:b2");
+	EXPECT_AFTER(sched_unquiesce(world.sched), "");
+	EXPECT_AFTER(sched_unquiesce(world.sched), "0:p1 1:b2");
 }
 
 WORLD_TEST(sched, what_hangs_while_quiescing_is_late_all_the_same)
 {
-	struct sched_queue *queue = world_queue(0, 1);
-	work(queue, 'a');
-	work(world_queue(1, 1), 'b');
+	bring("W1:a X1:b");
 	happened();
-	sched_quiesce(world.sched);
-	EXPECT_STR(happened(), "P1:1 Q1 D141@1 E1 a! W3");
-	sched_unquiesce(world.sched);
-	EXPECT_STR(happened(), "1:b3+");
+	EXPECT_AFTER(sched_quiesce(world.sched), "P1:1 Q1 D141@1 E1 a! W3");
+	EXPECT_AFTER(sched_unquiesce(world.sched), "1:b3+");
 }
 
 WORLD_TEST(sched, validate_finds_what_does_not_add_up)

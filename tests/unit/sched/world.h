@@ -120,6 +120,36 @@ static inline void works(struct sched_queue *queue, const char *names)
 		work(queue, *names++);
 }
 
+/* "W1:ab X2:c": owner W has a and b for node 1, X has c for node 2; each on its one queue there. */
+static inline void bring(const char *words)
+{
+	for (; *words; words += *words == ' ') {
+		struct sched_owner *owner = &world.owners[words[0] - 'W'];
+		uint32_t node = (uint32_t)(words[1] - '0');
+		struct sched_queue *queue = NULL;
+
+		for (uint32_t i = 0; i < WORLD_QUEUES && !queue; i++) {
+			struct sched_queue *known = &world.queues[i];
+			if (world.has_queue[i] && known->owner == owner && known->node == node)
+				queue = known;
+		}
+		if (!queue)
+			queue = world_queue((uint32_t)(words[0] - 'W'), node);
+		for (words += 3; *words && *words != ' '; words++)
+			work(queue, *words);
+	}
+}
+
+/* Nobody's clock ends it. */
+static inline struct fake_packet *endless(struct sched_queue *queue, char name)
+{
+	struct fake_packet *packet = world_packet(name, SCHED_WORK);
+
+	packet->packet.is_never_late = true;
+	QUEUE(queue, packet);
+	return packet;
+}
+
 static inline struct fake_packet *wait_packet(struct sched_queue *queue, char name)
 {
 	return queue_kind(queue, name, SCHED_WAIT);
@@ -190,9 +220,37 @@ static inline const char *words_of(const char *log, enum stream stream)
 		EXPECT_STR(words_of(streams_log, THE_REST), the_rest);                             \
 	} while (0)
 
+/* What a step leads to. */
+#define EXPECT_AFTER(step, expected)                                                               \
+	do {                                                                                       \
+		(void)(step);                                                                      \
+		EXPECT_STR(happened(), expected);                                                  \
+	} while (0)
+
+#define EXPECT_STREAMS_AFTER(step, the_submissions, the_retirements, the_rest)                     \
+	do {                                                                                       \
+		(void)(step);                                                                      \
+		EXPECT_STREAMS(the_submissions, the_retirements, the_rest);                        \
+	} while (0)
+
+static inline void complete(uint32_t node, uint32_t count)
+{
+	fake_gpu_complete(&world.gpu, node, count);
+}
+
+static inline void preempted(uint32_t node, uint32_t completed)
+{
+	fake_gpu_preempted(&world.gpu, node, completed);
+}
+
 static inline void pass_time(uint64_t ns)
 {
 	clock_sleep_until(clock_now_ns() + ns);
+}
+
+static inline bool is_about(uint64_t ns, uint64_t expected_ns)
+{
+	return ns + NS_PER_MS > expected_ns && ns < expected_ns + NS_PER_MS;
 }
 
 /* What is left completes. Leaves nothing behind. */
@@ -208,9 +266,9 @@ static inline void world_finish(void)
 			bool has_work = fake_gpu_held(&world.gpu, node) > 0;
 			fake->hides_completion = false;
 			if (fake->preemption != 0 && !fake->is_stuck)
-				fake_gpu_preempted(&world.gpu, node, 0);
+				preempted(node, 0);
 			else if (has_work)
-				fake_gpu_complete(&world.gpu, node, 1);
+				complete(node, 1);
 			is_done &= !has_work;
 		}
 	}
@@ -245,5 +303,10 @@ static inline void world_finish(void)
 	}
 
 #define WORLD_TEST(suite, claim) TEST_BETWEEN(world_start(), world_finish(), suite, claim)
+
+/* … of a GPU that is not as all the others: what is different in its `config`, by commas. */
+#define WORLD_TEST_WITH(suite, claim, ...)                                                         \
+	TEST_BETWEEN(struct sched_config config = fake_gpu_config(); (__VA_ARGS__);                \
+		     world_start_with(&config), world_finish(), suite, claim)
 
 #endif

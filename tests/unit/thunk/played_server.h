@@ -161,10 +161,10 @@ static inline uint64_t played_refusal(const struct wire_reply *head, uint32_t id
 static inline void played_reply(struct played_channel *channel, const struct wire_reply *head,
 				unsigned char *body)
 {
-	unsigned char *room = channel->channel.memory->reply.buffer;
+	unsigned char *storage = channel->channel.memory->reply.buffer;
 	uint64_t first = head->size_bytes;
 
-	memcpy(room, head, sizeof(*head));
+	memcpy(storage, head, sizeof(*head));
 	if (first > WIRE_REPLY_BUFFER_BYTES) {
 		first = WIRE_REPLY_BUFFER_BYTES;
 		channel->rest = body;
@@ -172,7 +172,7 @@ static inline void played_reply(struct played_channel *channel, const struct wir
 		channel->rest_at = first;
 	}
 	if (first > 0)
-		memcpy(room + sizeof(*head), body, first);
+		memcpy(storage + sizeof(*head), body, first);
 	if (body != channel->rest)
 		free(body);
 }
@@ -247,7 +247,7 @@ static inline void played_serve_other(struct played_channel *channel, uint32_t s
 /* False: it hung up. */
 static inline bool played_serve(struct played_channel *channel)
 {
-	const unsigned char *room = channel->channel.memory->request.buffer;
+	const unsigned char *storage = channel->channel.memory->request.buffer;
 	/* Calls come one at a time. */
 	static struct {
 		_Alignas(8) struct travel_head head;
@@ -263,7 +263,7 @@ static inline bool played_serve(struct played_channel *channel)
 		return false;
 	}
 	if (request.call == WIRE_PUT) {
-		played_serve_put(channel, room, request.size_bytes);
+		played_serve_put(channel, storage, request.size_bytes);
 	} else if (request.call == WIRE_MORE) {
 		played_serve_more(channel);
 	} else if (request.call >= CALL_COUNT) {
@@ -275,7 +275,7 @@ static inline bool played_serve(struct played_channel *channel)
 	} else {
 		const bool is_bare = request.flags & WIRE_IS_BARE;
 		copy.head = (struct travel_head){ request.call, request.flags >> WIRE_HEAD_SHIFT };
-		memcpy(copy.bytes, room, request.size_bytes);
+		memcpy(copy.bytes, storage, request.size_bytes);
 		played_serve_call(channel, request.call, is_bare ? (void *)&copy : copy.bytes,
 				  request.size_bytes + (is_bare ? sizeof(copy.head) : 0));
 	}

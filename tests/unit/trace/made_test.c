@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "support/test.h"
+#include "support/failing.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/summary.h"
@@ -390,22 +390,19 @@ static void make_much(void)
 TEST(made, memory_that_is_not_there_is_said_wherever_it_is_missing)
 {
 	struct mem_usage before = mem_usage();
-	unsigned fails = 0;
-	bool fired;
 
 	make_much();
 	EXPECT(read_made());
 	EXPECT_EQ(told.count, 70 + 80);
 	EXPECT_STR(told.problem, "");
-	do {
-		mem_fail_nth(++fails);
+	EACH_FAILURE (failing, 8) {
+		failing_start(&failing);
 		bool is_read = read_made();
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT(is_read || fired);
 		EXPECT_CONTAINS(told.problem, fired ? "no memory" : "");
 		EXPECT_EQ(mem_usage().blocks, before.blocks);
-	} while (fired);
-	EXPECT(fails > 8);
+	}
 }
 
 /* ---- files ---- */

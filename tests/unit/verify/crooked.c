@@ -321,6 +321,13 @@ void crooked_client_work(struct crooked *gpu, void *context, bool is_virtual, ui
 		crooked_scribble(crooked_local(gpu, page), 64, gpu->fence);
 	data.DmaCompleted.SubmissionFenceId = submission.fence;
 	data.DmaCompleted.NodeOrdinal = 1;
+	if (gpu->work_faults) {
+		data = (DXGKARGCB_NOTIFY_INTERRUPT_DATA){ .InterruptType =
+								  DXGK_INTERRUPT_DMA_FAULTED };
+		data.DmaFaulted.FaultedFenceId = submission.fence;
+		data.DmaFaulted.Status = STATUS_ILLEGAL_INSTRUCTION;
+		data.DmaFaulted.NodeOrdinal = 1;
+	}
 	crooked_interrupt(gpu, &data);
 }
 

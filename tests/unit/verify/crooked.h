@@ -143,6 +143,9 @@ struct crooked {
 	unsigned passes; /* of each operation, so many ask for room first */
 	unsigned passes_left;
 	bool passes_work; /* what is built before more room is asked for is executed, too */
+	const DXGKARGCB_NOTIFY_INTERRUPT_DATA
+		*meanwhile; /* it interrupts so while the processor writes a table */
+	bool work_faults;   /* of clients, at its end */
 	unsigned resets;
 	uint32_t aborted_fence; /* what ResetEngine says */
 	void *leaked[64];
@@ -220,7 +223,7 @@ void crooked_map(struct crooked *gpu, void *process, uint64_t address, struct mi
 
 /* ---- work of clients ---- */
 
-/* Submits, executes and completes an empty packet; with BEND_CLIENT_ASTRAY it hits page `page` of segment 1. */
+/* Submits, executes and completes an empty packet, or it faults; with BEND_CLIENT_ASTRAY it hits page `page` of segment 1. */
 void crooked_client_work(struct crooked *gpu, void *context, bool is_virtual, uint64_t page);
 void crooked_interrupt(struct crooked *gpu, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 

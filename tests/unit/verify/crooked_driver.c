@@ -334,6 +334,8 @@ static NTSTATUS APIENTRY build_paging_buffer(IN_CONST_HANDLE adapter,
 	if (!args->pDmaBuffer) {
 		write_entries(gpu, args->UpdatePageTable.PageTableAddress.CpuVirtual,
 			      &args->UpdatePageTable, args->UpdatePageTable.pPageTableEntries);
+		if (gpu->meanwhile)
+			crooked_interrupt(gpu, gpu->meanwhile);
 		return STATUS_SUCCESS;
 	}
 	if (gpu->bend == BEND_BUSY_FOR_EVER && args->Operation == DXGK_OPERATION_TRANSFER &&

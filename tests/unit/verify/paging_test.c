@@ -589,6 +589,15 @@ static void works_beside_another_process(struct crooked *gpu)
 STORY(work_by_address_stays_in_its_process, CROOKED_VIRTUAL, BEND_CLIENT_ASTRAY,
       RULE_DDI_PT_ISOLATION, works_beside_another_process)
 
+static void faults_beside_another_process(struct crooked *gpu)
+{
+	gpu->work_faults = true;
+	works_beside_another_process(gpu);
+}
+
+STORY(work_that_faults_has_stayed_in_its_process, CROOKED_VIRTUAL, BEND_CLIENT_ASTRAY,
+      RULE_DDI_PT_ISOLATION, faults_beside_another_process)
+
 TEST(paging, who_mapped_it_may_write_it)
 {
 	static struct crooked gpu;

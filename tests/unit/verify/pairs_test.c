@@ -327,14 +327,14 @@ static NTSTATUS open_on(struct stage *stage, void *device, uint32_t handle, bool
 	struct miniport_binding binding = { .handle = handle,
 					    .private_data = &data,
 					    .private_bytes = sizeof(data) };
-	void *room;
+	void *buffer;
 	struct miniport_opening opening = { .driver_device = device,
 					    .private_data = &group,
 					    .private_bytes = sizeof(group),
 					    .is_create = is_create,
 					    .count = 1,
 					    .bindings = &binding,
-					    .storage = &room };
+					    .storage = &buffer };
 	NTSTATUS status =
 		miniport_open_allocations(stage->host.miniport, stage->host.client, &opening);
 

@@ -39,10 +39,7 @@ TEST(plan, what_is_written_is_read)
 	}
 }
 
-static const struct {
-	const char *text;
-	const char *problem;
-} refused[] = {
+static const struct text_case refused[] = {
 	{ "memory", "\"memory\" is no fault" },
 	{ "memory-nth", "memory-nth is followed by a number from 1 on" },
 	{ "memory-nth 0", "memory-nth is followed by a number from 1 on" },
@@ -73,8 +70,8 @@ TEST(plan, what_is_not_understood_is_named)
 		struct plan_of_faults plan;
 		char problem[160] = "";
 
-		EXPECT(!fault_plan_read(refused[i].text, &plan, problem, sizeof(problem)));
-		EXPECT_STR(problem, refused[i].problem);
+		EXPECT(!fault_plan_read(refused[i].given, &plan, problem, sizeof(problem)));
+		EXPECT_STR(problem, refused[i].said);
 	}
 }
 

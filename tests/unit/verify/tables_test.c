@@ -257,15 +257,24 @@ static void *make_space(struct crooked *gpu)
 	return crooked_context(gpu, process, true);
 }
 
+/* A fault of work that was submitted, if it is reported now. */
+static DXGKARGCB_NOTIFY_INTERRUPT_DATA fault_of(const struct miniport_submission *work,
+						uint64_t address)
+{
+	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED };
+
+	data.DmaPageFaulted.FaultedFenceId = work->fence;
+	data.DmaPageFaulted.NodeOrdinal = 1;
+	data.DmaPageFaulted.FaultedVirtualAddress = address;
+	return data;
+}
+
 static void fault(struct crooked *gpu, void *context, uint64_t address, bool is_write)
 {
 	struct miniport_submission work = client_work(gpu, context);
-	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED };
+	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = fault_of(&work, address);
 
 	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
-	data.DmaPageFaulted.FaultedFenceId = work.fence;
-	data.DmaPageFaulted.NodeOrdinal = 1;
-	data.DmaPageFaulted.FaultedVirtualAddress = address;
 	data.DmaPageFaulted.PageFaultFlags = is_write ? DXGK_PAGE_FAULT_WRITE : 0;
 	crooked_interrupt(gpu, &data);
 }
@@ -307,18 +316,54 @@ CROOKED_TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongl
 
 CROOKED_TEST(tables, what_was_mapped_meanwhile_is_no_reproach, CROOKED_VIRTUAL)
 {
-	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = { .InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED };
-
 	void *context = make_space(gpu);
 	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
 	struct miniport_submission work = client_work(gpu, context);
 	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
 	write_entry(gpu, LEAF, 0, 6, crooked_entry(1, 10));
-	data.DmaPageFaulted.FaultedFenceId = work.fence;
-	data.DmaPageFaulted.NodeOrdinal = 1;
-	data.DmaPageFaulted.FaultedVirtualAddress = 6 * PAGE;
+	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = fault_of(&work, 6 * PAGE);
 	crooked_interrupt(gpu, &data);
 	crooked_expect_nothing(gpu);
+}
+
+CROOKED_TEST(tables, what_the_processor_is_taking_away_is_no_reproach, CROOKED_VIRTUAL)
+{
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	struct miniport_submission work = client_work(gpu, context);
+	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
+	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = fault_of(&work, 5 * PAGE);
+	gpu->meanwhile = &data;
+	write_entry(gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
+	crooked_expect_nothing(gpu);
+	gpu->meanwhile = NULL;
+	write_entry(gpu, LEAF, 0, 5, crooked_entry(1, 8));
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect(gpu, RULE_DDI_PT_INVALID);
+}
+
+CROOKED_TEST(tables, what_the_gpu_is_taking_away_is_no_reproach, CROOKED_VIRTUAL)
+{
+	void *context = make_space(gpu);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	EXPECT_EQ(crooked_build(gpu,
+				(struct miniport_paging_op){
+					.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
+					.target = crooked_place(1, LEAF),
+					.update_table = { .mode = MINIPORT_TABLE_GPU_PHYSICAL,
+							  .entries = &(struct miniport_pte){ 0 },
+							  .first_index = 5,
+							  .count = 1,
+							  .driver_process = process } }),
+		  STATUS_SUCCESS);
+	crooked_submit(gpu);
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect_nothing(gpu);
+	gpu->fence--; /* the paging packet's */
+	crooked_complete(gpu);
+	write_entry(gpu, LEAF, 0, 5, crooked_entry(1, 8));
+	fault(gpu, context, 5 * PAGE, false);
+	crooked_expect(gpu, RULE_DDI_PT_INVALID);
 }
 
 CROOKED_TEST(tables, the_root_that_was_set_last_is_the_one, CROOKED_VIRTUAL)

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/random.h"
+#include "support/failing.h"
 #include "support/bank.h"
 #include "support/rule.h"
 #include "vidmm/work_set.h"
@@ -38,45 +39,38 @@ WORLD_TEST(lock, first_bytes_are_zero_and_stay_what_was_written)
 }
 
 /* Where a client may be shown it, and nobody else's is. */
-TEST(lock, shows_pages_of_the_bank_of_its_process)
+SMALL_WORLD_TEST(lock, shows_pages_of_the_bank_of_its_process)
 {
-	struct world world;
-
-	world_init(&world, 16);
-	world.process.bank = machine_bank_create();
-	EXPECT(world.process.bank);
-	struct vidmm_allocation *allocation = world_new(&world, 3 * PAGE);
+	world->process.bank = machine_bank_create();
+	EXPECT(world->process.bank);
+	struct vidmm_allocation *allocation = world_new(world, 3 * PAGE);
 	struct driver_memory driver = { 0 };
-	struct vidmm_wishes wishes = world_wishes(&world, PAGE);
+	struct vidmm_wishes wishes = world_wishes(world, PAGE);
 	wishes.driver = &driver;
-	struct vidmm_allocation *own = world_add(&world, &wishes);
+	struct vidmm_allocation *own = world_add(world, &wishes);
 	uint64_t offset;
 
-	memset(world_lock(&world, allocation), 'b', 3 * PAGE);
-	(void)world_lock(&world, own);
+	memset(world_lock(world, allocation), 'b', 3 * PAGE);
+	(void)world_lock(world, own);
 	uint64_t address = (uint64_t)allocation->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
-	EXPECT(bank_of(address, &offset) == world.process.bank);
+	EXPECT(bank_of(address, &offset) == world->process.bank);
 	EXPECT_EQ(offset, address - MACHINE_FIRST);
 	EXPECT(is_all(machine_to_pointer(address), 3 * PAGE, 'b'));
 	address = (uint64_t)own->backing.one.first_pfn << MACHINE_PAGE_SHIFT;
 	EXPECT(bank_of(address, &offset) == NULL);
-	world_drop(&world, own);
-	world_drop(&world, allocation);
-	machine_bank_destroy(world.process.bank);
-	world_finish(&world);
+	world_drop(world, own);
+	world_drop(world, allocation);
+	machine_bank_destroy(world->process.bank);
 }
 
-TEST(lock, memory_of_another_is_zero_before_it_is_seen)
+SMALL_WORLD_TEST(lock, memory_of_another_is_zero_before_it_is_seen)
 {
-	struct world world;
-
-	world_init(&world, 16);
 	/* Every page of the machine was somebody's: short runs are kept dirty by the machine. */
 	for (int round = 0; round < 3; round++) {
 		struct vidmm_allocation *all[512];
 
 		for (int i = 0; i < 512; i++) {
-			struct vidmm_wishes wishes = world_wishes(&world, 8 * PAGE);
+			struct vidmm_wishes wishes = world_wishes(world, 8 * PAGE);
 
 			all[i] = malloc(sizeof(*all[i]));
 			vidmm_allocation_init(all[i], &wishes);
@@ -90,7 +84,6 @@ TEST(lock, memory_of_another_is_zero_before_it_is_seen)
 			free(all[i]);
 		}
 	}
-	world_finish(&world);
 }
 
 WORLD_TEST(lock, nests_and_each_needs_its_unlock)
@@ -175,16 +168,14 @@ WORLD_TEST(lock, large_views_stand_on_64_kib)
 	}
 }
 
-TEST(lock, what_the_machine_does_not_have_is_refused_and_nothing_changed)
+SMALL_WORLD_TEST(lock, what_the_machine_does_not_have_is_refused_and_nothing_changed)
 {
 	static const uint64_t sizes[] = { 17 * MIB, UINT64_C(1) << 36, UINT64_C(1) << 39,
 					  UINT64_C(1) << 50, UINT64_C(1) << 62 };
-	struct world world;
 	void *pointer = NULL;
 
-	world_init(&world, 16);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct vidmm_allocation *allocation = world_new(&world, sizes[i]);
+		struct vidmm_allocation *allocation = world_new(world, sizes[i]);
 		NTSTATUS status = vidmm_lock(allocation, false, &pointer);
 
 		/* No pages for what would have addresses; no addresses beyond 1 TiB. */
@@ -194,24 +185,20 @@ TEST(lock, what_the_machine_does_not_have_is_refused_and_nothing_changed)
 		EXPECT_EQ(allocation->content, VIDMM_CONTENT_NONE);
 		EXPECT_EQ(vidmm_lock_count(allocation), 0);
 		EXPECT_EQ(machine_usage().taken_pages, 0);
-		world_check(&world);
+		world_check(world);
 	}
-	struct vidmm_allocation *all = world_new(&world, 16 * MIB);
-	memset(world_lock(&world, all), 1, 16 * MIB);
-	struct vidmm_allocation *one_more = world_new(&world, PAGE);
+	struct vidmm_allocation *all = world_new(world, 16 * MIB);
+	memset(world_lock(world, all), 1, 16 * MIB);
+	struct vidmm_allocation *one_more = world_new(world, PAGE);
 	EXPECT_EQ(vidmm_lock(one_more, false, &pointer), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
-	world_drop(&world, all);
-	world_lock(&world, one_more);
-	world_finish(&world);
+	world_drop(world, all);
+	world_lock(world, one_more);
 }
 
 TEST(lock, survives_every_allocation_failure)
 {
-	unsigned fail_at = 0;
-	bool fired;
-
-	do {
+	EACH_FAILURE (failing, 3) {
 		struct world world;
 		void *pointer = NULL;
 		uint64_t apart;
@@ -219,13 +206,13 @@ TEST(lock, survives_every_allocation_failure)
 		world_init(&world, 16);
 		struct vidmm_allocation *first = world_new(&world, MIB);
 		struct vidmm_allocation *second = world_new(&world, 5 * PAGE);
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = vidmm_lock(first, false, &pointer);
 		/* A taken page in the way makes two runs of the second. */
 		uint64_t got = machine_bank_stretch(NULL, 2, UINT64_MAX, &apart);
 		if (NT_SUCCESS(status))
 			status = vidmm_lock(second, false, &pointer);
-		fired = mem_fail_stop();
+		bool fired = failing_stop(&failing);
 		EXPECT_EQ(NT_SUCCESS(status), !fired);
 		EXPECT(!fired || status == STATUS_NO_MEMORY);
 		if (got > 0)
@@ -235,25 +222,22 @@ TEST(lock, survives_every_allocation_failure)
 		EXPECT_EQ(vidmm_lock(first, false, &pointer), STATUS_SUCCESS);
 		EXPECT_EQ(vidmm_lock(second, false, &pointer), STATUS_SUCCESS);
 		world_finish(&world);
-	} while (fired);
-	EXPECT(fail_at > 3);
+	}
 }
 
-TEST(lock, scattered_pages_are_seen_in_a_row)
+SMALL_WORLD_TEST(lock, scattered_pages_are_seen_in_a_row)
 {
-	struct world world;
 	struct vidmm_allocation *singles[512];
 	void *pointer;
 
-	world_init(&world, 16);
 	for (int i = 0; i < 512; i++)
-		world_lock(&world, singles[i] = world_new(&world, 7 * PAGE));
+		world_lock(world, singles[i] = world_new(world, 7 * PAGE));
 	for (int i = 0; i < 512; i += 2)
-		world_drop(&world, singles[i]);
+		world_drop(world, singles[i]);
 	/* 256 holes of 7 pages, and the rest of the machine. */
 	uint64_t free_pages = machine_usage().total_pages - machine_usage().taken_pages;
-	struct vidmm_allocation *rest = world_new(&world, free_pages * PAGE);
-	char *bytes = world_lock(&world, rest);
+	struct vidmm_allocation *rest = world_new(world, free_pages * PAGE);
+	char *bytes = world_lock(world, rest);
 	EXPECT(rest->backing.run_count > 200);
 	EXPECT(is_all(bytes, free_pages * PAGE, 0));
 	for (uint64_t i = 0; i < free_pages; i++)
@@ -271,8 +255,7 @@ TEST(lock, scattered_pages_are_seen_in_a_row)
 		}
 	}
 	EXPECT_EQ(page, free_pages);
-	EXPECT_EQ(vidmm_lock(world_new(&world, PAGE), false, &pointer), STATUS_NO_MEMORY);
-	world_finish(&world);
+	EXPECT_EQ(vidmm_lock(world_new(world, PAGE), false, &pointer), STATUS_NO_MEMORY);
 }
 
 /* The end. */
@@ -547,26 +530,23 @@ WORLD_TEST(decommit, only_what_was_offered_for_it_loses_its_memory)
 	EXPECT(is_all(bytes, 64 * KIB, 0));
 }
 
-TEST(decommit, what_cannot_be_committed_again_stays_offered)
+SMALL_WORLD_TEST(decommit, what_cannot_be_committed_again_stays_offered)
 {
-	struct world world;
 	void *pointer;
 
-	world_init(&world, 16);
-	struct vidmm_allocation *allocation = world_new(&world, 12 * MIB);
-	world_lock(&world, allocation);
+	struct vidmm_allocation *allocation = world_new(world, 12 * MIB);
+	world_lock(world, allocation);
 	EXPECT(world_unlock(allocation));
 	EXPECT_EQ(world_offer(allocation, VIDMM_OFFER_LOW, true), STATUS_SUCCESS);
 	EXPECT(world_decommit(allocation));
-	struct vidmm_allocation *other = world_new(&world, 12 * MIB);
-	world_lock(&world, other);
+	struct vidmm_allocation *other = world_new(world, 12 * MIB);
+	world_lock(world, other);
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_NOT_COMMITTED);
 	EXPECT_EQ(vidmm_lock(allocation, false, &pointer), STATUS_INVALID_PARAMETER);
-	world_check(&world);
-	world_drop(&world, other);
+	world_check(world);
+	world_drop(world, other);
 	EXPECT_EQ(world_reclaim(allocation), VIDMM_RECLAIM_DISCARDED);
-	world_lock(&world, allocation);
-	world_finish(&world);
+	world_lock(world, allocation);
 }
 
 /* Everything at once, against a plain model. */

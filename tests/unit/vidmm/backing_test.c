@@ -5,29 +5,24 @@
 #include "base/machine_bank.h"
 #include "world.h"
 
-TEST(backing, a_fresh_machine_gives_one_run)
+SMALL_WORLD_TEST(backing, a_fresh_machine_gives_one_run)
 {
 	struct vidmm_backing backing = { 0 };
-	struct world world;
 
-	world_init(&world, 16);
 	EXPECT_EQ(backing_take(&backing, NULL, 300, UINT64_MAX), STATUS_SUCCESS);
 	EXPECT_EQ(backing.run_count, 1);
 	EXPECT_EQ(backing_page_count(&backing), 300);
-	EXPECT_EQ(mem_usage().blocks, world.usage.blocks + 2); /* the machine's own */
+	EXPECT_EQ(mem_usage().blocks, world->usage.blocks + 2); /* the machine's own */
 	backing_give(&backing);
 	EXPECT_EQ(backing.run_count, 0);
 	EXPECT_EQ(backing_page_count(&backing), 0);
-	world_finish(&world);
 }
 
-TEST(backing, the_limit_of_a_device_is_kept)
+SMALL_WORLD_TEST(backing, the_limit_of_a_device_is_kept)
 {
 	struct vidmm_backing backing = { 0 };
-	struct world world;
 	uint64_t highest = MACHINE_FIRST + 2 * MIB - 1;
 
-	world_init(&world, 16);
 	EXPECT_EQ(backing_take(&backing, NULL, 2 * MIB / PAGE + 1, highest), STATUS_NO_MEMORY);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	EXPECT_EQ(backing_take(&backing, NULL, 2 * MIB / PAGE, highest), STATUS_SUCCESS);
@@ -37,19 +32,16 @@ TEST(backing, the_limit_of_a_device_is_kept)
 		EXPECT((uint64_t)(run.first_pfn + run.count) * PAGE <= highest + 1);
 	}
 	backing_give(&backing);
-	world_finish(&world);
 }
 
-TEST(backing, many_runs_are_all_or_none)
+SMALL_WORLD_TEST(backing, many_runs_are_all_or_none)
 {
 	enum { SINGLES = 2000 };
 	static uint64_t singles[SINGLES];
 	struct vidmm_backing backing = { 0 };
-	struct world world;
 	bool fired;
 	unsigned fail_at = 0;
 
-	world_init(&world, 16);
 	for (int i = 0; i < SINGLES; i++)
 		EXPECT_EQ(machine_bank_stretch(NULL, 1, UINT64_MAX, &singles[i]), 1);
 	for (int i = 0; i < SINGLES; i += 2)
@@ -73,22 +65,18 @@ TEST(backing, many_runs_are_all_or_none)
 	backing_give(&backing);
 	for (int i = 1; i < SINGLES; i += 2)
 		EXPECT(machine_free_contiguous(singles[i]));
-	world_finish(&world);
 }
 
-TEST(backing, forgotten_pages_stay_taken)
+SMALL_WORLD_TEST(backing, forgotten_pages_stay_taken)
 {
 	struct vidmm_backing backing = { 0 };
-	struct world world;
 
-	world_init(&world, 16);
 	EXPECT_EQ(backing_take(&backing, NULL, 3, UINT64_MAX), STATUS_SUCCESS);
 	uint64_t address = (uint64_t)backing.one.first_pfn * PAGE;
 	backing_forget(&backing);
 	EXPECT_EQ(backing.run_count, 0);
 	EXPECT_EQ(machine_usage().taken_pages, 3);
 	EXPECT(machine_free_contiguous(address));
-	world_finish(&world);
 }
 
 TEST(backing, the_clients_memory_is_left_alone)

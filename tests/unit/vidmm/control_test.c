@@ -80,9 +80,9 @@ TEST(limits, count_for_one_and_take_nothing_from_the_others)
 	scene_finish();
 }
 
-TEST(limits, that_shrink_are_told_to_who_is_above)
+SCENE_TEST(limits, that_shrink_are_told_to_who_is_above,
+	   scene_init_with(&(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL))
 {
-	scene_init_with(&(struct gpu_config){ .local_bytes = 8 * MIB }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	uint32_t trims = scene.gpu.trims;
 	vidmm_set_budget_limits(scene.gpu.manager, &(struct vidmm_budget_limits){ { 0, 0 } });
@@ -90,24 +90,19 @@ TEST(limits, that_shrink_are_told_to_who_is_above)
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
 	EXPECT_EQ(scene.gpu.trim_bytes, MIB);
 	EXPECT_EQ(vidmm_process_bytes_to_trim(&scene.gpu.process), MIB);
-	scene_finish();
 }
 
-TEST(demotion, is_forced_or_forbidden)
+SCENE_TEST(demotion, is_forced_or_forbidden, scene_init_with(NULL, MIB, SET_LOCAL | SET_APERTURE))
 {
-	struct thing large;
-
-	scene_init_with(NULL, MIB, SET_LOCAL | SET_APERTURE);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_ALWAYS_DEMOTE);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_APERTURE);
 	vidmm_process_set_options(&scene.gpu.process, 0);
-	thing_init(&large, &scene.client, 9 * MIB, SET_LOCAL | SET_APERTURE);
+	struct thing *large = thing_new(&scene.client, 9 * MIB, SET_LOCAL | SET_APERTURE);
 	vidmm_set_options(scene.gpu.manager, VIDMM_NO_DEMOTION);
 	/* It could never be local: that is its own choice, and no demotion. */
-	thing_bring_in(&large);
-	EXPECT_EQ(thing_segment(&large), SEGMENT_APERTURE);
-	scene_finish();
+	thing_bring_in(large);
+	EXPECT_EQ(thing_segment(large), SEGMENT_APERTURE);
 }
 
 TEST(order, is_of_segments_that_have_addresses)

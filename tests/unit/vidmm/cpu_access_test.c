@@ -20,9 +20,8 @@ static void unlock(void)
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
 }
 
-TEST(lock, of_visible_gpu_memory_shows_it_in_place)
+SCENE_TEST(lock, of_visible_gpu_memory_shows_it_in_place, scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock();
@@ -31,7 +30,6 @@ TEST(lock, of_visible_gpu_memory_shows_it_in_place)
 	EXPECT(thing_holds(&scene.thing, 'c'));
 	EXPECT(thing_is_in(&scene.thing));
 	unlock();
-	scene_finish();
 }
 
 TEST(lock, of_scattered_memory_shows_it_in_one_piece)
@@ -51,9 +49,8 @@ TEST(lock, of_scattered_memory_shows_it_in_one_piece)
 	scene_finish();
 }
 
-TEST(lock, the_pointer_is_the_same_wherever_it_is)
+SCENE_TEST(lock, the_pointer_is_the_same_wherever_it_is, scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock();
 	memset(bytes, 's', 4 * MIB);
 	unlock();
@@ -67,30 +64,26 @@ TEST(lock, the_pointer_is_the_same_wherever_it_is)
 	EXPECT(lock() == bytes);
 	EXPECT(is_all(bytes, 4 * MIB, 't'));
 	unlock();
-	scene_finish();
 }
 
 /* When the work is over it can go, locked or not. */
-TEST(lock, of_what_work_uses_holds_up_nobody_longer_than_the_work)
+SCENE_TEST(lock, of_what_work_uses_holds_up_nobody_longer_than_the_work,
+	   scene_init_with(NULL, 6 * MIB, SET_LOCAL))
 {
-	struct thing wanted;
-
-	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	scene_add_second();
-	thing_init(&wanted, &scene.other, 4 * MIB, SET_LOCAL);
+	struct thing *wanted = thing_new(&scene.other, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	gpu_work(&scene.client);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	(void)lock();
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
 	gpu_retire(&scene.client);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(wanted.done, 1);
-	EXPECT(thing_is_in(&wanted));
-	thing_finish(&wanted);
+	EXPECT_EQ(wanted->done, 1);
+	EXPECT(thing_is_in(wanted));
+	thing_finish(wanted);
 	unlock();
-	scene_finish();
 }
 
 static void expect_no_lock(const struct gpu_config *config)
@@ -303,11 +296,11 @@ TEST(lock, of_what_a_submission_keeps_in_place_goes_on_when_that_is_over)
 	scene_finish();
 }
 
-TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
+SCENE_TEST(lock, of_what_is_pinned_out_of_sight_is_refused,
+	   scene_init(&(struct gpu_config){ .is_hidden = true }))
 {
 	void *pointer;
 
-	scene_init(&(struct gpu_config){ .is_hidden = true });
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_pinned = true;
 	scene_add_thing_as(&wishes);
@@ -315,15 +308,12 @@ TEST(lock, of_what_is_pinned_out_of_sight_is_refused)
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION);
 	EXPECT_RULE("MM-LOCK-PINNED");
-	scene_finish();
 }
 
-TEST(lock, ends_with_the_allocation)
+SCENE_TEST(lock, ends_with_the_allocation, scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	lock();
-	scene_finish();
 }
 
 /* ---- what the GPU reaches ---- */
@@ -377,15 +367,14 @@ TEST(reach, of_the_gpu_is_kept_when_decommitted_memory_comes_back)
 }
 
 /* What is not reached is no memory for this GPU, however much there is of it. */
-TEST(reach, of_the_gpu_is_all_there_is_to_lock)
+SCENE_TEST(reach, of_the_gpu_is_all_there_is_to_lock,
+	   scene_init_with(&(struct gpu_config){ .reachable_bytes = MIB }, 2 * MIB, SET_SYSTEM))
 {
 	void *pointer;
 
-	scene_init_with(&(struct gpu_config){ .reachable_bytes = MIB }, 2 * MIB, SET_SYSTEM);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/cpu_access")

@@ -18,12 +18,10 @@ static struct vidmm_backing pages(uint64_t count, char value)
 	return backing;
 }
 
-TEST(view, the_pages_behind_a_pointer_change_and_the_pointer_does_not)
+SMALL_WORLD_TEST(view, the_pages_behind_a_pointer_change_and_the_pointer_does_not)
 {
 	struct cpu_view view = { 0 };
-	struct world world;
 
-	world_init(&world, 16);
 	struct vidmm_backing one = pages(20, '1');
 	struct vidmm_backing two = pages(20, '2');
 	EXPECT_EQ(cpu_view_reserve(&view, 20), STATUS_SUCCESS);
@@ -45,15 +43,12 @@ TEST(view, the_pages_behind_a_pointer_change_and_the_pointer_does_not)
 	EXPECT(!probe_is_readable(bytes, 1));
 	backing_give(&one);
 	backing_give(&two);
-	world_finish(&world);
 }
 
-TEST(view, what_lies_next_to_it_cannot_be_touched)
+SMALL_WORLD_TEST(view, what_lies_next_to_it_cannot_be_touched)
 {
 	struct cpu_view view = { 0 };
-	struct world world;
 
-	world_init(&world, 16);
 	struct vidmm_backing one = pages(16, '1');
 	EXPECT_EQ(cpu_view_reserve(&view, 16), STATUS_SUCCESS);
 	EXPECT_EQ(cpu_view_show(&view, &one), STATUS_SUCCESS);
@@ -62,21 +57,17 @@ TEST(view, what_lies_next_to_it_cannot_be_touched)
 	EXPECT(cpu_view_finish(&view));
 	EXPECT(cpu_view_finish(&view)); /* nothing is nothing */
 	backing_give(&one);
-	world_finish(&world);
 }
 
-TEST(view, more_addresses_than_there_are_is_refused)
+SMALL_WORLD_TEST(view, more_addresses_than_there_are_is_refused)
 {
 	struct cpu_view view = { 0 };
-	struct world world;
 
-	world_init(&world, 16);
 	EXPECT_EQ(cpu_view_reserve(&view, UINT64_C(1) << 50), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	EXPECT(!view.range);
 	EXPECT(cpu_map_usage().total_pages >= (UINT64_C(1) << 30) / PAGE - 16);
 	EXPECT_EQ(cpu_map_usage().taken_pages, 0);
 	EXPECT(!cpu_map_validate());
-	world_finish(&world);
 }
 
 /* Uses up what the host allows a process, and ends two views that are one mapping to the host. */

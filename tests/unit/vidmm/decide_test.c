@@ -5,18 +5,28 @@
 #include <stdio.h>
 
 #include "scene.h"
+#include "support/failing.h"
 
 /* ---- the plan ---- */
 
 /* As far as MakeResident goes before anything is decided. Takes the lock and keeps it. */
+static void ask_for_all(struct thing *things, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct vidmm_binding *bindings[1] = { &things[i].binding };
+
+		EXPECT_EQ(request_prepare(bindings, 1, &things[i].request), STATUS_SUCCESS);
+	}
+	lock_acquire(&things[0].binding.device->process->manager->lock);
+	for (unsigned i = 0; i < count; i++) {
+		binding_list_locked(&things[i].binding, VIDMM_LOCAL);
+		request_want_locked(&things[i].binding, &things[i].request);
+	}
+}
+
 static void ask_for(struct thing *thing)
 {
-	struct vidmm_binding *bindings[1] = { &thing->binding };
-
-	EXPECT_EQ(request_prepare(bindings, 1, &thing->request), STATUS_SUCCESS);
-	lock_acquire(&thing->binding.device->process->manager->lock);
-	binding_list_locked(&thing->binding, VIDMM_LOCAL);
-	request_want_locked(&thing->binding, &thing->request);
+	ask_for_all(thing, 1);
 }
 
 /* … and the rest of it. */
@@ -28,30 +38,50 @@ static void go_on(struct thing *thing)
 	EXPECT(plan_is_empty(&manager->plan));
 }
 
+/* A plan, as text. */
+struct printed {
+	unsigned lines;
+	size_t used;
+	char text[4096];
+};
+
+static void add_line(void *context, const char *line)
+{
+	struct printed *printed = context;
+
+	printed->lines++;
+	printed->used += (size_t)snprintf(printed->text + printed->used,
+					  sizeof(printed->text) - printed->used, "%s\n", line);
+	EXPECT(printed->used < sizeof(printed->text));
+}
+
+static struct printed print_plan(const struct vidmm *manager)
+{
+	struct printed printed = { 0 };
+
+	plan_print(&manager->plan, add_line, &printed);
+	return printed;
+}
+
 /* One move of 5 MiB, and what else. */
 static void expect_plan(struct vidmm *manager, const char *what, const struct thing *thing,
 			const char *besides)
 {
 	char expected[256];
-	char text[256];
 
 	snprintf(expected, sizeof(expected), "%s 0x%llx, segment 1, 5242880 bytes\n%s", what,
 		 (unsigned long long)thing->memory->id, besides);
-	plan_print(&manager->plan, text, sizeof(text));
-	EXPECT_STR(text, expected);
+	EXPECT_STR(print_plan(manager).text, expected);
 }
 
-TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet)
+SCENE_TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet, scene_init_two(NULL))
 {
-	struct thing wanted;
-
-	scene_init_two(NULL);
 	scene_add_thing(5 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	thing_init(&wanted, &scene.other, 5 * MIB, SET_LOCAL);
+	struct thing *wanted = thing_new(&scene.other, 5 * MIB, SET_LOCAL);
 	uint32_t jobs = scene.gpu.jobs;
 
-	ask_for(&wanted);
+	ask_for(wanted);
 	EXPECT(plan_is_empty(&scene.gpu.manager->plan));
 	decide_locked(scene.gpu.manager);
 	expect_plan(scene.gpu.manager, "leave", &scene.thing, "tell a process\n");
@@ -62,41 +92,44 @@ TEST(plan, is_made_of_what_happened_and_nothing_is_done_yet)
 	decide_locked(scene.gpu.manager);
 	expect_plan(scene.gpu.manager, "leave", &scene.thing, "tell a process\n");
 
-	go_on(&wanted);
+	go_on(wanted);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 1);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&wanted));
+	EXPECT(thing_is_in(wanted));
 	EXPECT_EQ(thing_segment(&scene.thing), 0);
-	scene_finish();
 }
 
-TEST(plan, takes_free_room_without_a_victim)
+SCENE_TEST(plan, takes_free_room_without_a_victim, scene_init_with(NULL, MIB, SET_LOCAL))
 {
-	struct thing wanted;
-
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	thing_init(&wanted, &scene.client, 5 * MIB, SET_LOCAL);
-	ask_for(&wanted);
+	struct thing *wanted = thing_new(&scene.client, 5 * MIB, SET_LOCAL);
+	ask_for(wanted);
 	decide_locked(scene.gpu.manager);
-	expect_plan(scene.gpu.manager, "enter", &wanted, "");
-	go_on(&wanted);
+	expect_plan(scene.gpu.manager, "enter", wanted, "");
+	go_on(wanted);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&wanted));
-	scene_finish();
+	EXPECT(thing_is_in(wanted));
 }
 
-THING_TEST(plan, print_cuts_what_does_not_fit)
+/* What a log says of it is all that is done, however much that is. */
+SCENE_TEST(plan, is_printed_to_its_last_line, scene_init(NULL))
 {
-	char text[12];
+	enum { MANY = 60 };
+	struct thing things[MANY];
 
-	ask_for(&scene.thing);
+	for (int i = 0; i < MANY; i++)
+		thing_init(&things[i], &scene.client, PAGE, SET_LOCAL);
+	ask_for_all(things, MANY);
 	decide_locked(scene.gpu.manager);
-	plan_print(&scene.gpu.manager->plan, text, sizeof(text));
-	EXPECT_EQ(strlen(text), sizeof(text) - 1);
-	EXPECT(strncmp(text, "enter ", 6) == 0);
-	go_on(&scene.thing);
-	gpu_run(&scene.gpu, 9);
+	EXPECT_EQ(print_plan(scene.gpu.manager).lines, MANY);
+	for (int i = 0; i < MANY; i++) {
+		if (i > 0)
+			lock_acquire(&scene.gpu.manager->lock);
+		go_on(&things[i]);
+	}
+	gpu_run(&scene.gpu, MANY);
+	for (int i = 0; i < MANY; i++)
+		thing_finish(&things[i]);
 }
 
 /* ---- without memory to decide with ---- */
@@ -118,7 +151,7 @@ TEST(no_memory, to_decide_with_is_waited_for)
 		gpu_work(&scene.client);
 		gpu_retire(&scene.client);
 		lock_acquire(&scene.gpu.manager->lock);
-		place_leave_locked(binding_place(&scene.thing.binding), "control");
+		place_leave_locked(binding_place(&scene.thing.binding), VIDMM_LEAVES_BY_CONTROL);
 		decide_unlock(scene.gpu.manager);
 		gpu_work(&scene.client); /* which needs it back */
 		mem_fail_nth(1);
@@ -140,26 +173,22 @@ TEST(no_memory, to_decide_with_is_waited_for)
 /* The same of a call, which can be refused. */
 TEST(no_memory, refuses_a_call_and_evicts_nobody)
 {
-	unsigned fail_at = 0;
-	bool has_fired;
-
-	do {
+	EACH_FAILURE (failing, 2) {
 		struct thing wanted;
 
 		scene_init_two(&contiguous);
 		scene_add_thing(MIB, SET_LOCAL);
 		thing_bring_in(&scene.thing);
 		thing_init(&wanted, &scene.other, 5 * MIB, SET_LOCAL);
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = thing_make_resident(&wanted);
-		has_fired = mem_fail_stop();
+		bool has_fired = failing_stop(&failing);
 		EXPECT_EQ(status, has_fired ? STATUS_NO_MEMORY : STATUS_PENDING);
 		EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
 		EXPECT_EQ(gpu_ready(&scene.gpu), !has_fired);
 		gpu_run(&scene.gpu, 9);
 		scene_finish();
-	} while (has_fired);
-	EXPECT(fail_at > 2);
+	}
 }
 
 /* ---- completions ---- */
@@ -171,9 +200,9 @@ static void wait_until_queued(struct gpu *gpu)
 }
 
 /* Work that used what was evicted is over: its way out is the manager's own thread's to begin. */
-TEST(completion, decides_nothing)
+SCENE_TEST(completion, decides_nothing,
+	   scene_init_with(&(struct gpu_config){ .has_clock = true }, MIB, SET_LOCAL))
 {
-	scene_init_with(&(struct gpu_config){ .has_clock = true }, MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
 	EXPECT_EQ(atomic_load(&scene.gpu.queued_by), thread_id());
 	gpu_run(&scene.gpu, 9);
@@ -187,7 +216,6 @@ TEST(completion, decides_nothing)
 	EXPECT(atomic_load(&scene.gpu.queued_by) != thread_id());
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_segment(&scene.thing), 0);
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/decide")

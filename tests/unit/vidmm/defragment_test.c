@@ -3,6 +3,7 @@
  * defragment_test.c - a segment put in order, on a GPU that is turned by hand.
  */
 #include "base/machine_exchange.h"
+#include "support/failing.h"
 #include "scene.h"
 #include "turner.h"
 #include "vidmm/allocation.h"
@@ -129,11 +130,12 @@ static void expect_nothing_left_the_segment(void)
 
 /* ---- what comes of it ---- */
 
-TEST(defragment, makes_room_for_what_must_be_in_one_piece)
+#define ROW_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, row_finish(), suite, claim)
+
+ROW_TEST(defragment, makes_room_for_what_must_be_in_one_piece, row_with_holes(&physical))
 {
 	struct thing large;
 
-	row_with_holes(&physical);
 	put_in_order(&downward);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	row_check();
@@ -142,40 +144,33 @@ TEST(defragment, makes_room_for_what_must_be_in_one_piece)
 	/* The two above the middle went into the holes below it: not one more. */
 	EXPECT_EQ(scene.gpu.copied_within_bytes, 2 * MIB);
 	thing_finish(&large);
-	row_finish();
 }
 
-TEST(defragment, behind_page_tables_is_the_same)
+ROW_TEST(defragment, behind_page_tables_is_the_same, row_with_holes(NULL))
 {
-	row_with_holes(NULL);
 	put_in_order(&downward);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	expect_nothing_left_the_segment();
-	row_finish();
 }
 
-TEST(defragment, returns_when_it_is_done)
+ROW_TEST(defragment, returns_when_it_is_done, row_with_holes(&physical))
 {
 	struct turner turner;
 
-	row_with_holes(&physical);
 	turner_start(&turner, &scene.gpu);
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL, &downward), STATUS_SUCCESS);
 	turner_stop(&turner);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	expect_nothing_left_the_segment();
-	row_finish();
 }
 
-TEST(defragment, upward_leaves_the_lower_end_free)
+ROW_TEST(defragment, upward_leaves_the_lower_end_free, row_with_holes(&physical))
 {
-	row_with_holes(&physical);
 	put_in_order(&upward);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	for (int i = 1; i < MOST; i += 2)
 		EXPECT(first_mib(i) >= 4);
 	expect_nothing_left_the_segment();
-	row_finish();
 }
 
 TEST(defragment, moves_nothing_where_nothing_is_gained)
@@ -431,11 +426,10 @@ static void begin(struct defragment *order)
 	EXPECT_EQ(round, DEFRAGMENT_SHIFTS);
 }
 
-TEST(meanwhile, work_that_uses_it_is_waited_for_and_new_work_waits)
+ROW_TEST(meanwhile, work_that_uses_it_is_waited_for_and_new_work_waits, row_with_holes(&physical))
 {
 	struct defragment order;
 
-	row_with_holes(&physical);
 	gpu_work(&scene.client);
 	begin(&order);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
@@ -446,16 +440,14 @@ TEST(meanwhile, work_that_uses_it_is_waited_for_and_new_work_waits)
 	EXPECT_EQ(scene.client.owner.suspensions, 1);
 	gpu_run(&scene.gpu, 1);
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
-	row_finish();
 }
 
 /* Several are on their way at once. */
-TEST(meanwhile, a_call_that_wants_it_is_answered_when_it_is_there)
+ROW_TEST(meanwhile, a_call_that_wants_it_is_answered_when_it_is_there, row_with_holes(&physical))
 {
 	struct defragment order;
 	uint64_t bytes;
 
-	row_with_holes(&physical);
 	begin(&order);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 2);
 	EXPECT(thing_is_in(&row.things[7]));
@@ -466,39 +458,33 @@ TEST(meanwhile, a_call_that_wants_it_is_answered_when_it_is_there)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(row.things[7].done, 1);
 	EXPECT_EQ(row.things[7].status, STATUS_SUCCESS);
-	row_finish();
 }
 
-TEST(meanwhile, an_eviction_comes_behind_it)
+ROW_TEST(meanwhile, an_eviction_comes_behind_it, row_with_holes(&physical))
 {
 	struct defragment order;
 
-	row_with_holes(&physical);
 	begin(&order);
 	EXPECT_EQ(thing_evict(&row.things[7], 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&row.things[7]));
-	row_finish();
 }
 
-TEST(meanwhile, what_is_destroyed_goes)
+ROW_TEST(meanwhile, what_is_destroyed_goes, row_with_holes(&physical))
 {
 	struct defragment order;
 
-	row_with_holes(&physical);
 	begin(&order);
 	row_take_out(7);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	row_finish();
 }
 
 /* Its room is another's only when it has left it. */
-TEST(meanwhile, who_needs_room_waits_for_what_it_leaves)
+ROW_TEST(meanwhile, who_needs_room_waits_for_what_it_leaves, row_with_holes(&physical))
 {
 	struct defragment order;
 	struct thing large;
 
-	row_with_holes(&physical);
 	begin(&order);
 	thing_init(&large, &scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&large), STATUS_PENDING);
@@ -507,14 +493,12 @@ TEST(meanwhile, who_needs_room_waits_for_what_it_leaves)
 	EXPECT(thing_is_in(&large));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	thing_finish(&large);
-	row_finish();
 }
 
-TEST(meanwhile, a_reset_loses_it_here_and_there)
+ROW_TEST(meanwhile, a_reset_loses_it_here_and_there, row_with_holes(&physical))
 {
 	struct defragment order;
 
-	row_with_holes(&physical);
 	begin(&order);
 	vidmm_device_lose(&scene.client.device);
 	scene.gpu.generation++;
@@ -530,7 +514,6 @@ TEST(meanwhile, a_reset_loses_it_here_and_there)
 		row_take_out(i);
 	}
 	EXPECT_EQ(fragmentation().free_bytes, 8 * MIB);
-	row_finish();
 }
 
 /* ---- failures ---- */
@@ -571,12 +554,11 @@ TEST(failure, of_any_operation_of_a_slide_leaves_everything_intact)
 }
 
 /* Of a driver that cannot copy within a segment at all. */
-TEST(failure, of_the_driver_sends_them_out_and_in)
+ROW_TEST(failure, of_the_driver_sends_them_out_and_in, row_with_holes(&physical))
 {
 	enum defragment_round round;
 	struct defragment order;
 
-	row_with_holes(&physical);
 	defragment_init(&order, scene.gpu.manager, SEGMENT_LOCAL, &downward);
 	for (int rounds = 0; rounds < ROUNDS_MAX; rounds++) {
 		EXPECT_EQ(defragment_step(&order, &round), STATUS_SUCCESS);
@@ -591,53 +573,45 @@ TEST(failure, of_the_driver_sends_them_out_and_in)
 	EXPECT_EQ(round, DEFRAGMENT_DONE);
 	EXPECT_EQ(scene.gpu.copied_within_bytes, 0);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
-	row_finish();
 }
 
 TEST(failure, of_memory_leaves_everything_intact)
 {
-	unsigned fail_at = 0;
-	bool has_fired;
-
-	do {
+	EACH_FAILURE (failing, 5) {
 		enum defragment_round round = DEFRAGMENT_SHIFTS;
 		NTSTATUS status = STATUS_SUCCESS;
 		struct defragment order;
 
 		row_that_slides();
 		defragment_init(&order, scene.gpu.manager, SEGMENT_LOCAL, &downward);
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		while (NT_SUCCESS(status) && round != DEFRAGMENT_DONE) {
 			status = defragment_step(&order, &round);
 			gpu_run(&scene.gpu, 9);
 		}
-		has_fired = mem_fail_stop();
+		bool has_fired = failing_stop(&failing);
 		EXPECT(status == STATUS_SUCCESS || (has_fired && status == STATUS_NO_MEMORY));
 		row_finish();
-	} while (has_fired);
-	EXPECT(fail_at > 5);
+	}
 }
 
 /* ---- verified ---- */
 
-TEST(verify, what_is_the_same_is_moved)
+ROW_TEST(verify, what_is_the_same_is_moved, row_with_holes(NULL))
 {
 	struct turner turner;
 
-	row_with_holes(NULL);
 	turner_start(&turner, &scene.gpu);
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL, &verified), STATUS_SUCCESS);
 	turner_stop(&turner);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	EXPECT_STR(scene.gpu.log + strlen(scene.gpu.log) - 4, "cscs");
-	row_finish();
 }
 
-TEST(verify, what_is_not_the_same_stays_and_is_told)
+ROW_TEST(verify, what_is_not_the_same_stays_and_is_told, row_with_holes(NULL))
 {
 	struct turner turner;
 
-	row_with_holes(NULL);
 	scene.gpu.copies_wrong = true;
 	turner_start(&turner, &scene.gpu);
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL, &verified),
@@ -648,18 +622,16 @@ TEST(verify, what_is_not_the_same_stays_and_is_told)
 	for (int i = 1; i < MOST; i += 2)
 		EXPECT_EQ(first_mib(i), i);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	row_finish();
 }
 
-TEST(verify, where_the_cpu_sees_nothing_is_refused)
+ROW_TEST(verify, where_the_cpu_sees_nothing_is_refused,
+	 row_with_holes(&(struct gpu_config){ .is_hidden = true }))
 {
-	row_with_holes(&(struct gpu_config){ .is_hidden = true });
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_LOCAL, &verified),
 		  STATUS_NOT_SUPPORTED);
 	EXPECT_RULE("MM-VERIFY-TRANSFER");
 	EXPECT_EQ(vidmm_defragment(scene.gpu.manager, SEGMENT_APERTURE, &verified),
 		  STATUS_NOT_SUPPORTED);
-	row_finish();
 }
 
 /* ---- what the CPU has locked ---- */
@@ -710,24 +682,21 @@ TEST(locked, moves_without_a_copy_and_keeps_its_address)
 	}
 }
 
-TEST(locked, nothing_of_it_is_compared_because_nothing_is_copied)
+ROW_TEST(locked, nothing_of_it_is_compared_because_nothing_is_copied, row_with_holes(NULL))
 {
 	char *bytes[MOST];
 
-	row_with_holes(NULL);
 	row_lock(bytes);
 	put_in_order(&verified);
 	EXPECT_EQ(fragmentation().largest_gap_bytes, 4 * MIB);
 	EXPECT_EQ(scene.gpu.manager->wrong_transfers.count, 0);
 	row_unlock(bytes);
-	row_finish();
 }
 
-TEST(locked, stays_where_no_mapping_is_left_for_it)
+ROW_TEST(locked, stays_where_no_mapping_is_left_for_it, row_with_holes(&physical))
 {
 	char *bytes[MOST];
 
-	row_with_holes(&physical);
 	row_lock(bytes);
 	EXPECT(machine_reserve_mappings(0));
 	struct machine_exchange_usage usage = machine_exchange_usage();
@@ -738,7 +707,6 @@ TEST(locked, stays_where_no_mapping_is_left_for_it)
 		EXPECT_EQ(first_mib(i), (uint64_t)i);
 	machine_release_mappings(left);
 	row_unlock(bytes);
-	row_finish();
 }
 
 TEST(locked, survives_a_reset_on_its_way)

@@ -31,9 +31,11 @@ static void finish(void)
 
 /* ---- in and out ---- */
 
-TEST(locked, outside_enters_gpu_memory_at_its_address)
+#define MOVES_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
+MOVES_TEST(locked, outside_enters_gpu_memory_at_its_address,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'l', 4 * MIB);
 	thing_bring_in(&scene.thing);
@@ -47,34 +49,30 @@ TEST(locked, outside_enters_gpu_memory_at_its_address)
 	unlock_thing(&scene.thing);
 	expect_nothing_copied(&scene.gpu);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
-TEST(locked, inside_leaves_gpu_memory_at_its_address)
+MOVES_TEST(locked, inside_leaves_gpu_memory_at_its_address,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	struct thing wanted;
-
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock_thing(&scene.thing);
 	send_away(&scene.thing);
 	EXPECT(is_all(bytes, 4 * MIB, 'g'));
 	memset(bytes, 'w', 4 * MIB);
-	thing_add(&wanted, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_render(&wanted, 'x');
+	struct thing *wanted = thing_new_in(&scene.client, 8 * MIB, SET_LOCAL);
+	thing_render(wanted, 'x');
 	EXPECT(is_all(bytes, 4 * MIB, 'w'));
-	thing_finish(&wanted);
+	thing_finish(wanted);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 'w'));
 	expect_nothing_copied(&scene.gpu);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
-TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock)
+MOVES_TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	for (int i = 0; i < 5; i++) {
 		memset(bytes, 'a' + 2 * i, 4 * MIB);
@@ -95,14 +93,12 @@ TEST(locked, comes_and_goes_and_is_moved_by_copies_after_the_unlock)
 	EXPECT(lock_thing(&scene.thing) == bytes);
 	EXPECT(is_all(bytes, 4 * MIB, 'j'));
 	unlock_thing(&scene.thing);
-	finish();
 }
 
-TEST(locked, scattered_memory_moves_too)
+MOVES_TEST(locked, scattered_memory_moves_too, scene_init(NULL))
 {
-	struct thing others[8];
+	static struct thing others[8];
 
-	scene_init(NULL);
 	scene_make_holes(others);
 	scene_add_thing(4 * MIB - PAGE, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
@@ -122,25 +118,21 @@ TEST(locked, scattered_memory_moves_too)
 		thing_finish(&others[i]);
 	}
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* The end of the last granule belongs to nobody, and nobody may find anything in it. */
-TEST(locked, what_lies_behind_it_in_its_granule_is_zero)
+MOVES_TEST(locked, what_lies_behind_it_in_its_granule_is_zero,
+	   scene_init(&(struct gpu_config){ .uses_64k_pages = true }))
 {
-	struct thing before;
-
-	scene_init(&(struct gpu_config){ .uses_64k_pages = true });
-	thing_add(&before, &scene.client, 8 * MIB, SET_LOCAL);
-	thing_render(&before, 's');
-	thing_finish(&before);
+	struct thing *before = thing_new_in(&scene.client, 8 * MIB, SET_LOCAL);
+	thing_render(before, 's');
+	thing_finish(before);
 	scene_add_thing(5 * PAGE, SET_LOCAL);
 	memset(lock_thing(&scene.thing), 'l', 5 * PAGE);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 'l'));
 	EXPECT(is_all(thing_byte(&scene.thing, 0) + 5 * PAGE, 11 * PAGE, 0));
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* ---- what the driver sees ---- */
@@ -175,12 +167,11 @@ TEST(driver, of_physical_memory_is_told_to_discard_what_was_there)
 /* ---- pressure ---- */
 
 /* Six of half the size of GPU memory: each of them enters, by turns. */
-TEST(pressure, locked_memory_takes_turns_like_any_other)
+MOVES_TEST(pressure, locked_memory_takes_turns_like_any_other, scene_init(NULL))
 {
-	struct thing things[6];
+	static struct thing things[6];
 	char *bytes[6];
 
-	scene_init(NULL);
 	for (int i = 0; i < 6; i++) {
 		thing_init(&things[i], &scene.client, 4 * MIB, SET_LOCAL);
 		bytes[i] = lock_thing(&things[i]);
@@ -203,32 +194,28 @@ TEST(pressure, locked_memory_takes_turns_like_any_other)
 	EXPECT_RULE("MM-BUDGET");
 	for (int i = 0; i < 6; i++)
 		thing_finish(&things[i]);
-	finish();
 }
 
-TEST(pressure, another_devices_locked_memory_makes_room)
+MOVES_TEST(pressure, another_devices_locked_memory_makes_room,
+	   scene_init_with(NULL, 6 * MIB, SET_LOCAL))
 {
-	struct thing wanted;
-
-	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
 	scene_add_second();
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'v', 6 * MIB);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	thing_add(&wanted, &scene.other, 6 * MIB, SET_LOCAL);
+	struct thing *wanted = thing_new_in(&scene.other, 6 * MIB, SET_LOCAL);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(is_all(bytes, 6 * MIB, 'v'));
-	thing_finish(&wanted);
+	thing_finish(wanted);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* ---- what cannot change its role ---- */
 
-TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else)
+MOVES_TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LOCK-PLACE");
@@ -237,29 +224,26 @@ TEST(hidden, memory_is_refused_to_what_is_locked_and_supports_nothing_else)
 	unlock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	EXPECT(thing_holds(&scene.thing, 'h'));
-	finish();
 }
 
-TEST(hidden, memory_of_a_device_is_as_good_as_hidden)
+MOVES_TEST(hidden, memory_of_a_device_is_as_good_as_hidden,
+	   scene_init_with(&(struct gpu_config){ .is_elsewhere = true }, 4 * MIB,
+			   SET_LOCAL | SET_SYSTEM))
 {
-	scene_init_with(&(struct gpu_config){ .is_elsewhere = true }, 4 * MIB,
-			SET_LOCAL | SET_SYSTEM);
 	(void)lock_thing(&scene.thing);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* It waits for room there: no call would ever end if it were locked now. */
-TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile)
+MOVES_TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile,
+	   scene_init(&(struct gpu_config){ .is_hidden = true }))
 {
-	struct thing other;
 	void *pointer;
 
-	scene_init(&(struct gpu_config){ .is_hidden = true });
 	scene_add_second();
-	thing_add(&other, &scene.other, 8 * MIB, SET_LOCAL);
+	struct thing *other = thing_new_in(&scene.other, 8 * MIB, SET_LOCAL);
 	gpu_work(&scene.other);
 	scene_add_thing(4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -272,13 +256,13 @@ TEST(hidden, memory_that_is_waited_for_cannot_be_locked_outside_meanwhile)
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.thing.done, 1);
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
-	thing_finish(&other);
-	finish();
+	thing_finish(other);
 }
 
-TEST(hidden, memory_is_replaced_by_the_aperture)
+MOVES_TEST(hidden, memory_is_replaced_by_the_aperture,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB,
+			   SET_LOCAL | SET_SYSTEM))
 {
-	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'a', 4 * MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -286,13 +270,11 @@ TEST(hidden, memory_is_replaced_by_the_aperture)
 	*thing_byte(&scene.thing, 0) = 'g';
 	EXPECT_EQ(bytes[0], 'g');
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* Caches of the CPU would not see what the GPU writes. */
-TEST(cached, memory_that_is_locked_stays_outside)
+MOVES_TEST(cached, memory_that_is_locked_stays_outside, scene_init(NULL))
 {
-	scene_init(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_SYSTEM);
 	wishes.traits.is_cached = true;
 	scene_add_thing_as(&wishes);
@@ -300,16 +282,13 @@ TEST(cached, memory_that_is_locked_stays_outside)
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* However often locked memory moved: what enters later finds everything where it was at first. */
-TEST(mappings, do_not_become_more_for_ever)
+MOVES_TEST(mappings, do_not_become_more_for_ever, scene_init(NULL))
 {
-	struct thing things[7];
-	struct thing whole;
+	static struct thing things[7];
 
-	scene_init(NULL);
 	for (int i = 0; i < 7; i++) {
 		thing_init(&things[i], &scene.client, (uint64_t)(i + 1) * 16 * PAGE, SET_LOCAL);
 		if (i % 2)
@@ -327,11 +306,10 @@ TEST(mappings, do_not_become_more_for_ever)
 	EXPECT(machine_exchange_usage().mappings < 100);
 	for (int i = 0; i < 7; i++)
 		thing_finish(&things[i]);
-	thing_add(&whole, &scene.client, 8 * MIB, SET_LOCAL);
+	struct thing *whole = thing_new_in(&scene.client, 8 * MIB, SET_LOCAL);
 	EXPECT_EQ(machine_exchange_usage().displaced_pages, 0);
 	EXPECT_EQ(machine_exchange_usage().mappings, 0);
-	thing_finish(&whole);
-	finish();
+	thing_finish(whole);
 }
 
 TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
@@ -359,9 +337,8 @@ TEST(mappings, are_reserved_and_without_them_it_stays_where_it_is)
 
 /* ---- kept copies ---- */
 
-TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock)
+MOVES_TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock, scene_init(NULL))
 {
-	scene_init(NULL);
 	scene_add_kept(MIB);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'k', MIB);
@@ -372,14 +349,13 @@ TEST(kept, copies_are_no_copies_of_what_is_written_through_a_lock)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'n'));
-	finish();
 }
 
 /* ---- what happens on the way ---- */
 
-TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
+MOVES_TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock,
+	   scene_init_with(NULL, MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, '1', MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -398,7 +374,6 @@ TEST(way, of_locked_memory_holds_up_neither_lock_nor_unlock)
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, '1'));
-	finish();
 }
 
 TEST(way, in_that_fails_leaves_everything_as_it_was)
@@ -412,9 +387,9 @@ TEST(way, in_that_fails_leaves_everything_as_it_was)
 	finish();
 }
 
-TEST(way, out_that_fails_leaves_it_inside)
+MOVES_TEST(way, out_that_fails_leaves_it_inside,
+	   scene_init(&(struct gpu_config){ .is_physical = true }))
 {
-	scene_init(&(struct gpu_config){ .is_physical = true });
 	scene_add_thing(MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
@@ -427,7 +402,6 @@ TEST(way, out_that_fails_leaves_it_inside)
 	memset(bytes, 'g', MIB);
 	EXPECT(thing_holds(&scene.thing, 'g'));
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* What is locked is at its address after a reset, and the content is the machine's. */
@@ -473,11 +447,10 @@ TEST(way, out_that_meets_a_reset_ends_all_the_same)
 	expect_survives_reset(true, true);
 }
 
-TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
+MOVES_TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything, scene_init(NULL))
 {
-	struct thing things[2];
+	static struct thing things[2];
 
-	scene_init(NULL);
 	for (int i = 0; i < 2; i++) {
 		thing_init(&things[i], &scene.client, 2 * MIB, SET_LOCAL);
 		memset(lock_thing(&things[i]), 'd', 2 * MIB);
@@ -489,7 +462,6 @@ TEST(way, of_what_is_destroyed_while_locked_ends_and_frees_everything)
 		vidmm_allocation_retire(things[i].memory);
 	for (int i = 0; i < 2; i++)
 		thing_finish(&things[i]);
-	finish();
 }
 
 /* ---- while somebody writes ---- */
@@ -547,12 +519,12 @@ static void defragment(bool is_upward)
 	}
 }
 
-TEST(stores, are_never_lost_while_it_is_put_in_order)
+MOVES_TEST(stores, are_never_lost_while_it_is_put_in_order,
+	   scene_init_with(&(struct gpu_config){ .is_physical = true }, 2 * MIB, SET_LOCAL))
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
 	unsigned moves = 0;
 
-	scene_init_with(&(struct gpu_config){ .is_physical = true }, 2 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	thing_bring_in(&scene.thing);
 	writer_start(&writer, bytes);
@@ -573,16 +545,15 @@ TEST(stores, are_never_lost_while_it_is_put_in_order)
 	EXPECT(moves > 50);
 	expect_count(&writer);
 	unlock_thing(&scene.thing);
-	finish();
 }
 
 /* It leaves from behind a window for system memory, and comes back by a copy when nobody has it locked. */
-TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window)
+MOVES_TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window,
+	   scene_init_two(&(struct gpu_config){
+		   .is_hidden = true, .window_pages = 2048, .local_bytes = 3 * MIB }))
 {
 	struct writer writer = { .page_count = 2 * MIB / PAGE };
 
-	scene_init_two(&(struct gpu_config){
-		.is_hidden = true, .window_pages = 2048, .local_bytes = 3 * MIB });
 	scene_add_thing(2 * MIB, SET_LOCAL | SET_SYSTEM);
 	for (int i = 0; i < 20; i++) {
 		struct thing comer;
@@ -601,7 +572,6 @@ TEST(stores, are_never_lost_while_it_leaves_from_behind_a_window)
 		gpu_run(&scene.gpu, 20);
 	}
 	EXPECT(machine_exchange_usage().mappings < 64);
-	finish();
 }
 
 TEST_MAIN("vidmm/locked_moves")

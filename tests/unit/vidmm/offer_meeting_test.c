@@ -31,11 +31,11 @@ TEST(by_lists, an_immediate_offer_of_what_was_never_in_place_makes_no_place)
 }
 
 /* Who may decommit it has to find it: that is written down in a place. */
-TEST(memory, that_is_missing_for_the_place_leaves_it_as_it_was)
+SCENE_TEST(memory, that_is_missing_for_the_place_leaves_it_as_it_was,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
 	bool has_failed = true;
 
-	scene_init_with(NULL, MIB, SET_SYSTEM);
 	for (unsigned nth = 1; has_failed; nth++) {
 		mem_fail_nth(nth);
 		NTSTATUS status = offer_for_good(&scene.thing);
@@ -46,7 +46,6 @@ TEST(memory, that_is_missing_for_the_place_leaves_it_as_it_was)
 		if (nth == 1)
 			EXPECT(has_failed);
 	}
-	scene_finish();
 }
 
 /* An offer that waits for work is overtaken by one that does not. */
@@ -85,11 +84,11 @@ THING_TEST(unoffer, of_what_another_has_reclaimed_changes_nothing)
 
 /* ---- what a tester wants ---- */
 
-TEST(discard, of_offers_always_is_of_those_whose_work_is_over)
+SCENE_TEST(discard, of_offers_always_is_of_those_whose_work_is_over,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_SYSTEM);
 	vidmm_set_options(scene.gpu.manager, VIDMM_ALWAYS_DISCARD_OFFERS);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(vidmm_offer_prepare(&scene.thing.binding, true, false), STATUS_SUCCESS);
@@ -102,14 +101,13 @@ TEST(discard, of_offers_always_is_of_those_whose_work_is_over)
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish();
 }
 
-TEST(no_commit, on_reclaim_is_about_what_was_decommitted)
+SCENE_TEST(no_commit, on_reclaim_is_about_what_was_decommitted,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_SYSTEM);
 	vidmm_process_set_options(&scene.gpu.process, VIDMM_FAIL_COMMIT_ON_RECLAIM);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(offer_for_good(&scene.thing), STATUS_SUCCESS);
@@ -122,7 +120,6 @@ TEST(no_commit, on_reclaim_is_about_what_was_decommitted)
 	vidmm_process_set_options(&scene.gpu.process, 0);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish();
 }
 
 /* ---- what may be decommitted ---- */
@@ -132,24 +129,22 @@ static uint64_t decommittable(void)
 	return vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes;
 }
 
-TEST(decommit, is_not_of_memory_that_is_the_clients)
-{
-	static char own[65536] __attribute__((aligned(4096)));
+static char own[65536] __attribute__((aligned(4096)));
 
-	scene_init_with(NULL, sizeof(own), SET_SYSTEM);
+SCENE_TEST(decommit, is_not_of_memory_that_is_the_clients,
+	   scene_init_with(NULL, sizeof(own), SET_SYSTEM))
+{
 	vidmm_allocation_take_memory(scene.thing.memory, own);
 	own[7] = 7;
 	EXPECT_EQ(offer_for_good(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(decommittable(), 0);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, 0), 0);
 	EXPECT_EQ(own[7], 7);
-	scene_finish();
 }
 
 /* As a list of work does, that an immediate offer does not wait for. */
-TEST(decommit, is_not_of_memory_that_work_lists)
+SCENE_TEST(decommit, is_not_of_memory_that_work_lists, scene_init_with(NULL, MIB, SET_SYSTEM))
 {
-	scene_init_with(NULL, MIB, SET_SYSTEM);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(offer_for_good(&scene.thing), STATUS_SUCCESS);
 	struct vidmm_place *place = binding_place(&scene.thing.binding);
@@ -163,13 +158,12 @@ TEST(decommit, is_not_of_memory_that_work_lists)
 	place->pins--;
 	lock_release(&scene.gpu.manager->lock);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, 0), MIB);
-	scene_finish();
 }
 
 /* What the GPU sees in system memory has to leave first, and it has been tried. */
-TEST(decommit, does_not_wait_for_what_could_not_leave)
+SCENE_TEST(decommit, does_not_wait_for_what_could_not_leave,
+	   scene_init_with(NULL, MIB, SET_APERTURE))
 {
-	scene_init_with(NULL, MIB, SET_APERTURE);
 	thing_write(&scene.thing, 'a');
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_APERTURE);
@@ -180,7 +174,6 @@ TEST(decommit, does_not_wait_for_what_could_not_leave)
 	lock_release(&scene.gpu.manager->lock);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, 0), 0);
 	EXPECT(thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 /* ---- another thread ---- */
@@ -272,39 +265,36 @@ TEST(trim, leaves_what_it_has_picked_to_who_claimed_or_kept_it_since)
 }
 
 /* Its place goes under the manager's lock alone, while a reclaim stands before its own lock. */
-TEST(reclaim_now, of_what_is_being_destroyed_brings_back_the_rest)
+SCENE_TEST(reclaim_now, of_what_is_being_destroyed_brings_back_the_rest,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
-	struct thing second;
-
-	scene_init_with(NULL, MIB, SET_SYSTEM);
-	thing_init(&second, &scene.client, MIB, SET_SYSTEM);
+	struct thing *second = thing_new(&scene.client, MIB, SET_SYSTEM);
 	thing_write(&scene.thing, 'a');
-	thing_write(&second, 'b');
+	thing_write(second, 'b');
 	EXPECT_EQ(offer_for_good(&scene.thing), STATUS_SUCCESS);
-	EXPECT_EQ(offer_for_good(&second), STATUS_SUCCESS);
-	struct other other = { .list = { &scene.thing.binding, &second.binding } };
-	struct vidmm_place *place = binding_place(&second.binding);
-	lock_acquire(&second.memory->lock);
+	EXPECT_EQ(offer_for_good(second), STATUS_SUCCESS);
+	struct other other = { .list = { &scene.thing.binding, &second->binding } };
+	struct vidmm_place *place = binding_place(&second->binding);
+	lock_acquire(&second->memory->lock);
 	other_start(&other, reclaim_both_now);
 	while (!is_kept(binding_place(&scene.thing.binding)))
 		thread_point();
 	lock_acquire(&scene.gpu.manager->lock);
-	atomic_store(&second.memory->place, NULL);
+	atomic_store(&second->memory->place, NULL);
 	lock_release(&scene.gpu.manager->lock);
-	lock_release(&second.memory->lock);
+	lock_release(&second->memory->lock);
 	thread_join(other.thread);
 	EXPECT_EQ(other.status, STATUS_SUCCESS);
 	EXPECT_EQ(other.results[0], VIDMM_RECLAIM_OK);
 	EXPECT_EQ(scene.thing.memory->offer, VIDMM_NOT_OFFERED);
 	EXPECT_EQ(binding_place(&scene.thing.binding)->reclaims, 0);
 	EXPECT_EQ(place->reclaims, 0);
-	atomic_store(&second.memory->place, place);
+	atomic_store(&second->memory->place, place);
 	/* And it ends as it would have. */
 	enum vidmm_reclaim_result result;
-	EXPECT_EQ(offer_for_good(&second), STATUS_SUCCESS);
-	EXPECT_EQ(thing_reclaim(&second, &result), STATUS_SUCCESS);
-	thing_finish(&second);
-	scene_finish();
+	EXPECT_EQ(offer_for_good(second), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(second, &result), STATUS_SUCCESS);
+	thing_finish(second);
 }
 
 static void reclaim_one(void *argument)

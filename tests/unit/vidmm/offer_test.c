@@ -168,24 +168,21 @@ THING_TEST(offer, immediately_does_not_wait_for_work)
 }
 
 /* Nobody lists it, and it still is where it was. */
-TEST(offer, reclaimed_where_it_was_it_goes_behind_what_is_offered)
+SCENE_TEST(offer, reclaimed_where_it_was_it_goes_behind_what_is_offered,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
 	enum vidmm_reclaim_result result;
-	struct thing offered;
-	struct thing wanted;
 
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	thing_add(&offered, &scene.client, 4 * MIB, SET_LOCAL);
+	struct thing *offered = thing_new_in(&scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	EXPECT_EQ(thing_offer(&offered), STATUS_SUCCESS);
+	EXPECT_EQ(thing_offer(offered), STATUS_SUCCESS);
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
-	thing_add(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
+	thing_new_in(&scene.client, 4 * MIB, SET_LOCAL);
 	EXPECT(thing_is_in(&scene.thing));
-	EXPECT(!thing_is_in(&offered));
-	scene_finish();
+	EXPECT(!thing_is_in(offered));
 }
 
 THING_TEST(offer, reclaimed_before_the_work_is_over_it_never_counted)
@@ -251,12 +248,12 @@ THING_TEST(offer, made_resident_it_is_listed_and_comes_in_with_its_reclaim)
 	EXPECT(thing_is_in(&scene.thing));
 }
 
-TEST(offer, reclaimed_it_can_be_locked_at_once)
+SCENE_TEST(offer, reclaimed_it_can_be_locked_at_once,
+	   scene_init_with(NULL, MIB, SET_LOCAL | SET_SYSTEM))
 {
 	enum vidmm_reclaim_result result;
 	void *pointer;
 
-	scene_init_with(NULL, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_write(&scene.thing, 'l');
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
@@ -267,7 +264,6 @@ TEST(offer, reclaimed_it_can_be_locked_at_once)
 		  STATUS_SUCCESS);
 	EXPECT(is_all(pointer, MIB, 'l'));
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish();
 }
 
 /* It has no fence of the reclaim to wait for. */
@@ -349,11 +345,11 @@ THING_TEST(offer, of_something_untouched_takes_no_memory_and_no_place)
 	EXPECT(!binding_place(&scene.thing.binding));
 }
 
-TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
+SCENE_TEST(offer, while_it_is_dropped_a_reclaim_says_discarded,
+	   scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL))
 {
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_offer(&scene.thing), STATUS_SUCCESS);
 	evict_segment(scene.gpu.manager, 0);
@@ -365,49 +361,45 @@ TEST(offer, while_it_is_dropped_a_reclaim_says_discarded)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 0));
 	EXPECT_EQ(scene.thing.done, 2);
-	scene_finish();
 }
 
-TEST(decommit, gives_system_memory_of_offers_away_lowest_first)
+SCENE_TEST(decommit, gives_system_memory_of_offers_away_lowest_first,
+	   scene_init_with(NULL, MIB, SET_LOCAL))
 {
-	struct thing low;
 	enum vidmm_reclaim_result result;
 
-	scene_init_with(NULL, MIB, SET_LOCAL);
-	thing_init(&low, &scene.client, 2 * MIB, SET_LOCAL);
+	struct thing *low = thing_new(&scene.client, 2 * MIB, SET_LOCAL);
 	thing_write(&scene.thing, 'a');
-	thing_write(&low, 'b');
+	thing_write(low, 'b');
 	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, 0);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_NORMAL, true, false),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(vidmm_binding_offer(&low.binding, VIDMM_OFFER_LOW, true, false), STATUS_SUCCESS);
+	EXPECT_EQ(vidmm_binding_offer(&low->binding, VIDMM_OFFER_LOW, true, false), STATUS_SUCCESS);
 	struct vidmm_offer_info info = vidmm_process_offer_info(&scene.gpu.process);
 	EXPECT_EQ(info.decommittable_bytes, 3 * MIB);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 1, 0), 2 * MIB);
 	EXPECT(vidmm_process_offer_info(&scene.gpu.process).uniqueness != info.uniqueness);
 	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, MIB);
-	EXPECT_EQ(thing_reclaim(&low, &result), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(low, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	EXPECT(thing_holds(&low, 0));
+	EXPECT(thing_holds(low, 0));
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
 	EXPECT(thing_holds(&scene.thing, 'a'));
 	EXPECT_EQ(vidmm_process_offer_info(&scene.gpu.process).decommittable_bytes, 0);
-	scene_finish();
 }
 
-TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
+SCENE_TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped,
+	   scene_init(NULL))
 {
-	struct thing intact;
 	enum vidmm_reclaim_result result;
 
-	scene_init(NULL);
 	scene_add_kept(MIB);
-	thing_init(&intact, &scene.client, MIB, SET_LOCAL);
-	thing_write(&intact, 'i');
+	struct thing *intact = thing_new(&scene.client, MIB, SET_LOCAL);
+	thing_write(intact, 'i');
 	thing_write(&scene.thing, 'k');
 	thing_bring_in(&scene.thing);
-	EXPECT_EQ(vidmm_binding_offer(&intact.binding, VIDMM_OFFER_LOW, true, false),
+	EXPECT_EQ(vidmm_binding_offer(&intact->binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
@@ -417,9 +409,9 @@ TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 		  MIB);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
 		  0);
-	EXPECT_EQ(thing_reclaim(&intact, &result), STATUS_SUCCESS);
+	EXPECT_EQ(thing_reclaim(intact, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_OK);
-	EXPECT(thing_holds(&intact, 'i'));
+	EXPECT(thing_holds(intact, 'i'));
 	/* Offered anew it is what it is now. */
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_PENDING);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
@@ -430,7 +422,6 @@ TEST(decommit, of_what_was_repurposed_takes_copies_of_content_that_was_dropped)
 		  STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, UINT64_MAX, VIDMM_DECOMMIT_REPURPOSED),
 		  0);
-	scene_finish();
 }
 
 THING_TEST(decommit, what_was_not_offered_for_it_is_kept)
@@ -440,12 +431,12 @@ THING_TEST(decommit, what_was_not_offered_for_it_is_kept)
 	EXPECT_EQ(vidmm_process_decommit(&scene.gpu.process, 64 * MIB, 0), 0);
 }
 
-TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
+SCENE_TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered,
+	   scene_init_with(NULL, 16 * MIB, SET_SYSTEM))
 {
 	enum vidmm_reclaim_result result;
 	uint64_t taken;
 
-	scene_init_with(NULL, 16 * MIB, SET_SYSTEM);
 	thing_write(&scene.thing, 'a');
 	EXPECT_EQ(vidmm_binding_offer(&scene.thing.binding, VIDMM_OFFER_LOW, true, false),
 		  STATUS_SUCCESS);
@@ -456,7 +447,6 @@ TEST(decommit, without_memory_a_reclaim_says_not_committed_and_it_stays_offered)
 	EXPECT(machine_free_contiguous(taken));
 	EXPECT_EQ(thing_reclaim(&scene.thing, &result), STATUS_SUCCESS);
 	EXPECT_EQ(result, VIDMM_RECLAIM_DISCARDED);
-	scene_finish();
 }
 
 /* ---- reclaims that have to have the memory ---- */
@@ -480,24 +470,23 @@ static void offer_and_decommit(struct thing *thing)
 		  thing->memory->size_bytes);
 }
 
-TEST(reclaim_now, with_memory_for_one_of_two_changes_neither)
+SCENE_TEST(reclaim_now, with_memory_for_one_of_two_changes_neither,
+	   scene_init_with(NULL, 16 * MIB, SET_SYSTEM))
 {
-	struct thing second;
 	enum vidmm_reclaim_result results[2];
 	uint64_t taken;
 
-	scene_init_with(NULL, 16 * MIB, SET_SYSTEM);
-	thing_init(&second, &scene.client, 16 * MIB, SET_SYSTEM);
-	struct thing *both[] = { &scene.thing, &second };
+	struct thing *second = thing_new(&scene.client, 16 * MIB, SET_SYSTEM);
+	struct thing *both[] = { &scene.thing, second };
 	offer_and_decommit(&scene.thing);
-	offer_and_decommit(&second);
+	offer_and_decommit(second);
 	EXPECT_EQ(machine_alloc_contiguous(32 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
 	uint64_t pages = machine_usage().taken_pages;
 	EXPECT_EQ(reclaim_now(both, 2, results), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-PAGES");
 	EXPECT_EQ(machine_usage().taken_pages, pages);
 	EXPECT_EQ(scene.thing.memory->offer, VIDMM_DECOMMITTED);
-	EXPECT_EQ(second.memory->offer, VIDMM_DECOMMITTED);
+	EXPECT_EQ(second->memory->offer, VIDMM_DECOMMITTED);
 	gpu_check(&scene.gpu);
 	/* One after the other would have done. */
 	EXPECT_EQ(reclaim_now(both, 1, results), STATUS_SUCCESS);
@@ -506,50 +495,46 @@ TEST(reclaim_now, with_memory_for_one_of_two_changes_neither)
 	EXPECT_EQ(reclaim_now(both, 2, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_OK);
 	EXPECT_EQ(results[1], VIDMM_RECLAIM_DISCARDED);
-	EXPECT(thing_holds(&second, 0));
-	scene_finish();
+	EXPECT(thing_holds(second, 0));
 }
 
-TEST(reclaim_now, of_the_same_twice_takes_it_back_once)
+SCENE_TEST(reclaim_now, of_the_same_twice_takes_it_back_once,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
 	enum vidmm_reclaim_result results[2];
 
-	scene_init_with(NULL, MIB, SET_SYSTEM);
 	struct thing *twice[] = { &scene.thing, &scene.thing };
 	offer_and_decommit(&scene.thing);
 	EXPECT_EQ(reclaim_now(twice, 2, results), STATUS_SUCCESS);
 	EXPECT_EQ(results[0], VIDMM_RECLAIM_DISCARDED);
 	EXPECT_EQ(results[1], VIDMM_RECLAIM_OK);
 	EXPECT_EQ(binding_place(&scene.thing.binding)->reclaims, 0);
-	scene_finish();
 }
 
 /* What it was before it was claimed, it is again. */
-TEST(reclaim_now, when_each_block_of_memory_fails_changes_nothing)
+SCENE_TEST(reclaim_now, when_each_block_of_memory_fails_changes_nothing,
+	   scene_init_with(NULL, MIB, SET_SYSTEM))
 {
-	struct thing kept;
 	bool has_failed = true;
 
-	scene_init_with(NULL, MIB, SET_SYSTEM);
-	thing_init(&kept, &scene.client, MIB, SET_SYSTEM);
-	struct thing *both[] = { &scene.thing, &kept };
+	struct thing *kept = thing_new(&scene.client, MIB, SET_SYSTEM);
+	struct thing *both[] = { &scene.thing, kept };
 	for (unsigned nth = 1; has_failed; nth++) {
 		enum vidmm_reclaim_result results[2];
 
 		offer_and_decommit(&scene.thing);
-		EXPECT_EQ(thing_offer(&kept), STATUS_SUCCESS);
+		EXPECT_EQ(thing_offer(kept), STATUS_SUCCESS);
 		mem_fail_nth(nth);
 		NTSTATUS status = reclaim_now(both, 2, results);
 		has_failed = mem_fail_stop();
 		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
 		EXPECT_EQ(scene.thing.memory->offer,
 			  has_failed ? VIDMM_DECOMMITTED : VIDMM_NOT_OFFERED);
-		EXPECT_EQ(kept.memory->offer, has_failed ? VIDMM_OFFERED : VIDMM_NOT_OFFERED);
+		EXPECT_EQ(kept->memory->offer, has_failed ? VIDMM_OFFERED : VIDMM_NOT_OFFERED);
 		gpu_check(&scene.gpu);
 		if (has_failed)
 			EXPECT_EQ(reclaim_now(both, 2, results), STATUS_SUCCESS);
 	}
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/offer")

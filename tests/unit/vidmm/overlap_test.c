@@ -4,6 +4,7 @@
  * built is with the hardware, and done in this order when the test says so.
  */
 #include "scene.h"
+#include "support/failing.h"
 #include "vidmm/allocation.h"
 #include "address_space/mappings.h"
 #include "vidmm/states.h"
@@ -94,13 +95,14 @@ TEST(overlap, ways_out_and_in_of_different_rooms_are_under_way_together)
 	scene_finish();
 }
 
+#define CHANGE_TEST(suite, claim, ...)                                                             \
+	TEST_ON(change, __VA_ARGS__, change_finish(&change), suite, claim)
+
 /* ---- the same room ---- */
 
-TEST(overlap, a_way_in_is_queued_right_behind_the_way_out_that_makes_its_room)
+CHANGE_TEST(overlap, a_way_in_is_queued_right_behind_the_way_out_that_makes_its_room,
+	    change_init(&change, &small, 2 * MIB, 2 * MIB))
 {
-	struct change change;
-
-	change_init(&change, &small, 2 * MIB, 2 * MIB);
 	struct gpu *gpu = &scene.gpu;
 	EXPECT(gpu_build(gpu));
 	/* With the hardware, and not done: the other may come all the same. */
@@ -108,19 +110,18 @@ TEST(overlap, a_way_in_is_queued_right_behind_the_way_out_that_makes_its_room)
 	EXPECT(gpu_build(gpu));
 	gpu_check(gpu);
 	EXPECT_EQ(gpu->copied_out_bytes, 0);
-	EXPECT_EQ(state_of(&change.leaver), PLACE_LEAVING);
-	EXPECT_EQ(state_of(&change.comer), PLACE_ENTERING);
-	EXPECT(vidmm_where(change.leaver.binding.device->process->manager, change.leaver.memory) ==
-	       VIDMM_RESIDENT_IN_GPU_MEMORY);
+	EXPECT_EQ(state_of(&change->leaver), PLACE_LEAVING);
+	EXPECT_EQ(state_of(&change->comer), PLACE_ENTERING);
+	EXPECT(vidmm_where(change->leaver.binding.device->process->manager,
+			   change->leaver.memory) == VIDMM_RESIDENT_IN_GPU_MEMORY);
 	/* The hardware does one after the other. */
 	EXPECT(gpu_complete(gpu));
 	EXPECT_STR(gpu->log, "o");
-	EXPECT_EQ(state_of(&change.leaver), PLACE_OUT);
-	EXPECT_EQ(change.comer.done, 0);
+	EXPECT_EQ(state_of(&change->leaver), PLACE_OUT);
+	EXPECT_EQ(change->comer.done, 0);
 	EXPECT(gpu_complete(gpu));
 	EXPECT_STR(gpu->log, "oi");
-	EXPECT_EQ(change.comer.done, 1);
-	change_finish(&change);
+	EXPECT_EQ(change->comer.done, 1);
 }
 
 TEST(overlap, behind_page_tables_is_the_same)
@@ -136,12 +137,11 @@ TEST(overlap, behind_page_tables_is_the_same)
 	change_finish(&change);
 }
 
-TEST(overlap, what_it_leaves_of_the_room_is_free_when_the_other_is_out)
+CHANGE_TEST(overlap, what_it_leaves_of_the_room_is_free_when_the_other_is_out,
+	    change_init(&change, &small, 2 * MIB, MIB))
 {
-	struct change change;
 	struct vidmm_segment *segment;
 
-	change_init(&change, &small, 2 * MIB, MIB);
 	segment = &scene.gpu.manager->segments[SEGMENT_LOCAL - 1];
 	EXPECT(gpu_build(&scene.gpu));
 	EXPECT(gpu_build(&scene.gpu));
@@ -150,16 +150,14 @@ TEST(overlap, what_it_leaves_of_the_room_is_free_when_the_other_is_out)
 	EXPECT(gpu_complete(&scene.gpu));
 	EXPECT_EQ(ranges_free_units(&segment->ranges), MIB / PAGE);
 	EXPECT_EQ(segment->lent_bytes, 0);
-	change_finish(&change);
 }
 
 /* The CPU writes page tables, whatever the hardware has still to do. */
-TEST(overlap, page_tables_have_nothing_of_a_room_that_is_not_left)
+CHANGE_TEST(overlap, page_tables_have_nothing_of_a_room_that_is_not_left,
+	    change_init(&change, &small, 2 * MIB, MIB))
 {
-	struct change change;
 	struct pager_table table;
 
-	change_init(&change, &small, 2 * MIB, MIB);
 	EXPECT(gpu_build(&scene.gpu));
 	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
 		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
@@ -167,7 +165,6 @@ TEST(overlap, page_tables_have_nothing_of_a_room_that_is_not_left)
 	EXPECT_EQ(vidmm_take_table(scene.gpu.manager, SEGMENT_LOCAL, PAGE, PAGE, &table),
 		  STATUS_SUCCESS);
 	vidmm_give_table(scene.gpu.manager, &table, PAGE);
-	change_finish(&change);
 }
 
 TEST(overlap, what_needs_more_than_one_room_waits_until_they_are_left)
@@ -228,12 +225,10 @@ TEST(overlap, what_the_driver_initializes_waits_until_the_room_is_left)
 	change_finish(&change);
 }
 
-TEST(overlap, two_may_share_the_room_of_one)
+CHANGE_TEST(overlap, two_may_share_the_room_of_one, change_init(&change, &small, 2 * MIB, MIB))
 {
-	struct change change;
 	struct thing second;
 
-	change_init(&change, &small, 2 * MIB, MIB);
 	thing_init(&second, &scene.client, MIB, SET_LOCAL);
 	thing_write(&second, 's');
 	EXPECT_EQ(thing_make_resident(&second), STATUS_PENDING);
@@ -248,7 +243,6 @@ TEST(overlap, two_may_share_the_room_of_one)
 		;
 	EXPECT(thing_holds(&second, 's'));
 	thing_finish(&second);
-	change_finish(&change);
 }
 
 /* Round and round: each in the room of the one before, all of them with the hardware. */
@@ -286,51 +280,42 @@ TEST(overlap, a_chain_of_them_keeps_every_byte)
 
 /* ---- what goes wrong ---- */
 
-TEST(failure, of_the_way_out_leaves_its_room_to_nobody)
+CHANGE_TEST(failure, of_the_way_out_leaves_its_room_to_nobody,
+	    change_init(&change, &small, 2 * MIB, 2 * MIB))
 {
-	struct change change;
-
-	change_init(&change, &small, 2 * MIB, 2 * MIB);
 	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
 	EXPECT(gpu_build(&scene.gpu));
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
-	EXPECT_EQ(state_of(&change.comer), PLACE_OUT);
+	EXPECT_EQ(state_of(&change->comer), PLACE_OUT);
 	EXPECT(gpu_complete(&scene.gpu));
-	EXPECT_EQ(state_of(&change.leaver), PLACE_IN);
+	EXPECT_EQ(state_of(&change->leaver), PLACE_IN);
 	gpu_check(&scene.gpu);
-	change_finish(&change);
 }
 
-TEST(failure, of_the_way_in_gives_the_room_back_when_the_other_has_left_it)
+CHANGE_TEST(failure, of_the_way_in_gives_the_room_back_when_the_other_has_left_it,
+	    change_init(&change, &small, 2 * MIB, 2 * MIB))
 {
-	struct change change;
-
-	change_init(&change, &small, 2 * MIB, 2 * MIB);
 	EXPECT(gpu_build(&scene.gpu));
 	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
 	EXPECT(gpu_build(&scene.gpu));
 	EXPECT(gpu_complete(&scene.gpu));
-	EXPECT_EQ(state_of(&change.comer), PLACE_ENTERING);
+	EXPECT_EQ(state_of(&change->comer), PLACE_ENTERING);
 	EXPECT(gpu_complete(&scene.gpu));
-	EXPECT_EQ(state_of(&change.comer), PLACE_OUT);
-	EXPECT_EQ(change.comer.status, STATUS_DEVICE_REMOVED);
+	EXPECT_EQ(state_of(&change->comer), PLACE_OUT);
+	EXPECT_EQ(change->comer.status, STATUS_DEVICE_REMOVED);
 	gpu_check(&scene.gpu);
-	change_finish(&change);
 }
 
 /* No block of memory that it takes to change rooms may be there. */
 TEST(failure, of_memory_leaves_everything_intact)
 {
-	unsigned fail_at = 0;
-	bool has_fired;
-
-	do {
+	EACH_FAILURE (failing, 1) {
 		struct change change;
 
 		change_init(&change, &small, 2 * MIB, MIB);
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		EXPECT(gpu_build(&scene.gpu));
-		has_fired = mem_fail_stop();
+		(void)failing_stop(&failing);
 		gpu_check(&scene.gpu);
 		while (gpu_build(&scene.gpu))
 			;
@@ -339,8 +324,7 @@ TEST(failure, of_memory_leaves_everything_intact)
 			;
 		gpu_check(&scene.gpu);
 		change_finish(&change);
-	} while (has_fired);
-	EXPECT(fail_at > 1);
+	}
 }
 
 /* The machine has nothing but single pages left. */
@@ -429,9 +413,9 @@ TEST(failure, in_a_reset_what_was_leaving_is_lost_and_what_was_coming_is_not)
 }
 
 /* Nobody has its room: it is where it was, and may leave another time. */
-TEST(failure, of_the_hardware_lets_it_stay_when_nobody_took_its_room)
+SCENE_TEST(failure, of_the_hardware_lets_it_stay_when_nobody_took_its_room,
+	   scene_init_with(&small, MIB, SET_LOCAL))
 {
-	scene_init_with(&small, MIB, SET_LOCAL);
 	thing_write(&scene.thing, 't');
 	thing_bring_in(&scene.thing);
 	for (int i = 0; i < 2; i++) {
@@ -444,7 +428,6 @@ TEST(failure, of_the_hardware_lets_it_stay_when_nobody_took_its_room)
 		gpu_check(&scene.gpu);
 	}
 	EXPECT(thing_holds(&scene.thing, 't'));
-	scene_finish();
 }
 
 TEST(failure, of_the_hardware_cannot_bring_back_what_has_lent_its_room)

@@ -19,69 +19,52 @@ static uint32_t preference(uint32_t id, bool is_from_end)
 	return id | (is_from_end ? 0x20 : 0);
 }
 
-TEST(placement, preferred_segments_come_first_in_their_order)
+SCENE_TEST(placement, preferred_segments_come_first_in_their_order, scene_init_two(NULL))
 {
-	struct thing thing;
-
-	scene_init_two(NULL);
 	struct vidmm_wishes wishes =
 		thing_wishes(&scene.gpu, MIB, SET_LOCAL | SET_APERTURE | SET_SYSTEM);
 	wishes.preferred_segments =
 		preference(SEGMENT_SYSTEM, false) | preference(SEGMENT_LOCAL, false) << 6;
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_segment(&thing), SEGMENT_SYSTEM);
-	thing_finish(&thing);
+	struct thing *thing = thing_new_as(&scene.client, &wishes);
+	thing_bring_in(thing);
+	EXPECT_EQ(thing_segment(thing), SEGMENT_SYSTEM);
+	thing_finish(thing);
 	wishes.id++;
 	wishes.preferred_segments = 0;
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
-	scene_finish();
+	thing_init_as(thing, &scene.client, &wishes);
+	thing_bring_in(thing);
+	EXPECT_EQ(thing_segment(thing), SEGMENT_LOCAL);
 }
 
-TEST(placement, a_preference_outside_the_supported_set_does_not_count)
+SCENE_TEST(placement, a_preference_outside_the_supported_set_does_not_count, scene_init_two(NULL))
 {
-	struct thing thing;
-
-	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_SYSTEM);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, false);
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_segment(&thing), SEGMENT_SYSTEM);
-	scene_finish();
+	struct thing *thing = thing_new_as(&scene.client, &wishes);
+	thing_bring_in(thing);
+	EXPECT_EQ(thing_segment(thing), SEGMENT_SYSTEM);
 }
 
-TEST(placement, from_the_end_is_the_end)
+SCENE_TEST(placement, from_the_end_is_the_end, scene_init_two(NULL))
 {
-	struct thing low;
-	struct thing high;
-
-	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
-	thing_add(&low, &scene.client, MIB, SET_LOCAL);
+	struct thing *low = thing_new_in(&scene.client, MIB, SET_LOCAL);
 	wishes.preferred_segments = preference(SEGMENT_LOCAL, true);
-	thing_init_as(&high, &scene.client, &wishes);
-	thing_bring_in(&high);
-	EXPECT_EQ(first_page(&low), 0);
-	EXPECT_EQ(first_page(&high), 7 * MIB / PAGE);
-	scene_finish();
+	struct thing *high = thing_new_as(&scene.client, &wishes);
+	thing_bring_in(high);
+	EXPECT_EQ(first_page(low), 0);
+	EXPECT_EQ(first_page(high), 7 * MIB / PAGE);
 }
 
-TEST(placement, alignment_is_kept_where_it_is_contiguous)
+SCENE_TEST(placement, alignment_is_kept_where_it_is_contiguous,
+	   scene_init_two(&(struct gpu_config){ .is_physical = true }))
 {
-	struct thing small;
-	struct thing aligned;
-
-	scene_init_two(&(struct gpu_config){ .is_physical = true });
-	thing_add(&small, &scene.client, PAGE, SET_LOCAL);
+	thing_new_in(&scene.client, PAGE, SET_LOCAL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_LOCAL);
 	wishes.alignment_bytes = MIB;
-	thing_init_as(&aligned, &scene.client, &wishes);
-	thing_bring_in(&aligned);
-	EXPECT_EQ(first_page(&aligned) % (MIB / PAGE), 0);
-	scene_finish();
+	struct thing *aligned = thing_new_as(&scene.client, &wishes);
+	thing_bring_in(aligned);
+	EXPECT_EQ(first_page(aligned) % (MIB / PAGE), 0);
 }
 
 TEST(placement, a_bank_is_tried_first_and_left_when_it_is_full)
@@ -141,91 +124,71 @@ TEST(placement, what_is_accessed_physically_is_contiguous)
 	scene_finish();
 }
 
-TEST(placement, segments_with_64k_pages_are_taken_in_granules)
+SCENE_TEST(placement, segments_with_64k_pages_are_taken_in_granules,
+	   scene_init_two(&(struct gpu_config){ .uses_64k_pages = true }))
 {
-	struct thing first;
-	struct thing second;
-
-	scene_init_two(&(struct gpu_config){ .uses_64k_pages = true });
 	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
-	thing_init(&first, &scene.client, 20 * KIB, SET_LOCAL);
-	thing_init(&second, &scene.client, 20 * KIB, SET_LOCAL);
-	thing_write(&second, 'w');
-	thing_bring_in(&first);
-	thing_bring_in(&second);
-	EXPECT_EQ(first_page(&first) % 16, 0);
-	EXPECT_EQ(first_page(&second) % 16, 0);
+	struct thing *first = thing_new(&scene.client, 20 * KIB, SET_LOCAL);
+	struct thing *second = thing_new(&scene.client, 20 * KIB, SET_LOCAL);
+	thing_write(second, 'w');
+	thing_bring_in(first);
+	thing_bring_in(second);
+	EXPECT_EQ(first_page(first) % 16, 0);
+	EXPECT_EQ(first_page(second) % 16, 0);
 	/* The rest of a granule is not somebody else's bytes. */
-	EXPECT(is_all(scene.gpu.local + first_page(&first) * PAGE, 64 * KIB, 0));
-	EXPECT(is_all(scene.gpu.local + first_page(&second) * PAGE + 20 * KIB, 44 * KIB, 0));
-	scene_finish();
+	EXPECT(is_all(scene.gpu.local + first_page(first) * PAGE, 64 * KIB, 0));
+	EXPECT(is_all(scene.gpu.local + first_page(second) * PAGE + 20 * KIB, 44 * KIB, 0));
 }
 
-TEST(placement, behind_page_tables_the_aperture_id_means_system_memory)
+SCENE_TEST(placement, behind_page_tables_the_aperture_id_means_system_memory, scene_init_two(NULL))
 {
-	struct thing thing;
-
-	scene_init_two(NULL);
-	thing_init(&thing, &scene.client, MIB, SET_APERTURE);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_SUCCESS);
-	EXPECT_EQ(thing_segment(&thing), SEGMENT_APERTURE);
-	EXPECT_EQ(run_count(&thing), 0);
-	EXPECT_EQ(vidmm_where(thing.binding.device->process->manager, thing.memory),
+	struct thing *thing = thing_new(&scene.client, MIB, SET_APERTURE);
+	EXPECT_EQ(thing_make_resident(thing), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(thing), SEGMENT_APERTURE);
+	EXPECT_EQ(run_count(thing), 0);
+	EXPECT_EQ(vidmm_where(thing->binding.device->process->manager, thing->memory),
 		  VIDMM_RESIDENT_IN_SHARED_MEMORY);
 	EXPECT_STR(scene.gpu.log, "");
-	scene_finish();
 }
 
-TEST(placement, accessed_physically_the_aperture_is_mapped)
+SCENE_TEST(placement, accessed_physically_the_aperture_is_mapped, scene_init_two(NULL))
 {
-	struct thing thing;
-
-	scene_init_two(NULL);
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_APERTURE);
 	wishes.traits.is_accessed_physically = true;
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_write(&thing, 'a');
-	thing_bring_in(&thing);
+	struct thing *thing = thing_new_as(&scene.client, &wishes);
+	thing_write(thing, 'a');
+	thing_bring_in(thing);
 	EXPECT_STR(scene.gpu.log, "m");
-	EXPECT(thing_holds(&thing, 'a'));
-	uint32_t page = first_page(&thing);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT(thing_holds(thing, 'a'));
+	uint32_t page = first_page(thing);
+	EXPECT_EQ(thing_evict(thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(scene.gpu.memory.aperture[page], 0xD000);
-	EXPECT(thing_holds(&thing, 'a'));
-	scene_finish();
+	EXPECT(thing_holds(thing, 'a'));
 }
 
-TEST(placement, beyond_the_local_budget_it_goes_to_system_memory_where_it_may)
+SCENE_TEST(placement, beyond_the_local_budget_it_goes_to_system_memory_where_it_may,
+	   scene_init_two(NULL))
 {
-	struct thing first;
-	struct thing second;
-
-	scene_init_two(NULL);
-	thing_init(&first, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
-	thing_init(&second, &scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
-	thing_bring_in(&first);
-	thing_bring_in(&second);
-	EXPECT_EQ(thing_segment(&first), SEGMENT_LOCAL);
-	EXPECT_EQ(thing_segment(&second), SEGMENT_SYSTEM);
+	struct thing *first = thing_new(&scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
+	struct thing *second = thing_new(&scene.client, 6 * MIB, SET_LOCAL | SET_SYSTEM);
+	thing_bring_in(first);
+	thing_bring_in(second);
+	EXPECT_EQ(thing_segment(first), SEGMENT_LOCAL);
+	EXPECT_EQ(thing_segment(second), SEGMENT_SYSTEM);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_NON_LOCAL).usage_bytes,
 		  6 * MIB);
-	scene_finish();
 }
 
-TEST(placement, the_commit_limit_of_an_aperture_is_hard)
+SCENE_TEST(placement, the_commit_limit_of_an_aperture_is_hard,
+	   scene_init_two(&(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB }))
 {
-	struct thing first;
-	struct thing second;
-
-	scene_init_two(&(struct gpu_config){ .is_physical = true, .aperture_bytes = 4 * MIB });
-	thing_init(&first, &scene.client, 3 * MIB, SET_APERTURE);
-	thing_init(&second, &scene.client, 2 * MIB, SET_APERTURE);
-	thing_bring_in(&first);
-	EXPECT_EQ(thing_make_resident(&second), STATUS_NO_MEMORY);
-	thing_finish(&first);
-	thing_bring_in(&second);
-	scene_finish();
+	struct thing *first = thing_new(&scene.client, 3 * MIB, SET_APERTURE);
+	struct thing *second = thing_new(&scene.client, 2 * MIB, SET_APERTURE);
+	thing_bring_in(first);
+	EXPECT_EQ(thing_make_resident(second), STATUS_NO_MEMORY);
+	thing_finish(first);
+	thing_bring_in(second);
 }
 
 TEST_MAIN("vidmm/placement")

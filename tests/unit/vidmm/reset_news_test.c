@@ -111,26 +111,25 @@ TEST(entering, what_was_not_begun_is_nothing_to_tell)
 	expect_told_of(&(struct way){ init, SET_APERTURE, start_entering, false }, "");
 }
 
+#define NEWS_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, scene_finish(), suite, claim)
+
 /* The job is there when memory is seen to be lost: how far it came is not known, so it is told. */
-TEST(entering, that_ends_afterwards_was_told_before)
+NEWS_TEST(entering, that_ends_afterwards_was_told_before, init(SET_APERTURE))
 {
-	init(SET_APERTURE);
 	start_entering();
 	begin_reset();
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "u");
 	fail_job();
 	expect_told("u");
-	scene_finish();
 }
 
 /* Built when the adapter works again. */
-TEST(entering, that_begins_during_the_reset_is_nothing_to_tell)
+NEWS_TEST(entering, that_begins_during_the_reset_is_nothing_to_tell, init(SET_APERTURE))
 {
 	struct client other;
 	struct thing opened;
 
-	init(SET_APERTURE);
 	client_init(&other, &scene.gpu.process);
 	thing_open(&opened, &other, &scene.thing);
 	begin_reset();
@@ -142,16 +141,14 @@ TEST(entering, that_begins_during_the_reset_is_nothing_to_tell)
 	EXPECT_STR(scene.gpu.log, "m");
 	thing_close(&opened);
 	client_finish(&other);
-	scene_finish();
 }
 
 /* Decided before, queued during the first reset, built after it, and met by the second. */
-TEST(entering, that_two_resets_meet_is_told_by_the_second)
+NEWS_TEST(entering, that_two_resets_meet_is_told_by_the_second, init(SET_APERTURE))
 {
 	struct client other;
 	struct thing opened;
 
-	init(SET_APERTURE);
 	client_init(&other, &scene.gpu.process);
 	thing_open(&opened, &other, &scene.thing);
 	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
@@ -165,7 +162,6 @@ TEST(entering, that_two_resets_meet_is_told_by_the_second)
 	expect_told("umu");
 	thing_close(&opened);
 	client_finish(&other);
-	scene_finish();
 }
 
 /* ---- on the way out ---- */
@@ -294,11 +290,10 @@ TEST(leaving, of_a_drivers_own_is_forgotten_with_the_adapter)
 /* ---- in place ---- */
 
 /* It stays where the CPU sees it; for the driver it has left like everything else. */
-TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well)
+NEWS_TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well, init(SET_LOCAL))
 {
 	void *pointer;
 
-	init(SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -306,7 +301,6 @@ TEST(in_place, what_is_locked_in_gpu_memory_is_told_as_well)
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "ft");
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish();
 }
 
 /* Who was told of every commitment hears of every end, once each. */

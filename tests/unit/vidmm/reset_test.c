@@ -31,55 +31,44 @@ static void fail_job(void)
 
 /* ---- in place ---- */
 
-TEST(reset, local_content_is_lost_and_says_so)
+SCENE_TEST(reset, local_content_is_lost_and_says_so, scene_init(NULL))
 {
-	struct thing local;
-	struct thing system;
-
-	scene_init(NULL);
-	thing_init(&local, &scene.client, MIB, SET_LOCAL);
-	thing_init(&system, &scene.client, MIB, SET_SYSTEM);
-	thing_write(&system, 's');
-	thing_bring_in(&local);
-	thing_bring_in(&system);
-	thing_render(&local, 'l');
+	struct thing *local = thing_new(&scene.client, MIB, SET_LOCAL);
+	struct thing *system = thing_new(&scene.client, MIB, SET_SYSTEM);
+	thing_write(system, 's');
+	thing_bring_in(local);
+	thing_bring_in(system);
+	thing_render(local, 'l');
 	begin_reset();
 	lose_memory();
-	EXPECT_EQ(allocation_content(local.memory), VIDMM_CONTENT_NONE);
-	EXPECT(!thing_is_in(&local));
-	EXPECT(!thing_is_in(&system));
-	EXPECT_EQ(allocation_content(system.memory), VIDMM_CONTENT_BACKED);
+	EXPECT_EQ(allocation_content(local->memory), VIDMM_CONTENT_NONE);
+	EXPECT(!thing_is_in(local));
+	EXPECT(!thing_is_in(system));
+	EXPECT_EQ(allocation_content(system->memory), VIDMM_CONTENT_BACKED);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(reset, what_has_a_copy_in_system_memory_falls_back_to_it)
+SCENE_TEST(reset, what_has_a_copy_in_system_memory_falls_back_to_it, scene_init_kept('k'))
 {
-	scene_init_kept('k');
 	begin_reset();
 	lose_memory();
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
-	scene_finish();
 }
 
-TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model)
+SCENE_TEST(reset, the_driver_is_told_of_each_place_in_the_physical_model,
+	   scene_init(&(struct gpu_config){ .is_physical = true }))
 {
-	struct thing local;
-	struct thing aperture;
-
-	scene_init(&(struct gpu_config){ .is_physical = true });
-	thing_init(&local, &scene.client, MIB, SET_LOCAL);
-	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
-	thing_bring_in(&local);
-	thing_bring_in(&aperture);
+	struct thing *local = thing_new(&scene.client, MIB, SET_LOCAL);
+	struct thing *aperture = thing_new(&scene.client, MIB, SET_APERTURE);
+	thing_bring_in(local);
+	thing_bring_in(aperture);
 	begin_reset();
 	lose_memory();
 	EXPECT_STR(scene.gpu.log, "tu");
 	/* Once: there is nothing left to be told. */
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "tu");
-	scene_finish();
 }
 
 THING_TEST(reset, offered_content_is_discarded)
@@ -238,6 +227,21 @@ THING_TEST(leaving, that_failed_is_over_and_the_content_lost)
 	gpu_check(&scene.gpu);
 }
 
+/* Who keeps its system memory had none yet, and what was taken for the way out was never written. */
+SCENE_TEST(leaving, that_failed_leaves_no_copy_of_nothing, scene_init(NULL))
+{
+	scene_add_kept(MIB);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
+	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
+	begin_reset();
+	lose_memory();
+	fail_job();
+	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_NONE);
+	EXPECT_EQ(scene.thing.memory->backing.run_count, 0);
+	gpu_check(&scene.gpu);
+}
+
 THING_TEST(leaving, that_was_done_in_the_last_moment_keeps_its_content)
 {
 	thing_bring_in(&scene.thing);
@@ -321,63 +325,52 @@ static void give_up(void)
 	vidmm_give_up(scene.gpu.manager);
 }
 
-TEST(given_up, everything_goes_without_a_job)
+SCENE_TEST(given_up, everything_goes_without_a_job, scene_init(NULL))
 {
-	struct thing local;
-	struct thing aperture;
-	struct thing locked;
 	void *pointer;
 
-	scene_init(NULL);
-	thing_init(&local, &scene.client, MIB, SET_LOCAL);
-	thing_init(&aperture, &scene.client, MIB, SET_APERTURE);
-	thing_init(&locked, &scene.client, MIB, SET_LOCAL);
-	thing_bring_in(&local);
-	thing_bring_in(&aperture);
-	thing_bring_in(&locked);
-	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked.memory, 0, &pointer),
+	struct thing *local = thing_new(&scene.client, MIB, SET_LOCAL);
+	struct thing *aperture = thing_new(&scene.client, MIB, SET_APERTURE);
+	struct thing *locked = thing_new(&scene.client, MIB, SET_LOCAL);
+	thing_bring_in(local);
+	thing_bring_in(aperture);
+	thing_bring_in(locked);
+	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, locked->memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	give_up();
-	EXPECT(!thing_is_in(&local));
-	EXPECT(!thing_is_in(&aperture));
-	EXPECT(thing_is_in(&locked));
+	EXPECT(!thing_is_in(local));
+	EXPECT(!thing_is_in(aperture));
+	EXPECT(thing_is_in(locked));
 	memset(pointer, 'w', MIB);
-	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, locked.memory));
-	EXPECT_EQ(thing_evict(&locked, 0), STATUS_SUCCESS);
-	EXPECT(!thing_is_in(&locked));
+	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, locked->memory));
+	EXPECT_EQ(thing_evict(locked, 0), STATUS_SUCCESS);
+	EXPECT(!thing_is_in(locked));
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
 	EXPECT_STR(scene.gpu.log, "");
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(given_up, what_was_on_its_way_ends_when_its_job_fails)
+SCENE_TEST(given_up, what_was_on_its_way_ends_when_its_job_fails, scene_init(NULL))
 {
-	struct thing in;
-	struct thing out;
-
-	scene_init(NULL);
-	thing_init(&in, &scene.client, MIB, SET_LOCAL);
-	thing_add(&out, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(thing_evict(&out, 0), STATUS_SUCCESS);
-	EXPECT_EQ(thing_make_resident(&in), STATUS_PENDING);
+	struct thing *in = thing_new(&scene.client, MIB, SET_LOCAL);
+	struct thing *out = thing_new_in(&scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_evict(out, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_make_resident(in), STATUS_PENDING);
 	give_up();
 	fail_job();
 	fail_job();
-	EXPECT_EQ(in.done, 1);
-	EXPECT(!thing_is_in(&in));
-	EXPECT(!thing_is_in(&out));
+	EXPECT_EQ(in->done, 1);
+	EXPECT(!thing_is_in(in));
+	EXPECT(!thing_is_in(out));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 /* What dies and cannot be moved goes all the same. */
-TEST(destroy, ends_when_its_job_fails)
+SCENE_TEST(destroy, ends_when_its_job_fails,
+	   scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_APERTURE))
 {
-	scene_init_with(&(struct gpu_config){ .is_physical = true }, MIB, SET_APERTURE);
 	thing_bring_in(&scene.thing);
 	scene.gpu.next_status = STATUS_DRIVER_INTERNAL_ERROR;
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/reset")

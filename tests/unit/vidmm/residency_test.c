@@ -3,30 +3,27 @@
  * residency_test.c - what MakeResident and Evict promise, call by call.
  */
 #include "scene.h"
+#include "support/failing.h"
 
 static struct vidmm_memory_info local_info(void)
 {
 	return vidmm_process_memory_info(&scene.gpu.process, VIDMM_LOCAL);
 }
 
-TEST(make_resident, first_use_is_pending_and_zero)
+SCENE_TEST(make_resident, first_use_is_pending_and_zero, scene_init(NULL))
 {
-	struct thing thing;
-
-	scene_init(NULL);
 	memset(scene.gpu.local, 'x', scene.gpu.memory.local_bytes);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&thing), STATUS_PENDING);
-	EXPECT_EQ(thing.done, 0);
+	struct thing *thing = thing_new(&scene.client, MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(thing), STATUS_PENDING);
+	EXPECT_EQ(thing->done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT_EQ(thing.done, 1);
-	EXPECT_EQ(thing.status, STATUS_SUCCESS);
-	EXPECT_EQ(thing_segment(&thing), SEGMENT_LOCAL);
-	EXPECT(thing_holds(&thing, 0));
+	EXPECT_EQ(thing->done, 1);
+	EXPECT_EQ(thing->status, STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(thing), SEGMENT_LOCAL);
+	EXPECT(thing_holds(thing, 0));
 	EXPECT_STR(scene.gpu.log, "f");
-	EXPECT_EQ(vidmm_where(thing.binding.device->process->manager, thing.memory),
+	EXPECT_EQ(vidmm_where(thing->binding.device->process->manager, thing->memory),
 		  VIDMM_RESIDENT_IN_GPU_MEMORY);
-	scene_finish();
 }
 
 THING_TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_given_up)
@@ -40,11 +37,9 @@ THING_TEST(make_resident, content_comes_from_system_memory_and_the_pages_are_giv
 	EXPECT_STR(scene.gpu.log, "i");
 }
 
-TEST(make_resident, what_keeps_its_system_memory_keeps_it)
+SCENE_TEST(make_resident, what_keeps_its_system_memory_keeps_it, scene_init_kept('a'))
 {
-	scene_init_kept('a');
 	EXPECT_EQ(scene.thing.memory->backing.run_count, 1);
-	scene_finish();
 }
 
 THING_TEST(make_resident, of_something_resident_only_counts)
@@ -100,41 +95,35 @@ THING_TEST(make_resident, usage_rises_at_the_call)
 	EXPECT_EQ(local_info().usage_bytes, MIB);
 }
 
-TEST(make_resident, over_budget_changes_nothing_and_says_by_how_much)
+SCENE_TEST(make_resident, over_budget_changes_nothing_and_says_by_how_much, scene_init(NULL))
 {
-	struct thing small;
-	struct thing large;
 	uint64_t bytes = 0;
 
-	scene_init(NULL);
-	thing_init(&small, &scene.client, 3 * MIB, SET_LOCAL);
-	thing_init(&large, &scene.client, 6 * MIB, SET_LOCAL);
-	struct vidmm_binding *list[] = { &small.binding, &large.binding };
-	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 2, 0, &small.request, &bytes),
+	struct thing *small = thing_new(&scene.client, 3 * MIB, SET_LOCAL);
+	struct thing *large = thing_new(&scene.client, 6 * MIB, SET_LOCAL);
+	struct vidmm_binding *list[] = { &small->binding, &large->binding };
+	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 2, 0, &small->request, &bytes),
 		  STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-BUDGET");
 	EXPECT_EQ(bytes, MIB);
-	EXPECT_EQ(vidmm_binding_count(&small.binding), 0);
-	EXPECT_EQ(vidmm_binding_count(&large.binding), 0);
+	EXPECT_EQ(vidmm_binding_count(&small->binding), 0);
+	EXPECT_EQ(vidmm_binding_count(&large->binding), 0);
 	EXPECT_EQ(local_info().usage_bytes, 0);
 	EXPECT_EQ(gpu_ready(&scene.gpu), 0);
-	EXPECT_EQ(small.done, 0);
+	EXPECT_EQ(small->done, 0);
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
-TEST(make_resident, what_can_never_fit_is_refused)
+SCENE_TEST(make_resident, what_can_never_fit_is_refused, scene_init_with(NULL, 9 * MIB, SET_LOCAL))
 {
 	uint64_t bytes = 0;
 
-	scene_init_with(NULL, 9 * MIB, SET_LOCAL);
 	struct vidmm_binding *list[] = { &scene.thing.binding };
 	EXPECT_EQ(vidmm_make_resident(&scene.client.device, list, 1, VIDMM_CANT_TRIM_FURTHER,
 				      &scene.thing.request, &bytes),
 		  STATUS_NO_MEMORY);
 	EXPECT(bytes > 0);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
-	scene_finish();
 }
 
 THING_TEST(make_resident, of_a_lost_device_is_refused)
@@ -235,21 +224,17 @@ THING_TEST(evict, waits_for_work_queued_before_it)
 	gpu_retire(&scene.client);
 }
 
-TEST(evict, of_a_lost_device_waits_for_what_the_hardware_has)
+SCENE_TEST(evict, of_a_lost_device_waits_for_what_the_hardware_has, scene_init(NULL))
 {
-	struct thing thing;
-
-	scene_init(NULL);
-	thing_add(&thing, &scene.client, MIB, SET_LOCAL);
+	struct thing *thing = thing_new_in(&scene.client, MIB, SET_LOCAL);
 	gpu_work(&scene.client);
 	vidmm_device_lose(&scene.client.device);
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT(thing_is_in(&thing));
+	EXPECT(thing_is_in(thing));
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(!thing_is_in(&thing));
-	scene_finish();
+	EXPECT(!thing_is_in(thing));
 }
 
 THING_TEST(evict, made_resident_again_before_the_work_is_over_nothing_moves)
@@ -284,9 +269,11 @@ static void init_evicted_before_the_way_in(void)
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 }
 
-TEST(evict, before_the_way_in_work_queued_in_between_finds_it)
+#define EVICTED_TEST(suite, claim)                                                                 \
+	TEST_BETWEEN(init_evicted_before_the_way_in(), scene_finish(), suite, claim)
+
+EVICTED_TEST(evict, before_the_way_in_work_queued_in_between_finds_it)
 {
-	init_evicted_before_the_way_in();
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 0);
 	EXPECT_EQ(local_info().usage_bytes, 0);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_INVALID_PARAMETER);
@@ -296,12 +283,10 @@ TEST(evict, before_the_way_in_work_queued_in_between_finds_it)
 	gpu_retire(&scene.client);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
-TEST(evict, before_the_way_in_and_asked_for_again_it_stays)
+EVICTED_TEST(evict, before_the_way_in_and_asked_for_again_it_stays)
 {
-	init_evicted_before_the_way_in();
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
 	EXPECT_EQ(vidmm_binding_count(&scene.thing.binding), 1);
@@ -313,26 +298,21 @@ TEST(evict, before_the_way_in_and_asked_for_again_it_stays)
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
-TEST(evict, before_the_way_in_and_destroyed_leaves_nothing)
+EVICTED_TEST(evict, before_the_way_in_and_destroyed_leaves_nothing)
 {
-	init_evicted_before_the_way_in();
 	gpu_run(&scene.gpu, 9);
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
-TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept)
+SCENE_TEST(evict, not_written_to_is_dropped_where_a_copy_is_kept, scene_init_kept('k'))
 {
-	scene_init_kept('k');
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	EXPECT(thing_holds(&scene.thing, 'k'));
-	scene_finish();
 }
 
 /* Resident twice, evicted twice: how many bytes left. What is in between may be NULL. */
@@ -375,9 +355,9 @@ static void expect_kept_content(struct thing *thing, char value)
 	EXPECT(thing_holds(thing, value));
 }
 
-TEST(evict, not_written_to_is_not_said_of_what_was_written_before_it_was_revived)
+SCENE_TEST(evict, not_written_to_is_not_said_of_what_was_written_before_it_was_revived,
+	   scene_init_kept('k'))
 {
-	scene_init_kept('k');
 	thing_render(&scene.thing, 'w');
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_SUCCESS);
@@ -389,7 +369,6 @@ TEST(evict, not_written_to_is_not_said_of_what_was_written_before_it_was_revived
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	expect_kept_content(&scene.thing, 'w');
 	EXPECT_EQ(scene.gpu.copied_out_bytes, copied_bytes);
-	scene_finish();
 }
 
 /* A device speaks of its own work: one reads, the other one has written. */
@@ -421,9 +400,8 @@ TEST(evict, not_written_to_is_not_said_for_another_device)
 }
 
 /* The GPU has not written to it, but who had it locked there may have. */
-TEST(evict, not_written_to_is_not_said_for_the_cpu)
+SCENE_TEST(evict, not_written_to_is_not_said_for_the_cpu, scene_init_kept('k'))
 {
-	scene_init_kept('k');
 	thing_write(&scene.thing, 'c');
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_NOT_WRITTEN_TO), STATUS_SUCCESS);
 	expect_kept_content(&scene.thing, 'c');
@@ -435,7 +413,6 @@ TEST(evict, not_written_to_is_not_said_for_the_cpu)
 	thing_write(&scene.thing, 'd');
 	evict_segment(scene.gpu.manager, SEGMENT_LOCAL);
 	expect_kept_content(&scene.thing, 'd');
-	scene_finish();
 }
 
 THING_TEST(evict, not_written_to_never_loses_what_has_no_copy)
@@ -447,11 +424,11 @@ THING_TEST(evict, not_written_to_never_loses_what_has_no_copy)
 	EXPECT(thing_holds(&scene.thing, 'k'));
 }
 
-TEST(evict, without_system_memory_to_go_to_it_stays)
+SCENE_TEST(evict, without_system_memory_to_go_to_it_stays,
+	   scene_init_with(&(struct gpu_config){ .machine_mib = 16 }, 4 * MIB, SET_LOCAL))
 {
 	uint64_t taken;
 
-	scene_init_with(&(struct gpu_config){ .machine_mib = 16 }, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 's');
 	EXPECT_EQ(machine_alloc_contiguous(6 * MIB, 0, 0, UINT64_MAX, 0, &taken), STATUS_SUCCESS);
@@ -460,23 +437,19 @@ TEST(evict, without_system_memory_to_go_to_it_stays)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 's'));
 	EXPECT(machine_free_contiguous(taken));
-	scene_finish();
 }
 
-TEST(job, rows_are_in_the_documented_order)
+SCENE_TEST(job, rows_are_in_the_documented_order,
+	   scene_init(&(struct gpu_config){ .is_physical = true }))
 {
-	struct thing thing;
-
-	scene_init(&(struct gpu_config){ .is_physical = true });
 	struct vidmm_wishes wishes = thing_wishes(&scene.gpu, MIB, SET_APERTURE);
 	wishes.traits.wants_residency_news = true;
-	thing_init_as(&thing, &scene.client, &wishes);
-	thing_bring_in(&thing);
+	struct thing *thing = thing_new_as(&scene.client, &wishes);
+	thing_bring_in(thing);
 	EXPECT_STR(scene.gpu.log, "mN");
-	EXPECT_EQ(thing_evict(&thing, 0), STATUS_SUCCESS);
+	EXPECT_EQ(thing_evict(thing, 0), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_STR(scene.gpu.log, "mNnu");
-	scene_finish();
 }
 
 static bool always_mapped(void *context, struct vidmm_allocation *allocation)
@@ -566,37 +539,29 @@ TEST(destroy, waits_for_the_job_that_is_under_way)
 	scene_finish();
 }
 
-TEST(destroy, content_is_dropped_not_copied)
+SCENE_TEST(destroy, content_is_dropped_not_copied, scene_init(NULL))
 {
-	struct thing thing;
-
-	scene_init(NULL);
-	thing_add(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_finish(&thing);
+	struct thing *thing = thing_new_in(&scene.client, MIB, SET_LOCAL);
+	thing_finish(thing);
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	scene_finish();
 }
 
 TEST(memory, make_resident_survives_every_failure)
 {
-	unsigned fail_at = 0;
-	bool has_fired;
-
-	do {
+	EACH_FAILURE (failing, 2) {
 		struct thing thing;
 
 		scene_init(NULL);
 		thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-		mem_fail_nth(++fail_at);
+		failing_start(&failing);
 		NTSTATUS status = thing_make_resident(&thing);
-		has_fired = mem_fail_stop();
+		bool has_fired = failing_stop(&failing);
 		if (has_fired && status == STATUS_NO_MEMORY)
 			EXPECT_EQ(vidmm_binding_count(&thing.binding), 0);
 		gpu_run(&scene.gpu, 9);
 		gpu_check(&scene.gpu);
 		scene_finish();
-	} while (has_fired);
-	EXPECT(fail_at > 2);
+	}
 }
 
 TEST_MAIN("vidmm/residency")

@@ -40,24 +40,20 @@ THING_TEST(retire, refuses_calls_that_have_it_in_hand)
 	EXPECT_EQ(usage(), 0);
 }
 
-TEST(retire, makes_room_before_any_offer_and_moves_no_byte)
+SCENE_TEST(retire, makes_room_before_any_offer_and_moves_no_byte,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL))
 {
-	struct thing offered;
-	struct thing wanted;
-
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL);
-	thing_init(&offered, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&offered);
-	EXPECT_EQ(vidmm_binding_offer(&offered.binding, VIDMM_OFFER_LOW, false, false),
+	struct thing *offered = thing_new(&scene.client, 4 * MIB, SET_LOCAL);
+	struct thing *wanted = thing_new(&scene.client, 4 * MIB, SET_LOCAL);
+	thing_bring_in(offered);
+	EXPECT_EQ(vidmm_binding_offer(&offered->binding, VIDMM_OFFER_LOW, false, false),
 		  STATUS_SUCCESS);
 	thing_bring_in(&scene.thing);
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
-	thing_bring_in(&wanted);
-	EXPECT(thing_is_in(&offered));
+	thing_bring_in(wanted);
+	EXPECT(thing_is_in(offered));
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
-	scene_finish();
 }
 
 TEST(retire, of_a_shared_allocation_keeps_its_content_for_others)
@@ -114,22 +110,19 @@ TEST(retire, not_in_use_waits_for_no_work)
 	scene_finish();
 }
 
-TEST(retire, of_locked_memory_is_waited_for)
+SCENE_TEST(retire, of_locked_memory_is_waited_for, scene_init_with(NULL, 6 * MIB, SET_LOCAL))
 {
-	struct thing wanted;
 	void *pointer;
 
-	scene_init_with(NULL, 6 * MIB, SET_LOCAL);
-	thing_init(&wanted, &scene.client, 6 * MIB, SET_LOCAL);
+	struct thing *wanted = thing_new(&scene.client, 6 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
 	vidmm_binding_retire(&scene.thing.binding, IN_USE, LAST);
-	EXPECT_EQ(thing_demand(&wanted), STATUS_PENDING);
+	EXPECT_EQ(thing_demand(wanted), STATUS_PENDING);
 	thing_finish(&scene.thing);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&wanted));
-	scene_finish();
+	EXPECT(thing_is_in(wanted));
 }
 
 TEST(device_end, takes_what_it_lists_out_of_the_usage)

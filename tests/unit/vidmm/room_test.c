@@ -75,27 +75,21 @@ TEST(room, offers_go_low_before_normal_before_high_and_the_oldest_first)
 	scene_finish();
 }
 
-TEST(room, listed_memory_goes_by_priority)
+SCENE_TEST(room, listed_memory_goes_by_priority, scene_init_two(NULL))
 {
-	struct thing low;
-	struct thing high;
-	struct thing wanted;
-
-	scene_init_two(NULL);
-	thing_init(&low, &scene.other, 4 * MIB, SET_LOCAL);
-	thing_init(&high, &scene.other, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&low);
-	thing_bring_in(&high);
-	vidmm_set_priority_anywhere(high.binding.device->process->manager, high.memory,
+	struct thing *low = thing_new(&scene.other, 4 * MIB, SET_LOCAL);
+	struct thing *high = thing_new(&scene.other, 4 * MIB, SET_LOCAL);
+	thing_bring_in(low);
+	thing_bring_in(high);
+	vidmm_set_priority_anywhere(high->binding.device->process->manager, high->memory,
 				    VIDMM_PRIORITY_HIGH);
-	vidmm_set_priority_anywhere(low.binding.device->process->manager, low.memory,
+	vidmm_set_priority_anywhere(low->binding.device->process->manager, low->memory,
 				    VIDMM_PRIORITY_LOW);
-	thing_init(&wanted, &scene.client, 2 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	struct thing *wanted = thing_new(&scene.client, 2 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT(!thing_is_in(&low));
-	EXPECT(thing_is_in(&high));
-	scene_finish();
+	EXPECT(!thing_is_in(low));
+	EXPECT(thing_is_in(high));
 }
 
 TEST(room, pinned_memory_never_goes)
@@ -121,53 +115,43 @@ TEST(room, pinned_memory_never_goes)
 	scene_finish();
 }
 
-TEST(room, busy_memory_is_waited_for)
+SCENE_TEST(room, busy_memory_is_waited_for, scene_init_two(NULL))
 {
-	struct thing busy;
-	struct thing wanted;
-
-	scene_init_two(NULL);
-	thing_add(&busy, &scene.other, 6 * MIB, SET_LOCAL);
-	thing_render(&busy, 'b');
+	struct thing *busy = thing_new_in(&scene.other, 6 * MIB, SET_LOCAL);
+	thing_render(busy, 'b');
 	gpu_work(&scene.other);
-	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	struct thing *wanted = thing_new(&scene.client, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT_EQ(wanted.done, 0);
+	EXPECT_EQ(wanted->done, 0);
 	/* What is queued now does not run before its memory is back. */
 	gpu_work(&scene.other);
 	EXPECT_EQ(scene.other.owner.last_submitted_ticket, 1);
 	gpu_retire(&scene.other);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT_EQ(wanted.done, 0);
+	EXPECT_EQ(wanted->done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
-	EXPECT_EQ(wanted.done, 1);
-	thing_finish(&wanted);
+	EXPECT_EQ(wanted->done, 1);
+	thing_finish(wanted);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&busy));
-	EXPECT(thing_holds(&busy, 'b'));
+	EXPECT(thing_is_in(busy));
+	EXPECT(thing_holds(busy, 'b'));
 	EXPECT_EQ(scene.other.owner.last_submitted_ticket, 2);
-	scene_finish();
 }
 
 /* The hardware does not know that it is lost, and may still write there. */
-TEST(room, what_the_hardware_has_of_a_lost_device_is_waited_for)
+SCENE_TEST(room, what_the_hardware_has_of_a_lost_device_is_waited_for, scene_init_two(NULL))
 {
-	struct thing busy;
-	struct thing wanted;
-
-	scene_init_two(NULL);
-	thing_add(&busy, &scene.other, 6 * MIB, SET_LOCAL);
+	thing_new_in(&scene.other, 6 * MIB, SET_LOCAL);
 	gpu_work(&scene.other);
 	vidmm_device_lose(&scene.other.device);
-	thing_init(&wanted, &scene.client, 4 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_PENDING);
+	struct thing *wanted = thing_new(&scene.client, 4 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_make_resident(wanted), STATUS_PENDING);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 0);
-	EXPECT_EQ(wanted.done, 0);
+	EXPECT_EQ(wanted->done, 0);
 	gpu_retire(&scene.other);
 	gpu_run(&scene.gpu, 9);
-	EXPECT_EQ(wanted.done, 1);
-	scene_finish();
+	EXPECT_EQ(wanted->done, 1);
 }
 
 /* One device evicts it while its own work is queued; the other one lists it, and is idle. */
@@ -407,35 +391,30 @@ TEST(room, two_devices_that_do_not_fit_together_take_turns)
 	scene_finish();
 }
 
-TEST(room, a_busy_device_keeps_its_memory_for_a_slice)
+SCENE_TEST(room, a_busy_device_keeps_its_memory_for_a_slice, scene_init_two(NULL))
 {
-	struct thing mine;
-	struct thing yours;
-
-	scene_init_two(NULL);
-	thing_init(&mine, &scene.client, 6 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.other, 4 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
-	EXPECT_EQ(thing_make_resident(&yours), STATUS_PENDING);
+	struct thing *mine = thing_new(&scene.client, 6 * MIB, SET_LOCAL);
+	struct thing *yours = thing_new(&scene.other, 4 * MIB, SET_LOCAL);
+	thing_bring_in(mine);
+	EXPECT_EQ(thing_make_resident(yours), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&yours));
-	EXPECT(!thing_is_in(&mine));
+	EXPECT(thing_is_in(yours));
+	EXPECT(!thing_is_in(mine));
 	/* With work to do it takes it back from one that is idle … */
 	gpu_work(&scene.client);
 	vidmm_device_has_work(&scene.client.device);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&mine));
+	EXPECT(thing_is_in(mine));
 	/* … and keeps it for an hour. */
 	gpu_work(&scene.other);
 	vidmm_device_has_work(&scene.other.device);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_is_in(&mine));
-	EXPECT(!thing_is_in(&yours));
+	EXPECT(thing_is_in(mine));
+	EXPECT(!thing_is_in(yours));
 	EXPECT_EQ(scene.other.owner.suspensions, 1);
 	gpu_retire(&scene.client);
-	thing_finish(&mine);
-	EXPECT(thing_is_in(&yours));
-	scene_finish();
+	thing_finish(mine);
+	EXPECT(thing_is_in(yours));
 }
 
 TEST(room, shared_memory_is_there_for_both)
@@ -524,17 +503,14 @@ TEST(limit, of_all_apertures_is_kept_in_the_physical_model)
 }
 
 /* Nobody goes for what can never be there. */
-TEST(limit, of_all_apertures_is_what_there_is)
+SCENE_TEST(limit, of_all_apertures_is_what_there_is,
+	   scene_init_with(&(struct gpu_config){ .commit_limit_bytes = 4 * MIB }, MIB, SET_SYSTEM))
 {
-	struct thing wanted;
-
-	scene_init_with(&(struct gpu_config){ .commit_limit_bytes = 4 * MIB }, MIB, SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, VIDMM_EVICT_ONLY_IF_NECESSARY), STATUS_SUCCESS);
-	thing_init(&wanted, &scene.client, 5 * MIB, SET_SYSTEM);
-	EXPECT_EQ(thing_make_resident(&wanted), STATUS_NO_MEMORY);
+	struct thing *wanted = thing_new(&scene.client, 5 * MIB, SET_SYSTEM);
+	EXPECT_EQ(thing_make_resident(wanted), STATUS_NO_MEMORY);
 	EXPECT(thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/room")

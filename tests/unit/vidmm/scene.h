@@ -7,11 +7,15 @@
  *	scene_init_two(NULL);                  … and another process with one
  *	scene_init_with(NULL, MIB, SET_LOCAL); … or an allocation of the first
  *	scene_finish();                        ends it, with all allocations that are there
+ *
+ *	SCENE_TEST(room, is_waited_for, scene_init(NULL)) { … }     does both
  */
 #ifndef TESTS_UNIT_VIDMM_SCENE_H
 #define TESTS_UNIT_VIDMM_SCENE_H
 
 #include "gpu.h"
+
+enum { SCENE_THINGS = 8 };
 
 static struct {
 	struct gpu gpu;
@@ -20,6 +24,8 @@ static struct {
 	struct vidmm_process second; /* with scene_add_second() */
 	struct client other;         /* of it */
 	bool has_second;
+	struct thing things[SCENE_THINGS]; /* with thing_new() and its like */
+	unsigned thing_count;
 } scene;
 
 /* NULL: a plain GPU. */
@@ -30,6 +36,41 @@ static inline void scene_init(const struct gpu_config *config)
 	gpu_init(&scene.gpu, config ? config : &plain);
 	client_init(&scene.client, &scene.gpu.process);
 	scene.has_second = false;
+	scene.thing_count = 0;
+}
+
+static inline struct thing *scene_next_thing(void)
+{
+	if (scene.thing_count == SCENE_THINGS)
+		abort();
+	return &scene.things[scene.thing_count++];
+}
+
+/* Allocations that last as long as the scene. */
+static inline struct thing *thing_new(struct client *client, uint64_t size_bytes, uint32_t segments)
+{
+	struct thing *thing = scene_next_thing();
+
+	thing_init(thing, client, size_bytes, segments);
+	return thing;
+}
+
+/* … and resident. */
+static inline struct thing *thing_new_in(struct client *client, uint64_t size_bytes,
+					 uint32_t segments)
+{
+	struct thing *thing = scene_next_thing();
+
+	thing_add(thing, client, size_bytes, segments);
+	return thing;
+}
+
+static inline struct thing *thing_new_as(struct client *client, const struct vidmm_wishes *wishes)
+{
+	struct thing *thing = scene_next_thing();
+
+	thing_init_as(thing, client, wishes);
+	return thing;
 }
 
 static inline void scene_add_thing_as(const struct vidmm_wishes *wishes)
@@ -113,8 +154,9 @@ static inline NTSTATUS thing_offer(struct thing *thing)
 	return vidmm_binding_offer(&thing->binding, VIDMM_OFFER_NORMAL, false, false);
 }
 
-/* Of tests that begin and end like that, with an allocation, and have none of their own. */
-#define THING_TEST(suite, claim)                                                                   \
-	TEST_BETWEEN(scene_init_with(NULL, MIB, SET_LOCAL), scene_finish(), suite, claim)
+/* Of tests that begin as it says at the end of their name, and have no allocation but the scene's. */
+#define SCENE_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, scene_finish(), suite, claim)
+
+#define THING_TEST(suite, claim) SCENE_TEST(suite, claim, scene_init_with(NULL, MIB, SET_LOCAL))
 
 #endif

@@ -55,41 +55,33 @@ TEST(suspend, what_others_list_too_stays)
 	scene_finish();
 }
 
-TEST(suspend, others_may_have_what_was_not_reserved)
+SCENE_TEST(suspend, others_may_have_what_was_not_reserved, scene_init_two(NULL))
 {
-	struct thing mine;
-	struct thing yours;
-
-	scene_init_two(NULL);
 	EXPECT_EQ(vidmm_process_reserve(&scene.gpu.process, VIDMM_LOCAL, MIB), STATUS_SUCCESS);
-	thing_init(&mine, &scene.client, 4 * MIB, SET_LOCAL);
-	thing_init(&yours, &scene.other, 6 * MIB, SET_LOCAL);
-	thing_bring_in(&mine);
-	thing_render(&mine, 'm');
+	struct thing *mine = thing_new(&scene.client, 4 * MIB, SET_LOCAL);
+	struct thing *yours = thing_new(&scene.other, 6 * MIB, SET_LOCAL);
+	thing_bring_in(mine);
+	thing_render(mine, 'm');
 	EXPECT_EQ(budget_of(&scene.second), 4 * MIB);
-	EXPECT_EQ(thing_make_resident(&yours), STATUS_NO_MEMORY);
+	EXPECT_EQ(thing_make_resident(yours), STATUS_NO_MEMORY);
 	EXPECT_EQ(suspend(false), STATUS_SUCCESS);
 	EXPECT_EQ(budget_of(&scene.second), 7 * MIB);
 	gpu_check(&scene.gpu);
-	thing_bring_in(&yours);
+	thing_bring_in(yours);
 	/* Both are over their shares now; the one that is told is who listens. */
 	uint32_t trims = scene.gpu.trims;
 	EXPECT_EQ(vidmm_process_resume(&scene.gpu.process), STATUS_SUCCESS);
 	EXPECT_EQ(scene.gpu.trims, trims + 1);
 	EXPECT_EQ(scene.gpu.trim_flags & VIDMM_TRIM_RESTART_PERIODIC, VIDMM_TRIM_RESTART_PERIODIC);
 	EXPECT_EQ(budget_of(&scene.second), 4 * MIB);
-	thing_finish(&yours);
+	thing_finish(yours);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_holds(&mine, 'm'));
-	scene_finish();
+	EXPECT(thing_holds(mine, 'm'));
 }
 
-TEST(suspend, what_is_queued_meanwhile_is_not_submitted)
+SCENE_TEST(suspend, what_is_queued_meanwhile_is_not_submitted, scene_init_two(NULL))
 {
-	struct thing mine;
-
-	scene_init_two(NULL);
-	thing_add(&mine, &scene.client, MIB, SET_LOCAL);
+	thing_new_in(&scene.client, MIB, SET_LOCAL);
 	gpu_work(&scene.client);
 	gpu_retire(&scene.client);
 	EXPECT_EQ(suspend(false), STATUS_SUCCESS);
@@ -103,7 +95,6 @@ TEST(suspend, what_is_queued_meanwhile_is_not_submitted)
 	EXPECT_EQ(scene.client.owner.suspensions, 0);
 	EXPECT_EQ(scene.client.owner.last_submitted_ticket, submitted + 1);
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
 TEST(suspend, a_device_that_ends_is_let_go_and_a_new_one_held)
@@ -144,24 +135,20 @@ TEST(suspend, work_wakes_all_devices_of_who_may_be_woken)
 	scene_finish();
 }
 
-TEST(suspend, what_was_destroyed_comes_back_for_work_that_is_queued)
+SCENE_TEST(suspend, what_was_destroyed_comes_back_for_work_that_is_queued, scene_init_two(NULL))
 {
-	struct thing mine;
-
-	scene_init_two(NULL);
-	thing_add(&mine, &scene.client, MIB, SET_LOCAL);
-	thing_render(&mine, 'w');
+	struct thing *mine = thing_new_in(&scene.client, MIB, SET_LOCAL);
+	thing_render(mine, 'w');
 	EXPECT_EQ(suspend(false), STATUS_SUCCESS);
-	EXPECT(!thing_is_in(&mine));
+	EXPECT(!thing_is_in(mine));
 	gpu_work(&scene.client);
-	vidmm_binding_retire(&mine.binding, true, true);
+	vidmm_binding_retire(&mine->binding, true, true);
 	EXPECT_EQ(vidmm_process_memory_info(&scene.gpu.process, VIDMM_LOCAL).usage_bytes, 0);
 	gpu_check(&scene.gpu);
 	EXPECT_EQ(vidmm_process_resume(&scene.gpu.process), STATUS_SUCCESS);
 	gpu_run(&scene.gpu, 9);
-	EXPECT(thing_holds(&mine, 'w'));
+	EXPECT(thing_holds(mine, 'w'));
 	gpu_retire(&scene.client);
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/suspend")

@@ -21,12 +21,13 @@ TEST(table_request, others_go_for_tables_that_are_needed)
 	}
 }
 
-TEST(table_request, leftovers_go_for_tables_before_what_is_listed)
+#define TABLES_TEST(suite, claim) TEST_BETWEEN(start(), finish(), suite, claim)
+
+TABLES_TEST(table_request, leftovers_go_for_tables_before_what_is_listed)
 {
 	struct thing listed;
 	struct thing leftover;
 
-	start();
 	thing_init(&listed, other, 30);
 	thing_init(&leftover, other, LOCAL_PAGES - PARTIES - 30);
 	thing_bring_in(&listed);
@@ -37,16 +38,14 @@ TEST(table_request, leftovers_go_for_tables_before_what_is_listed)
 	EXPECT(!thing_is_in(&leftover));
 	thing_finish(&listed);
 	thing_finish(&leftover);
-	finish();
 }
 
 /* What its own devices list is what the addresses are for. */
-TEST(table_request, a_process_that_has_everything_itself_is_refused_and_nothing_changed)
+TABLES_TEST(table_request, a_process_that_has_everything_itself_is_refused_and_nothing_changed)
 {
 	struct thing thing;
 	struct refusal_scope scope;
 
-	start();
 	party_leave(other); /* its root could go */
 	thing_add(&thing, app, LOCAL_PAGES - 1);
 	(void)owner_of(app, &memories[0]);
@@ -60,17 +59,14 @@ TEST(table_request, a_process_that_has_everything_itself_is_refused_and_nothing_
 	map_now(app, 510, &memories[0], 20);
 	EXPECT(shows(app, 510, &memories[0], 0));
 	party_join(other);
-	finish();
 }
 
-TEST(table_request, a_new_process_gets_room_for_its_root)
+TABLES_TEST(table_request, a_new_process_gets_room_for_its_root)
 {
-	start();
 	party_leave(app);
 	crowd_in(LOCAL_PAGES - 1);
 	party_join(app);
 	EXPECT(!thing_is_in(&crowd));
-	finish();
 }
 
 struct mapper {
@@ -172,11 +168,10 @@ TEST(table_request, a_root_grows_while_its_tables_are_out)
 	}
 }
 
-TEST(table_request, who_is_in_the_driver_does_not_wait_for_them)
+TABLES_TEST(table_request, who_is_in_the_driver_does_not_wait_for_them)
 {
 	struct refusal_scope scope;
 
-	start();
 	crowd_out();
 	struct gpuva_map_request request = map_request(app, 600000, &memories[2], 8);
 	uint64_t address;
@@ -186,12 +181,10 @@ TEST(table_request, who_is_in_the_driver_does_not_wait_for_them)
 	(void)refusal_end(&scope);
 	EXPECT_RULE("MM-TABLE-ROOM");
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_OUT);
-	finish();
 }
 
-TEST(table_request, tables_that_find_no_room_any_more_are_the_end_of_the_device)
+TABLES_TEST(table_request, tables_that_find_no_room_any_more_are_the_end_of_the_device)
 {
-	start();
 	crowd_out();
 	queue_work(other); /* it gives nothing in its slice, and then all */
 	crowd.memory.traits.is_pinned = true;
@@ -208,7 +201,6 @@ TEST(table_request, tables_that_find_no_room_any_more_are_the_end_of_the_device)
 	EXPECT_EQ(state_of(app), VIDMM_TABLES_OUT);
 	end_work(app);
 	end_work(other);
-	finish();
 }
 
 static NTSTATUS fail_at_the_next_look(struct fake *fake, const struct miniport_paging_op *op,
@@ -245,12 +237,11 @@ TEST(table_request, tables_without_memory_to_come_back_with_come_later)
 	}
 }
 
-TEST(table_request, memory_that_runs_out_on_the_way_refuses_and_changes_nothing)
+TABLES_TEST(table_request, memory_that_runs_out_on_the_way_refuses_and_changes_nothing)
 {
 	uint64_t fail_at = 0;
 	bool fired;
 
-	start();
 	do {
 		crowd_in(LOCAL_PAGES - PARTIES);
 		(void)owner_of(app, &memories[0]);
@@ -271,7 +262,6 @@ TEST(table_request, memory_that_runs_out_on_the_way_refuses_and_changes_nothing)
 		party_leave(app);
 		party_join(app);
 	} while (fired);
-	finish();
 }
 
 TEST_MAIN("vidmm/table_request")

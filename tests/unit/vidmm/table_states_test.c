@@ -46,27 +46,25 @@ TEST(table_states, they_are_back_and_the_root_is_told_before_its_work_runs)
 	}
 }
 
-TEST(table_states, they_come_back_when_there_is_room_again)
+#define TABLES_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
+TABLES_TEST(table_states, they_come_back_when_there_is_room_again, start())
 {
-	start();
 	crowd_out();
 	crowd_leaves();
 	wait_until(app, VIDMM_TABLES_IN);
 	EXPECT(runs(app));
 	EXPECT(shows(app, 510, &memories[0], 0));
-	finish();
 }
 
 /* A device is made before the scheduler knows its work. */
-TEST(table_states, nobody_asks_for_the_work_of_a_device_that_has_not_begun)
+TABLES_TEST(table_states, nobody_asks_for_the_work_of_a_device_that_has_not_begun, start())
 {
 	struct vidmm_device early;
 
-	start();
 	vidmm_device_init(&early, &app->process, NULL, NULL);
 	crowd_out();
 	vidmm_device_finish(&early);
-	finish();
 }
 
 static void set_slice_end(struct party *party, uint64_t end_ns)
@@ -77,12 +75,11 @@ static void set_slice_end(struct party *party, uint64_t end_ns)
 	room_look_again(world.manager, clock_now_ns());
 }
 
-TEST(table_states, queued_work_keeps_its_tables_for_its_slice)
+TABLES_TEST(table_states, queued_work_keeps_its_tables_for_its_slice, start())
 {
 	struct thing thing;
 	struct vidmm_segment_usage usage;
 
-	start();
 	map_now(app, 510, &memories[0], 20);
 	queue_work(app);
 	set_slice_end(app, CLOCK_FOREVER - 1);
@@ -101,13 +98,11 @@ TEST(table_states, queued_work_keeps_its_tables_for_its_slice)
 	EXPECT(shows(app, 510, &memories[0], 0));
 	end_work(app);
 	thing_finish(&thing);
-	finish();
 }
 
 /* Its work waits until it goes on, and so can its tables. */
-TEST(table_states, a_suspended_process_gives_its_tables_whatever_it_has_queued)
+TABLES_TEST(table_states, a_suspended_process_gives_its_tables_whatever_it_has_queued, start())
 {
-	start();
 	map_now(app, 510, &memories[0], 20);
 	queue_work(app);
 	EXPECT_EQ(vidmm_process_suspend(&app->process, false), STATUS_SUCCESS);
@@ -121,7 +116,6 @@ TEST(table_states, a_suspended_process_gives_its_tables_whatever_it_has_queued)
 	EXPECT(shows(app, 510, &memories[0], 0));
 	EXPECT(!thing_is_in(&crowd));
 	end_work(app);
-	finish();
 }
 
 /* It may still use them when it is decided that they go: what it has queued waits, for long enough. */
@@ -142,22 +136,19 @@ static void start_at_work(void)
 	EXPECT(shows(app, 510, &memories[0], 0));
 }
 
-TEST(table_states, what_the_hardware_has_is_waited_for)
+TABLES_TEST(table_states, what_the_hardware_has_is_waited_for, start_at_work())
 {
-	start_at_work();
 	end_work(app);
 	wait_until(app, VIDMM_TABLES_OUT);
 	EXPECT_EQ(vidmm_process_resume(&app->process), STATUS_SUCCESS);
 	wait_until(app, VIDMM_TABLES_IN); /* there is room */
 	EXPECT_EQ(app->roots_told, 1);
-	finish();
 }
 
 /* ---- holding ---- */
 
-TEST(table_states, who_holds_them_keeps_them_where_they_are)
+TABLES_TEST(table_states, who_holds_them_keeps_them_where_they_are, start_at_work())
 {
-	start_at_work();
 	vidmm_tables_hold(&app->process);
 	end_work(app);
 	wait_until(app, VIDMM_TABLES_IN);
@@ -172,15 +163,13 @@ TEST(table_states, who_holds_them_keeps_them_where_they_are)
 	EXPECT_EQ(vidmm_process_resume(&app->process), STATUS_SUCCESS);
 	EXPECT(runs(app));
 	vidmm_tables_release(&app->process);
-	finish();
 }
 
 /* The one who needs the room is told when the hold ends. */
-TEST(table_states, a_hold_delays_and_refuses_nothing)
+TABLES_TEST(table_states, a_hold_delays_and_refuses_nothing, start())
 {
 	struct thing thing;
 
-	start();
 	map_now(app, 510, &memories[0], 20);
 	vidmm_tables_hold(&app->process);
 	thing_init(&thing, other, LOCAL_PAGES - 1);
@@ -189,7 +178,6 @@ TEST(table_states, a_hold_delays_and_refuses_nothing)
 	wait_until(app, VIDMM_TABLES_OUT);
 	EXPECT_EQ(thing_wait(&thing), STATUS_SUCCESS);
 	thing_finish(&thing);
-	finish();
 }
 
 TEST_MAIN("vidmm/table_states")

@@ -81,9 +81,11 @@ TEST(table_turns, two_processes_at_work_for_ever_run_by_turns)
 	}
 }
 
-TEST(table_turns, three_processes_have_one_turn_each_before_one_has_another)
+#define TURNS_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
+TURNS_TEST(table_turns, three_processes_have_one_turn_each_before_one_has_another,
+	   start_as(&turn_shapes[2]))
 {
-	start_as(&turn_shapes[2]);
 	for (int i = 0; i < PARTIES; i++) {
 		make_tables(&parties[i], 0, 40);
 		queue_work(&parties[i]);
@@ -104,14 +106,13 @@ TEST(table_turns, three_processes_have_one_turn_each_before_one_has_another)
 		end_work(&parties[i]);
 	for (int i = 0; i < PARTIES; i++)
 		expect_all_of(&parties[i], 40);
-	finish();
 }
 
-TEST(table_turns, a_call_that_needs_tables_has_its_turn_between_two_at_work)
+TURNS_TEST(table_turns, a_call_that_needs_tables_has_its_turn_between_two_at_work,
+	   start_as(&turn_shapes[2]))
 {
 	struct party *calls = &parties[2];
 
-	start_as(&turn_shapes[2]);
 	for (int i = 0; i < 2; i++) {
 		make_tables(&parties[i], 0, 40);
 		queue_work(&parties[i]);
@@ -124,17 +125,16 @@ TEST(table_turns, a_call_that_needs_tables_has_its_turn_between_two_at_work)
 		end_work(&parties[i]);
 	for (int i = 0; i < PARTIES; i++)
 		expect_all_of(&parties[i], 40);
-	finish();
 }
 
 /* What the one lists, and the tables of the other. */
-TEST(table_turns, memory_and_tables_take_turns_like_tables_and_tables)
+TURNS_TEST(table_turns, memory_and_tables_take_turns_like_tables_and_tables,
+	   start_as(&turn_shapes[2]))
 {
 	struct party *has_tables = app;
 	struct party *has_memory = other;
 	struct thing thing;
 
-	start_as(&turn_shapes[2]);
 	make_tables(has_tables, 0, 40);
 	queue_work(has_tables);
 	thing_add(&thing, has_memory, 40);
@@ -147,15 +147,13 @@ TEST(table_turns, memory_and_tables_take_turns_like_tables_and_tables)
 	expect_tables(has_tables, 40);
 	end_work(has_tables);
 	thing_finish(&thing);
-	finish();
 }
 
-TEST(table_turns, those_who_do_nothing_go_before_those_at_work)
+TURNS_TEST(table_turns, those_who_do_nothing_go_before_those_at_work, start_as(&turn_shapes[2]))
 {
 	struct party *busy = app;
 	struct party *idle = other;
 
-	start_as(&turn_shapes[2]);
 	make_tables(busy, 0, 20);
 	make_tables(idle, 0, 20);
 	queue_work(busy);
@@ -165,16 +163,14 @@ TEST(table_turns, those_who_do_nothing_go_before_those_at_work)
 	EXPECT_EQ(roots_told(busy), 0);
 	EXPECT(runs(busy));
 	end_work(busy);
-	finish();
 }
 
 /* The way out waits for what the hardware has; it is nobody's end. */
-TEST(table_turns, work_that_the_hardware_has_is_waited_for)
+TURNS_TEST(table_turns, work_that_the_hardware_has_is_waited_for, start_as(&turn_shapes[2]))
 {
 	struct party *busy = app;
 	struct party *waits = other;
 
-	start_as(&turn_shapes[2]);
 	make_tables(waits, 0, 40);
 	make_tables(busy, 0, 40); /* the other one's leave */
 	queue_work(busy);
@@ -190,7 +186,6 @@ TEST(table_turns, work_that_the_hardware_has_is_waited_for)
 	wait_for_turns(busy, 1);
 	end_work(busy);
 	end_work(waits);
-	finish();
 }
 
 TEST_MAIN("vidmm/table_turns")

@@ -6,9 +6,8 @@
 #include "scene.h"
 #include "vidmm/control.h"
 
-TEST(trim, periodic_and_restart_are_told_as_asked)
+SCENE_TEST(trim, periodic_and_restart_are_told_as_asked, scene_init_with(NULL, 7 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 7 * MIB, SET_LOCAL);
 	gpu_trim(NULL, VIDMM_TRIM_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 1);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_PERIODIC);
@@ -16,7 +15,6 @@ TEST(trim, periodic_and_restart_are_told_as_asked)
 	gpu_trim(&scene.gpu.process, VIDMM_TRIM_RESTART_PERIODIC);
 	EXPECT_EQ(scene.gpu.trims, 2);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_RESTART_PERIODIC);
-	scene_finish();
 }
 
 TEST(trim, a_restart_takes_the_place_of_a_periodic_one)
@@ -58,9 +56,9 @@ TEST(listeners, only_who_listens_is_told)
 	scene_finish();
 }
 
-TEST(listeners, who_begins_to_listen_over_its_budget_is_told)
+SCENE_TEST(listeners, who_begins_to_listen_over_its_budget_is_told,
+	   scene_init_with(NULL, 7 * MIB, SET_LOCAL))
 {
-	scene_init_with(NULL, 7 * MIB, SET_LOCAL);
 	vidmm_process_listen(&scene.gpu.process, -1, -1);
 	thing_bring_in(&scene.thing);
 	vidmm_set_budget_limits(scene.gpu.manager,
@@ -70,7 +68,6 @@ TEST(listeners, who_begins_to_listen_over_its_budget_is_told)
 	EXPECT_EQ(scene.gpu.trims, 1);
 	EXPECT_EQ(scene.gpu.trim_flags, VIDMM_TRIM_TO_BUDGET);
 	EXPECT_EQ(scene.gpu.trim_bytes, 6 * MIB);
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/trim")

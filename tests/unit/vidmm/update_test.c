@@ -27,9 +27,9 @@ static uint64_t init_with_nowhere_to_go(void)
 	return taken;
 }
 
-TEST(update, moves_what_may_not_stay_with_what_is_in_it)
+SCENE_TEST(update, moves_what_may_not_stay_with_what_is_in_it,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'u');
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
@@ -38,14 +38,13 @@ TEST(update, moves_what_may_not_stay_with_what_is_in_it)
 	EXPECT_EQ(scene.thing.status, STATUS_SUCCESS);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
 	EXPECT(thing_holds(&scene.thing, 'u'));
-	scene_finish();
 }
 
-TEST(update, moves_what_is_locked_with_its_pages)
+SCENE_TEST(update, moves_what_is_locked_with_its_pages,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM))
 {
 	void *pointer;
 
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -56,15 +55,14 @@ TEST(update, moves_what_is_locked_with_its_pages)
 	EXPECT(thing_holds(&scene.thing, 'l'));
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	EXPECT(vidmm_unlock_anywhere(scene.gpu.manager, scene.thing.memory));
-	scene_finish();
 }
 
 /* It could not come in again before the unlock, and who waits for that may be the one to unlock it. */
-TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked)
+SCENE_TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_SYSTEM))
 {
 	void *pointer;
 
-	scene_init_with(&(struct gpu_config){ .is_hidden = true }, 4 * MIB, SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(vidmm_lock_anywhere(scene.gpu.manager, scene.thing.memory, 0, &pointer),
 		  STATUS_SUCCESS);
@@ -75,7 +73,6 @@ TEST(update, to_memory_out_of_sight_is_refused_for_what_is_locked)
 	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_PENDING);
 	gpu_run(&scene.gpu, 9);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
-	scene_finish();
 }
 
 TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
@@ -95,21 +92,20 @@ TEST(update, that_finds_no_memory_to_move_to_changes_nothing)
 	scene_finish();
 }
 
-TEST(update, to_what_could_never_hold_it_names_the_room_and_no_budget)
+SCENE_TEST(update, to_what_could_never_hold_it_names_the_room_and_no_budget,
+	   scene_init_with(NULL, 24 * MIB, SET_SYSTEM))
 {
-	scene_init_with(NULL, 24 * MIB, SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(update_to(&scene.thing, SET_LOCAL), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-NO-ROOM");
 	EXPECT_EQ(scene.thing.memory->supported_segments, SET_SYSTEM);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_SYSTEM);
-	scene_finish();
 }
 
 /* The call has said that it will be: there is no other way left to say that it is not. */
-TEST(update, whose_move_fails_later_says_so)
+SCENE_TEST(update, whose_move_fails_later_says_so,
+	   scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM))
 {
-	scene_init_with(NULL, 4 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	EXPECT_EQ(update_to(&scene.thing, SET_SYSTEM), STATUS_PENDING);
 	scene.gpu.next_status = STATUS_UNSUCCESSFUL;
@@ -117,7 +113,6 @@ TEST(update, whose_move_fails_later_says_so)
 	EXPECT_EQ(scene.thing.done, 2);
 	EXPECT_EQ(scene.thing.status, STATUS_NO_MEMORY);
 	EXPECT_EQ(thing_segment(&scene.thing), SEGMENT_LOCAL);
-	scene_finish();
 }
 
 TEST(update, of_what_is_left_over_counts_when_it_is_made_resident)

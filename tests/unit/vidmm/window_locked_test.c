@@ -76,30 +76,26 @@ TEST(locked, scattered_memory_and_memory_in_large_pages_enter_behind_a_window_to
 }
 
 /* Never pending: nobody could end it but the one who waits. */
-TEST(locked, memory_without_a_window_is_elsewhere_or_is_refused_at_once)
+SCENE_TEST(locked, memory_without_a_window_is_elsewhere_or_is_refused_at_once,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+			   SET_LOCAL))
 {
-	struct thing second;
-	struct thing third;
-
-	scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
-			SET_LOCAL);
-	thing_init(&second, &scene.client, MIB, SET_LOCAL);
-	thing_init(&third, &scene.client, MIB, SET_LOCAL | SET_SYSTEM);
+	struct thing *second = thing_new(&scene.client, MIB, SET_LOCAL);
+	struct thing *third = thing_new(&scene.client, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	lock_thing(&scene.thing);
-	memset(lock_thing(&second), '2', MIB);
-	memset(lock_thing(&third), '3', MIB);
-	EXPECT_EQ(thing_make_resident(&second), STATUS_NO_MEMORY);
+	memset(lock_thing(second), '2', MIB);
+	memset(lock_thing(third), '3', MIB);
+	EXPECT_EQ(thing_make_resident(second), STATUS_NO_MEMORY);
 	EXPECT_RULE("MM-LOCK-PLACE");
-	EXPECT_EQ(thing_make_resident(&third), STATUS_SUCCESS);
-	EXPECT_EQ(thing_segment(&third), SEGMENT_SYSTEM);
-	EXPECT(thing_holds(&third, '3'));
+	EXPECT_EQ(thing_make_resident(third), STATUS_SUCCESS);
+	EXPECT_EQ(thing_segment(third), SEGMENT_SYSTEM);
+	EXPECT(thing_holds(third, '3'));
 	unlock_thing(&scene.thing);
-	thing_bring_in(&second);
-	EXPECT_EQ(thing_segment(&second), SEGMENT_LOCAL);
+	thing_bring_in(second);
+	EXPECT_EQ(thing_segment(second), SEGMENT_LOCAL);
 	EXPECT_EQ(scene.gpu.open_pages, 256);
-	EXPECT(thing_holds(&second, '2'));
-	scene_finish();
+	EXPECT(thing_holds(second, '2'));
 }
 
 static char *init_locked(const struct gpu_config *config, bool has_other)
@@ -151,9 +147,9 @@ TEST(locked, memory_does_not_enter_a_devices_own_behind_a_window)
 	}
 }
 
-TEST(locked, memory_that_is_unlocked_on_its_way_in_has_no_window_there)
+SCENE_TEST(locked, memory_that_is_unlocked_on_its_way_in_has_no_window_there,
+	   scene_init_with(&windowed, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
 	char *bytes = lock_thing(&scene.thing);
 	memset(bytes, 'u', 4 * MIB);
 	EXPECT_EQ(thing_make_resident(&scene.thing), STATUS_PENDING);
@@ -166,7 +162,6 @@ TEST(locked, memory_that_is_unlocked_on_its_way_in_has_no_window_there)
 	EXPECT(thing_is_in(&scene.thing));
 	EXPECT(thing_holds(&scene.thing, 'u'));
 	gpu_check(&scene.gpu);
-	scene_finish();
 }
 
 static void unlock_it(struct gpu *gpu)

@@ -10,9 +10,8 @@
 #include "window.h"
 #include "vidmm/table_block.h"
 
-TEST(window, shows_hidden_memory_where_it_is)
+SCENE_TEST(window, shows_hidden_memory_where_it_is, scene_init_with(&windowed, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(&windowed, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock_thing(&scene.thing);
@@ -26,13 +25,12 @@ TEST(window, shows_hidden_memory_where_it_is)
 	gpu_check(&scene.gpu);
 	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	scene_finish();
 }
 
 /* The GPU has not written to it, but the CPU has, through the window. */
-TEST(window, what_is_written_there_is_copied_out_though_the_gpu_has_not_written)
+SCENE_TEST(window, what_is_written_there_is_copied_out_though_the_gpu_has_not_written,
+	   scene_init(&windowed))
 {
-	scene_init(&windowed);
 	scene_add_kept(MIB);
 	memset(lock_thing(&scene.thing), 'k', MIB);
 	unlock_thing(&scene.thing);
@@ -44,22 +42,20 @@ TEST(window, what_is_written_there_is_copied_out_though_the_gpu_has_not_written)
 	EXPECT(!thing_is_in(&scene.thing));
 	EXPECT(is_all(lock_thing(&scene.thing), MIB, 'c'));
 	unlock_thing(&scene.thing);
-	scene_finish();
 }
 
-TEST(window, is_counted_in_pages_of_the_segment)
+SCENE_TEST(window, is_counted_in_pages_of_the_segment,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true,
+						 .window_pages = 64,
+						 .uses_64k_pages = true },
+			   33 * PAGE, SET_LOCAL))
 {
-	scene_init_with(&(struct gpu_config){ .is_hidden = true,
-					      .window_pages = 64,
-					      .uses_64k_pages = true },
-			33 * PAGE, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	thing_render(&scene.thing, 'g');
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT(is_all(bytes, 33 * PAGE, 'g'));
 	EXPECT_EQ(scene.gpu.open_pages, 3);
 	unlock_thing(&scene.thing);
-	scene_finish();
 }
 
 TEST(window, of_scattered_memory_shows_it_in_one_piece)
@@ -79,9 +75,9 @@ TEST(window, of_scattered_memory_shows_it_in_one_piece)
 	scene_finish();
 }
 
-TEST(window, nests_and_closes_with_the_last_unlock)
+SCENE_TEST(window, nests_and_closes_with_the_last_unlock,
+	   scene_init_with(&windowed, MIB, SET_LOCAL))
 {
-	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT(lock_thing(&scene.thing) == bytes);
@@ -95,13 +91,12 @@ TEST(window, nests_and_closes_with_the_last_unlock)
 	EXPECT(lock_thing(&scene.thing) == bytes);
 	EXPECT_EQ(bytes[5], 'n');
 	unlock_thing(&scene.thing);
-	scene_finish();
 }
 
 /* A device's own memory is copied, and a copy could miss a store. */
-TEST(window, of_a_devices_own_memory_keeps_that_in_place_until_it_is_closed)
+SCENE_TEST(window, of_a_devices_own_memory_keeps_that_in_place_until_it_is_closed,
+	   scene_init_with(&foreign, 4 * MIB, SET_LOCAL))
 {
-	scene_init_with(&foreign, 4 * MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	EXPECT_EQ(thing_evict(&scene.thing, 0), STATUS_SUCCESS);
@@ -113,7 +108,6 @@ TEST(window, of_a_devices_own_memory_keeps_that_in_place_until_it_is_closed)
 	evict_segment(scene.gpu.manager, 0);
 	gpu_run(&scene.gpu, 9);
 	EXPECT(!thing_is_in(&scene.thing));
-	scene_finish();
 }
 
 /* ---- that is needed by others ---- */
@@ -259,22 +253,18 @@ TEST(window, without_a_mapping_for_its_pages_it_stays_and_is_seen)
 }
 
 /* The unlock comes between the decision and the way out. */
-TEST(window, that_closes_while_it_leaves_is_waited_for)
+SCENE_TEST(window, that_closes_while_it_leaves_is_waited_for, scene_init_two(&full))
 {
-	struct thing comer;
-
-	scene_init_two(&full);
 	scene_add_thing(3 * MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
 	memset(lock_thing(&scene.thing), 'u', 3 * MIB);
-	thing_init(&comer, &scene.other, 3 * MIB, SET_LOCAL);
-	EXPECT_EQ(thing_demand(&comer), STATUS_PENDING);
+	struct thing *comer = thing_new(&scene.other, 3 * MIB, SET_LOCAL);
+	EXPECT_EQ(thing_demand(comer), STATUS_PENDING);
 	unlock_thing(&scene.thing); /* it is on its way */
 	gpu_run(&scene.gpu, 20);
-	EXPECT(thing_is_in(&comer));
+	EXPECT(thing_is_in(comer));
 	EXPECT(thing_holds(&scene.thing, 'u'));
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	scene_finish();
 }
 
 /* ---- where there is none ---- */
@@ -306,44 +296,39 @@ static void run_until_locked(struct thing *thing)
 	thread_join(thread);
 }
 
-TEST(window, without_room_in_the_aperture_memory_is_moved_to_be_seen)
+SCENE_TEST(window, without_room_in_the_aperture_memory_is_moved_to_be_seen,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+			   SET_LOCAL))
 {
-	struct thing second;
-
-	scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
-			SET_LOCAL);
-	thing_init(&second, &scene.client, MIB, SET_LOCAL | SET_SYSTEM);
+	struct thing *second = thing_new(&scene.client, MIB, SET_LOCAL | SET_SYSTEM);
 	thing_bring_in(&scene.thing);
-	thing_bring_in(&second);
-	thing_render(&second, 's');
+	thing_bring_in(second);
+	thing_render(second, 's');
 	lock_thing(&scene.thing);
-	run_until_locked(&second);
+	run_until_locked(second);
 	EXPECT_EQ(locker.status, STATUS_SUCCESS);
 	EXPECT(is_all(locker.pointer, MIB, 's'));
-	EXPECT_EQ(thing_segment(&second), SEGMENT_SYSTEM);
+	EXPECT_EQ(thing_segment(second), SEGMENT_SYSTEM);
 	EXPECT_EQ(scene.gpu.windows_opened, 1);
-	unlock_thing(&second);
+	unlock_thing(second);
 	unlock_thing(&scene.thing);
-	scene_finish();
 }
 
-TEST(window, without_room_or_another_place_the_lock_is_refused)
+SCENE_TEST(window, without_room_or_another_place_the_lock_is_refused,
+	   scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
+			   SET_LOCAL))
 {
-	struct thing second;
 	char *pointer;
 
-	scene_init_with(&(struct gpu_config){ .is_hidden = true, .window_pages = 300 }, MIB,
-			SET_LOCAL);
-	thing_init(&second, &scene.client, MIB, SET_LOCAL);
+	struct thing *second = thing_new(&scene.client, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
-	thing_bring_in(&second);
+	thing_bring_in(second);
 	lock_thing(&scene.thing);
-	EXPECT_EQ(try_lock(&second, &pointer), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(try_lock(second, &pointer), STATUS_INVALID_PARAMETER);
 	EXPECT_RULE("MM-LOCK-PLACE");
 	unlock_thing(&scene.thing);
-	EXPECT_EQ(try_lock(&second, &pointer), STATUS_SUCCESS);
-	unlock_thing(&second);
-	scene_finish();
+	EXPECT_EQ(try_lock(second, &pointer), STATUS_SUCCESS);
+	unlock_thing(second);
 }
 
 TEST(window, what_the_driver_refuses_is_undone)
@@ -403,11 +388,11 @@ static void destroy_it(struct gpu *gpu)
 	vidmm_allocation_retire(destroyed->memory);
 }
 
-TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile)
+SCENE_TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile,
+	   scene_init_with(&windowed, MIB, SET_LOCAL))
 {
 	char *pointer;
 
-	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	destroyed = &scene.thing;
 	scene.gpu.in_window = destroy_it;
@@ -415,7 +400,6 @@ TEST(window, opens_for_nobody_when_the_allocation_is_destroyed_meanwhile)
 	EXPECT_RULE("API-HANDLE");
 	EXPECT_EQ(scene.gpu.windows_opened, 1);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
-	scene_finish();
 }
 
 static struct thing *wanted_meanwhile;
@@ -450,9 +434,8 @@ TEST(window, that_is_being_opened_promises_no_room)
 	scene_finish();
 }
 
-TEST(window, is_opened_again_after_a_reset)
+SCENE_TEST(window, is_opened_again_after_a_reset, scene_init_with(&windowed, MIB, SET_LOCAL))
 {
-	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	char *bytes = lock_thing(&scene.thing);
 	reset();
@@ -464,7 +447,6 @@ TEST(window, is_opened_again_after_a_reset)
 	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.open_pages, 0);
 	gpu_run(&scene.gpu, 9);
-	scene_finish();
 }
 
 TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
@@ -498,9 +480,9 @@ TEST(window, of_a_page_table_of_the_kernels_own_is_opened_again_too)
 	scene_finish();
 }
 
-TEST(window, is_not_closed_where_there_is_no_gpu_any_more)
+SCENE_TEST(window, is_not_closed_where_there_is_no_gpu_any_more,
+	   scene_init_with(&windowed, MIB, SET_LOCAL))
 {
-	scene_init_with(&windowed, MIB, SET_LOCAL);
 	thing_bring_in(&scene.thing);
 	lock_thing(&scene.thing);
 	scene.gpu.generation++;
@@ -509,7 +491,6 @@ TEST(window, is_not_closed_where_there_is_no_gpu_any_more)
 	unlock_thing(&scene.thing);
 	EXPECT_EQ(scene.gpu.windows_closed, 0);
 	forget_windows(&scene.gpu);
-	scene_finish();
 }
 
 TEST_MAIN("vidmm/window")

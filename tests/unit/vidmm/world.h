@@ -175,4 +175,8 @@ static inline bool is_all(const char *bytes, uint64_t size_bytes, char value)
 #define WORLD_TEST(suite, claim)                                                                   \
 	TEST_ON(world, world_init(&world, 64), world_finish(&world), suite, claim)
 
+/* … of 16. */
+#define SMALL_WORLD_TEST(suite, claim)                                                             \
+	TEST_ON(world, world_init(&world, 16), world_finish(&world), suite, claim)
+
 #endif

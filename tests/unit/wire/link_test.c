@@ -165,22 +165,23 @@ static void answer_one(void *argument)
 	channel_answer(channel, CHANNEL_LOOK);
 }
 
-TEST(channel, carries_calls_where_there_is_one_processor_too)
+#define SIDES_TEST(suite, claim)                                                                   \
+	TEST_ON(sides, sides_open(&sides), sides_close(&sides), suite, claim)
+
+SIDES_TEST(channel, carries_calls_where_there_is_one_processor_too)
 {
-	struct sides sides;
 	struct thread *thread;
 
-	sides_open(&sides);
-	sides.client.can_look = sides.server.can_look = false; /* nobody looks, everybody sleeps */
+	sides->client.can_look = sides->server.can_look =
+		false; /* nobody looks, everybody sleeps */
 	for (int i = 0; i < 100; i++) {
-		EXPECT(NT_SUCCESS(thread_create("server", answer_one, &sides.server, &thread)));
-		channel_ask(&sides.client);
-		EXPECT(channel_await_answer(&sides.client, &never));
+		EXPECT(NT_SUCCESS(thread_create("server", answer_one, &sides->server, &thread)));
+		channel_ask(&sides->client);
+		EXPECT(channel_await_answer(&sides->client, &never));
 		thread_join(thread);
-		EXPECT(sides.client.has_slept);
-		EXPECT_EQ(sides.client.misses, 0);
+		EXPECT(sides->client.has_slept);
+		EXPECT_EQ(sides->client.misses, 0);
 	}
-	sides_close(&sides);
 }
 
 /* A call whose answer is there before anybody looks for it. */
@@ -206,51 +207,43 @@ static unsigned await_in_vain(struct channel *channel, bool is_client, unsigned 
 	return looked;
 }
 
-TEST(channel, that_is_looked_at_in_vain_is_looked_at_less_and_less_and_never_given_up)
+SIDES_TEST(channel, that_is_looked_at_in_vain_is_looked_at_less_and_less_and_never_given_up)
 {
-	struct sides sides;
-
-	sides_open(&sides);
-	call_awake(&sides, CHANNEL_LOOK);
-	EXPECT(!sides.client.has_slept);
-	EXPECT_EQ(await_in_vain(&sides.server, false, 8),
+	call_awake(sides, CHANNEL_LOOK);
+	EXPECT(!sides->client.has_slept);
+	EXPECT_EQ(await_in_vain(&sides->server, false, 8),
 		  3); /* the first, the third, the seventh */
-	(void)await_in_vain(&sides.server, false, 1000);
-	EXPECT_EQ(await_in_vain(&sides.server, false, 6400), 100);
-	sides.client.number++; /* of a request that is never answered */
-	(void)await_in_vain(&sides.client, true, 1000);
-	EXPECT_EQ(await_in_vain(&sides.client, true, 6400), 100);
+	(void)await_in_vain(&sides->server, false, 1000);
+	EXPECT_EQ(await_in_vain(&sides->server, false, 6400), 100);
+	sides->client.number++; /* of a request that is never answered */
+	(void)await_in_vain(&sides->client, true, 1000);
+	EXPECT_EQ(await_in_vain(&sides->client, true, 6400), 100);
 	/* One that helped, and all is as at first. */
-	sides.client.number--;
-	sides.client.sleep_next = sides.server.sleep_next = 0;
-	call_awake(&sides, CHANNEL_LOOK);
-	EXPECT_EQ(sides.client.misses, 0);
-	EXPECT_EQ(sides.server.misses, 0);
-	EXPECT_EQ(await_in_vain(&sides.server, false, 8), 3);
-	sides_close(&sides);
+	sides->client.number--;
+	sides->client.sleep_next = sides->server.sleep_next = 0;
+	call_awake(sides, CHANNEL_LOOK);
+	EXPECT_EQ(sides->client.misses, 0);
+	EXPECT_EQ(sides->server.misses, 0);
+	EXPECT_EQ(await_in_vain(&sides->server, false, 8), 3);
 }
 
-TEST(channel, of_which_the_server_says_that_there_are_no_processors_is_not_looked_at)
+SIDES_TEST(channel, of_which_the_server_says_that_there_are_no_processors_is_not_looked_at)
 {
-	struct sides sides;
-
-	sides_open(&sides);
-	call_awake(&sides, CHANNEL_SLEEP);
-	sides.client.number++;
-	EXPECT_EQ(await_in_vain(&sides.server, false, 10), 0);
-	EXPECT_EQ(await_in_vain(&sides.client, true, 10), 0);
-	EXPECT_EQ(sides.server.misses, 0);
-	EXPECT_EQ(sides.client.misses, 0);
-	sides.client.number--;
-	call_awake(&sides, CHANNEL_LOOK); /* now there are */
-	sides.client.number++;
-	EXPECT_EQ(await_in_vain(&sides.client, true, 8), 3);
+	call_awake(sides, CHANNEL_SLEEP);
+	sides->client.number++;
+	EXPECT_EQ(await_in_vain(&sides->server, false, 10), 0);
+	EXPECT_EQ(await_in_vain(&sides->client, true, 10), 0);
+	EXPECT_EQ(sides->server.misses, 0);
+	EXPECT_EQ(sides->client.misses, 0);
+	sides->client.number--;
+	call_awake(sides, CHANNEL_LOOK); /* now there are */
+	sides->client.number++;
+	EXPECT_EQ(await_in_vain(&sides->client, true, 8), 3);
 	/* What was in vain because there were none does not count. */
-	sides.client.number--;
-	call_awake(&sides, CHANNEL_LOOK_AGAIN);
-	EXPECT_EQ(sides.client.misses, 0);
-	EXPECT_EQ(sides.client.sleep_next, 0);
-	sides_close(&sides);
+	sides->client.number--;
+	call_awake(sides, CHANNEL_LOOK_AGAIN);
+	EXPECT_EQ(sides->client.misses, 0);
+	EXPECT_EQ(sides->client.sleep_next, 0);
 }
 
 /* ---- a worker and its client on one processor ---- */

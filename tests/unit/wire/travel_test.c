@@ -335,7 +335,7 @@ TEST(travel, room_is_neither_read_nor_written_by_a_call_that_fails)
 
 TEST(travel, without_memory_for_room_nothing_is_opened)
 {
-	char room[2 * TRAVEL_BUFFER_BYTES];
+	char buffer[2 * TRAVEL_BUFFER_BYTES];
 	char more[2 * TRAVEL_BUFFER_BYTES];
 	D3DDDI_OPENALLOCATIONINFO2 element;
 	D3DKMT_OPENRESOURCE args = {
@@ -343,8 +343,8 @@ TEST(travel, without_memory_for_room_nothing_is_opened)
 		.pOpenAllocationInfo2 = &element,
 		.pPrivateRuntimeData = more,
 		.PrivateRuntimeDataSize = sizeof(more),
-		.pTotalPrivateDriverDataBuffer = room,
-		.TotalPrivateDriverDataBufferSize = sizeof(room),
+		.pTotalPrivateDriverDataBuffer = buffer,
+		.TotalPrivateDriverDataBufferSize = sizeof(buffer),
 	};
 	const struct mem_usage before = mem_usage();
 

@@ -17,7 +17,7 @@ static void find_three(struct survey *survey)
 TEST(survey, tells_the_first_thing_or_a_line_of_each)
 {
 	static const struct {
-		size_t room;
+		size_t buffer;
 		bool tells_all;
 		const char *said;
 	} rows[] = {
@@ -29,7 +29,7 @@ TEST(survey, tells_the_first_thing_or_a_line_of_each)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[64] = "";
 		struct survey survey = { .wrong = text,
-					 .wrong_size = rows[i].room,
+					 .wrong_size = rows[i].buffer,
 					 .tells_all = rows[i].tells_all };
 
 		find_three(&survey);

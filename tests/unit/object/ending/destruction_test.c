@@ -173,48 +173,45 @@ static uint64_t references_to(const struct object *object)
 	return atomic_load(&object->slot->state) & SLOT_REFS;
 }
 
+#define WORLD_TEST(suite, claim)                                                                   \
+	TEST_ON(world, world_init(&world), world_finish(&world), suite, claim)
+
 /* ---- who destroys what ---- */
 
-TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_over)
+WORLD_TEST(destruction, returns_at_once_and_tells_the_driver_when_the_queued_work_is_over)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	make(&world, 1, false, &allocation, NULL);
-	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_SUCCESS);
-	EXPECT_EQ(world.fake.device.count, 1);
-	EXPECT_EQ(world.fake.paging.count, 1);
+	make(world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(world, allocation, &defaults), STATUS_SUCCESS);
+	EXPECT_EQ(world->fake.device.count, 1);
+	EXPECT_EQ(world->fake.paging.count, 1);
 	/* The handle is gone already; the driver knows nothing of it yet. */
 	EXPECT(!object_retire(&allocation->object));
 	object_put(&allocation->object);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0);
 
-	over(&world.fake.device.list[0]);
+	over(&world->fake.device.list[0]);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0); /* paging is still to come */
-	over(&world.fake.paging.list[0]);
-	endings_wait(world.device);
+	over(&world->fake.paging.list[0]);
+	endings_wait(world->device);
 	EXPECT_EQ(notes_of("CloseAllocation"), 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	world_finish(&world);
 }
 
-TEST(destruction, assumed_not_in_use_waits_for_paging_only)
+WORLD_TEST(destruction, assumed_not_in_use_waits_for_paging_only)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	make(&world, 1, false, &allocation, NULL);
-	EXPECT_EQ(destroy_one(&world, allocation, &not_in_use), STATUS_SUCCESS);
+	make(world, 1, false, &allocation, NULL);
+	EXPECT_EQ(destroy_one(world, allocation, &not_in_use), STATUS_SUCCESS);
 	object_put(&allocation->object);
-	EXPECT_EQ(world.fake.device.count, 0);
-	EXPECT_EQ(world.fake.paging.count, 1);
+	EXPECT_EQ(world->fake.device.count, 0);
+	EXPECT_EQ(world->fake.paging.count, 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
-	over(&world.fake.paging.list[0]);
-	endings_wait(world.device);
+	over(&world->fake.paging.list[0]);
+	endings_wait(world->device);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	world_finish(&world);
 }
 
 struct turner {
@@ -235,154 +232,131 @@ static void turn(void *context)
 	over(&fake->paging.list[0]);
 }
 
-TEST(destruction, synchronous_returns_after_the_memory_is_free)
+WORLD_TEST(destruction, synchronous_returns_after_the_memory_is_free)
 {
 	const struct destruction_options synchronous = { .is_synchronous = true };
-	struct world world;
 	struct dxg_allocation *allocation;
 	struct thread *thread;
 
-	world_init(&world);
-	make(&world, 1, false, &allocation, NULL);
-	struct turner turner = { .world = &world };
+	make(world, 1, false, &allocation, NULL);
+	struct turner turner = { .world = world };
 	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
-	EXPECT_EQ(destroy_one(&world, allocation, &synchronous), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_one(world, allocation, &synchronous), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	EXPECT_EQ(turner.seen_before, 0);
 	thread_join(thread);
 	object_put(&allocation->object);
-	world_finish(&world);
 }
 
-TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
+WORLD_TEST(destruction, of_a_resource_comes_after_what_was_destroyed_of_it_before)
 {
-	struct world world;
 	struct dxg_allocation *allocations[3];
 	struct dxg_resource *resource;
 
-	world_init(&world);
-	make(&world, 3, true, allocations, &resource);
-	EXPECT_EQ(destroy_one(&world, allocations[1], &defaults), STATUS_SUCCESS);
+	make(world, 3, true, allocations, &resource);
+	EXPECT_EQ(destroy_one(world, allocations[1], &defaults), STATUS_SUCCESS);
 	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_SUCCESS);
 	EXPECT_EQ(destruction_of_resource(resource, &not_in_use), STATUS_INVALID_PARAMETER);
 	put_all(allocations, 3);
 	object_put(&resource->object);
 	/* All the resource waits for is over; the allocation's work is not. */
-	over(&world.fake.paging.list[1]);
+	over(&world->fake.paging.list[1]);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
-	over(&world.fake.paging.list[0]);
-	over(&world.fake.device.list[0]);
-	endings_wait(world.device);
+	over(&world->fake.paging.list[0]);
+	over(&world->fake.device.list[0]);
+	endings_wait(world->device);
 	EXPECT(strstr(notes, "DestroyAllocation irql=0 count=1 flags=0\nCloseAllocation irql=0 "
 			     "count=2\nDestroyAllocation irql=0 count=2 flags=1\n"));
 	EXPECT_EQ(notes_of("CreateAllocation") + 1, notes_of("DestroyAllocation"));
 	recorder_note("CreateAllocation, for the balance of world_finish()");
-	world_finish(&world);
 }
 
-TEST(destruction, at_once_does_not_wait_for_another_that_is_alone_and_waits)
+WORLD_TEST(destruction, at_once_does_not_wait_for_another_that_is_alone_and_waits)
 {
-	struct world world;
 	struct dxg_allocation *waiting;
 	struct dxg_allocation *idle;
 
-	world_init(&world);
-	make(&world, 1, false, &waiting, NULL);
-	make(&world, 1, false, &idle, NULL);
-	EXPECT_EQ(destroy_one(&world, waiting, &not_in_use), STATUS_SUCCESS);
-	world.fake.is_idle = true;
-	EXPECT_EQ(destroy_one(&world, idle, &defaults), STATUS_SUCCESS);
+	make(world, 1, false, &waiting, NULL);
+	make(world, 1, false, &idle, NULL);
+	EXPECT_EQ(destroy_one(world, waiting, &not_in_use), STATUS_SUCCESS);
+	world->fake.is_idle = true;
+	EXPECT_EQ(destroy_one(world, idle, &defaults), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	over(&world.fake.paging.list[0]);
+	over(&world->fake.paging.list[0]);
 	object_put(&waiting->object);
 	object_put(&idle->object);
-	world_finish(&world);
 }
 
-TEST(destruction, without_memory_to_remember_it_changes_nothing)
+WORLD_TEST(destruction, without_memory_to_remember_it_changes_nothing)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	make(&world, 1, false, &allocation, NULL);
+	make(world, 1, false, &allocation, NULL);
 	mem_fail_nth(1);
-	EXPECT_EQ(destroy_one(&world, allocation, &defaults), STATUS_NO_MEMORY);
+	EXPECT_EQ(destroy_one(world, allocation, &defaults), STATUS_NO_MEMORY);
 	EXPECT(mem_fail_stop());
-	EXPECT_EQ(world.fake.paging.count, 0);
+	EXPECT_EQ(world->fake.paging.count, 0);
 	object_put(&allocation->object);
 	/* It is still the device's, and goes with it. */
 	EXPECT_EQ(notes_of("DestroyAllocation"), 0);
-	world_finish(&world);
 }
 
-TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
+WORLD_TEST(destruction, of_one_twice_in_a_list_asks_nobody_to_wait)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	make(&world, 1, false, &allocation, NULL);
+	make(world, 1, false, &allocation, NULL);
 	struct dxg_allocation *twice[2] = { allocation, allocation };
-	EXPECT_EQ(destruction_of_list(world.device, 2, twice, &defaults), STATUS_INVALID_PARAMETER);
-	EXPECT_EQ(world.fake.paging.count, 0);
+	EXPECT_EQ(destruction_of_list(world->device, 2, twice, &defaults),
+		  STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(world->fake.paging.count, 0);
 	object_put(&allocation->object);
-	world_finish(&world);
 }
 
 /* ---- one that may be known to nobody else ---- */
 
-TEST(single, that_nobody_else_knows_is_gone_at_once)
+WORLD_TEST(single, that_nobody_else_knows_is_gone_at_once)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	uint64_t references = references_to(&world.device->object);
-	make(&world, 1, false, &allocation, NULL);
-	EXPECT_EQ(references_to(&world.device->object), references + 1);
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	world->fake.is_idle = true;
+	uint64_t references = references_to(&world->device->object);
+	make(world, 1, false, &allocation, NULL);
+	EXPECT_EQ(references_to(&world->device->object), references + 1);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("CloseAllocation"), 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	EXPECT_EQ(references_to(&world.device->object), references);
-	world_finish(&world);
+	EXPECT_EQ(references_to(&world->device->object), references);
 }
 
-TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the_looker)
+WORLD_TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the_looker)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	uint64_t references = references_to(&world.device->object);
-	make(&world, 1, false, &allocation, NULL);
+	world->fake.is_idle = true;
+	uint64_t references = references_to(&world->device->object);
+	make(world, 1, false, &allocation, NULL);
 	object_get(&allocation->object); /* another call */
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
-	EXPECT(allocation->device == world.device);
+	EXPECT(allocation->device == world->device);
 	EXPECT(!object_retire(&allocation->object));
-	EXPECT_EQ(references_to(&world.device->object), references + 1);
+	EXPECT_EQ(references_to(&world->device->object), references + 1);
 	object_put(&allocation->object);
-	EXPECT_EQ(references_to(&world.device->object), references);
-	world_finish(&world);
+	EXPECT_EQ(references_to(&world->device->object), references);
 }
 
-TEST(single, that_the_cpu_sees_is_hidden_from_it)
+WORLD_TEST(single, that_the_cpu_sees_is_hidden_from_it)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 	void *pointer;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	make(&world, 1, false, &allocation, NULL);
+	world->fake.is_idle = true;
+	make(world, 1, false, &allocation, NULL);
 	EXPECT_EQ(allocation_lock(allocation, 0, &pointer), STATUS_SUCCESS);
 	EXPECT(probe_is_readable(pointer, 1));
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 	EXPECT(!probe_is_readable(pointer, 1));
-	world_finish(&world);
 }
 
 /* A client in another process, and what it finds when it goes on. */
@@ -447,59 +421,50 @@ TEST(single, that_was_never_used_lets_a_client_elsewhere_go_on_when_it_counts_no
 }
 
 /* Its last look at it was before: another thread has mapped it since. */
-TEST(single, that_has_addresses_by_now_loses_them_before_the_driver_forgets_it)
+WORLD_TEST(single, that_has_addresses_by_now_loses_them_before_the_driver_forgets_it)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 	struct space_memory *memory;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	make(&world, 1, false, &allocation, NULL);
+	world->fake.is_idle = true;
+	make(world, 1, false, &allocation, NULL);
 	EXPECT_EQ(allocation_addresses(allocation, &memory), STATUS_SUCCESS);
 	EXPECT(!memory->is_gone);
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 	EXPECT(memory->is_gone);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	space_memory_put(memory);
-	world_finish(&world);
 }
 
-TEST(single, of_a_resource_leaves_the_resource)
+WORLD_TEST(single, of_a_resource_leaves_the_resource)
 {
-	struct world world;
 	struct dxg_allocation *allocations[2];
 	struct dxg_resource *resource;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	make(&world, 2, true, allocations, &resource);
-	EXPECT_EQ(destroy_single(&world, allocations[0]), STATUS_SUCCESS);
+	world->fake.is_idle = true;
+	make(world, 2, true, allocations, &resource);
+	EXPECT_EQ(destroy_single(world, allocations[0]), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	EXPECT_EQ(resource->allocation_count, 1);
 	object_put(&allocations[1]->object);
 	EXPECT_EQ(destruction_of_resource(resource, &defaults), STATUS_SUCCESS);
 	object_put(&resource->object);
 	recorder_note("CreateAllocation, for the balance of world_finish()");
-	world_finish(&world);
 }
 
-TEST(single, that_is_being_destroyed_already_is_refused_and_only_the_device_is_let_go)
+WORLD_TEST(single, that_is_being_destroyed_already_is_refused_and_only_the_device_is_let_go)
 {
-	struct world world;
 	struct dxg_allocation *allocation;
 
-	world_init(&world);
-	world.fake.is_idle = true;
-	make(&world, 1, false, &allocation, NULL);
-	uint64_t references = references_to(&world.device->object);
+	world->fake.is_idle = true;
+	make(world, 1, false, &allocation, NULL);
+	uint64_t references = references_to(&world->device->object);
 	allocation->is_being_destroyed = true;
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_INVALID_PARAMETER);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(notes_of("CloseAllocation"), 0);
-	EXPECT_EQ(references_to(&world.device->object), references);
+	EXPECT_EQ(references_to(&world->device->object), references);
 	allocation->is_being_destroyed = false;
-	EXPECT_EQ(destroy_single(&world, allocation), STATUS_SUCCESS);
-	world_finish(&world);
+	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 }
 
 /* ---- with its device, and with its process ---- */

@@ -146,18 +146,18 @@ TEST(page, has_every_stage_of_every_kind_in_its_order)
 
 /* ---- on a thread that waits ---- */
 
-TEST(ending, goes_through_its_stages_in_the_order_of_the_table_in_one_go)
+#define PLAIN_TEST(suite, claim) TEST_BETWEEN(begin_plain(), finish_plain(), suite, claim)
+
+PLAIN_TEST(ending, goes_through_its_stages_in_the_order_of_the_table_in_one_go)
 {
 	struct thing thing;
 
-	begin_plain();
 	thing_init(&thing, &in_one_go);
 	uint64_t blocks = mem_usage().blocks;
 	EXPECT(ending_run(&thing.ending, &app.device->work, false));
 	EXPECT_STR(thing.log, "a-b=c");
 	EXPECT_STR(thing.thread, thread_name());
 	EXPECT_EQ(mem_usage().blocks, blocks);
-	finish_plain();
 }
 
 struct turner {
@@ -178,13 +178,12 @@ static void turn(void *context)
 	over(thing->waits[0]);
 }
 
-TEST(ending, waits_for_everything_that_its_stage_asked_for)
+PLAIN_TEST(ending, waits_for_everything_that_its_stage_asked_for)
 {
 	struct thing thing;
 	struct turner turner = { .thing = &thing };
 	struct thread *thread;
 
-	begin_plain();
 	thing_init(&thing, &with_a_wait);
 	EXPECT_EQ(thread_create("turner", turn, &turner, &thread), STATUS_SUCCESS);
 	EXPECT(ending_run(&thing.ending, &app.device->work, true));
@@ -193,14 +192,12 @@ TEST(ending, waits_for_everything_that_its_stage_asked_for)
 	EXPECT_STR(turner.seen[1], "a2");
 	EXPECT_STR(thing.log, "a2bc");
 	EXPECT_STR(thing.thread, thread_name());
-	finish_plain();
 }
 
-TEST(ending, that_is_given_up_goes_on_from_there_and_asks_for_nothing_twice)
+PLAIN_TEST(ending, that_is_given_up_goes_on_from_there_and_asks_for_nothing_twice)
 {
 	struct thing thing;
 
-	begin_plain();
 	thing_init(&thing, &with_a_wait);
 	device_lose(app.device, DEVICE_STOPPED, NULL);
 	EXPECT(!ending_run(&thing.ending, &app.device->work, true));
@@ -211,7 +208,6 @@ TEST(ending, that_is_given_up_goes_on_from_there_and_asks_for_nothing_twice)
 	over(thing.waits[1]);
 	EXPECT(ending_run(&thing.ending, &app.device->work, true));
 	EXPECT_STR(thing.log, "a2bc");
-	finish_plain();
 }
 
 /* ---- in a device's line ---- */
@@ -242,11 +238,10 @@ static const char *log_after_reaper(struct thing *thing)
 	return thing->log;
 }
 
-TEST(line, is_gone_through_by_the_reaper_when_all_is_over_and_keeps_nobody)
+PLAIN_TEST(line, is_gone_through_by_the_reaper_when_all_is_over_and_keeps_nobody)
 {
 	struct thing thing;
 
-	begin_plain();
 	uint64_t blocks = mem_usage().blocks;
 	start(&thing, NULL, NULL);
 	EXPECT_EQ(mem_usage().blocks, blocks);
@@ -256,7 +251,6 @@ TEST(line, is_gone_through_by_the_reaper_when_all_is_over_and_keeps_nobody)
 	endings_wait(app.device);
 	EXPECT_STR(thing.log, "2ab=c");
 	EXPECT_CONTAINS(thing.thread, "reaper");
-	finish_plain();
 }
 
 TEST(line, tells_who_waits_for_one_of_it)
@@ -283,11 +277,10 @@ static bool is_due(const struct thing *thing)
 	return is_due;
 }
 
-TEST(line, keeps_the_order_of_a_group_and_of_nothing_else)
+PLAIN_TEST(line, keeps_the_order_of_a_group_and_of_nothing_else)
 {
 	struct thing first, second, other;
 
-	begin_plain();
 	start(&first, &app, NULL);
 	start(&second, &app, NULL);
 	start(&other, NULL, NULL);
@@ -302,14 +295,12 @@ TEST(line, keeps_the_order_of_a_group_and_of_nothing_else)
 	EXPECT_STR(first.log, "2ab=c");
 	EXPECT_STR(second.log, "2ab=c");
 	EXPECT_EQ(app.device->ordered_endings, 0);
-	finish_plain();
 }
 
-TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
+PLAIN_TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
 {
 	struct thing thing, holders[2];
 
-	begin_plain();
 	start(&thing, NULL, NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		thing_init(&holders[i], &in_line);
@@ -324,15 +315,13 @@ TEST(line, that_is_held_runs_nothing_else_until_the_last_holder_is_over)
 	all_over(&holders[0]);
 	endings_wait(app.device);
 	EXPECT_STR(thing.log, "2ab=c");
-	finish_plain();
 }
 
-TEST(line, with_something_that_holds_it_is_no_time_for_a_recount)
+PLAIN_TEST(line, with_something_that_holds_it_is_no_time_for_a_recount)
 {
 	struct thing first, second;
 	char wrong[256];
 
-	begin_plain();
 	for (unsigned i = 0; i < 2; i++) {
 		struct thing *thing = i == 0 ? &first : &second;
 
@@ -345,7 +334,6 @@ TEST(line, with_something_that_holds_it_is_no_time_for_a_recount)
 	all_over(&second);
 	all_over(&first);
 	endings_wait(app.device);
-	finish_plain();
 }
 
 /* Keeps the reaper from everything else. */
@@ -372,14 +360,13 @@ static void blocker_end(struct blocker *blocker)
 	thread_wake_all(&blocker->is_over);
 }
 
-TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
+PLAIN_TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
 {
 	struct blocker blocker;
 	struct thing thing, other;
 	struct turner turner = { .thing = &thing };
 	struct thread *thread;
 
-	begin_plain();
 	blocker_start(&blocker);
 	start(&thing, &thing, NULL);
 	start(&other, NULL, NULL);
@@ -396,7 +383,6 @@ TEST(line, may_be_gone_through_by_who_cannot_wait_for_the_reaper)
 	blocker_end(&blocker);
 	endings_wait(app.device);
 	EXPECT_STR(other.log, "2ab=c");
-	finish_plain();
 }
 
 static struct blocker in_the_way;
@@ -412,11 +398,10 @@ static void let_reaper_look(void *subject)
 #define HOLDING(STAGE) STAGE(await_two, let_reaper_look, "after two things")
 ENDING_KIND(holding, "a thing that holds the line", HOLDING);
 
-TEST(line, that_who_helps_was_the_last_to_hold_goes_on)
+PLAIN_TEST(line, that_who_helps_was_the_last_to_hold_goes_on)
 {
 	struct thing holder, other;
 
-	begin_plain();
 	blocker_start(&in_the_way);
 	thing_init(&holder, &holding);
 	holder.ending.holds_line = true;
@@ -432,21 +417,18 @@ TEST(line, that_who_helps_was_the_last_to_hold_goes_on)
 	endings_wait(app.device);
 	EXPECT_STR(other.log, "2ab=c");
 	EXPECT_CONTAINS(other.thread, "reaper");
-	finish_plain();
 }
 
-TEST(line, is_waited_for_by_who_ends_the_device)
+PLAIN_TEST(line, is_waited_for_by_who_ends_the_device)
 {
 	struct thing thing;
 
-	begin_plain();
 	start(&thing, NULL, NULL);
 	all_over(&thing);
 	object_get(&app.device->object);
 	EXPECT(device_destroy(app.device));
 	EXPECT_STR(thing.log, "2ab=c");
 	object_put(&app.device->object);
-	finish_plain();
 }
 
 TEST_MAIN("object/ending")

@@ -50,6 +50,8 @@ static uint32_t slots_taken(void)
 
 /* ---- names ---- */
 
+#define PLAIN_TEST(suite, claim) TEST_BETWEEN(begin_plain(), finish_plain(), suite, claim)
+
 PLAIN_TEST(names, are_those_of_the_object_that_the_handle_finds)
 {
 	struct sync_names names = make(&usual);
@@ -65,11 +67,10 @@ PLAIN_TEST(names, are_those_of_the_object_that_the_handle_finds)
 
 /* ---- places ---- */
 
-TEST(place, of_a_fence_that_ended_is_the_next_ones_with_the_value_that_one_begins_with)
+PLAIN_TEST(place, of_a_fence_that_ended_is_the_next_ones_with_the_value_that_one_begins_with)
 {
 	struct sync_options options = usual;
 
-	begin_plain();
 	struct sync_names first = make(&options);
 	struct dxg_sync_object *sync = find(first.handle);
 	EXPECT(sync_body_signal(sync->body, 100, false));
@@ -81,7 +82,6 @@ TEST(place, of_a_fence_that_ended_is_the_next_ones_with_the_value_that_one_begin
 	EXPECT(second.handle != first.handle);
 	EXPECT_EQ(*second.view, 3);
 	end(second.handle);
-	finish_plain();
 }
 
 TEST(place, of_a_fence_that_ended_comes_with_nothing_else_of_it)
@@ -105,12 +105,11 @@ TEST(place, of_a_fence_that_ended_comes_with_nothing_else_of_it)
 	finish_plain();
 }
 
-TEST(place, of_two_living_fences_is_never_the_same)
+PLAIN_TEST(place, of_two_living_fences_is_never_the_same)
 {
 	enum { COUNT = 3 * KEPT_FENCES };
 	struct sync_names all[COUNT];
 
-	begin_plain();
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < COUNT; i++) {
 			all[i] = make(&usual);
@@ -121,15 +120,13 @@ TEST(place, of_two_living_fences_is_never_the_same)
 		for (unsigned i = 0; i < COUNT; i++)
 			end(all[(i * 5 + round) % COUNT].handle);
 	}
-	finish_plain();
 }
 
-TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
+PLAIN_TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 {
 	enum { COUNT = 3 * KEPT_FENCES };
 	struct sync_names all[COUNT];
 
-	begin_plain();
 	for (unsigned i = 0; i < COUNT; i++)
 		all[i] = make(&usual);
 	for (unsigned i = 0; i < COUNT; i++)
@@ -140,7 +137,6 @@ TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 	EXPECT_EQ(slots_taken(), KEPT_FENCES);
 	EXPECT(device_destroy(app.device));
 	EXPECT_EQ(slots_taken(), 0);
-	finish_plain();
 }
 
 /* Who may only wait has an address to read from, who is shared a page of its own. */
@@ -169,13 +165,12 @@ TEST(place, of_another_kind_is_not_kept_and_no_kept_one_is_used_for_it)
 	finish_plain();
 }
 
-TEST(place, that_cannot_be_had_makes_no_fence)
+PLAIN_TEST(place, that_cannot_be_had_makes_no_fence)
 {
 	struct sync_names names = { 0 };
 	NTSTATUS status = STATUS_NO_MEMORY;
 	unsigned failures = 0;
 
-	begin_plain();
 	for (unsigned n = 1; status == STATUS_NO_MEMORY; n++) {
 		mem_fail_nth(n);
 		status = sync_object_create_named(app.device, &usual, &names);
@@ -189,7 +184,6 @@ TEST(place, that_cannot_be_had_makes_no_fence)
 	EXPECT_EQ(status, STATUS_SUCCESS);
 	EXPECT(failures > 3);
 	end(names.handle);
-	finish_plain();
 }
 
 /* ---- ends that meet somebody ---- */
@@ -235,11 +229,10 @@ static void told(struct sync_watch *watch)
 	(void)watch;
 }
 
-TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
+PLAIN_TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 {
 	struct sync_watch watch = { .try_again = told };
 
-	begin_plain();
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *sync = find(names.handle);
 	EXPECT(sync_body_watch(sync->body, 8, &watch));
@@ -248,7 +241,6 @@ TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 	EXPECT(sync_object_destroy_and_put(sync));
 	EXPECT(list_is_empty(&app.device->process_adapter->watched));
 	sync_object_look_at_fences(app.device);
-	finish_plain();
 }
 
 /* Their references are one, which the last gives back. */

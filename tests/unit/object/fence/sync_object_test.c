@@ -45,12 +45,13 @@ static void count(struct sync_watch *watch)
 
 /* ---- mutex and semaphore ---- */
 
-TEST(mutex, is_taken_by_one_until_it_is_given_back)
+#define PLAIN_TEST(suite, claim) TEST_BETWEEN(begin_plain(), finish_plain(), suite, claim)
+
+PLAIN_TEST(mutex, is_taken_by_one_until_it_is_given_back)
 {
 	struct counted first = { .watch.try_again = count };
 	struct counted second = { .watch.try_again = count };
 
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MUTEX, .access = full_access });
 	struct sync_body *mutex = sync->body;
@@ -70,7 +71,6 @@ TEST(mutex, is_taken_by_one_until_it_is_given_back)
 	EXPECT(sync_body_try_wait(mutex, 0));
 	EXPECT(!sync_body_try_wait(mutex, 0));
 	end(sync);
-	finish_plain();
 }
 
 PLAIN_TEST(mutex, may_be_taken_from_the_beginning)
@@ -100,11 +100,10 @@ PLAIN_TEST(semaphore, lets_as_many_through_as_it_counts)
 	end(sync);
 }
 
-TEST(watch, that_is_cancelled_is_not_told)
+PLAIN_TEST(watch, that_is_cancelled_is_not_told)
 {
 	static const enum sync_kind kinds[] = { SYNC_SEMAPHORE, SYNC_FENCE, SYNC_MONITORED_FENCE };
 
-	begin_plain();
 	for (unsigned i = 0; i < 3; i++) {
 		struct counted watch = { .watch.try_again = count };
 		struct dxg_sync_object *sync = make(&(struct sync_options){
@@ -117,16 +116,14 @@ TEST(watch, that_is_cancelled_is_not_told)
 		EXPECT(!sync_body_watch(sync->body, 1, &watch.watch));
 		end(sync);
 	}
-	finish_plain();
 }
 
 /* ---- fences ---- */
 
-TEST(fence, lets_through_who_waits_for_its_value_or_less)
+PLAIN_TEST(fence, lets_through_who_waits_for_its_value_or_less)
 {
 	static const enum sync_kind kinds[] = { SYNC_FENCE, SYNC_MONITORED_FENCE };
 
-	begin_plain();
 	for (unsigned i = 0; i < 2; i++) {
 		struct counted watch = { .watch.try_again = count };
 		struct dxg_sync_object *sync = make(&(struct sync_options){
@@ -144,14 +141,12 @@ TEST(fence, lets_through_who_waits_for_its_value_or_less)
 		EXPECT_EQ(sync_object_view(sync) != NULL, kinds[i] == SYNC_MONITORED_FENCE);
 		end(sync);
 	}
-	finish_plain();
 }
 
-TEST(fence, is_held_by_a_queue_when_its_handle_is_destroyed)
+PLAIN_TEST(fence, is_held_by_a_queue_when_its_handle_is_destroyed)
 {
 	struct counted watch = { .watch.try_again = count };
 
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	struct sync_body *body = sync->body;
@@ -161,7 +156,6 @@ TEST(fence, is_held_by_a_queue_when_its_handle_is_destroyed)
 	EXPECT(sync_body_signal(body, 1, false));
 	EXPECT_EQ(watch.told, 1);
 	share_put(&body->share);
-	finish_plain();
 }
 
 /* ---- what a GPU writes ---- */
@@ -182,13 +176,12 @@ static void write_value(struct sync_body *body, uint64_t value)
 	atomic_store(body->fence.value, value);
 }
 
-TEST(written, fences_are_looked_at_while_somebody_waits_for_them)
+PLAIN_TEST(written, fences_are_looked_at_while_somebody_waits_for_them)
 {
 	enum { FENCES = 40 };
 	struct dxg_sync_object *fences[FENCES];
 	struct counted waits[FENCES] = { 0 };
 
-	begin_plain();
 	for (unsigned i = 0; i < FENCES; i++) {
 		fences[i] = make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE,
 							 .access = full_access });
@@ -215,15 +208,13 @@ TEST(written, fences_are_looked_at_while_somebody_waits_for_them)
 	for (unsigned i = 0; i < FENCES; i++)
 		end(fences[i]);
 	EXPECT_EQ(watched_count(app.device), 0);
-	finish_plain();
 }
 
 /* The wait is in the fence, the list does not have it yet, and the GPU writes. */
-TEST(written, between_the_wait_and_the_list_is_found_by_who_waits)
+PLAIN_TEST(written, between_the_wait_and_the_list_is_found_by_who_waits)
 {
 	struct counted wait = { .watch.try_again = count };
 
-	begin_plain();
 	struct dxg_sync_object *sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	EXPECT(sync_body_watch(sync->body, 5, &wait.watch));
@@ -231,16 +222,14 @@ TEST(written, between_the_wait_and_the_list_is_found_by_who_waits)
 	fence_watch_begin(sync->body);
 	EXPECT_EQ(wait.told, 1);
 	end(sync);
-	finish_plain();
 }
 
-TEST(written, on_a_device_that_opened_it_while_another_waits)
+PLAIN_TEST(written, on_a_device_that_opened_it_while_another_waits)
 {
 	struct counted wait = { .watch.try_again = count };
 	struct dxg_device *other;
 	struct dxg_sync_object *opened;
 
-	begin_plain();
 	EXPECT_EQ(device_create(app.process, adapter, &(struct device_options){ 0 }, &other),
 		  STATUS_SUCCESS);
 	struct dxg_sync_object *sync = make(&(struct sync_options){
@@ -256,7 +245,6 @@ TEST(written, on_a_device_that_opened_it_while_another_waits)
 	end(sync);
 	EXPECT(device_destroy(other));
 	object_put(&other->object);
-	finish_plain();
 }
 
 TEST(notification, sets_its_event_with_every_signal)
@@ -333,15 +321,13 @@ TEST(lost_device, takes_the_fences_it_could_signal_to_their_maximum)
 	finish_plain();
 }
 
-TEST(lost_device, makes_no_more_sync_objects)
+PLAIN_TEST(lost_device, makes_no_more_sync_objects)
 {
 	struct sync_options options = { .kind = SYNC_FENCE, .event = EVENT_NONE };
 	struct dxg_sync_object *sync;
 
-	begin_plain();
 	lose();
 	EXPECT_EQ(sync_object_create(app.device, &options, &sync), STATUS_DEVICE_REMOVED);
-	finish_plain();
 }
 
 static NTSTATUS wait_for(struct dxg_sync_object *sync, uint64_t value)
@@ -389,12 +375,11 @@ TEST(lost_device, ends_waits_for_fences_that_do_not_jump)
 	finish_plain();
 }
 
-TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
+PLAIN_TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
 {
 	struct blocked blocked = { 0 };
 	struct thread *thread;
 
-	begin_plain();
 	blocked.sync =
 		make(&(struct sync_options){ .kind = SYNC_MONITORED_FENCE, .access = full_access });
 	EXPECT_EQ(thread_create("waiter", blocked_run, &blocked, &thread), STATUS_SUCCESS);
@@ -404,7 +389,6 @@ TEST(lost_device, ends_waits_for_fences_that_jump_with_success)
 	EXPECT(blocked.status == STATUS_SUCCESS || blocked.status == STATUS_DEVICE_REMOVED);
 	EXPECT_EQ(wait_for(blocked.sync, UINT64_MAX), STATUS_SUCCESS);
 	end(blocked.sync);
-	finish_plain();
 }
 
 /* ---- GPU addresses ---- */
@@ -516,7 +500,7 @@ PLAIN_TEST(gpu_address, goes_with_the_device)
 	object_put(&sync->object);
 }
 
-TEST(gpu_address, that_cannot_be_had_makes_no_fence)
+PLAIN_TEST(gpu_address, that_cannot_be_had_makes_no_fence)
 {
 	struct sync_options options = { .kind = SYNC_MONITORED_FENCE,
 					.access = full_access,
@@ -525,7 +509,6 @@ TEST(gpu_address, that_cannot_be_had_makes_no_fence)
 	NTSTATUS status = STATUS_NO_MEMORY;
 	unsigned failures = 0;
 
-	begin_plain();
 	for (unsigned n = 1; status == STATUS_NO_MEMORY; n++) {
 		mem_fail_nth(n);
 		status = sync_object_create(app.device, &options, &sync);
@@ -538,7 +521,6 @@ TEST(gpu_address, that_cannot_be_had_makes_no_fence)
 	EXPECT_EQ(status, STATUS_SUCCESS);
 	EXPECT(failures > 3);
 	end(sync);
-	finish_plain();
 }
 
 TEST_MAIN("object/sync_object")

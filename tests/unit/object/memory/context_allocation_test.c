@@ -51,11 +51,12 @@ TEST(life, what_is_leaked_goes_with_its_owner_and_is_reported)
 	finish();
 }
 
-TEST(life, is_charged_to_the_process_and_counted)
+#define CONTEXT_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
+CONTEXT_TEST(life, is_charged_to_the_process_and_counted, begin(false))
 {
 	char wrong[256];
 
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long handle = create(context, false);
 	submit(context);
@@ -72,14 +73,12 @@ TEST(life, is_charged_to_the_process_and_counted)
 	EXPECT(vidmm_manager_validate(adapter->memory, false, wrong, sizeof(wrong)));
 	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 /* ---- residency ---- */
 
-TEST(residency, it_is_there_before_work_of_its_context_goes_to_the_hardware)
+CONTEXT_TEST(residency, it_is_there_before_work_of_its_context_goes_to_the_hardware, begin(true))
 {
-	begin(true);
 	struct dxg_context *context = make_context(&app, 0);
 	(void)create(context, false);
 	EXPECT_EQ(operations(OPERATION_INIT), 0); /* not before it is needed */
@@ -105,7 +104,6 @@ TEST(residency, it_is_there_before_work_of_its_context_goes_to_the_hardware)
 	complete_next(0); /* the switch away from it: the leak is reaped */
 	EXPECT_EQ(call_end(&call), STATUS_SUCCESS);
 	EXPECT_EQ(leaks(), 1);
-	finish();
 }
 
 static void page_until(bool (*is_over)(void))
@@ -168,9 +166,8 @@ TEST(residency, an_eviction_switches_the_context_away_first_and_keeps_the_conten
 	finish();
 }
 
-TEST(residency, a_context_that_is_not_loaded_is_not_switched_away_from)
+CONTEXT_TEST(residency, a_context_that_is_not_loaded_is_not_switched_away_from, begin(true))
 {
-	begin(true);
 	struct dxg_context *context = make_context(&app, 0);
 	struct dxg_context *next = make_context(&app, 0);
 	unsigned long long handle = create(context, false);
@@ -183,12 +180,10 @@ TEST(residency, a_context_that_is_not_loaded_is_not_switched_away_from)
 	EXPECT_EQ(notes_of("ContextSwitch"), 0);
 	end_context(context);
 	end_context(next);
-	finish();
 }
 
-TEST(residency, what_all_contexts_share_is_there_for_any_of_them)
+CONTEXT_TEST(residency, what_all_contexts_share_is_there_for_any_of_them, begin(true))
 {
-	begin(true);
 	struct dxg_context *context = make_context(&app, 0);
 	struct dxg_context *second = make_context(&app, 1);
 	unsigned long long handle = create(NULL, true);
@@ -217,7 +212,6 @@ TEST(residency, what_all_contexts_share_is_there_for_any_of_them)
 	EXPECT_EQ(notes_of("ContextSwitch irql=2 node=1"), 1);
 	end_context(context);
 	end_context(second);
-	finish();
 }
 
 /* ---- destroy ---- */
@@ -297,9 +291,8 @@ static void act_destroy_without_waiting(struct call *call)
 }
 
 /* On the pager's thread, say, which the update waits for. */
-TEST(destroy, where_nobody_may_wait_does_not_wait_for_an_update_either)
+CONTEXT_TEST(destroy, where_nobody_may_wait_does_not_wait_for_an_update_either, begin(true))
 {
-	begin(true);
 	struct dxg_context *context = make_context(&app, 0);
 	struct call update = { .act = act_update, .handle = create(context, false) };
 	struct call call = { .act = act_destroy_without_waiting, .handle = update.handle };
@@ -314,7 +307,6 @@ TEST(destroy, where_nobody_may_wait_does_not_wait_for_an_update_either)
 	end_context(context);
 	turner_stop();
 	EXPECT_EQ(leaks(), 0);
-	finish();
 }
 
 TEST(destroy, of_a_lost_device_waits_for_nobody)
@@ -350,9 +342,8 @@ static NTSTATUS create_as(unsigned long long device, unsigned long long context,
 	return escape(&app, NULL, &args);
 }
 
-TEST(handles, wrong_ones_are_refused_and_reported)
+CONTEXT_TEST(handles, wrong_ones_are_refused_and_reported, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	struct dxg_context *foreign = make_context(&other, 0);
 	unsigned long long device_name = (uintptr_t)app.device;
@@ -377,12 +368,10 @@ TEST(handles, wrong_ones_are_refused_and_reported)
 	end_context(context);
 	EXPECT_EQ(create_as(device_name, gone, 0), STATUS_INVALID_PARAMETER);
 	end_context(foreign);
-	finish();
 }
 
-TEST(handles, a_new_one_is_never_an_old_one)
+CONTEXT_TEST(handles, a_new_one_is_never_an_old_one, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long first = create(context, false);
 	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
@@ -391,7 +380,6 @@ TEST(handles, a_new_one_is_never_an_old_one)
 	EXPECT_EQ(destroy(&app, first), STATUS_INVALID_PARAMETER);
 	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 /* ---- addresses ---- */
@@ -404,9 +392,8 @@ static unsigned long long map(unsigned long long handle, unsigned long long base
 	return escape(&app, NULL, &args) == STATUS_SUCCESS ? args.values[0] : 0;
 }
 
-TEST(addresses, that_are_taken_are_not_mapped_at)
+CONTEXT_TEST(addresses, that_are_taken_are_not_mapped_at, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long first = create(context, false);
 	unsigned long long second = create(context, false);
@@ -425,7 +412,6 @@ TEST(addresses, that_are_taken_are_not_mapped_at)
 	EXPECT_EQ(destroy(&app, first), STATUS_SUCCESS);
 	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 /* A leaf table covers 2 MiB, and the first is nobody's. */
@@ -446,9 +432,8 @@ TEST(addresses, of_a_driver_are_reserved_while_its_process_is_made)
 	finish();
 }
 
-TEST(addresses, are_of_the_process_and_go_with_it)
+CONTEXT_TEST(addresses, are_of_the_process_and_go_with_it, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long first = create(context, false);
 	unsigned long long second = create(context, false);
@@ -465,7 +450,6 @@ TEST(addresses, are_of_the_process_and_go_with_it)
 	evict_segment(adapter->memory, 0);
 	EXPECT_EQ(destroy(&app, second), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 /* ---- update ---- */
@@ -494,9 +478,8 @@ TEST(update, returns_when_the_hardware_has_done_it)
 }
 
 /* It is brought in for it, and initialised first. */
-TEST(update, works_before_the_context_has_run)
+CONTEXT_TEST(update, works_before_the_context_has_run, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	struct call call = { .act = act_update, .handle = create(context, false) };
 	act_update(&call);
@@ -507,7 +490,6 @@ TEST(update, works_before_the_context_has_run)
 	act_update(&call);
 	EXPECT_EQ(call.status, STATUS_INVALID_PARAMETER);
 	end_context(context);
-	finish();
 }
 
 enum { HARDWARE_ACCESS = 1 };
@@ -532,9 +514,8 @@ static uint32_t holds(void)
 }
 
 /* The escape wants an idle GPU and nobody else in the driver, where somebody waits for the GPU. */
-TEST(update, and_an_escape_that_is_alone_do_not_wait_for_each_other)
+CONTEXT_TEST(update, and_an_escape_that_is_alone_do_not_wait_for_each_other, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	struct call call = { .act = act_update, .handle = create(context, false) };
 	struct thread *thread;
@@ -551,14 +532,12 @@ TEST(update, and_an_escape_that_is_alone_do_not_wait_for_each_other)
 	EXPECT_EQ(operations(OPERATION_UPDATE), 1);
 	EXPECT_EQ(destroy(&app, call.handle), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 /* ---- trouble ---- */
 
-TEST(trouble, without_memory_nothing_is_made)
+CONTEXT_TEST(trouble, without_memory_nothing_is_made, begin(false))
 {
-	begin(false);
 	struct dxg_context *context = make_context(&app, 0);
 	unsigned long long handle = 0;
 	unsigned failures = 0;
@@ -582,7 +561,6 @@ TEST(trouble, without_memory_nothing_is_made)
 	EXPECT(failures >= 2);
 	EXPECT_EQ(destroy(&app, handle), STATUS_SUCCESS);
 	end_context(context);
-	finish();
 }
 
 enum { THREADS = 3, ROUNDS = 60 };
@@ -628,11 +606,10 @@ static void walk(void *argument)
 	end_context(context);
 }
 
-TEST(trouble, many_threads_make_use_evict_and_destroy)
+CONTEXT_TEST(trouble, many_threads_make_use_evict_and_destroy, begin(false))
 {
 	struct walker walkers[THREADS];
 
-	begin(false);
 	for (unsigned i = 0; i < THREADS; i++) {
 		walkers[i].state = i + 1;
 		EXPECT_EQ(thread_create("walker", walk, &walkers[i], &walkers[i].thread),
@@ -642,7 +619,6 @@ TEST(trouble, many_threads_make_use_evict_and_destroy)
 		thread_join(walkers[i].thread);
 	EXPECT_EQ(leaks(), 0);
 	EXPECT_EQ(app.device->state, DEVICE_ACTIVE);
-	finish();
 }
 
 TEST_MAIN("object/context_allocation")

@@ -66,10 +66,12 @@ static struct dxgk_refusal last_refusal(void)
 
 /* ---- what is made ---- */
 
+#define CONTEXT_TEST(suite, claim, ...) TEST_BETWEEN(__VA_ARGS__, finish(), suite, claim)
+
 /* Before WDDM 1.2 no context is switched away from: its memory goes without that. */
-TEST(level, before_1_2_waits_for_no_switch)
+CONTEXT_TEST(level, before_1_2_waits_for_no_switch,
+	     begin(false, { "Model", "physical", 0 }, { "WDDMVersion", NULL, 0x1100 }))
 {
-	begin(false, { "Model", "physical", 0 }, { "WDDMVersion", NULL, 0x1100 });
 	EXPECT_EQ(adapter->info->wddm_version, 1100);
 	struct miniport_context_allocation desc = wish();
 	void *handle = make(&desc);
@@ -81,12 +83,11 @@ TEST(level, before_1_2_waits_for_no_switch)
 	EXPECT_EQ(services->update(adapter, handle, NULL, 0, true), STATUS_NOT_SUPPORTED);
 	EXPECT_STR(last_refusal().rule, "DDI-VERSION");
 	EXPECT_EQ(services->destroy(adapter, handle, true), STATUS_SUCCESS);
-	finish();
 }
 
-TEST(create, in_an_aperture_gives_the_driver_a_pointer_for_good)
+CONTEXT_TEST(create, in_an_aperture_gives_the_driver_a_pointer_for_good,
+	     begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	desc.supported_segments = 2;
 	desc.is_cpu_visible = true;
@@ -108,12 +109,11 @@ TEST(create, in_an_aperture_gives_the_driver_a_pointer_for_good)
 			break;
 	}
 	EXPECT(failures >= 2);
-	finish();
 }
 
-TEST(create, of_more_than_its_segments_hold_leaves_nothing)
+CONTEXT_TEST(create, of_more_than_its_segments_hold_leaves_nothing,
+	     begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	struct mem_usage usage = mem_usage();
 	void *handle = NULL;
@@ -121,17 +121,14 @@ TEST(create, of_more_than_its_segments_hold_leaves_nothing)
 	EXPECT_EQ(services->create(adapter, &desc, &handle), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
 	EXPECT_STR(last_refusal().rule, "MM-LIST-FITS");
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
-	finish();
 }
 
-TEST(create, on_a_lost_device_is_refused)
+CONTEXT_TEST(create, on_a_lost_device_is_refused, begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	void *handle = NULL;
 	device_lose(app.device, DEVICE_HUNG, NULL);
 	EXPECT_EQ(services->create(adapter, &desc, &handle), STATUS_DEVICE_REMOVED);
-	finish();
 }
 
 /* ---- where nobody may wait ---- */
@@ -159,9 +156,8 @@ static void ask_on_pager(const char *line)
 	on_pager.status = services->update(adapter, on_pager.handle, NULL, 0, true);
 }
 
-TEST(waiting, for_oneself_is_refused)
+CONTEXT_TEST(waiting, for_oneself_is_refused, begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	void *handle = make(&desc);
 	struct miniport_context_mapping mapping = mapping_of(handle);
@@ -179,12 +175,10 @@ TEST(waiting, for_oneself_is_refused)
 	EXPECT_EQ(on_pager.address, 0);
 	EXPECT_EQ(on_pager.status, STATUS_INVALID_DEVICE_REQUEST);
 	EXPECT_EQ(services->destroy(adapter, handle, true), STATUS_SUCCESS);
-	finish();
 }
 
-TEST(map, without_memory_maps_nothing)
+CONTEXT_TEST(map, without_memory_maps_nothing, begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	unsigned failures = 0;
 
@@ -206,7 +200,6 @@ TEST(map, without_memory_maps_nothing)
 			break;
 	}
 	EXPECT(failures >= 2);
-	finish();
 }
 
 /* ---- the books ---- */
@@ -247,9 +240,8 @@ TEST(owner, does_not_end_while_something_is_made_for_it)
 	scene_end();
 }
 
-TEST(books, are_recounted)
+CONTEXT_TEST(books, are_recounted, begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	struct miniport_context_allocation desc = wish();
 	void *handle = make(&desc);
 	EXPECT(!context_books_validate(&adapter->books));
@@ -261,14 +253,13 @@ TEST(books, are_recounted)
 	}
 	EXPECT(!context_books_validate(&adapter->books));
 	EXPECT_EQ(services->destroy(adapter, handle, true), STATUS_SUCCESS);
-	finish();
 }
 
 /* ---- a reset hit a context ---- */
 
-TEST(hit, is_of_a_context_with_hardware_queues_and_no_other)
+CONTEXT_TEST(hit, is_of_a_context_with_hardware_queues_and_no_other,
+	     begin(true, { "Levels", "many processes", 0 }))
 {
-	begin(true, { "Levels", "many processes", 0 });
 	void *wrong[] = { (void *)0x1000, app.device, context };
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -276,7 +267,6 @@ TEST(hit, is_of_a_context_with_hardware_queues_and_no_other)
 			  STATUS_INVALID_HANDLE);
 		EXPECT_STR(last_refusal().rule, "DDI-CALLBACK-ARGUMENT");
 	}
-	finish();
 }
 
 TEST_MAIN("object/context_service")

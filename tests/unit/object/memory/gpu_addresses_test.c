@@ -106,27 +106,25 @@ static void bring_in(struct dxg_allocation *allocation)
 
 /* ---- tests ---- */
 
-TEST(gpu_addresses, what_was_found_before_its_destruction_is_not_mapped_after_it)
+#define ADDRESSES_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+ADDRESSES_TEST(gpu_addresses, what_was_found_before_its_destruction_is_not_mapped_after_it)
 {
-	begin();
 	struct dxg_allocation *allocation = make();
 
 	destroy(allocation);
 	EXPECT_EQ(map(allocation), STATUS_INVALID_PARAMETER);
 	object_put(&allocation->object);
-	finish();
 }
 
-TEST(gpu_addresses, what_was_mapped_is_not_mapped_again_after_its_destruction)
+ADDRESSES_TEST(gpu_addresses, what_was_mapped_is_not_mapped_again_after_its_destruction)
 {
-	begin();
 	struct dxg_allocation *allocation = make();
 
 	EXPECT_EQ(map(allocation), STATUS_PENDING);
 	destroy(allocation);
 	EXPECT_EQ(map(allocation), STATUS_INVALID_PARAMETER);
 	object_put(&allocation->object);
-	finish();
 }
 
 enum { ROUNDS = 40 };
@@ -143,11 +141,10 @@ static void free_address(void *context)
 }
 
 /* One thread frees the address, another destroys what was there: no entry outlives the memory. */
-TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_gone)
+ADDRESSES_TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_gone)
 {
 	const struct destruction_options not_in_use = { .is_not_in_use = true };
 
-	begin();
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct dxg_allocation *allocation = make();
 		struct thread *thread = NULL;
@@ -166,7 +163,6 @@ TEST(gpu_addresses, that_are_freed_are_out_of_the_tables_before_their_memory_is_
 		watched_tables = NULL;
 	}
 	EXPECT_EQ(destroyed_while_mapped, 0);
-	finish();
 }
 
 TEST_MAIN("object/gpu_addresses")

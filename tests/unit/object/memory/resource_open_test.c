@@ -29,11 +29,8 @@ static struct dxg_resource *share(void)
 static NTSTATUS open_on(struct dxg_device *device, struct dxg_resource *resource)
 {
 	struct resource_open_item items[COUNT];
-	struct resource_open_request request = {
-		.device = device, .body = resource->body, .count = COUNT, .items = items
-	};
-
-	return resource_open(&request);
+	return resource_open(&(struct resource_open_request){
+		.device = device, .body = resource->body, .count = COUNT, .items = items });
 }
 
 static NTSTATUS open_again(struct dxg_resource *resource)

@@ -6,18 +6,15 @@
 
 #include <unistd.h>
 
-TEST(name, finds_what_is_shared_whatever_its_case)
+BODY_TEST(name, finds_what_is_shared_whatever_its_case)
 {
 	static const char *const spellings[] = { "\\BaseNamedObjects\\Gr\xc3\xbc\xc3\x9f",
 						 "\\basenamedobjects\\gR\xc3\x9c\xc3\x9f",
 						 "\\BASENAMEDOBJECTS\\GR\xc3\xbc\xc3\x9f" };
-	struct body body;
 	int opened;
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor =
-		share_alone(&body, &(struct share_nt_options){ .name = spellings[0], .access = 1 });
+		share_alone(body, &(struct share_nt_options){ .name = spellings[0], .access = 1 });
 	for (unsigned i = 0; i < 3; i++) {
 		EXPECT_EQ(open_name(spellings[i], SHARE_RESOURCE, 1, &opened), STATUS_SUCCESS);
 		EXPECT(opened != descriptor);
@@ -27,7 +24,6 @@ TEST(name, finds_what_is_shared_whatever_its_case)
 	EXPECT_RULE(open_name("\\BaseNamedObjects\\Gr", SHARE_RESOURCE, 1, &opened),
 		    STATUS_OBJECT_NAME_NOT_FOUND, "API-NAME");
 	close(descriptor);
-	table_end();
 }
 
 TEST(name, is_looked_up_before_access_is_asked)
@@ -50,16 +46,13 @@ TEST(name, is_looked_up_before_access_is_asked)
 	table_end();
 }
 
-TEST(name, gives_a_handle_of_its_own_with_its_own_access)
+BODY_TEST(name, gives_a_handle_of_its_own_with_its_own_access)
 {
 	struct share_set set;
-	struct body body;
 	int opened;
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int descriptor = share_alone(
-		&body, &(struct share_nt_options){ .name = "name", .access = 1, .rights = 1 });
+		body, &(struct share_nt_options){ .name = "name", .access = 1, .rights = 1 });
 	EXPECT_EQ(open_name("name", SHARE_RESOURCE, 0x20000, &opened), STATUS_SUCCESS);
 	EXPECT_EQ(share_find_nt(&table, (uintptr_t)opened, SHARE_RESOURCE, "h", &set),
 		  STATUS_SUCCESS);
@@ -71,7 +64,6 @@ TEST(name, gives_a_handle_of_its_own_with_its_own_access)
 	share_set_put(&set);
 	close(descriptor);
 	close(opened);
-	table_end();
 }
 
 TEST(name, lives_as_long_as_any_of_its_handles)
@@ -103,15 +95,12 @@ TEST(name, lives_as_long_as_any_of_its_handles)
 	EXPECT(body.is_gone);
 }
 
-TEST(name, stands_for_one_thing_at_a_time)
+BODY_TEST(name, stands_for_one_thing_at_a_time)
 {
-	struct body body;
-	struct share *share = &body.share;
+	struct share *share = &body->share;
 	int first;
 	int second = -1;
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1,
 				  &(struct share_nt_options){ .name = "name", .access = 1 },
 				  &first),
@@ -126,7 +115,6 @@ TEST(name, stands_for_one_thing_at_a_time)
 	close(first);
 	close(second);
 	share_close(share);
-	table_end();
 }
 
 TEST_MAIN("object/share_name")

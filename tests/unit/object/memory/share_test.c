@@ -236,15 +236,11 @@ TEST(descriptor, is_closed_on_exec_unless_it_is_to_be_inherited)
 	table_end();
 }
 
-TEST(descriptor, is_never_zero_nor_another_standard_stream)
+BODY_TEST(descriptor, is_never_zero_nor_another_standard_stream)
 {
-	struct body body;
-
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	int input = dup(STDIN_FILENO);
 	close(STDIN_FILENO);
-	int descriptor = share_alone(&body, &plain);
+	int descriptor = share_alone(body, &plain);
 	bool is_zero_free = fcntl(STDIN_FILENO, F_GETFD) < 0;
 	if (input >= 0) {
 		dup2(input, STDIN_FILENO);
@@ -254,24 +250,18 @@ TEST(descriptor, is_never_zero_nor_another_standard_stream)
 	EXPECT(is_zero_free);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	table_end();
 }
 
-TEST(descriptor, holds_the_body_until_it_is_closed)
+BODY_TEST(descriptor, holds_the_body_until_it_is_closed)
 {
-	struct body body;
-
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor = share_alone(&body, &plain);
+	int descriptor = share_alone(body, &plain);
 	share_sweep(&table);
-	EXPECT(!body.is_gone);
+	EXPECT(!body->is_gone);
 	EXPECT_EQ(find(descriptor, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(descriptor);
-	EXPECT(!body.is_gone);
+	EXPECT(!body->is_gone);
 	share_sweep(&table);
-	EXPECT(body.is_gone);
-	table_end();
+	EXPECT(body->is_gone);
 }
 
 TEST(descriptor, that_was_copied_holds_until_the_last_copy_is_closed)
@@ -293,15 +283,12 @@ TEST(descriptor, that_was_copied_holds_until_the_last_copy_is_closed)
 	table_end();
 }
 
-TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
+BODY_TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
 {
-	struct body body;
 	int go[2];
 	char byte;
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor = share_alone(&body, &plain);
+	int descriptor = share_alone(body, &plain);
 	EXPECT_EQ(pipe(go), 0);
 	pid_t child = fork();
 	if (child == 0) {
@@ -311,12 +298,11 @@ TEST(descriptor, that_a_child_of_fork_has_holds_until_the_child_ends)
 	close(go[0]);
 	close(descriptor);
 	share_sweep(&table);
-	EXPECT(!body.is_gone);
+	EXPECT(!body->is_gone);
 	close(go[1]);
 	EXPECT_EQ(waitpid(child, NULL, 0), child);
 	share_sweep(&table);
-	EXPECT(body.is_gone);
-	table_end();
+	EXPECT(body->is_gone);
 }
 
 union one_descriptor {
@@ -358,38 +344,31 @@ static int receive_descriptor(int from)
 	return descriptor;
 }
 
-TEST(descriptor, in_the_post_is_as_good_as_in_a_process)
+BODY_TEST(descriptor, in_the_post_is_as_good_as_in_a_process)
 {
-	struct body body;
 	int ends[2];
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor = share_alone(&body, &plain);
+	int descriptor = share_alone(body, &plain);
 	EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	send_descriptor(ends[0], descriptor);
 	close(descriptor);
 	share_sweep(&table);
-	EXPECT(!body.is_gone);
+	EXPECT(!body->is_gone);
 	int received = receive_descriptor(ends[1]);
 	EXPECT_EQ(find(received, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(received);
 	share_sweep(&table);
-	EXPECT(body.is_gone);
+	EXPECT(body->is_gone);
 	close(ends[0]);
 	close(ends[1]);
-	table_end();
 }
 
-TEST(descriptor, is_told_from_everything_else)
+BODY_TEST(descriptor, is_told_from_everything_else)
 {
 	struct share_set set;
-	struct body body;
 	int other[2];
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
-	int descriptor = share_alone(&body, &plain);
+	int descriptor = share_alone(body, &plain);
 	int file = memfd_create("file", MFD_CLOEXEC);
 	EXPECT_EQ(pipe(other), 0);
 	EXPECT_RULE(find(file, SHARE_RESOURCE), STATUS_INVALID_HANDLE, "API-NT-HANDLE");
@@ -408,29 +387,24 @@ TEST(descriptor, is_told_from_everything_else)
 	close(other[0]);
 	close(other[1]);
 	close(descriptor);
-	table_end();
 }
 
-TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
+BODY_TEST(descriptor, of_the_same_body_can_be_made_more_than_once)
 {
-	struct body body;
-	struct share *share = &body.share;
+	struct share *share = &body->share;
 	int first;
 	int second;
 
-	table_begin();
-	body_init(&body, SHARE_RESOURCE, SHARE_NT);
 	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &plain, &first), STATUS_SUCCESS);
 	EXPECT_EQ(share_create_nt(&table, &share, NULL, 1, &plain, &second), STATUS_SUCCESS);
 	share_close(share);
 	close(first);
 	share_sweep(&table);
-	EXPECT(!body.is_gone);
+	EXPECT(!body->is_gone);
 	EXPECT_EQ(find(second, SHARE_RESOURCE), STATUS_SUCCESS);
 	close(second);
 	share_sweep(&table);
-	EXPECT(body.is_gone);
-	table_end();
+	EXPECT(body->is_gone);
 }
 
 TEST(sweep, ends_any_number_at_once)
@@ -516,12 +490,12 @@ TEST(descriptor, that_is_not_to_be_had_is_refused)
 	int lowest = dup(STDERR_FILENO);
 	close(lowest);
 	/* Room for none, for the watch, for one end: then for all. */
-	for (int room = 0; room <= 3; room++) {
-		struct rlimit tight = { (rlim_t)(lowest + room), limit.rlim_max };
+	for (int buffer = 0; buffer <= 3; buffer++) {
+		struct rlimit tight = { (rlim_t)(lowest + buffer), limit.rlim_max };
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
 		NTSTATUS status = share_create_nt(&table, &share, NULL, 1, &plain, &descriptor);
 		EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-		if (room == 3)
+		if (buffer == 3)
 			EXPECT_EQ(status, STATUS_SUCCESS);
 		else
 			EXPECT_RULE(status, STATUS_TOO_MANY_OPENED_FILES, "API-DESCRIPTORS");

@@ -96,4 +96,13 @@ static inline NTSTATUS open_name(const char *name, enum share_kind kind, uint32_
 		descriptor_out);
 }
 
+static inline void begin_with_body(struct body *body)
+{
+	table_begin();
+	body_init(body, SHARE_RESOURCE, SHARE_NT);
+}
+
+/* Of tests with a resource for NT handles, `body`. */
+#define BODY_TEST(suite, claim) TEST_ON(body, begin_with_body(&body), table_end(), suite, claim)
+
 #endif

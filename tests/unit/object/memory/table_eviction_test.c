@@ -7,9 +7,10 @@
 
 /* ---- tests ---- */
 
-TEST(table_eviction, all_contexts_of_the_process_are_told_the_root_and_no_others)
+#define EVICTION_TEST(suite, claim) TEST_BETWEEN(begin(), finish(), suite, claim)
+
+EVICTION_TEST(table_eviction, all_contexts_of_the_process_are_told_the_root_and_no_others)
 {
-	begin();
 	struct dxg_context *first = make_context(&app);
 	struct dxg_context *second = make_context(&app);
 	struct dxg_context *others = make_context(&other);
@@ -27,13 +28,11 @@ TEST(table_eviction, all_contexts_of_the_process_are_told_the_root_and_no_others
 	EXPECT_EQ(notes_of("SetRootPageTable"), 1);
 	end_context(second);
 	end_context(others);
-	finish();
 }
 
 /* The TLB forgets them before their room is others'; the root is told before work runs. */
-TEST(table_eviction, work_comes_after_the_root_and_the_tables)
+EVICTION_TEST(table_eviction, work_comes_after_the_root_and_the_tables)
 {
-	begin();
 	struct dxg_context *context = make_context(&app);
 	run(context);
 	force_out(&app);
@@ -53,7 +52,6 @@ TEST(table_eviction, work_comes_after_the_root_and_the_tables)
 		print_error("%s", notes);
 	EXPECT(is_in_order);
 	end_context(context);
-	finish();
 }
 
 /* A driver may answer with a request to the pager, and wait for it. */
@@ -74,9 +72,8 @@ TEST(table_eviction, a_context_allocation_can_be_updated_while_the_root_is_told)
 	finish();
 }
 
-TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
+EVICTION_TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
 {
-	begin();
 	struct dxg_context *context = make_context(&app);
 	struct gpuva_reserve_request request = { .size_bytes = UINT64_C(64) << 20,
 						 .is_zero = true };
@@ -95,7 +92,6 @@ TEST(table_eviction, a_process_whose_tables_are_out_is_valid)
 	run(context);
 	expect_valid();
 	end_context(context);
-	finish();
 }
 
 /* ---- tile pools ---- */
@@ -202,12 +198,11 @@ static void caller_run(void *argument)
 	}
 }
 
-TEST(table_eviction, contexts_come_and_go_while_tables_do)
+EVICTION_TEST(table_eviction, contexts_come_and_go_while_tables_do)
 {
 	struct caller callers[] = { { .client = &app, .rounds = 12 },
 				    { .client = &other, .rounds = 12 } };
 
-	begin();
 	for (size_t i = 0; i < ARRAY_SIZE(callers); i++)
 		EXPECT_EQ(thread_create("caller", caller_run, &callers[i], &callers[i].thread),
 			  STATUS_SUCCESS);
@@ -218,13 +213,11 @@ TEST(table_eviction, contexts_come_and_go_while_tables_do)
 	wait_until_in(&app);
 	wait_until_in(&other);
 	expect_valid();
-	finish();
 }
 
 /* A second device of a process whose tables are on their way has them when it runs. */
-TEST(table_eviction, a_device_that_is_made_meanwhile_waits_for_them)
+EVICTION_TEST(table_eviction, a_device_that_is_made_meanwhile_waits_for_them)
 {
-	begin();
 	for (int i = 0; i < 5; i++) {
 		struct dxg_device *device = NULL;
 
@@ -240,7 +233,6 @@ TEST(table_eviction, a_device_that_is_made_meanwhile_waits_for_them)
 		object_put(&device->object);
 	}
 	expect_valid();
-	finish();
 }
 
 TEST_MAIN("object/table_eviction")
