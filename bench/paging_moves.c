@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paging_moves.c - 64 MiB into GPU memory and out of it, through the whole stack, beside plain
- * copies of as much by as many threads.
+ * paging_moves.c - 64 MiB into GPU memory and out of it, through the whole stack, beside plain copies
+ * of as much by as many threads (plain_copies.h).
  *
- * usage: paging_moves what rounds    one line per round: bytes per second, ours and the plain one
+ * usage: paging_moves rounds    one line per round, bytes of a second: what the stack does (in, out,
+ *                               both, fill), and what plain threads do of each kind, one way, both ways
+ *                               and filling
  *
- *	in      MakeResident of what is in system memory, and memcpy
- *	out     Evict of it, and memcpy
- *	both    one of each at the same time, and two such memcpys
- *	fill    MakeResident of what has no content yet, and stores past the cache
+ *	in      MakeResident of what is in system memory
+ *	out     Evict of it
+ *	both    one of each at the same time
+ *	fill    MakeResident of twice as much that has no content yet
  *
- * As many threads copy as the GPU has copy engines (CopyEngines in the profile).
+ * As many threads copy as the GPU has copy engines (CopyEngines in the profile). All of a round is
+ * measured in turn, so that what else the machine does reaches everybody.
  */
-#include <immintrin.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "fences.h"
+#include "plain_copies.h"
 
-enum { SIZE_BYTES = 64 << 20, THREADS_MAX = 4 };
+enum { WAYS = 2 };
+#define SIZE_BYTES (UINT64_C(64) << 20)
 
 /* ---- ours ---- */
 
@@ -58,11 +60,11 @@ static void open_client(struct client *client)
 		client->engines += info.node_kinds[i] == SOFTGPU_NODE_COPY;
 }
 
-static D3DKMT_HANDLE create_local(const struct client *client)
+static D3DKMT_HANDLE create_local(const struct client *client, uint64_t size_bytes)
 {
 	struct softgpu_allocation wanted = { .version = SOFTGPU_ALLOCATION_VERSION,
 					     .flags = SOFTGPU_CPU_VISIBLE | SOFTGPU_LOCAL_ONLY,
-					     .size_bytes = SIZE_BYTES };
+					     .size_bytes = size_bytes };
 	D3DDDI_ALLOCATIONINFO2 info = { .pPrivateDriverData = &wanted,
 					.PrivateDriverDataSize = sizeof(wanted) };
 	D3DKMT_CREATEALLOCATION args = { .hDevice = client->device,
@@ -127,12 +129,12 @@ static double rate(uint64_t start_ns, uint64_t size_bytes)
 	return (double)size_bytes * 1e9 / (double)(clock_now_ns() - start_ns);
 }
 
-static double measure_in(const struct client *client, D3DKMT_HANDLE allocation)
+static double measure_in(const struct client *client, D3DKMT_HANDLE allocation, uint64_t size_bytes)
 {
 	uint64_t start = clock_now_ns();
 
 	end_in(client, begin_in(client, allocation));
-	return rate(start, SIZE_BYTES);
+	return rate(start, size_bytes);
 }
 
 static double measure_out(const struct client *client, D3DKMT_HANDLE allocation)
@@ -152,75 +154,17 @@ static double measure_both(const struct client *client, D3DKMT_HANDLE inside, D3
 	begin_out(client, inside);
 	end_in(client, begin_in(client, outside));
 	end_out(client);
-	return rate(start, 2ULL * SIZE_BYTES);
+	return rate(start, WAYS * SIZE_BYTES);
 }
 
 static double measure_fill(const struct client *client)
 {
-	D3DKMT_HANDLE allocation = create_local(client);
-	double result = measure_in(client, allocation);
+	D3DKMT_HANDLE allocation = create_local(client, WAYS * SIZE_BYTES);
+	double result = measure_in(client, allocation, WAYS * SIZE_BYTES);
 
 	destroy_allocation(client->device, allocation);
 	end_out(client);
 	return result;
-}
-
-/* ---- plain ---- */
-
-struct part {
-	char *to;
-	const char *from; /* NULL: zeroes */
-	size_t size_bytes;
-};
-
-static char *pages(void)
-{
-	char *memory =
-		mmap(NULL, SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		fail("mmap");
-	memset(memory, 1, SIZE_BYTES);
-	return memory;
-}
-
-static void store_zeroes(char *to, size_t size_bytes)
-{
-	for (size_t i = 0; i < size_bytes; i += sizeof(__m128i))
-		_mm_stream_si128((__m128i *)(to + i), _mm_setzero_si128());
-	_mm_sfence();
-}
-
-static void *do_part(void *context)
-{
-	const struct part *part = context;
-
-	if (part->from)
-		memcpy(part->to, part->from, part->size_bytes);
-	else
-		store_zeroes(part->to, part->size_bytes);
-	return NULL;
-}
-
-static double measure_plain(char *to, const char *from, unsigned threads, unsigned times)
-{
-	struct part parts[THREADS_MAX];
-	pthread_t others[THREADS_MAX];
-	size_t share = SIZE_BYTES / threads;
-	uint64_t start = clock_now_ns();
-
-	for (unsigned turn = 0; turn < times; turn++) {
-		for (unsigned i = 0; i < threads; i++) {
-			parts[i] = (struct part){ to + i * share, from ? from + i * share : NULL,
-						  share };
-			if (i > 0 && pthread_create(&others[i], NULL, do_part, &parts[i]) != 0)
-				fail("pthread_create");
-		}
-		do_part(&parts[0]);
-		for (unsigned i = 1; i < threads; i++)
-			pthread_join(others[i], NULL);
-	}
-	return rate(start, (uint64_t)times * SIZE_BYTES);
 }
 
 /* ---- in turn ---- */
@@ -229,62 +173,63 @@ struct bench {
 	struct client client;
 	D3DKMT_HANDLE one;   /* outside between rounds */
 	D3DKMT_HANDLE other; /* inside */
-	char *to;
-	const char *from;
+	char *to[WAYS];
+	const char *from[WAYS];
 };
 
-static void measure(struct bench *bench, const char *what, double *ours, double *plain)
+static void measure_ours(struct bench *bench)
 {
 	const struct client *client = &bench->client;
-	bool is_fill = strcmp(what, "fill") == 0;
-	bool is_both = strcmp(what, "both") == 0;
+	D3DKMT_HANDLE inside = bench->other;
 
-	if (is_fill) {
-		*ours = measure_fill(client);
-	} else if (is_both) {
-		D3DKMT_HANDLE inside = bench->other;
-		*ours = measure_both(client, inside, bench->one);
-		bench->other = bench->one;
-		bench->one = inside;
-	} else {
-		double in = measure_in(client, bench->one);
-		double out = measure_out(client, bench->one);
-		*ours = strcmp(what, "in") == 0 ? in : out;
-	}
-	*plain = measure_plain(bench->to, is_fill ? NULL : bench->from, client->engines,
-			       is_both ? 2 : 1);
+	/* The longest first: it has to wake whoever slept while the others were measured. */
+	double both = measure_both(client, inside, bench->one);
+	bench->other = bench->one;
+	bench->one = inside;
+	double in = measure_in(client, bench->one, SIZE_BYTES);
+	double out = measure_out(client, bench->one);
+	printf("%.0f %.0f %.0f %.0f", in, out, both, measure_fill(client));
 }
 
-static bool is_known(const char *what)
+static void measure_plain(const struct bench *bench, const char *const *from, unsigned ways)
 {
-	return strcmp(what, "in") == 0 || strcmp(what, "out") == 0 || strcmp(what, "both") == 0 ||
-	       strcmp(what, "fill") == 0;
+	for (unsigned i = 0; i < PLAIN_KINDS; i++) {
+		struct plain_moves moves = { .copy = plain_kinds[i],
+					     .to = bench->to,
+					     .from = from,
+					     .count = ways,
+					     .size_bytes = SIZE_BYTES,
+					     .hands = bench->client.engines };
+
+		printf(" %.0f", plain_rate(&moves));
+	}
 }
 
 int main(int argc, char **argv)
 {
+	unsigned rounds = argc == 2 ? (unsigned)strtoul(argv[1], NULL, 0) : 0;
 	struct bench bench = { 0 };
 
-	if (argc != 3 || !is_known(argv[1])) {
-		fprintf(stderr, "usage: paging_moves in|out|both|fill rounds\n");
+	if (rounds == 0) {
+		fprintf(stderr, "usage: paging_moves rounds\n");
 		return 2;
 	}
-	unsigned rounds = (unsigned)strtoul(argv[2], NULL, 0);
-
 	open_client(&bench.client);
-	bench.one = create_local(&bench.client);
-	bench.other = create_local(&bench.client);
+	bench.one = create_local(&bench.client, SIZE_BYTES);
+	bench.other = create_local(&bench.client, SIZE_BYTES);
 	write_content(&bench.client, bench.one);
 	write_content(&bench.client, bench.other);
 	end_in(&bench.client, begin_in(&bench.client, bench.other));
-	bench.to = pages();
-	bench.from = pages();
-	for (unsigned i = 0; i <= rounds; i++) {
-		double ours;
-		double plain;
-		measure(&bench, argv[1], &ours, &plain);
-		if (i > 0) /* the first round warms up */
-			printf("%.0f %.0f\n", ours, plain);
+	for (unsigned i = 0; i < WAYS; i++) {
+		bench.to[i] = plain_pages(SIZE_BYTES);
+		bench.from[i] = plain_pages(SIZE_BYTES);
+	}
+	for (unsigned i = 0; i < rounds; i++) {
+		measure_ours(&bench);
+		measure_plain(&bench, bench.from, 1);
+		measure_plain(&bench, bench.from, WAYS);
+		measure_plain(&bench, NULL, WAYS);
+		printf("\n");
 	}
 	return 0;
 }
