@@ -18,7 +18,7 @@ import tree
 # Both sanitizer variants are clang's: drivers are compiled by clang whatever the rest is built with,
 # and program and driver must bring the same runtime. b_lundef=false because clang keeps that
 # runtime in the program only.
-CLANG = {'CC': 'clang', 'CXX': 'clang++'}
+CLANG = {'CC': 'clang', 'CXX': 'clang++', 'CC_LD': 'lld', 'CXX_LD': 'lld'}
 GCC = {'CC': 'gcc', 'CXX': 'g++'}
 
 # Written by dpkg whenever something is installed or removed.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/refusal.h"
+#include "base/sanitizers.h"
 #include "cli/verify/sanitize.h"
 #include "cli/verify/verify.h"
 
@@ -27,16 +28,9 @@ static const struct {
 };
 
 /* What this program itself was built with. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define OWN_SANITIZERS (SANITIZE_ADDRESS | SANITIZE_UNDEFINED)
-#elif __has_feature(thread_sanitizer)
-#define OWN_SANITIZERS SANITIZE_THREAD
-#endif
-#endif
-#ifndef OWN_SANITIZERS
-#define OWN_SANITIZERS 0
-#endif
+#define OWN_SANITIZERS                                                                             \
+	(IS_ADDRESS_SANITIZED ? SANITIZE_ADDRESS | SANITIZE_UNDEFINED                              \
+	 : IS_THREAD_SANITIZED ? SANITIZE_THREAD : 0)
 
 /* Set for the program that was started over. */
 static const char marker[] = "DXGK_SANITIZED";

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/sanitizers.h"
 
 MUST_CHECK void *mem_alloc(size_t size_bytes);
 MUST_CHECK void *mem_zalloc(size_t size_bytes);
@@ -39,16 +40,7 @@ void mem_free_aside(void *memory);
  * Are blocks kept at hand? Not where a sanitizer watches, which knows what was freed only if it is.
  */
 #ifndef MEM_KEEPS
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEM_KEEPS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MEM_KEEPS 0
-#endif
-#endif
-#endif
-#ifndef MEM_KEEPS
-#define MEM_KEEPS 1
+#define MEM_KEEPS !IS_SANITIZED
 #endif
 
 /*

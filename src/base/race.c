@@ -3,16 +3,11 @@
  * race.c - see race.h.
  */
 #include "base/race.h"
+#include "base/sanitizers.h"
 
 bool race_is_told;
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RACE_IS_SEEN 1 /* by who compiled us */
-#endif
-#endif
-
-#ifdef RACE_IS_SEEN
+#if IS_THREAD_SANITIZED /* it sees for itself */
 
 void race_tell_acquire(const void *what)
 {

@@ -19,14 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#include "base/sanitizers.h"
+#if IS_ADDRESS_SANITIZED
 #include <sanitizer/lsan_interface.h>
-#define THREAD_LEAKS_ARE_WATCHED 1
-#endif
-#endif
-#ifndef THREAD_LEAKS_ARE_WATCHED
-#define THREAD_LEAKS_ARE_WATCHED 0
 #endif
 
 #include "base/cancel.h"
@@ -395,7 +390,7 @@ struct kept {
 /* A child of fork() has what the other threads kept, and nobody who knows of it: not a leak. */
 static void kept_is_no_leak(const struct kept *kept)
 {
-#if THREAD_LEAKS_ARE_WATCHED
+#if IS_ADDRESS_SANITIZED
 	__lsan_ignore_object(kept);
 #endif
 }

@@ -13,17 +13,11 @@
 
 #include "base/attributes.h"
 #include "base/refusal.h"
+#include "base/sanitizers.h"
 #include "thunk/loopback.h"
 #include "wire/travel.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef HAS_ADDRESS_SANITIZER
+#if IS_ADDRESS_SANITIZED
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -113,7 +107,7 @@ struct regions {
 	} region[1024];
 };
 
-#ifdef HAS_ADDRESS_SANITIZER
+#if IS_ADDRESS_SANITIZED
 static void note(void *context, const void *memory, uint64_t size_bytes)
 {
 	struct regions *regions = context;

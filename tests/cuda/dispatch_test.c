@@ -11,14 +11,7 @@
 extern const char dispatch_ptx[];
 
 /* Addresses that a process has to spare: with the sanitizer of threads there are few. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FIRST_ADDRESS UINT64_C(0x4000000000)
-#endif
-#endif
-#ifndef FIRST_ADDRESS
-#define FIRST_ADDRESS UINT64_C(0x200000000000)
-#endif
+#define FIRST_ADDRESS (IS_THREAD_SANITIZED ? UINT64_C(0x4000000000) : UINT64_C(0x200000000000))
 
 #define LARGE SOFTGPU_LARGE_PAGE_BYTES
 

@@ -28,25 +28,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* How this program was built. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_ADDRESS_SANITIZED 1
-#elif defined(__SANITIZE_THREAD__)
-#define IS_THREAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_ADDRESS_SANITIZED 1
-#elif __has_feature(thread_sanitizer)
-#define IS_THREAD_SANITIZED 1
-#endif
-#endif
-#ifndef IS_ADDRESS_SANITIZED
-#define IS_ADDRESS_SANITIZED 0
-#endif
-#ifndef IS_THREAD_SANITIZED
-#define IS_THREAD_SANITIZED 0
-#endif
-#define IS_SANITIZED (IS_ADDRESS_SANITIZED || IS_THREAD_SANITIZED)
+#include "base/sanitizers.h"
+
 /* How often something is tried: `some` of them in `make test`, `all` in `make soak`, which sets
  * TEST_LONG. */
 static inline unsigned some_of(unsigned some, unsigned all)

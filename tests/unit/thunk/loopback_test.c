@@ -11,17 +11,6 @@
 #include "unit/base/child.h"
 #include "wire/call.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_WATCHED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_WATCHED true
-#endif
-#endif
-#ifndef IS_WATCHED
-#define IS_WATCHED false
-#endif
-
 enum { COUNT = 300 };
 
 static D3DKMT_HANDLE handles[COUNT];
@@ -103,7 +92,7 @@ TEST(kernel, that_touches_memory_of_the_client_is_found)
 								     looks_at_the_list,
 								     writes_to_the_list };
 
-	for (unsigned i = 0; i < 3 && IS_WATCHED; i++) {
+	for (unsigned i = 0; i < 3 && IS_ADDRESS_SANITIZED; i++) {
 		struct child_result result = kernel_that(touches[i]);
 
 		EXPECT(result.signal != 0 || result.exit_status != 0);
