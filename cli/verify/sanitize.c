@@ -29,8 +29,9 @@ static const struct {
 
 /* What this program itself was built with. */
 #define OWN_SANITIZERS                                                                             \
-	(IS_ADDRESS_SANITIZED ? SANITIZE_ADDRESS | SANITIZE_UNDEFINED                              \
-	 : IS_THREAD_SANITIZED ? SANITIZE_THREAD : 0)
+	(IS_ADDRESS_SANITIZED  ? SANITIZE_ADDRESS | SANITIZE_UNDEFINED                             \
+	 : IS_THREAD_SANITIZED ? SANITIZE_THREAD                                                   \
+			       : 0)
 
 /* Set for the program that was started over. */
 static const char marker[] = "DXGK_SANITIZED";
