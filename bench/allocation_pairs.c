@@ -6,7 +6,8 @@
  * usage: allocation_pairs pairs live count      for callgrind: counts exchange_allocations() alone
  *        allocation_pairs memory live           bytes of the kernel and the driver per allocation
  *        allocation_pairs strict live           pairs made by a thread that may make no system call
- *        allocation_pairs threads count rounds  one line per round: pairs per second of one thread,
+ *        allocation_pairs threads live count rounds
+ *                                               one line per round: pairs per second of one thread,
  *                                               of two threads on two devices, of two adapters
  *                                               where there are two
  *
@@ -26,7 +27,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-enum { SIZE_BYTES = 65536, STRICT_PAIRS = 20000, THREAD_LIVE = 1000 };
+enum { SIZE_BYTES = 65536, STRICT_PAIRS = 20000 };
 
 struct herd {
 	D3DKMT_HANDLE device;
@@ -160,12 +161,12 @@ static double pairs_per_second(struct herd *herds, unsigned count)
 	return (double)(count * herds[0].pairs) * 1e9 / (double)(clock_now_ns() - start);
 }
 
-static void measure_threads(size_t pairs, unsigned rounds)
+static void measure_threads(size_t live, size_t pairs, unsigned rounds)
 {
 	struct herd herds[2];
 
 	for (uint32_t i = 0; i < 2; i++)
-		herd_init(&herds[i], i, THREAD_LIVE, pairs);
+		herd_init(&herds[i], i, live, pairs);
 	pairs_per_second(herds, 2);
 	for (unsigned i = 0; i < rounds; i++) {
 		double one = pairs_per_second(herds, 1);
@@ -179,6 +180,7 @@ int main(int argc, char **argv)
 {
 	size_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
 	size_t second = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
+	size_t third = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
 
 	if (argc == 4 && first > 0 && strcmp(argv[1], "pairs") == 0) {
 		count_pairs(first, second);
@@ -186,11 +188,11 @@ int main(int argc, char **argv)
 		measure_memory(first);
 	} else if (argc == 3 && first > 0 && strcmp(argv[1], "strict") == 0) {
 		return check_no_system_call(first);
-	} else if (argc == 4 && first > 0 && strcmp(argv[1], "threads") == 0) {
-		measure_threads(first, (unsigned)second);
+	} else if (argc == 5 && first > 0 && strcmp(argv[1], "threads") == 0) {
+		measure_threads(first, second, (unsigned)third);
 	} else {
 		fprintf(stderr, "usage: allocation_pairs pairs live count | memory live | "
-				"strict live | threads count rounds\n");
+				"strict live | threads live count rounds\n");
 		return 2;
 	}
 	return 0;
