@@ -260,6 +260,30 @@ static enum gpu_outcome stand_still(struct gpu_engine *engine, const struct gpu_
 	return packet->outcome == GPU_FAULTED ? GPU_FAULTED : GPU_ABORTED;
 }
 
+/* One interrupt stands for all before it that were done. */
+static void tell_completed(struct gpu_engine *engine, ULONG fence, ULONGLONG progress)
+{
+	engine->has_untold = FALSE;
+	if (engine->hw_queue)
+		gpu_hw_queue_completed(engine->hw_queue, progress);
+	else
+		gpu_notify_completed(engine, fence);
+}
+
+static void complete(struct gpu_engine *engine, ULONG fence, ULONGLONG progress, BOOLEAN is_told)
+{
+	InterlockedIncrement64(&engine->adapter->packets_completed);
+	if (!engine->hw_queue)
+		InterlockedIncrement64(&engine->packets_completed);
+	if (is_told) {
+		tell_completed(engine, fence, progress);
+		return;
+	}
+	engine->has_untold = TRUE;
+	engine->untold_fence = fence;
+	engine->untold_progress = progress;
+}
+
 /* The oldest one is over. */
 static void end_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 {
@@ -270,6 +294,10 @@ static void end_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 	BOOLEAN is_refused = packet->is_refused;
 	KIRQL irql;
 
+	BOOLEAN is_next_over = engine->is_next_over && defect == GPU_DEFECT_NONE;
+	engine->is_next_over = FALSE;
+	if (engine->has_untold && (outcome != GPU_DONE || is_refused || defect != GPU_DEFECT_NONE))
+		tell_completed(engine, engine->untold_fence, engine->untold_progress);
 	defect_show(engine, defect, &fence);
 	if (outcome == GPU_FAULTED || defect == GPU_DEFECT_HANG)
 		outcome = stand_still(engine, packet);
@@ -277,18 +305,16 @@ static void end_packet(struct gpu_engine *engine, struct gpu_packet *packet)
 	KeAcquireSpinLock(&engine->lock, &irql);
 	/* Whoever was given behind one that faulted counts for nothing. */
 	if (outcome == GPU_DONE && engine->is_stalled)
-		outcome = GPU_ABORTED;
-	if (outcome != GPU_PREEMPTED)
+		outcome = packet->is_empty ? GPU_CUT_OFF : GPU_ABORTED;
+	if (outcome != GPU_PREEMPTED && outcome != GPU_CUT_OFF)
 		engine->last_completed_fence = fence; /* done, or never to be done */
 	RemoveEntryList(&packet->link);
 	InsertTailList(&engine->free, &packet->link);
 	KeReleaseSpinLock(&engine->lock, irql);
 	engine->is_full = FALSE;
 
-	if (outcome == GPU_DONE && engine->hw_queue)
-		gpu_hw_queue_completed(engine->hw_queue, progress);
-	else if (outcome == GPU_DONE && !is_refused)
-		gpu_notify_completed(engine, fence);
+	if (outcome == GPU_DONE && (engine->hw_queue || !is_refused))
+		complete(engine, fence, progress, !is_next_over);
 	else if (outcome == GPU_PREEMPTED)
 		InterlockedIncrement64(&engine->adapter->packets_preempted);
 }

@@ -39,6 +39,24 @@ static NTSTATUS escape_get_work(struct gpu_adapter *adapter, struct softgpu_esca
 	return STATUS_SUCCESS;
 }
 
+/* From now on they are taken. */
+static NTSTATUS escape_get_times(struct gpu_adapter *adapter, struct softgpu_escape_times *times)
+{
+	InterlockedExchange(&adapter->is_timed, TRUE);
+	for (ULONG i = 0; i < SOFTGPU_MAX_NODES; i++) {
+		struct gpu_times *of = &adapter->engines[i].times;
+
+		times->nodes[i] = (struct softgpu_node_times){
+			.packets = read_count(&of->packets),
+			.under_way_ns = read_count(&of->under_way_ns),
+			.busy_ns = read_count(&of->busy_ns),
+			.looks = read_count(&of->looks),
+			.look_ns = read_count(&of->look_ns),
+		};
+	}
+	return STATUS_SUCCESS;
+}
+
 static NTSTATUS escape_echo(const DXGKARG_ESCAPE *args, struct softgpu_escape_echo *echo)
 {
 	echo->inverted = ~echo->value;
@@ -152,6 +170,10 @@ NTSTATUS APIENTRY gpu_escape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE 
 		if (header->size_bytes != sizeof(struct softgpu_escape_work))
 			return wrong_size(header, sizeof(struct softgpu_escape_work));
 		return escape_get_work(adapter, (struct softgpu_escape_work *)header);
+	case SOFTGPU_ESCAPE_GET_TIMES:
+		if (header->size_bytes != sizeof(struct softgpu_escape_times))
+			return wrong_size(header, sizeof(struct softgpu_escape_times));
+		return escape_get_times(adapter, (struct softgpu_escape_times *)header);
 	case SOFTGPU_ESCAPE_LOAD_MODULE:
 		if (header->size_bytes < sizeof(struct softgpu_escape_module))
 			return wrong_size(header, sizeof(struct softgpu_escape_module));

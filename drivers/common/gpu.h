@@ -112,6 +112,7 @@ enum gpu_outcome {
 	GPU_FAULTED,
 	GPU_UNDER_WAY, /* it is not over */
 	GPU_BUSY,      /* it has not begun: those under way have to be over first */
+	GPU_CUT_OFF, /* it was under way behind one that was stopped: it has not begun, and will not */
 };
 
 /* Work for one engine. On the free list or the queue of its engine, or under way. */
@@ -166,12 +167,26 @@ struct gpu_engine {
 	volatile LONG attention;
 	volatile LONG queued; /* length of `queue`; a look without the lock */
 
-	BOOLEAN is_full; /* takes nothing before one is over; the thread alone */
+	/* The thread alone. */
+	BOOLEAN is_full;      /* takes nothing before one is over */
+	BOOLEAN is_next_over; /* says gpu_hw_reap(): the next one is done, too, and is told of with it */
+	BOOLEAN has_untold; /* a packet that was done, of which the kernel is told with the next: */
+	ULONG untold_fence;
+	ULONGLONG untold_progress;
 
 	/* Since the adapter started. Interlocked. */
 	volatile LONG64 packets_completed;
 	volatile LONG64 bytes_written;
 	volatile LONG64 entries_written;
+
+	/* For SOFTGPU_ESCAPE_GET_TIMES, where the hardware takes times. Interlocked. */
+	struct gpu_times {
+		volatile LONG64 packets;
+		volatile LONG64 under_way_ns;
+		volatile LONG64 busy_ns;
+		volatile LONG64 looks;
+		volatile LONG64 look_ns;
+	} times;
 
 	KEVENT work;       /* the queue has something */
 	KEVENT control;    /* `attention` has something */
@@ -222,6 +237,7 @@ struct gpu_adapter {
 	volatile LONG64 packets_faulted;
 	volatile LONG64 engine_resets;
 	volatile LONG packets_ended; /* counts for a defect */
+	volatile LONG is_timed;      /* somebody has asked for times */
 };
 
 struct gpu_process {
@@ -479,7 +495,7 @@ enum gpu_outcome gpu_hw_execute(struct gpu_engine *engine, struct gpu_packet *pa
 				struct gpu_fault *fault_out);
 /*
  * How the oldest one ended that is under way. Waits until it has, or until gpu_engine_has_news():
- * GPU_UNDER_WAY then. Nothing of one that has ended touches memory.
+ * GPU_UNDER_WAY then. Nothing of one that has ended touches memory. May say gpu_engine.is_next_over.
  */
 enum gpu_outcome gpu_hw_reap(struct gpu_engine *engine, struct gpu_packet *packet,
 			     struct gpu_fault *fault_out);

@@ -36,14 +36,13 @@ static void notify(struct gpu_engine *engine, struct notice *notice)
 		DbgPrint(GPU_DRIVER ": node %u cannot interrupt: 0x%08x\n", engine->node, status);
 }
 
+/* This one, and all before it. */
 void gpu_notify_completed(struct gpu_engine *engine, ULONG fence)
 {
 	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED };
 
 	notice.data.DmaCompleted.SubmissionFenceId = fence;
 	notice.data.DmaCompleted.NodeOrdinal = engine->node;
-	InterlockedIncrement64(&engine->adapter->packets_completed);
-	InterlockedIncrement64(&engine->packets_completed);
 	notify(engine, &notice);
 }
 
@@ -53,7 +52,6 @@ void gpu_notify_fence_written(struct gpu_engine *engine)
 	struct notice notice = { .data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED };
 
 	notice.data.MonitoredFenceSignaled.NodeOrdinal = engine->node;
-	InterlockedIncrement64(&engine->adapter->packets_completed);
 	notify(engine, &notice);
 }
 

@@ -29,8 +29,8 @@
 enum {
 	CUDA_RUN_THREADS = 256,
 	CUDA_MOVE_THREADS = 256,
-	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 4,
-	CUDA_PAGES_BLOCKS = 16, /* 512 threads each: enough for the bus */
+	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 3, /* all at once: meson.build */
+	CUDA_PAGES_BLOCKS = 16,             /* 512 threads each: enough for the bus */
 	CUDA_PAGES_THREADS = 512,
 	CUDA_ENTRIES_THREADS = 512,
 	CUDA_FOUND_COUNT = 16384, /* large pages that one launch of cuda_ranges finds */
@@ -58,7 +58,7 @@ struct cuda_device {
 	cuda_pointer world;
 	cuda_pointer states;         /* struct cuda_state, by slot */
 	struct cuda_result *results; /* by slot; the GPU sees them at the same address */
-	struct cuda_mail *mails;     /* likewise */
+	struct cuda_ring *rings;     /* likewise */
 	ULONGLONG *stops;            /* by slot: what is copied to the stop of a state */
 	UCHAR *arguments;            /* by slot, CUDA_ARGUMENT_BYTES each; the GPU sees them, too */
 	cuda_stream control;         /* for words that running kernels look at, and tables */
@@ -77,21 +77,28 @@ struct cuda_device {
 	cuda_memory *large_pages;
 	ULONG large_page_count;
 
+	/*
+	 * Changes of page tables and of pieces: those that were begun, and those that have happened. What was
+	 * found in tables is true as long as the numbers are the same. Interlocked.
+	 */
+	volatile LONG64 changes_begun;
+	volatile LONG64 changes;
+
 	/* An error that nothing but a new context ends. Interlocked. */
 	volatile LONG is_lost;
 	volatile LONG64 launches; /* of cuda_run(), each with a number. Interlocked. */
 
 	/* Guarded by pieces_lock. */
 	KMUTEX pieces_lock;
-	UCHAR slots[CUDA_SLOTS]; /* which are some engine's */
+	UCHAR slots[CUDA_SLOTS];    /* which are some engine's */
+	volatile LONG busy_engines; /* with kernels that may be using pieces. Interlocked. */
+	volatile LONG is_wanted;    /* somebody waits for them to become none. Interlocked. */
 
 	/* pieces.c. Guarded by pieces_lock. */
 	PVOID pins;
 	ULONGLONG *pieces; /* in memory that the GPU reads, too: what it has in its table */
 	volatile cuda_status register_status; /* of the last attempt */
-	ULONG busy_engines;                   /* with kernels that may be using pieces */
-	BOOLEAN is_wanted;                    /* somebody waits for them to become none */
-	ULONGLONG wanted_until;               /* … until then */
+	ULONGLONG wanted_until;               /* is_wanted counts until then */
 
 	KMUTEX clients_lock;
 	LIST_ENTRY clients; /* cuda_client.link */
@@ -113,20 +120,43 @@ struct cuda_client {
 	ULONG capacity; /* of both */
 };
 
+/* A packet that is in the ring. */
+struct cuda_sent {
+	struct cuda_mail mail;
+	LONG64 changes;       /* that had happened, and no other was begun; or NOT_QUIET */
+	ULONGLONG sent_100ns; /* 0: nobody takes times */
+};
+
+/* The page of system memory where a virtual address is that commands come from. */
+struct cuda_known {
+	ULONGLONG number; /* address >> PAGE_SHIFT, of this root: */
+	struct gpu_root root;
+	const ULONGLONG *page; /* NULL: not known */
+	LONG64 changes;
+};
+
+enum { CUDA_NOT_QUIET = -1, CUDA_KNOWN_PAGES = 64 };
+
 /* gpu_engine.hardware. Its engine's thread alone, but for the end. */
 struct cuda_engine {
 	struct cuda_device *device;
 	ULONG generation;
-	ULONG slot; /* + 1; 0: none */
+	ULONG entered; /* the generation of whose context our thread has */
+	ULONG slot;    /* + 1; 0: none */
 	cuda_stream stream;
 	cuda_pointer state;         /* struct cuda_state */
 	struct cuda_result *result; /* the GPU sees it at the same address */
-	struct cuda_mail *mail;     /* likewise */
+	struct cuda_ring *ring;     /* likewise */
 	ULONGLONG *stop;            /* what is copied to state->stop */
 	ULONGLONG *found;           /* CUDA_FOUND_COUNT; NULL until they are needed */
-	ULONGLONG sequence;
-	ULONGLONG ticket;
-	ULONGLONG launch; /* of the cuda_run() that may be there still; 0: none is */
+	ULONGLONG sequence;         /* of the last packet in the ring */
+	ULONGLONG reaped;           /* of the last that is over for us */
+	ULONGLONG dropped;          /* up to here nothing is begun any more */
+	ULONGLONG launch;           /* of the cuda_run() that may be there still; 0: none is */
+	BOOLEAN is_cut;             /* what is in the ring and has not begun will not */
+	struct cuda_sums counted;   /* what of the result's we have counted */
+	struct cuda_sent sent[CUDA_RING_PACKETS]; /* by place in the ring */
+	struct cuda_known known[CUDA_KNOWN_PAGES];
 
 	/* Paging packets that are under way: since the beginning, and those that are over. */
 	ULONGLONG flights;
@@ -137,6 +167,12 @@ struct cuda_engine {
 static __inline__ struct cuda_device *cuda_device_of(const struct gpu_memory *memory)
 {
 	return (struct cuda_device *)memory->hardware;
+}
+
+/* Packets are in the ring that are not reaped. */
+static __inline__ BOOLEAN cuda_is_running(const struct cuda_engine *engine)
+{
+	return engine->sequence != engine->reaped;
 }
 
 static __inline__ BOOLEAN cuda_is_flying(const struct cuda_engine *engine)
@@ -163,6 +199,9 @@ NTSTATUS cuda_pieces_start(struct cuda_device *device);
 void cuda_pieces_stop(struct cuda_device *device);
 /* Their registrations ended with the context. */
 void cuda_pieces_forget(struct cuda_device *device);
+/* Around what makes something else true of them: table entries, and pieces. */
+void cuda_change_begin(struct cuda_device *device);
+void cuda_change_end(struct cuda_device *device);
 /* Around kernels and copies: no piece goes meanwhile. */
 void cuda_pieces_hold(struct cuda_device *device);
 void cuda_pieces_let_go(struct cuda_device *device);
@@ -178,17 +217,28 @@ ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical);
 BOOLEAN cuda_engine_ready(struct cuda_engine *engine);
 BOOLEAN cuda_launch(struct cuda_engine *engine, cuda_function function, ULONG blocks, ULONG threads,
 		    void **parameters, const char *what);
-/* Gives the packet to cuda_run(), which is there still, or is launched. FALSE after an error. */
+/* Is there room in the ring? */
+BOOLEAN cuda_has_room(const struct cuda_engine *engine);
+/* The next packet for cuda_run(), which is there still, or is launched. FALSE after an error. */
 BOOLEAN cuda_send(struct cuda_engine *engine, const struct cuda_mail *mail);
-/* Until it has told; passes on what is asked of the packet. FALSE: the context is lost. */
-BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet);
+/* The oldest one goes on: what it wanted it has. */
+BOOLEAN cuda_send_on(struct cuda_engine *engine, ULONG flags);
+/* Nothing that is in the ring is begun from now on; cuda_run() has left, or leaves. */
+void cuda_cut(struct cuda_engine *engine);
+
+enum cuda_news { CUDA_NEWS_DONE, CUDA_NEWS_ENDED, CUDA_NEWS_OTHER, CUDA_NEWS_LOST };
+/*
+ * Until the oldest in the ring was done, or ended otherwise; passes on what is asked of the engine. With
+ * `may_leave` until the engine has something else to do, too.
+ */
+enum cuda_news cuda_wait(struct gpu_engine *engine, BOOLEAN may_leave);
 /* The same, for what is in the stream and tells nothing. */
 BOOLEAN cuda_drain(struct cuda_engine *engine);
 
 /* execute.c */
 /* A lost context answers nothing: the engine stands still until the adapter is reset. */
 enum gpu_outcome cuda_stand_still(struct gpu_engine *engine);
-/* To the end of what is in the mail, by cuda_run(). Holding pieces. */
+/* To its end, by cuda_run(), with nothing else in the ring. Holding pieces. */
 enum gpu_outcome cuda_execute(struct gpu_engine *engine, struct gpu_packet *packet,
 			      struct cuda_mail *mail, struct gpu_fault *fault_out);
 

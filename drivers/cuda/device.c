@@ -155,6 +155,7 @@ static NTSTATUS make_memory(struct cuda_device *device)
 		.piece_count = device->piece_count,
 		.arguments = (ULONGLONG)(ULONG_PTR)device->arguments,
 		.states = device->states,
+		.tables_at = device->world + __builtin_offsetof(struct cuda_world, tables),
 	};
 	/* What others have left in it is nobody's business. */
 	status = zero(device, device->local, device->local_bytes);
@@ -180,9 +181,9 @@ static NTSTATUS make_host_words(struct cuda_device *device)
 	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->results), flags),
 	    "cuMemHostAlloc of results");
 	device->results = (struct cuda_result *)words;
-	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->mails), flags),
-	    "cuMemHostAlloc of mails");
-	device->mails = (struct cuda_mail *)words;
+	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->rings), flags),
+	    "cuMemHostAlloc of rings");
+	device->rings = (struct cuda_ring *)words;
 	TRY(device->api.host_allocate(&words, CUDA_SLOTS * sizeof(*device->stops), flags),
 	    "cuMemHostAlloc of words");
 	device->stops = (ULONGLONG *)words;
@@ -194,7 +195,7 @@ static NTSTATUS make_host_words(struct cuda_device *device)
 		device->arguments = (UCHAR *)words;
 	}
 	RtlZeroMemory(device->results, CUDA_SLOTS * sizeof(*device->results));
-	RtlZeroMemory(device->mails, CUDA_SLOTS * sizeof(*device->mails));
+	RtlZeroMemory(device->rings, CUDA_SLOTS * sizeof(*device->rings));
 	RtlZeroMemory(device->stops, CUDA_SLOTS * sizeof(*device->stops));
 	RtlZeroMemory(device->slots, sizeof(device->slots));
 	return STATUS_SUCCESS;
@@ -206,14 +207,16 @@ static NTSTATUS warm_up(struct cuda_device *device)
 	const struct cuda_api *api = &device->api;
 	ULONGLONG nothing = 0;
 	ULONGLONG result = (ULONGLONG)(ULONG_PTR)device->results;
-	ULONGLONG mail = (ULONGLONG)(ULONG_PTR)device->mails;
-	void *run[] = { &device->world, &device->states, &result, &mail, &nothing, &nothing };
+	ULONGLONG ring = (ULONGLONG)(ULONG_PTR)device->rings;
+	void *run[] = { &device->world, &device->states, &result, &ring, &nothing, &nothing };
 	void *move[] = { &device->world, &device->states };
-	void *list[] = { &nothing, &nothing };
+	void *list[] = { &nothing, &nothing, &nothing };
 	void *ranges[] = { &device->world, &nothing, &nothing, &nothing, &nothing,
 			   &nothing,       &nothing, &nothing, &nothing };
 
-	device->mails->sequence = 1; /* a packet of no bytes */
+	/* A packet of no bytes, of which nothing but its number is not 0. */
+	for (ULONG i = 0; i < CUDA_RING_WORDS; i++)
+		device->rings->words[1][i] = 1ULL << 32;
 	TRY(api->launch(device->run, 1, 1, 1, CUDA_RUN_THREADS, 1, 1, 0, device->control, run,
 			NULL),
 	    "cuLaunchKernel of cuda_run");
@@ -230,7 +233,7 @@ static NTSTATUS warm_up(struct cuda_device *device)
 			device->control, ranges, NULL),
 	    "cuLaunchKernel of cuda_ranges");
 	TRY(api->stream_wait(device->control), "cuStreamSynchronize");
-	if (device->results->outcome != CUDA_DONE)
+	if (device->results->done != 1)
 		return gpu_refuse(STATUS_UNSUCCESSFUL, "an empty packet ended with %u",
 				  device->results->outcome);
 	return STATUS_SUCCESS;

@@ -2,13 +2,13 @@
 /*
  * engine.c - an engine is a stream, and words through which kernels and the engine's thread talk.
  *
- *	state    in video memory; the thread writes what is asked of a packet into it, by a copy in
+ *	state    in video memory; the thread writes what is asked of packets into it, by a copy in
  *	         another stream, because its own is occupied
- *	mail     in memory of the machine: the next packet, for a kernel that is there still
- *	result   in memory of the machine: the last store for a packet is its sequence, here
+ *	ring     in memory of the machine: the next packets, for a kernel that is there still
+ *	result   in memory of the machine: the last store for a packet is its number, here
  *
- * A kernel that finds no mail for a while leaves, and says so last: whatever it has not told by then
- * it has not read, and is for the next one.
+ * A kernel that finds no packet for a while leaves, and says so last: whatever it has not told by then
+ * it has not begun, and is for the next one.
  *
  * The thread looks at the result for a while without sleeping, then in growing pauses that whatever
  * is asked of the engine ends. PASSIVE_LEVEL.
@@ -30,6 +30,37 @@ static cuda_pointer stop_word(const struct cuda_engine *engine)
 
 /* ---- beginning and end ---- */
 
+static BOOLEAN has_left(const struct cuda_engine *engine)
+{
+	return __atomic_load_n(&engine->result->left, __ATOMIC_ACQUIRE) == engine->launch;
+}
+
+/* Whoever had it before counted, too, and nobody may take his packets for ours. */
+static void begin_ring(struct cuda_engine *engine)
+{
+	const struct cuda_result *result = engine->result;
+	ULONGLONG stopped = *engine->stop >> CUDA_STOP_BITS;
+
+	RtlZeroMemory(engine->ring, sizeof(*engine->ring));
+	engine->sequence = result->done > stopped ? result->done : stopped;
+	if (engine->sequence < result->ended)
+		engine->sequence = result->ended;
+	engine->reaped = engine->sequence;
+	engine->dropped = engine->sequence;
+	engine->is_cut = FALSE;
+	engine->counted = result->sums;
+	RtlZeroMemory(engine->known, sizeof(engine->known));
+}
+
+static void put(struct cuda_engine *engine, ULONGLONG sequence, const struct cuda_mail *mail)
+{
+	ULONGLONG *words = engine->ring->words[sequence % CUDA_RING_PACKETS];
+	const ULONG *halves = (const ULONG *)mail;
+
+	for (ULONG i = 0; i < CUDA_RING_WORDS; i++)
+		__atomic_store_n(&words[i], sequence << 32 | halves[i], __ATOMIC_RELEASE);
+}
+
 /* Nothing is allocated or freed for an engine: CUDA would wait for kernels, and one may hang. */
 static BOOLEAN take_slot(struct cuda_engine *engine)
 {
@@ -47,27 +78,22 @@ static BOOLEAN take_slot(struct cuda_engine *engine)
 	engine->slot = slot + 1;
 	engine->state = device->states + slot * sizeof(struct cuda_state);
 	engine->result = &device->results[slot];
-	engine->mail = &device->mails[slot];
+	engine->ring = &device->rings[slot];
 	engine->stop = &device->stops[slot];
-	/* Whoever had it before counted, too. */
-	engine->sequence = engine->result->sequence;
-	engine->ticket = *engine->stop >> CUDA_STOP_BITS;
+	begin_ring(engine);
 	return TRUE;
 }
 
-static BOOLEAN has_left(const struct cuda_engine *engine)
-{
-	return __atomic_load_n(&engine->result->left, __ATOMIC_ACQUIRE) == engine->launch;
-}
-
-/* FALSE: it does not leave, and may read the mail of whoever has the slot next. */
+/* FALSE: it does not leave, and may read the ring of whoever has the slot next. */
 static BOOLEAN send_away(struct cuda_engine *engine)
 {
+	const struct cuda_mail leave = { .flags = CUDA_LEAVE };
 	LARGE_INTEGER pause = { .QuadPart = -SHORTEST_PAUSE };
 
 	if (engine->launch == 0 || engine->device->is_lost)
 		return TRUE;
-	__atomic_store_n(&engine->mail->sequence, CUDA_LEAVE, __ATOMIC_RELEASE);
+	engine->sequence = cuda_next(engine->sequence);
+	put(engine, engine->sequence, &leave);
 	for (ULONG i = 0; i < LEAVE_PAUSES && !has_left(engine); i++)
 		KeDelayExecutionThread(KernelMode, FALSE, &pause);
 	return has_left(engine);
@@ -113,8 +139,9 @@ static void end_stream(struct cuda_engine *engine)
 	engine->slot = 0;
 	engine->state = 0;
 	engine->result = NULL;
-	engine->mail = NULL;
+	engine->ring = NULL;
 	engine->launch = 0;
+	engine->reaped = engine->sequence;
 	engine->stop = NULL;
 	engine->found = NULL;
 	engine->generation = 0;
@@ -195,47 +222,73 @@ BOOLEAN cuda_drain(struct cuda_engine *engine)
 			"cuStreamSynchronize");
 }
 
-/* Serves what is in the mail. */
+/* For what is in the ring and was not begun. */
 static BOOLEAN launch_run(struct cuda_engine *engine)
 {
 	struct cuda_device *device = engine->device;
 	ULONGLONG result = (ULONGLONG)(ULONG_PTR)engine->result;
-	ULONGLONG mail = (ULONGLONG)(ULONG_PTR)engine->mail;
-	ULONGLONG served = engine->sequence - 1;
+	ULONGLONG ring = (ULONGLONG)(ULONG_PTR)engine->ring;
+	ULONGLONG done = __atomic_load_n(&engine->result->done, __ATOMIC_ACQUIRE);
+	ULONGLONG served = done > engine->dropped ? done : engine->dropped;
 	void *parameters[] = { &device->world, &engine->state, &result,
-			       &mail,          &served,        &engine->launch };
+			       &ring,          &served,        &engine->launch };
 
 	engine->launch = (ULONGLONG)InterlockedIncrement64(&device->launches);
 	return cuda_launch(engine, device->run, 1, CUDA_RUN_THREADS, parameters,
 			   "cuLaunchKernel of cuda_run");
 }
 
+BOOLEAN cuda_has_room(const struct cuda_engine *engine)
+{
+	return cuda_next(engine->sequence) - engine->reaped <= CUDA_RING_PACKETS;
+}
+
 BOOLEAN cuda_send(struct cuda_engine *engine, const struct cuda_mail *mail)
 {
-	engine->mail->ticket = mail->ticket;
-	engine->mail->flags = mail->flags;
-	engine->mail->root_segment = mail->root_segment;
-	engine->mail->root_entries = mail->root_entries;
-	engine->mail->root_offset = mail->root_offset;
-	engine->mail->buffer_segment = mail->buffer_segment;
-	engine->mail->buffer_offset = mail->buffer_offset;
-	engine->mail->size_bytes = mail->size_bytes;
-	engine->mail->offset = mail->offset;
-	engine->mail->progress = mail->progress;
-	__atomic_store_n(&engine->mail->sequence, ++engine->sequence, __ATOMIC_RELEASE);
+	engine->sequence = cuda_next(engine->sequence);
+	engine->is_cut = FALSE;
+	engine->sent[engine->sequence % CUDA_RING_PACKETS].mail = *mail;
+	engine->result->buffers[engine->sequence % CUDA_RING_PACKETS] = 0;
+	put(engine, engine->sequence, mail);
 	return (engine->launch != 0 && !has_left(engine)) || launch_run(engine);
 }
 
-static BOOLEAN has_told(const struct cuda_engine *engine)
+BOOLEAN cuda_send_on(struct cuda_engine *engine, ULONG flags)
 {
-	return __atomic_load_n(&engine->result->sequence, __ATOMIC_ACQUIRE) == engine->sequence;
+	ULONGLONG oldest = cuda_next(engine->reaped);
+	struct cuda_mail *mail = &engine->sent[oldest % CUDA_RING_PACKETS].mail;
+
+	mail->flags = (mail->flags & ~(ULONG)CUDA_COMMAND_IS_DONE) | CUDA_GO_ON | flags;
+	put(engine, oldest, mail);
+	engine->result->ended = 0;
+	return launch_run(engine);
 }
 
-/* What is asked of the packet, to where its kernel looks. */
+void cuda_cut(struct cuda_engine *engine)
+{
+	engine->is_cut = TRUE;
+	engine->dropped = engine->sequence;
+	engine->launch = 0;
+}
+
+static enum cuda_news news_of_oldest(struct cuda_engine *engine)
+{
+	const ULONGLONG oldest = cuda_next(engine->reaped);
+
+	if (__atomic_load_n(&engine->result->done, __ATOMIC_ACQUIRE) >= oldest)
+		return CUDA_NEWS_DONE;
+	if (__atomic_load_n(&engine->result->ended, __ATOMIC_ACQUIRE) != oldest)
+		return CUDA_NEWS_OTHER;
+	/* Who wants something, or is at an end, does not stay. */
+	engine->launch = 0;
+	return CUDA_NEWS_ENDED;
+}
+
+/* What is asked of all that are in the ring, to where their kernel looks. */
 static BOOLEAN ask(struct cuda_engine *engine, ULONG what)
 {
 	struct cuda_device *device = engine->device;
-	ULONGLONG word = engine->ticket << CUDA_STOP_BITS | what;
+	ULONGLONG word = engine->sequence << CUDA_STOP_BITS | what;
 
 	if (*engine->stop == word)
 		return TRUE;
@@ -247,73 +300,76 @@ static BOOLEAN ask(struct cuda_engine *engine, ULONG what)
 	       cuda_did(device, device->api.stream_wait(device->control), "cuStreamSynchronize");
 }
 
-static BOOLEAN pass_on_attention(struct gpu_engine *engine, const struct gpu_packet *packet)
+/* Who does not want to be preempted says so in the ring. */
+static BOOLEAN pass_on_attention(struct gpu_engine *engine)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
+	LONG attention = ReadAcquire(&engine->attention);
 
-	enum gpu_outcome asked = gpu_check_attention(engine, packet);
-
-	if (asked == GPU_ABORTED)
+	if (attention & GPU_ATTENTION_ABORT)
 		return ask(cuda, CUDA_STOP_ABORT);
-	return asked != GPU_PREEMPTED || ask(cuda, CUDA_STOP_PREEMPT);
+	return !(attention & GPU_ATTENTION_PREEMPT) || ask(cuda, CUDA_STOP_PREEMPT);
 }
 
 static void show_hang(struct gpu_engine *engine)
 {
 	const struct cuda_engine *cuda = (const struct cuda_engine *)engine->hardware;
 
-	if (__atomic_load_n(&cuda->result->hanging, __ATOMIC_RELAXED) == cuda->sequence)
+	if (__atomic_load_n(&cuda->result->hanging, __ATOMIC_RELAXED) == cuda_next(cuda->reaped))
 		gpu_engine_set_stalled(engine, TRUE);
 }
 
-/* A kernel that had left before it saw the mail has told nothing of it: another one is for that. */
+/* What a kernel that had left did not begin is for another one. */
 static BOOLEAN replace_who_left(struct cuda_engine *engine)
 {
-	return !has_left(engine) || has_told(engine) || launch_run(engine);
+	return !has_left(engine) || news_of_oldest(engine) != CUDA_NEWS_OTHER || launch_run(engine);
 }
 
-static BOOLEAN wait_until_told(struct gpu_engine *engine, const struct gpu_packet *packet)
+/* A kernel that has died tells nothing. */
+static BOOLEAN is_alive(struct cuda_engine *engine)
+{
+	cuda_status status;
+
+	if (engine->device->is_lost)
+		return FALSE;
+	status = engine->device->api.stream_query(engine->stream);
+	return status == CUDA_NOT_READY || cuda_did(engine->device, status, "cuStreamQuery");
+}
+
+static void rest(struct gpu_engine *engine, ULONGLONG waited, BOOLEAN may_leave)
+{
+	PVOID events[] = { &engine->control, &engine->work };
+	ULONGLONG pause = waited / PAUSE_PART;
+	LARGE_INTEGER timeout;
+
+	pause = pause < SHORTEST_PAUSE ? SHORTEST_PAUSE : pause;
+	pause = pause > LONGEST_PAUSE ? LONGEST_PAUSE : pause;
+	timeout.QuadPart = -(LONGLONG)pause;
+	KeWaitForMultipleObjects(may_leave ? 2 : 1, events, WaitAny, Executive, KernelMode, FALSE,
+				 &timeout, NULL);
+}
+
+enum cuda_news cuda_wait(struct gpu_engine *engine, BOOLEAN may_leave)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
-	struct cuda_device *device = cuda->device;
+	enum cuda_news news;
 
 	for (ULONG i = 0; i < LOOKS; i++) {
-		if (has_told(cuda))
-			return TRUE;
+		news = news_of_oldest(cuda);
+		if (news != CUDA_NEWS_OTHER || (may_leave && gpu_engine_has_news(engine)))
+			return news;
 		if (!replace_who_left(cuda))
-			return FALSE;
+			return CUDA_NEWS_LOST;
 		YieldProcessor();
 	}
 	const ULONGLONG start = KeQueryInterruptTimePrecise(NULL);
-	while (!has_told(cuda)) {
-		ULONGLONG pause = (KeQueryInterruptTimePrecise(NULL) - start) / PAUSE_PART;
-		LARGE_INTEGER timeout;
-
-		if (!replace_who_left(cuda) || !pass_on_attention(engine, packet))
-			return FALSE;
-		/* A kernel that has died tells nothing. */
-		cuda_status status = device->api.stream_query(cuda->stream);
-		if (status != CUDA_NOT_READY && !cuda_did(device, status, "cuStreamQuery"))
-			return FALSE;
+	while ((news = news_of_oldest(cuda)) == CUDA_NEWS_OTHER) {
+		if (may_leave && gpu_engine_has_news(engine))
+			return news;
+		if (!replace_who_left(cuda) || !pass_on_attention(engine) || !is_alive(cuda))
+			return CUDA_NEWS_LOST;
 		show_hang(engine);
-		if (pause < SHORTEST_PAUSE)
-			pause = SHORTEST_PAUSE;
-		if (pause > LONGEST_PAUSE)
-			pause = LONGEST_PAUSE;
-		timeout.QuadPart = -(LONGLONG)pause;
-		KeWaitForSingleObject(&engine->control, Executive, KernelMode, FALSE, &timeout);
+		rest(engine, KeQueryInterruptTimePrecise(NULL) - start, may_leave);
 	}
-	return TRUE;
-}
-
-BOOLEAN cuda_wait(struct gpu_engine *engine, const struct gpu_packet *packet)
-{
-	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
-
-	if (!wait_until_told(engine, packet))
-		return FALSE;
-	/* Who wants something, or is at an end, does not stay. */
-	if (cuda->result->outcome != CUDA_DONE)
-		cuda->launch = 0;
-	return TRUE;
+	return news;
 }

@@ -9,8 +9,9 @@
  *	cuda_ranges  what a client's kernel is to be shown
  *
  * Every page that a command touches is looked up in the page tables, in video memory, by whoever
- * touches it; nothing is remembered. In cuda_run() the first thread decodes and translates; the others
- * wait for a piece of work, and help with it.
+ * touches it. In cuda_run() the first thread decodes and translates; the others wait for a piece of work,
+ * and help with it. It remembers where a few pages are until page tables change, of which it asks before
+ * each command, as it asks whether to stop (look_around()).
  *
  * One translation unit, because PTX is not linked: the decoder and the walk are those of
  * drivers/common. Compiled twice: to PTX, and for the processor, where a block has one thread, for
@@ -23,7 +24,7 @@
 #include "page_table.c" /* NOLINT(bugprone-suspicious-include) */
 #include "reach.h"
 
-enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES, ITEM_READ };
+enum { ITEM_END, ITEM_FILL, ITEM_COPY, ITEM_ENTRIES, ITEM_READ, ITEM_LOOK };
 
 /* One piece of work for all threads of a block. */
 struct item {
@@ -34,27 +35,43 @@ struct item {
 	ULONGLONG stride;
 };
 
-enum { WINDOW_WORDS = 256, WINDOW_BYTES = WINDOW_WORDS * 8 };
+enum { WINDOW_WORDS = 256, WINDOW_BYTES = WINDOW_WORDS * 8, KEPT_PAGES = 32 };
 
-/* What is far away takes a microsecond to read, however much of it: it is read here, by all threads. */
-struct block_memory {
-	struct cuda_world world;
-	struct item item;
-	ULONGLONG window[WINDOW_WORDS];
+/* Where a page is that was looked up. */
+struct kept_page {
+	ULONGLONG number; /* virtual address >> GPU_PAGE_BITS, of this root: */
+	ULONGLONG root_offset;
+	ULONGLONG root_entries;
+	ULONGLONG pointer;  /* 0: nothing is kept here */
+	ULONGLONG physical; /* of system memory; 0: it is no such */
+	ULONGLONG is_writable;
 };
-BLOCK_MEMORY(struct block_memory);
 
-#define NOWHERE (~0ULL)
-
-/* ---- a packet ---- */
-
+/* A packet, and what comes after it. The first thread alone. */
 struct run {
 	const struct cuda_world *world;
 	struct cuda_state *state;
 	struct cuda_result *result;
+	const struct cuda_ring *ring;
 	ULONGLONG sequence;
-	ULONGLONG ticket;
+	ULONGLONG ahead_from; /* what of the ring is in block.ring */
+	ULONGLONG ahead_count;
+	ULONGLONG born_100ns;
+	ULONGLONG born_cycles;
+	ULONGLONG begun_cycles;
+	struct cuda_sums sums;
+	ULONGLONG told_entries; /* of sums.entries_written, and likewise: what the driver knows */
+	ULONGLONG told_looks;
+	ULONGLONG untold;  /* the last packet that was done, and the driver was not told; 0: none */
+	ULONGLONG stop;    /* what was asked, when somebody last looked */
+	ULONGLONG tables;  /* … and how often page tables had changed */
+	ULONGLONG kept_at; /* … when block.kept was last empty */
+	BOOLEAN is_fresh;  /* somebody looked just now */
+	BOOLEAN is_dirty;  /* something was written that others may not see yet */
+	BOOLEAN is_moved;  /* the command is one that asked for a move, and it is over */
+	BOOLEAN is_done;   /* the packet, and wants nothing */
 	ULONG flags;
+	ULONG changes;
 	struct gpu_root root;
 	struct gpu_place buffer;
 	ULONGLONG size_bytes;
@@ -64,36 +81,106 @@ struct run {
 	ULONGLONG entries_written;
 	ULONGLONG window_at; /* what of the packet's commands is in block.window */
 	ULONGLONG window_bytes;
-	BOOLEAN is_done; /* the packet, and wants nothing */
+	ULONGLONG words[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)]; /* of the command */
+	struct gpu_command command;
 };
 
-static INLINED ULONG stop_of(const struct cuda_state *state, ULONGLONG ticket, BOOLEAN keeps_on)
-{
-	ULONGLONG stop = load_word(&state->stop);
+/*
+ * What is far away takes a microsecond to read, however much of it: it is read here, by all threads.
+ * What the first thread keeps is here, too: nobody makes it read that anew.
+ */
+struct block_memory {
+	struct cuda_world world;
+	struct item item;
+	ULONGLONG window[WINDOW_WORDS];
+	ULONGLONG ring[CUDA_RING_AHEAD][CUDA_RING_WORDS];
+	struct kept_page kept[KEPT_PAGES];
+	struct run run;
+};
+BLOCK_MEMORY(struct block_memory);
 
-	if (stop >> CUDA_STOP_BITS != ticket)
+#define NOWHERE (~0ULL)
+
+/* ---- a packet ---- */
+
+static INLINED ULONG stop_in(ULONGLONG word, ULONGLONG sequence, BOOLEAN keeps_on)
+{
+	ULONG stop = (ULONG)word & ((1u << CUDA_STOP_BITS) - 1);
+
+	if (word >> CUDA_STOP_BITS < sequence)
 		return 0;
-	stop &= (1u << CUDA_STOP_BITS) - 1;
-	return stop == CUDA_STOP_PREEMPT && keeps_on ? 0 : (ULONG)stop;
+	return stop == CUDA_STOP_PREEMPT && keeps_on ? 0 : stop;
 }
 
-/* Tells the driver. What the packet wrote is seen before that. */
+/* Both at once: each is half a microsecond away. */
+static INLINED void look_around(struct run *run)
+{
+	run->stop = load_word(&run->state->stop);
+	run->tables = load_word((const ULONGLONG *)(ULONG_PTR)run->world->tables_at);
+}
+
+static SHARED void store_sums(struct run *run)
+{
+	struct cuda_sums *sums = &run->result->sums;
+
+	store_word(&sums->bytes_written, run->sums.bytes_written);
+	if (run->sums.entries_written != run->told_entries)
+		store_word(&sums->entries_written, run->sums.entries_written);
+	store_word(&sums->busy_cycles, run->sums.busy_cycles);
+	if (run->sums.looks != run->told_looks) {
+		store_word(&sums->looks, run->sums.looks);
+		store_word(&sums->look_cycles, run->sums.look_cycles);
+	}
+	run->told_entries = run->sums.entries_written;
+	run->told_looks = run->sums.looks;
+}
+
+/* Of those that were done. What they wrote is seen before that. */
+static SHARED void tell_done(struct run *run)
+{
+	if (run->untold == 0)
+		return;
+	store_sums(run);
+	fence_system();
+	store_word(&run->result->done, run->untold);
+	run->is_dirty = FALSE;
+	run->untold = 0;
+}
+
+static INLINED BOOLEAN is_over(ULONG outcome)
+{
+	return outcome == CUDA_DONE || outcome == CUDA_PREEMPTED || outcome == CUDA_ABORTED ||
+	       outcome == CUDA_FAULTED;
+}
+
+/* How the packet ended, or what it wants. Of those that were done the driver is told when others wait. */
 static SHARED void tell(struct run *run, ULONG outcome)
 {
 	struct cuda_result *result = run->result;
 
+	run->sums.busy_cycles += now_cycles() - run->begun_cycles;
+	if (is_over(outcome)) {
+		run->sums.bytes_written += run->bytes_written;
+		run->sums.entries_written += run->entries_written;
+	}
+	run->is_done = outcome == CUDA_DONE;
+	if (run->is_done) {
+		run->untold = run->sequence;
+		return;
+	}
 	run->state->offset = run->offset;
 	run->state->progress = run->progress;
 	run->state->bytes_written = run->bytes_written;
 	run->state->entries_written = run->entries_written;
-	run->is_done = outcome == CUDA_DONE;
 	result->outcome = outcome;
 	result->offset = run->offset;
 	result->progress = run->progress;
-	result->bytes_written = run->bytes_written;
-	result->entries_written = run->entries_written;
+	store_sums(run);
 	fence_system();
-	store_word(&result->sequence, run->sequence);
+	if (run->untold)
+		store_word(&result->done, run->untold);
+	run->untold = 0;
+	store_word(&result->ended, run->sequence);
 }
 
 static SHARED void fault(struct run *run, ULONG status, ULONGLONG address, BOOLEAN is_write,
@@ -107,13 +194,19 @@ static SHARED void fault(struct run *run, ULONG status, ULONGLONG address, BOOLE
 	tell(run, CUDA_FAULTED);
 }
 
+#include "kept.h"
+
 /* FALSE: the packet cannot go on, and the driver was told. */
 static SHARED BOOLEAN open_place(struct run *run, const struct gpu_place *place, ULONGLONG offset,
 				 ULONGLONG wanted, BOOLEAN is_write, struct span *span)
 {
-	enum reach reach =
-		reach_place(run->world, &run->root, place, offset, wanted, is_write, span);
+	enum reach reach;
 
+	span->physical = 0;
+	if (place->segment == GPU_PLACE_VIRTUAL)
+		reach = reach_page(run, place, offset, wanted, is_write, span);
+	else
+		reach = reach_place(run->world, &run->root, place, offset, wanted, is_write, span);
 	if (reach == REACH_THERE)
 		return TRUE;
 	if (reach == REACH_NO_PIECE) {
@@ -124,6 +217,19 @@ static SHARED BOOLEAN open_place(struct run *run, const struct gpu_place *place,
 	fault(run, (ULONG)STATUS_ACCESS_VIOLATION, place->offset + offset, is_write,
 	      place->segment == GPU_PLACE_VIRTUAL, span->level);
 	return FALSE;
+}
+
+/* A packet of the ring for each group, and one word for each of its threads. */
+static INLINED void read_ring(const struct cuda_ring *ring, ULONGLONG first, ULONG thread,
+			      ULONG threads)
+{
+	for (ULONG i = thread; i < CUDA_RING_AHEAD * CUDA_RING_WORDS; i += threads) {
+		ULONG ahead = i / CUDA_RING_WORDS;
+		ULONG word = i % CUDA_RING_WORDS;
+
+		block.ring[ahead][word] =
+			load_acquire(&ring->words[(first + ahead) % CUDA_RING_PACKETS][word]);
+	}
 }
 
 static SHARED void do_item(void)
@@ -139,6 +245,9 @@ static SHARED void do_item(void)
 			zero_bytes(item.destination, item.size_bytes, thread, threads);
 		else
 			copy_bytes(item.destination, item.source, item.size_bytes, thread, threads);
+	} else if (item.kind == ITEM_LOOK) {
+		read_ring((const struct cuda_ring *)(ULONG_PTR)item.source, item.destination,
+			  thread, threads);
 	} else if (item.kind == ITEM_READ) {
 		for (ULONGLONG i = thread; i < item.size_bytes / 8; i += threads)
 			block.window[i] = load_word((const ULONGLONG *)(ULONG_PTR)item.source + i);
@@ -181,8 +290,10 @@ static SHARED void help(void)
 /* FALSE: something was asked of the packet, and it has answered. */
 static SHARED BOOLEAN goes_on(struct run *run)
 {
-	ULONG stop = stop_of(run->state, run->ticket, (run->flags & CUDA_KEEPS_ON) != 0);
-
+	if (!run->is_fresh)
+		look_around(run);
+	run->is_fresh = FALSE;
+	ULONG stop = stop_in(run->stop, run->sequence, (run->flags & CUDA_KEEPS_ON) != 0);
 	if (stop == 0)
 		return TRUE;
 	tell(run, stop == CUDA_STOP_ABORT ? CUDA_ABORTED : CUDA_PREEMPTED);
@@ -204,7 +315,7 @@ static SHARED BOOLEAN ask_for_move(struct run *run, const struct gpu_place *dest
 	transfer->root = run->root;
 	transfer->is_fill = is_fill;
 	transfer->pattern = pattern;
-	transfer->ticket = run->ticket;
+	transfer->sequence = run->sequence;
 	transfer->keeps_on = (run->flags & CUDA_KEEPS_ON) != 0;
 	run->state->stopped_at = NOWHERE;
 	run->state->is_moved = 1;
@@ -217,12 +328,14 @@ static SHARED BOOLEAN move(struct run *run, const struct gpu_place *destination,
 			   ULONG pattern)
 {
 	/* After a move it may have stopped, at what is looked at below. */
-	BOOLEAN is_moved = run->state->is_moved != 0;
+	BOOLEAN is_moved = run->is_moved;
 
+	tell_done(run);
+	run->is_dirty = TRUE;
+	run->is_moved = FALSE;
 	if (is_moved) {
 		ULONGLONG done = least(run->state->stopped_at, size_bytes);
 
-		run->state->is_moved = 0;
 		run->bytes_written += done - run->progress;
 		run->progress = done;
 	}
@@ -262,9 +375,11 @@ static SHARED BOOLEAN write64(struct run *run, const struct gpu_place *destinati
 
 	if (!open_place(run, destination, 0, sizeof(value), TRUE, &to))
 		return FALSE;
-	fence_system();
+	if (run->is_dirty)
+		fence_system();
 	if (to.pointer)
 		store_word((ULONGLONG *)(ULONG_PTR)to.pointer, value);
+	run->is_dirty = TRUE;
 	run->bytes_written += sizeof(value);
 	return TRUE;
 }
@@ -273,6 +388,8 @@ static SHARED BOOLEAN write_entries(struct run *run, const struct gpu_paging_ent
 {
 	ULONGLONG size_bytes = command->count * sizeof(ULONGLONG);
 
+	tell_done(run);
+	run->is_dirty = TRUE;
 	if (command->table.segment == GPU_PLACE_APERTURE_TABLE) {
 		if (command->table.offset > run->world->aperture_pages ||
 		    command->count > run->world->aperture_pages - command->table.offset) {
@@ -309,6 +426,7 @@ static SHARED BOOLEAN busy(struct run *run, ULONGLONG microseconds)
 	const ULONGLONG total = microseconds * 10; /* 100 ns units */
 	ULONGLONG start = now_100ns() - run->progress;
 
+	tell_done(run);
 	for (;;) {
 		run->progress = now_100ns() - start;
 		if (run->progress >= total)
@@ -321,6 +439,7 @@ static SHARED BOOLEAN busy(struct run *run, ULONGLONG microseconds)
 
 static SHARED BOOLEAN hang(struct run *run, BOOLEAN is_deaf)
 {
+	tell_done(run);
 	if (is_deaf) {
 		run->flags |= CUDA_KEEPS_ON;
 		store_word(&run->result->hanging, run->sequence);
@@ -375,6 +494,7 @@ static SHARED BOOLEAN dispatch(struct run *run, const struct softgpu_dispatch *c
 		fault(run, (ULONG)STATUS_NOT_SUPPORTED, command->arguments, FALSE, FALSE, 0);
 		return FALSE;
 	}
+	run->is_dirty = TRUE;
 	while (run->progress < size_bytes) {
 		struct span from;
 
@@ -463,6 +583,7 @@ static SHARED BOOLEAN fill_window(struct run *run, ULONGLONG at)
 {
 	struct span from;
 
+	tell_done(run);
 	if (!open_place(run, &run->buffer, at, least(run->size_bytes - at, WINDOW_BYTES), FALSE,
 			&from))
 		return FALSE;
@@ -480,7 +601,13 @@ static SHARED BOOLEAN fill_window(struct run *run, ULONGLONG at)
 			block.window[i] = 0;
 	} else {
 		share(ITEM_READ, 0, from.pointer, run->window_bytes, 0);
+		/* That took a while. */
+		look_around(run);
 	}
+	/* The driver brings what comes from the same page. */
+	if (from.physical && at == 0)
+		store_word(&run->result->buffers[run->sequence % CUDA_RING_PACKETS],
+			   from.pointer - (from.pointer & ((1ULL << GPU_PAGE_BITS) - 1)));
 	return TRUE;
 }
 
@@ -517,18 +644,18 @@ static SHARED BOOLEAN fetch(struct run *run, ULONGLONG *words)
 
 static SHARED void run_commands(struct run *run)
 {
-	ULONGLONG words[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
+	ULONGLONG *words = run->words;
+	struct gpu_command *command = &run->command;
 	BOOLEAN is_done = (run->flags & CUDA_COMMAND_IS_DONE) != 0;
 
 	while (run->offset < run->size_bytes) {
-		struct gpu_command command;
 		ULONGLONG progress = run->progress;
 
 		if (!goes_on(run) || !fetch(run, words))
 			return;
 		NTSTATUS status = gpu_command_decode(words, run->size_bytes - run->offset,
-						     (run->flags & CUDA_IS_PAGING) != 0, &command);
-		if (NT_SUCCESS(status) && !gpu_command_is_aligned(&command, words))
+						     (run->flags & CUDA_IS_PAGING) != 0, command);
+		if (NT_SUCCESS(status) && !gpu_command_is_aligned(command, words))
 			status = STATUS_DATATYPE_MISALIGNMENT;
 		if (!NT_SUCCESS(status)) {
 			fault(run, (ULONG)status, run->buffer.offset + run->offset, FALSE, FALSE,
@@ -536,163 +663,53 @@ static SHARED void run_commands(struct run *run)
 			return;
 		}
 		run->progress = progress;
-		if (!is_done && !execute(run, command.opcode, words))
+		if (!is_done && !execute(run, command->opcode, words))
 			return;
 		is_done = FALSE;
 		run->progress = 0;
-		run->offset += command.size_bytes;
+		run->offset += command->size_bytes;
+	}
+	/* It may have written page tables. */
+	if (run->flags & CUDA_IS_PAGING) {
+		fence_system();
+		add_word((ULONGLONG *)(ULONG_PTR)run->world->tables_at, 1);
 	}
 	tell(run, CUDA_DONE);
 }
 
-/* A packet, out of its mail. */
-static SHARED void open_mail(struct run *run, const struct cuda_mail *mail)
-{
-	share(ITEM_READ, 0, (ULONGLONG)(ULONG_PTR)mail, sizeof(*mail), 0);
-	const struct cuda_mail *copy = (const struct cuda_mail *)block.window;
-	run->ticket = copy->ticket;
-	run->flags = (ULONG)copy->flags;
-	run->root.segment = (ULONG)copy->root_segment;
-	run->root.entry_count = (ULONG)copy->root_entries;
-	run->root.offset = copy->root_offset;
-	run->buffer.segment = (ULONG)copy->buffer_segment;
-	run->buffer.offset = copy->buffer_offset;
-	run->size_bytes = copy->size_bytes;
-	run->offset = copy->offset;
-	run->progress = copy->progress;
-	run->bytes_written = 0;
-	run->entries_written = 0;
-	run->window_bytes = 0;
-	if (run->flags & CUDA_GO_ON) {
-		run->offset = run->state->offset;
-		run->progress = run->state->progress;
-		run->bytes_written = run->state->bytes_written;
-		run->entries_written = run->state->entries_written;
-	} else {
-		run->state->is_moved = 0;
-	}
-}
+#include "ring.h"
 
-/* FALSE: none comes. */
-static SHARED BOOLEAN wait_for_mail(struct run *run, const struct cuda_mail *mail)
-{
-	ULONGLONG start = now_100ns();
-
-	for (;;) {
-		ULONGLONG sequence = load_acquire(&mail->sequence);
-
-		if (sequence == CUDA_LEAVE)
-			return FALSE;
-		if (sequence != run->sequence) {
-			run->sequence = sequence;
-			return TRUE;
-		}
-		if (now_100ns() - start >= CUDA_STAY_100NS)
-			return FALSE;
-		pause_between_looks();
-	}
-}
-
-static INLINED void settle(ULONGLONG world)
-{
-	ULONGLONG *words = (ULONGLONG *)&block.world;
-
-	for (ULONG i = thread_in_block(); i < sizeof(block.world) / sizeof(*words);
-	     i += threads_of_block())
-		words[i] = load_word((const ULONGLONG *)(ULONG_PTR)world + i);
-	block_barrier();
-}
-
-KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail_pointer,
+KERNEL void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG ring,
 		     ULONGLONG served, ULONGLONG launch)
 {
-	const struct cuda_mail *mail = (const struct cuda_mail *)(ULONG_PTR)mail_pointer;
-	struct run run = {
-		.world = (const struct cuda_world *)&block.world,
-		.state = (struct cuda_state *)(ULONG_PTR)state,
-		.result = (struct cuda_result *)(ULONG_PTR)result,
-		.sequence = served,
-		.is_done = TRUE,
-	};
+	struct run *run = (struct run *)&block.run;
 
 	settle(world);
 	if (thread_in_block() != 0) {
 		help();
 		return;
 	}
-	while (run.is_done && wait_for_mail(&run, mail)) {
-		open_mail(&run, mail);
-		run_commands(&run);
-	}
-	share(ITEM_END, 0, 0, 0, 0);
-	fence_system();
-	store_word(&run.result->left, launch);
+	*run = (struct run){
+		.world = (const struct cuda_world *)&block.world,
+		.state = (struct cuda_state *)(ULONG_PTR)state,
+		.result = (struct cuda_result *)(ULONG_PTR)result,
+		.ring = (const struct cuda_ring *)(ULONG_PTR)ring,
+		.sequence = served,
+		.is_done = TRUE,
+		.is_dirty = TRUE, /* what ran before us in the stream may have written */
+		.born_100ns = now_100ns(),
+		.born_cycles = now_cycles(),
+		.sums = ((struct cuda_state *)(ULONG_PTR)state)->sums,
+	};
+	forget_pages(run);
+	while (run->is_done && wait_for_packet(run))
+		run_commands(run);
+	leave(run, launch);
 }
 
 /* ---- much at once ---- */
 
-enum { CHUNK_BYTES = 4096 };
-
-/* One piece, by the threads of a group; FALSE: it has to be looked at (stopped_at). */
-static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
-				  const struct cuda_transfer *transfer, ULONGLONG at, ULONGLONG end,
-				  ULONG thread, ULONG threads)
-{
-	while (at < end) {
-		struct span to;
-		struct span from = { .pointer = 0 };
-		ULONGLONG wanted = end - at;
-
-		if (!transfer->is_fill) {
-			if (reach_place(world, &transfer->root, &transfer->source, at, wanted,
-					FALSE, &from) != REACH_THERE)
-				return FALSE;
-			wanted = from.size_bytes;
-		}
-		if (reach_place(world, &transfer->root, &transfer->destination, at, wanted, TRUE,
-				&to) != REACH_THERE)
-			return FALSE;
-		if (to.pointer == 0)
-			;
-		else if (transfer->is_fill)
-			fill_bytes(to.pointer, to.size_bytes, transfer->pattern, thread, threads);
-		else if (from.pointer == 0)
-			zero_bytes(to.pointer, to.size_bytes, thread, threads);
-		else
-			copy_bytes(to.pointer, from.pointer, to.size_bytes, thread, threads);
-		at += to.size_bytes;
-	}
-	return TRUE;
-}
-
-KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
-{
-	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
-	struct cuda_state *state = (struct cuda_state *)(ULONG_PTR)state_pointer;
-	const struct cuda_transfer transfer = state->transfer;
-	ULONG thread = thread_in_group();
-	ULONG threads = threads_of_group();
-	/* Chunks are pages of the destination, but for the first and the last. */
-	ULONGLONG first = (transfer.destination.offset + transfer.from) & ~(CHUNK_BYTES - 1ULL);
-	ULONGLONG last = transfer.destination.offset + transfer.size_bytes;
-
-	for (ULONGLONG chunk = first + group_in_grid() * CHUNK_BYTES; chunk < last;
-	     chunk += groups_of_grid() * CHUNK_BYTES) {
-		ULONGLONG at = chunk < transfer.destination.offset + transfer.from
-				       ? transfer.from
-				       : chunk - transfer.destination.offset;
-		ULONGLONG end = least(chunk + CHUNK_BYTES, last) - transfer.destination.offset;
-
-		if (at >= load_word(&state->stopped_at))
-			return;
-		if (stop_of(state, transfer.ticket, transfer.keeps_on != 0) != 0 ||
-		    !move_chunk(world, &transfer, at, end, thread, threads)) {
-			lower_word(&state->stopped_at, at);
-			return;
-		}
-	}
-}
-
+#include "move.h"
 #include "lists.h"
 
 /* ---- what kernels of clients see ---- */

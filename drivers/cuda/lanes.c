@@ -179,7 +179,8 @@ static BOOLEAN launch(struct cuda_device *device, struct cuda_lane *lane)
 {
 	ULONGLONG items = (ULONGLONG)(ULONG_PTR)&lane->items[lane->launched % CUDA_LANE_ITEMS];
 	ULONGLONG count = lane->filled - lane->launched;
-	void *parameters[] = { &items, &count };
+	ULONGLONG tables = device->world + __builtin_offsetof(struct cuda_world, tables);
+	void *parameters[] = { &items, &count, &tables };
 	ULONG blocks = CUDA_PAGES_BLOCKS;
 
 	if (count == 0)

@@ -37,7 +37,7 @@ KERNEL void cuda_pages(ULONGLONG items, ULONGLONG count)
 }
 
 /* Each group has pages of its own, and writes what is in them as it comes. */
-KERNEL void cuda_entries(ULONGLONG items, ULONGLONG count)
+KERNEL void cuda_entries(ULONGLONG items, ULONGLONG count, ULONGLONG tables)
 {
 	const ULONGLONG at_once = WINDOW_BYTES / sizeof(struct cuda_item);
 	const ULONGLONG *words = (const ULONGLONG *)(ULONG_PTR)items;
@@ -65,6 +65,11 @@ KERNEL void cuda_entries(ULONGLONG items, ULONGLONG count)
 				store_word(&to[n], item[1] + n * item[3]);
 		}
 		block_barrier();
+	}
+	/* Who sees the count sees the entries. */
+	if (thread_in_block() == 0 && tables) {
+		fence_system();
+		add_word((ULONGLONG *)(ULONG_PTR)tables, 1);
 	}
 }
 

@@ -139,13 +139,12 @@ static enum gpu_outcome run_command(struct reading *reading)
 {
 	const struct gpu_context *context = reading->packet->context;
 	struct cuda_mail mail = {
-		.ticket = ++reading->cuda->ticket,
 		.flags = CUDA_IS_PAGING | CUDA_KEEPS_ON |
 			 (context && context->is_virtual ? CUDA_IS_VIRTUAL : 0),
 		.buffer_segment = SOFTGPU_SEGMENT_SYSTEM,
 		.buffer_offset = reading->buffer,
-		.size_bytes = reading->offset + reading->size_bytes,
-		.offset = reading->offset,
+		.size_bytes = (ULONG)reading->offset + reading->size_bytes,
+		.offset = (ULONG)reading->offset,
 	};
 
 	if (!settle(reading))
@@ -375,6 +374,7 @@ enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet 
 	    (cuda->flights - cuda->landed == CUDA_FLIGHTS || cuda_pieces_are_wanted(device)))
 		return GPU_BUSY;
 	begin_flight(cuda);
+	cuda_change_begin(device);
 	KeWaitForMutexObject(&device->lanes_lock, Executive, KernelMode, FALSE, NULL);
 	enum gpu_outcome outcome = find_buffer(&reading);
 	if (outcome == GPU_DONE)
@@ -390,6 +390,7 @@ enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet 
 		cuda->flights++;
 		return GPU_UNDER_WAY;
 	}
+	cuda_change_end(device);
 	end_flight(cuda);
 	return device->is_lost ? cuda_stand_still(engine) : outcome;
 }
@@ -431,6 +432,7 @@ enum gpu_outcome cuda_paging_reap(struct gpu_engine *engine)
 	if (!is_told && !cuda->device->is_lost)
 		return GPU_UNDER_WAY;
 	cuda->landed++;
+	cuda_change_end(cuda->device);
 	end_flight(cuda);
 	return is_told ? GPU_DONE : cuda_stand_still(engine);
 }

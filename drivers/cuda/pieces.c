@@ -34,17 +34,31 @@ static void pause(void)
 	KeDelayExecutionThread(KernelMode, FALSE, &time);
 }
 
+void cuda_change_begin(struct cuda_device *device)
+{
+	InterlockedIncrement64(&device->changes_begun);
+}
+
+void cuda_change_end(struct cuda_device *device)
+{
+	InterlockedIncrement64(&device->changes);
+}
+
 /* Kernels see it from the next one on. */
 static BOOLEAN set_pointer_locked(struct cuda_device *device, ULONGLONG piece, ULONGLONG pointer)
 {
 	ULONGLONG *word = &device->pieces[piece];
 
+	cuda_change_begin(device);
 	__atomic_store_n(word, pointer, __ATOMIC_RELEASE);
-	return cuda_did(device,
-			device->api.copy_to_device(device->piece_table + piece * sizeof(*word),
-						   word, sizeof(*word), device->control),
-			"cuMemcpyHtoDAsync") &&
-	       cuda_did(device, device->api.stream_wait(device->control), "cuStreamSynchronize");
+	BOOLEAN is_done =
+		cuda_did(device,
+			 device->api.copy_to_device(device->piece_table + piece * sizeof(*word),
+						    word, sizeof(*word), device->control),
+			 "cuMemcpyHtoDAsync") &&
+		cuda_did(device, device->api.stream_wait(device->control), "cuStreamSynchronize");
+	cuda_change_end(device);
+	return is_done;
 }
 
 /* From the kernel's table of pages: `pointer` is where the piece, or what there is of it, begins. */
@@ -57,14 +71,14 @@ static BOOLEAN tell_locked(struct cuda_device *device, BOOLEAN is_pinned, ULONGL
 	if (!is_pinned) {
 		if (device->pieces[piece] == 0)
 			return TRUE; /* it went with its context */
-		if (device->busy_engines > 0) {
-			__atomic_store_n(&device->is_wanted, TRUE, __ATOMIC_RELAXED);
-			device->wanted_until = KeQueryInterruptTime() + WANTED_100NS;
+		/* Whoever comes to hold them from here on waits for the lock. */
+		InterlockedExchange(&device->is_wanted, TRUE);
+		device->wanted_until = KeQueryInterruptTime() + WANTED_100NS;
+		if (InterlockedCompareExchange(&device->busy_engines, 0, 0) > 0)
 			return FALSE;
-		}
-		__atomic_store_n(&device->is_wanted, FALSE, __ATOMIC_RELAXED);
 		(void)set_pointer_locked(device, piece, 0);
 		(void)cuda_did(device, device->api.host_unregister(pointer), "cuMemHostUnregister");
+		InterlockedExchange(&device->is_wanted, FALSE);
 		return TRUE;
 	}
 	if (device->pieces[piece] != 0)
@@ -135,29 +149,39 @@ void cuda_pieces_forget(struct cuda_device *device)
 	device->pins = OpendxgkCreatePins(tell, device);
 }
 
+/* It says so first, and then looks whether somebody wants them; who wants them does it the other way round. */
+static BOOLEAN try_to_hold(struct cuda_device *device)
+{
+	InterlockedIncrement(&device->busy_engines);
+	if (InterlockedCompareExchange(&device->is_wanted, FALSE, FALSE) == FALSE)
+		return TRUE;
+	InterlockedDecrement(&device->busy_engines);
+	return FALSE;
+}
+
 void cuda_pieces_hold(struct cuda_device *device)
 {
+	if (try_to_hold(device))
+		return;
 	lock(device);
 	while (device->is_wanted && KeQueryInterruptTime() < device->wanted_until) {
 		unlock(device);
 		pause();
 		lock(device);
 	}
-	__atomic_store_n(&device->is_wanted, FALSE, __ATOMIC_RELAXED);
-	device->busy_engines++;
+	InterlockedExchange(&device->is_wanted, FALSE);
+	InterlockedIncrement(&device->busy_engines);
 	unlock(device);
 }
 
 BOOLEAN cuda_pieces_are_wanted(const struct cuda_device *device)
 {
-	return __atomic_load_n(&device->is_wanted, __ATOMIC_RELAXED);
+	return ReadAcquire(&device->is_wanted) != 0;
 }
 
 void cuda_pieces_let_go(struct cuda_device *device)
 {
-	lock(device);
-	device->busy_engines--;
-	unlock(device);
+	InterlockedDecrement(&device->busy_engines);
 }
 
 ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical)

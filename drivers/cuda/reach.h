@@ -19,7 +19,7 @@ enum reach { REACH_THERE, REACH_FAULT, REACH_NO_PIECE };
 struct span {
 	ULONGLONG pointer;
 	ULONGLONG size_bytes;
-	ULONGLONG physical; /* with REACH_NO_PIECE */
+	ULONGLONG physical; /* of system memory, also with REACH_NO_PIECE */
 	ULONG level;        /* with REACH_FAULT of a virtual address */
 };
 
@@ -84,21 +84,71 @@ static INLINED BOOLEAN read_entry(void *reader_context, ULONG segment, ULONGLONG
 	return TRUE;
 }
 
-static INLINED enum reach reach_place(const struct cuda_world *world, const struct gpu_root *root,
-				      const struct gpu_place *place, ULONGLONG offset,
-				      ULONGLONG wanted, BOOLEAN is_write, struct span *span)
+/* Where a walk has ended: pages behind that one need none, as far as their entries are in the same table. */
+struct neighbours {
+	ULONGLONG address;      /* of the next page */
+	const ULONGLONG *entry; /* … and its entry, read ahead: */
+	ULONGLONG ahead;
+	ULONG behind; /* entries from it on; 0: there are none */
+};
+
+static INLINED void read_ahead(struct neighbours *next)
+{
+	if (next->behind > 0)
+		next->ahead = load_word(next->entry);
+}
+
+/* Pages of 64 KiB beside those of 4 KiB would go first. */
+static INLINED void begin_neighbours(const struct cuda_world *world, ULONGLONG address,
+				     const struct gpu_translation *found, struct neighbours *next)
+{
+	next->behind = found->is_zero || found->entry_segment != SOFTGPU_SEGMENT_LOCAL ||
+				       world->settings.pages_64k == GPU_64K_DUAL
+			       ? 0
+			       : found->entries_behind;
+	next->address = address + found->size_bytes;
+	next->entry = (const ULONGLONG *)(ULONG_PTR)(world->local + found->entry_offset) + 1;
+	read_ahead(next);
+}
+
+/* FALSE: it is not known here. */
+static INLINED BOOLEAN reach_neighbour(const struct cuda_world *world, ULONGLONG address,
+				       ULONGLONG wanted, BOOLEAN is_write, struct neighbours *next,
+				       struct span *span)
+{
+	const ULONGLONG page_bytes = 1ULL << GPU_PAGE_BITS;
+	const ULONGLONG entry = next->ahead;
+
+	if (next->behind == 0 || next->address != address ||
+	    (entry & (SOFTGPU_PTE_VALID | SOFTGPU_PTE_ZERO)) != SOFTGPU_PTE_VALID ||
+	    (is_write && (entry & SOFTGPU_PTE_READ_ONLY)) ||
+	    reach_segment(world,
+			  (ULONG)((entry & SOFTGPU_PTE_SEGMENT_MASK) >> SOFTGPU_PTE_SEGMENT_SHIFT),
+			  entry & SOFTGPU_PTE_ADDRESS_MASK, least(wanted, page_bytes),
+			  span) != REACH_THERE)
+		return FALSE;
+	next->address += page_bytes;
+	next->entry++;
+	next->behind--;
+	read_ahead(next);
+	return TRUE;
+}
+
+/* `next` may be NULL. */
+static SHARED enum reach reach_by_walk(const struct cuda_world *world, const struct gpu_root *root,
+				       ULONGLONG address, ULONGLONG wanted, BOOLEAN is_write,
+				       struct neighbours *next, struct span *span)
 {
 	struct gpu_translation found;
 	struct gpu_walk_fault fault;
 
-	offset += place->offset;
-	if (place->segment != GPU_PLACE_VIRTUAL)
-		return reach_segment(world, place->segment, offset, wanted, span);
-	if (!gpu_walk(&world->settings, root, offset, is_write, read_entry, (void *)world, &found,
+	if (!gpu_walk(&world->settings, root, address, is_write, read_entry, (void *)world, &found,
 		      &fault)) {
 		span->level = fault.level;
 		return REACH_FAULT;
 	}
+	if (next)
+		begin_neighbours(world, address, &found, next);
 	wanted = least(wanted, found.size_bytes);
 	if (found.is_zero) {
 		span->pointer = 0;
@@ -107,6 +157,27 @@ static INLINED enum reach reach_place(const struct cuda_world *world, const stru
 	}
 	span->level = 0; /* mapped to where no memory is: the tables are wrong */
 	return reach_segment(world, found.segment, found.offset, wanted, span);
+}
+
+/* Likewise. */
+static INLINED enum reach reach_near(const struct cuda_world *world, const struct gpu_root *root,
+				     const struct gpu_place *place, ULONGLONG offset,
+				     ULONGLONG wanted, BOOLEAN is_write, struct neighbours *next,
+				     struct span *span)
+{
+	offset += place->offset;
+	if (place->segment != GPU_PLACE_VIRTUAL)
+		return reach_segment(world, place->segment, offset, wanted, span);
+	if (next && reach_neighbour(world, offset, wanted, is_write, next, span))
+		return REACH_THERE;
+	return reach_by_walk(world, root, offset, wanted, is_write, next, span);
+}
+
+static INLINED enum reach reach_place(const struct cuda_world *world, const struct gpu_root *root,
+				      const struct gpu_place *place, ULONGLONG offset,
+				      ULONGLONG wanted, BOOLEAN is_write, struct span *span)
+{
+	return reach_near(world, root, place, offset, wanted, is_write, NULL, span);
 }
 
 /* ---- bytes, by some threads at once ---- */

@@ -49,9 +49,18 @@ static INLINED void block_barrier(void)
 	__asm__ volatile("barrier.sync 0;" ::: "memory");
 }
 
+/* What was written before is seen by everybody before what is written after. */
 static INLINED void fence_system(void)
 {
-	__nvvm_membar_sys();
+	__asm__ volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+static INLINED ULONGLONG now_cycles(void)
+{
+	ULONGLONG now;
+
+	__asm__ volatile("mov.u64 %0, %%clock64;" : "=l"(now));
+	return now;
 }
 
 static INLINED ULONGLONG now_100ns(void)
@@ -96,6 +105,11 @@ static INLINED void store_word(ULONGLONG *word, ULONGLONG value)
 	*(volatile ULONGLONG *)word = value;
 }
 
+static INLINED void add_word(ULONGLONG *word, ULONGLONG value)
+{
+	__asm__ volatile("red.add.u64 [%0], %1;" : : "l"(word), "l"(value) : "memory");
+}
+
 static INLINED void lower_word(ULONGLONG *word, ULONGLONG value)
 {
 	ULONGLONG old;
@@ -115,7 +129,7 @@ struct cuda_host_block {
 	ULONGLONG count;
 	void *memory; /* CUDA_HOST_BLOCK_BYTES, aligned to 16 */
 };
-enum { CUDA_HOST_BLOCK_BYTES = 4096 };
+enum { CUDA_HOST_BLOCK_BYTES = 8192 };
 const struct cuda_host_block *cuda_host_block(void);
 ULONGLONG cuda_host_now_100ns(void);
 void cuda_host_pause(void);
@@ -161,6 +175,11 @@ static INLINED ULONGLONG now_100ns(void)
 	return cuda_host_now_100ns();
 }
 
+static INLINED ULONGLONG now_cycles(void)
+{
+	return cuda_host_now_100ns();
+}
+
 static INLINED void pause_a_little(void)
 {
 	cuda_host_pause();
@@ -189,6 +208,11 @@ static INLINED UCHAR load_byte(const UCHAR *byte)
 static INLINED void store_word(ULONGLONG *word, ULONGLONG value)
 {
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static INLINED void add_word(ULONGLONG *word, ULONGLONG value)
+{
+	__atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
 }
 
 static INLINED void lower_word(ULONGLONG *word, ULONGLONG value)

@@ -4,12 +4,13 @@
  *
  *	cuda_world    one per adapter, in video memory: where memory is
  *	cuda_state    one per engine, in video memory: how far its packet has come
- *	cuda_mail     one per engine, in memory of the machine that both see: its next packet
- *	cuda_result   likewise: how a packet ended
+ *	cuda_ring     one per engine, in memory of the machine that both see: its next packets
+ *	cuda_result   likewise: how packets ended
  *	cuda_item     lists of them, in memory of the machine: a piece of paging work each
  *
- * cuda_run() stays for a while after a packet that was done, and looks into its mail: what comes soon
- * needs no launch.
+ * Packets of a ring are numbered, and cuda_run() does one after the other. It stays for a while after the
+ * last, and looks into the ring: what comes soon needs no launch. One that was not done, or wants
+ * something, ends it; what is behind that in the ring has not begun.
  *
  * Both sides are little-endian, with pointers of eight bytes; a device pointer is a number here.
  */
@@ -36,6 +37,12 @@ enum {
 	CUDA_WIDE_BYTES = 16384,
 	/* How long cuda_run() looks for another packet. Others wait for the whole GPU at times. */
 	CUDA_STAY_100NS = 2000,
+	/* … and how long it stays at all, however many come: 20 ms. */
+	CUDA_LIFE_100NS = 200000,
+	CUDA_RING_PACKETS = 32,
+	CUDA_RING_AHEAD = 8,     /* of a ring that are read at once */
+	CUDA_RING_WORDS = 32,    /* of a packet in it */
+	CUDA_BROUGHT_BYTES = 64, /* of its commands, at most */
 };
 
 struct cuda_world {
@@ -48,6 +55,8 @@ struct cuda_world {
 	ULONGLONG piece_count;
 	ULONGLONG arguments; /* CUDA_ARGUMENT_BYTES for each slot; 0: clients have no kernels */
 	ULONGLONG states;    /* of slot 0 */
+	ULONGLONG tables_at; /* where `tables` is */
+	ULONGLONG tables;    /* counts changes of page tables, each when it has happened */
 };
 
 /* How a kernel ended. */
@@ -68,9 +77,10 @@ enum {
 	CUDA_IS_VIRTUAL = 0x4u,       /* operands are virtual addresses */
 	CUDA_KEEPS_ON = 0x8u,         /* answers no preemption */
 	CUDA_COMMAND_IS_DONE = 0x10u, /* with CUDA_GO_ON: the one the driver was asked for */
+	CUDA_LEAVE = 0x20u,           /* no packet: nothing more comes */
 };
 
-/* state->stop: what is asked of the packet with this ticket. */
+/* state->stop: what is asked of the packet with this number, and of all before it. */
 enum { CUDA_STOP_PREEMPT = 1, CUDA_STOP_ABORT = 2, CUDA_STOP_BITS = 2 };
 
 struct cuda_transfer {
@@ -81,25 +91,41 @@ struct cuda_transfer {
 	struct gpu_root root;
 	ULONG is_fill;
 	ULONG pattern;
-	ULONGLONG ticket;
+	ULONGLONG sequence;
 	ULONGLONG keeps_on;
 };
 
+/* Since somebody first had the slot. */
+struct cuda_sums {
+	ULONGLONG bytes_written;
+	ULONGLONG entries_written;
+	/* By the clock of a processor of the GPU: */
+	ULONGLONG busy_cycles; /* from finding a packet to its end */
+	ULONGLONG look_cycles; /* looks that found one */
+	ULONGLONG looks;
+	ULONGLONG life_cycles; /* of cuda_run(), to say how fast that clock is */
+	ULONGLONG life_100ns;
+};
+
 struct cuda_state {
-	ULONGLONG stop; /* ticket << CUDA_STOP_BITS | what; written by the driver */
+	ULONGLONG stop; /* sequence << CUDA_STOP_BITS | what; written by the driver */
 	ULONGLONG offset;
 	ULONGLONG progress;
 	ULONGLONG bytes_written;
 	ULONGLONG entries_written;
 	ULONGLONG stopped_at; /* where the move had to stop; ~0: nowhere */
 	ULONGLONG is_moved;   /* a move was asked for, and is over */
+	struct cuda_sums sums;
 	struct cuda_transfer transfer;
 };
 
 struct cuda_result {
-	ULONGLONG sequence; /* written last */
-	ULONGLONG hanging;  /* the sequence of who hangs, while it does */
-	ULONGLONG left;     /* the launch of cuda_run() that has ended, and looks at nothing more */
+	ULONGLONG done;    /* the last one that was, and all before it; written after `sums` */
+	ULONGLONG ended;   /* who ended otherwise; written last */
+	ULONGLONG hanging; /* who hangs, while it does */
+	ULONGLONG left;    /* the launch of cuda_run() that has ended, and looks at nothing more */
+	struct cuda_sums sums;
+	/* Of who ended otherwise. */
 	ULONG outcome;
 	ULONG status;
 	ULONGLONG address;
@@ -109,28 +135,42 @@ struct cuda_result {
 	ULONG reserved;
 	ULONGLONG offset;
 	ULONGLONG progress;
-	ULONGLONG bytes_written;
-	ULONGLONG entries_written;
 	ULONGLONG command[CUDA_COMMAND_BYTES / sizeof(ULONGLONG)];
+	/* By place in the ring: where the page of system memory is in which its commands begin; 0: not said. */
+	ULONGLONG buffers[CUDA_RING_PACKETS];
 };
 
-#define CUDA_LEAVE (~0ULL)
-
-/* A packet, as cuda_run() is given it. Two lines of the processor's. */
+/* A packet, as cuda_run() is given it. */
 struct cuda_mail {
-	ULONGLONG sequence; /* written last; CUDA_LEAVE: nothing more comes */
-	ULONGLONG ticket;
-	ULONGLONG flags;
-	ULONGLONG root_segment;
-	ULONGLONG root_entries;
+	ULONG flags;
+	ULONG size_bytes;
+	ULONG offset;
+	ULONG changes; /* another value: what was translated before is not true any more */
+	ULONG root_segment;
+	ULONG root_entries;
+	ULONG buffer_segment;
+	ULONG brought_bytes; /* of its commands that are here */
 	ULONGLONG root_offset;
-	ULONGLONG buffer_segment;
 	ULONGLONG buffer_offset;
-	ULONGLONG size_bytes;
-	ULONGLONG offset;
 	ULONGLONG progress;
-	ULONGLONG reserved[5];
+	ULONGLONG reserved;
+	ULONGLONG brought[CUDA_BROUGHT_BYTES / sizeof(ULONGLONG)];
 };
+C_ASSERT(sizeof(struct cuda_mail) == CUDA_RING_WORDS * sizeof(ULONG));
+
+/*
+ * Who reads across the bus sees whole words, in no order. So each word is half of the packet's number and
+ * half of the packet: it is all there when all of its words have the number.
+ */
+struct cuda_ring {
+	ULONGLONG words[CUDA_RING_PACKETS][CUDA_RING_WORDS];
+};
+
+/* The low half of a number is not 0, which is what was never written. */
+static __inline__ ULONGLONG cuda_next(ULONGLONG sequence)
+{
+	return (ULONG)(sequence + 1) == 0 ? sequence + 2 : sequence + 1;
+}
 
 /* Device pointers, whatever memory is there. */
 struct cuda_item {
@@ -152,10 +192,10 @@ struct cuda_item {
 /* ---- kernels ---- */
 
 /*
- * One block. Walks the commands of the packet in the mail whose sequence is not `served`; after one
- * that is done, of the next. Leaves when none comes, or one wants something of the driver.
+ * One block. Walks the commands of the packets in the ring that come after `served`. Leaves when none
+ * comes, or one was not done.
  */
-void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG mail, ULONGLONG served,
+void cuda_run(ULONGLONG world, ULONGLONG state, ULONGLONG result, ULONGLONG ring, ULONGLONG served,
 	      ULONGLONG launch);
 
 /* Many blocks. Does state->transfer. */
@@ -164,8 +204,8 @@ void cuda_move(ULONGLONG world, ULONGLONG state);
 /* Many blocks. Moves or fills what `count` items say; they have nothing in common. */
 void cuda_pages(ULONGLONG items, ULONGLONG count);
 
-/* One block. Writes the entries that `count` items say; those of one page in order. */
-void cuda_entries(ULONGLONG items, ULONGLONG count);
+/* One block. Writes the entries that `count` items say, those of one page in order, and counts that. */
+void cuda_entries(ULONGLONG items, ULONGLONG count, ULONGLONG tables);
 
 /*
  * Many blocks. Which large page of the slab is at each of those that `ranges` cover, `count` of them from

@@ -298,6 +298,8 @@ enum softgpu_escape_code {
 	SOFTGPU_ESCAPE_LOAD_MODULE = 4,   /* struct softgpu_escape_module */
 	SOFTGPU_ESCAPE_UNLOAD_MODULE = 5, /* struct softgpu_escape_module, without an image */
 	SOFTGPU_ESCAPE_FIND_KERNEL = 6,   /* struct softgpu_escape_kernel */
+	/* For who measures. All zero where the driver's hardware takes no times. */
+	SOFTGPU_ESCAPE_GET_TIMES = 7, /* struct softgpu_escape_times */
 };
 
 struct softgpu_escape {
@@ -352,6 +354,23 @@ struct softgpu_escape_work {
 	struct softgpu_node_work nodes[SOFTGPU_MAX_NODES]; /* out: by node ordinal */
 };
 SOFTGPU_ASSERT_SIZE(struct softgpu_escape_work, 208);
+
+/* Where the time of packets went, of one engine, since it was first asked for. */
+struct softgpu_node_times {
+	uint64_t packets;
+	uint64_t
+		under_way_ns; /* from the hardware's having it to the driver's knowing of its end */
+	uint64_t busy_ns;     /* by the GPU's clock: from its finding it to its end */
+	uint64_t looks;       /* in which the GPU has found packets, */
+	uint64_t look_ns;     /* … and how long these took */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_node_times, 40);
+
+struct softgpu_escape_times {
+	struct softgpu_escape header;
+	struct softgpu_node_times nodes[SOFTGPU_MAX_NODES]; /* out: by node ordinal */
+};
+SOFTGPU_ASSERT_SIZE(struct softgpu_escape_times, 336);
 
 /* A module is PTX, as text. One that cannot be compiled is STATUS_INVALID_IMAGE_FORMAT. */
 struct softgpu_escape_module {

@@ -64,6 +64,7 @@ if [ "$what" != bench ]; then
 	tap render_physical api_render_soft_test "$small, \"AddressModel\": \"physical\"" TEST_MODEL=physical $hidden
 	tap hw_queues api_hw_soft_test '"LocalMemoryMiB": 64, "ApertureMiB": 128, "HwQueues": 1'
 	tap reset api_reset_test '"LocalMemoryMiB": 16, "ApertureMiB": 32, "TdrLimitCount": 100000, "LoseMemoryOnReset": 1' $hidden
+	tap flight cuda_flight_test '"LocalMemoryMiB": 16, "ApertureMiB": 32, "TdrDelay": 1, "TdrLimitCount": 100000' $hidden
 	# The slab in large pages, and kernels of clients on them.
 	hardware='"HardwareAddresses": 1'
 	tap pressure_large api_pressure_test "$small, $hardware"

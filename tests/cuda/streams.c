@@ -18,7 +18,7 @@ typedef unsigned long long word;
 void cuda_run(word, word, word, word, word, word);
 void cuda_move(word, word);
 void cuda_pages(word, word);
-void cuda_entries(word, word);
+void cuda_entries(word, word, word);
 void cuda_ranges(word, word, word, word, word, word, word, word, word);
 
 struct cuda_host_block {
@@ -60,7 +60,7 @@ static const struct {
 	unsigned parameter_count;
 } own_kernels[] = {
 	{ "cuda_run", 6 },     { "cuda_move", 2 },   { "cuda_pages", 2 },
-	{ "cuda_entries", 2 }, { "cuda_ranges", 9 },
+	{ "cuda_entries", 3 }, { "cuda_ranges", 9 },
 };
 
 /* 0: it is a client's. */
@@ -76,7 +76,7 @@ static unsigned parameter_count(const char *function)
 static void launch_own(const struct work *work)
 {
 	const uint64_t *p = work->parameters;
-	_Alignas(16) unsigned char memory[4096];
+	_Alignas(16) unsigned char memory[8192];
 
 	for (unsigned i = 0; i < work->grid[0]; i++) {
 		block = (struct cuda_host_block){ i, work->grid[0], memory };
@@ -87,7 +87,7 @@ static void launch_own(const struct work *work)
 		else if (strcmp(work->function, "cuda_pages") == 0)
 			cuda_pages(p[0], p[1]);
 		else if (strcmp(work->function, "cuda_entries") == 0)
-			cuda_entries(p[0], p[1]);
+			cuda_entries(p[0], p[1], p[2]);
 		else
 			cuda_ranges(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8]);
 	}

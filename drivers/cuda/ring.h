@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.h - how cuda_run() comes to its packets, and leaves: part of kernels.c, which is one translation unit,
+ * and whose memory of a block it uses.
+ *
+ *	look_ahead() ─▶ block.ring: those that are there ─▶ take_packet() ─▶ run
+ */
+#ifndef CUDA_RING_H
+#define CUDA_RING_H
+
+#define MAIL_WORD(member) (__builtin_offsetof(struct cuda_mail, member) / sizeof(ULONG))
+
+static INLINED ULONG half(const ULONGLONG *words, ULONG word)
+{
+	return (ULONG)words[word];
+}
+
+static INLINED ULONGLONG whole(const ULONGLONG *words, ULONG word)
+{
+	return (ULONG)words[word] | (ULONGLONG)(ULONG)words[word + 1] << 32;
+}
+
+static INLINED BOOLEAN is_there(const ULONGLONG *words, ULONGLONG sequence)
+{
+	ULONG others = 0;
+
+	for (ULONG i = 0; i < CUDA_RING_WORDS; i++)
+		others |= (ULONG)(words[i] >> 32) ^ (ULONG)sequence;
+	return others == 0 && (ULONG)sequence != 0;
+}
+
+/* What of it the driver has brought. */
+static SHARED void take_commands(struct run *run, const ULONGLONG *words)
+{
+	run->window_at = 0;
+	run->window_bytes = half(words, MAIL_WORD(brought_bytes));
+	for (ULONG i = 0; i < run->window_bytes / sizeof(ULONGLONG); i++)
+		block.window[i] = whole(words, MAIL_WORD(brought) + 2 * i);
+}
+
+/* A packet, out of the ring. FALSE: it is none, and nothing comes. */
+static SHARED BOOLEAN take_packet(struct run *run, const ULONGLONG *words)
+{
+	run->flags = half(words, MAIL_WORD(flags));
+	if (run->flags & CUDA_LEAVE)
+		return FALSE;
+	run->root.segment = half(words, MAIL_WORD(root_segment));
+	run->root.entry_count = half(words, MAIL_WORD(root_entries));
+	run->root.offset = whole(words, MAIL_WORD(root_offset));
+	run->buffer.segment = half(words, MAIL_WORD(buffer_segment));
+	run->buffer.offset = whole(words, MAIL_WORD(buffer_offset));
+	run->size_bytes = half(words, MAIL_WORD(size_bytes));
+	run->offset = half(words, MAIL_WORD(offset));
+	run->progress = whole(words, MAIL_WORD(progress));
+	run->bytes_written = 0;
+	run->entries_written = 0;
+	run->is_moved = FALSE;
+	take_commands(run, words);
+	if (run->changes != half(words, MAIL_WORD(changes)))
+		forget_pages(run);
+	run->changes = half(words, MAIL_WORD(changes));
+	if (run->flags & CUDA_GO_ON) {
+		run->offset = run->state->offset;
+		run->progress = run->state->progress;
+		run->bytes_written = run->state->bytes_written;
+		run->entries_written = run->state->entries_written;
+		run->is_moved = run->state->is_moved != 0;
+		run->state->is_moved = 0;
+	}
+	return TRUE;
+}
+
+/* Reads as many from `first` on as there are. */
+static SHARED void look_ahead(struct run *run, ULONGLONG first)
+{
+	ULONGLONG start = now_cycles();
+
+	look_around(run);
+	share(ITEM_LOOK, first, (ULONGLONG)(ULONG_PTR)run->ring, 0, 0);
+	run->ahead_from = first;
+	run->ahead_count = 0;
+	while (run->ahead_count < CUDA_RING_AHEAD &&
+	       is_there((const ULONGLONG *)block.ring[run->ahead_count], first + run->ahead_count))
+		run->ahead_count++;
+	if (run->ahead_count == 0)
+		return;
+	run->sums.looks++;
+	run->sums.look_cycles += now_cycles() - start;
+	run->is_fresh = TRUE;
+}
+
+/* FALSE: none comes. */
+static SHARED BOOLEAN wait_for_packet(struct run *run)
+{
+	const ULONGLONG next = cuda_next(run->sequence);
+	ULONGLONG start = now_100ns();
+
+	/* Others wait for the whole GPU at times, and who tells us to stop may be late for that. */
+	if (start - run->born_100ns >= CUDA_LIFE_100NS)
+		return FALSE;
+	if (next - run->ahead_from >= run->ahead_count) {
+		tell_done(run);
+		for (look_ahead(run, next); run->ahead_count == 0; look_ahead(run, next)) {
+			if (now_100ns() - start >= CUDA_STAY_100NS)
+				return FALSE;
+			pause_between_looks();
+		}
+	}
+	run->begun_cycles = now_cycles();
+	run->sequence = next;
+	return take_packet(run, (const ULONGLONG *)block.ring[next - run->ahead_from]);
+}
+
+static INLINED void settle(ULONGLONG world)
+{
+	ULONGLONG *words = (ULONGLONG *)&block.world;
+
+	for (ULONG i = thread_in_block(); i < sizeof(block.world) / sizeof(*words);
+	     i += threads_of_block())
+		words[i] = load_word((const ULONGLONG *)(ULONG_PTR)world + i);
+	block_barrier();
+}
+
+static SHARED void leave(struct run *run, ULONGLONG launch)
+{
+	share(ITEM_END, 0, 0, 0, 0);
+	tell_done(run);
+	run->sums.life_cycles += now_cycles() - run->born_cycles;
+	run->sums.life_100ns += now_100ns() - run->born_100ns;
+	store_word(&run->result->sums.life_cycles, run->sums.life_cycles);
+	store_word(&run->result->sums.life_100ns, run->sums.life_100ns);
+	run->state->sums = run->sums;
+	fence_system();
+	store_word(&run->result->left, launch);
+}
+
+#endif
