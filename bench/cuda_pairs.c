@@ -313,6 +313,68 @@ static double packet_rate(bool is_bare, unsigned in_flight)
 	return PACKETS / seconds(start);
 }
 
+static struct softgpu_node_times times_of_node(unsigned node)
+{
+	struct softgpu_escape_times times = {
+		.header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_GET_TIMES, sizeof(times), 0 }
+	};
+	D3DKMT_ESCAPE escape = { .hAdapter = client.adapter,
+				 .Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
+				 .pPrivateDriverData = &times,
+				 .PrivateDriverDataSize = sizeof(times) };
+
+	require(D3DKMTEscape(&escape), "times");
+	return times.nodes[node];
+}
+
+/* Who executes leaves when nothing comes for a while, says how fast its clock is, and is looked at again. */
+static void await_times(void)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		submit(NULL, 0, 0);
+		seen();
+		clock_sleep_until(clock_deadline(10000000));
+	}
+}
+
+/* Each with its parts, of a packet alone and of many: what is left is the kernel's and the driver's way there. */
+static void tell_where_time_goes(unsigned in_flight)
+{
+	await_times();
+	struct softgpu_node_times before = times_of_node(0);
+	double calls = 0;
+	uint64_t start = clock_now_ns();
+
+	for (unsigned i = 0; i < PACKETS; i++) {
+		uint64_t called = clock_now_ns();
+
+		submit(NULL, 0, i % in_flight * 64);
+		calls += seconds(called);
+		while (*client.value + in_flight <= client.last)
+			;
+	}
+	seen();
+	double all = seconds(start) / PACKETS * 1e6;
+	await_times();
+	struct softgpu_node_times after = times_of_node(0);
+	double packets = (double)(after.packets - before.packets);
+	double looks = (double)(after.looks - before.looks);
+	double under_way = (double)(after.under_way_ns - before.under_way_ns) / packets / 1e3;
+
+	printf("  %2u in flight, each of %.0f packets: %.2f us; the submit call %.2f us; in the "
+	       "ring until "
+	       "the driver knows %.2f us\n",
+	       in_flight, packets, all, calls / PACKETS * 1e6, under_way);
+	printf("     on the GPU %.2f us from finding it to its end; a look into the ring %.2f us, "
+	       "and "
+	       "%.1f packets found in it\n",
+	       (double)(after.busy_ns - before.busy_ns) / packets / 1e3,
+	       (double)(after.look_ns - before.look_ns) / looks / 1e3, packets / looks);
+	if (in_flight == 1)
+		printf("     before the ring, and from the end until seen %.2f us\n",
+		       all - under_way);
+}
+
 static void measure_packets(void)
 {
 	double alone[2] = { 0, 0 };
@@ -327,6 +389,12 @@ static void measure_packets(void)
 	}
 	row("submit until seen (bare launch)", 1e6 / alone[0], 1e6 / alone[1], "us", 1.3);
 	row("64 packets in flight (bare launches)", many[0] / 1e3, many[1] / 1e3, "k/s", 0.8);
+	/* They are taken from now on; a packet brings those of before. */
+	(void)times_of_node(0);
+	submit(NULL, 0, 0);
+	seen();
+	tell_where_time_goes(1);
+	tell_where_time_goes(IN_FLIGHT);
 }
 
 static void measure_large_transfers(void)

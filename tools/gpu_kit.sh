@@ -16,7 +16,7 @@ programs=
 # Tests start a second kernel, whose adapter is the software GPU.
 drivers='cuda soft'
 targets='cli/dxgk bench/cuda_pairs bench/cuda_frames drivers/cuda/cuda_runner'
-[ -z "$programs" ] || targets="$targets tests/cuda/cuda_dispatch_test examples/kernels/example_dispatch"
+[ -z "$programs" ] || targets="$targets tests/cuda/cuda_dispatch_test tests/cuda/cuda_flight_test examples/kernels/example_dispatch"
 for name in $drivers; do
 	targets="$targets drivers/$name/$name.so"
 done
@@ -28,7 +28,7 @@ cp "$build"/cli/dxgk "$build"/bench/cuda_pairs "$build"/bench/cuda_frames "$kit/
 for name in $programs; do
 	cp "$build/tests/api/api_${name}_test" "$kit/bin"
 done
-[ -z "$programs" ] || cp "$build"/tests/cuda/cuda_dispatch_test "$build"/examples/kernels/example_dispatch "$kit/bin"
+[ -z "$programs" ] || cp "$build"/tests/cuda/cuda_dispatch_test "$build"/tests/cuda/cuda_flight_test "$build"/examples/kernels/example_dispatch "$kit/bin"
 for name in $drivers; do
 	cp "$build/drivers/$name/$name.so" "$kit/drivers"
 done
