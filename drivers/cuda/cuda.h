@@ -97,8 +97,8 @@ struct cuda_device {
 	/* pieces.c. Guarded by pieces_lock. */
 	PVOID pins;
 	ULONGLONG *pieces; /* in memory that the GPU reads, too: what it has in its table */
-	volatile cuda_status register_status; /* of the last attempt */
-	ULONGLONG wanted_until;               /* is_wanted counts until then */
+	cuda_status register_status; /* of the last attempt */
+	ULONGLONG wanted_until;      /* is_wanted counts until then */
 
 	KMUTEX clients_lock;
 	LIST_ENTRY clients; /* cuda_client.link */

@@ -194,6 +194,22 @@ ULONGLONG cuda_piece_pointer(struct cuda_device *device, ULONGLONG physical)
 	return pointer ? pointer + (physical & ((1ULL << CUDA_PIECE_BITS) - 1)) : 0;
 }
 
+static void forget_failure(struct cuda_device *device)
+{
+	lock(device);
+	device->register_status = CUDA_OK;
+	unlock(device);
+}
+
+/* … the last attempt of anybody. */
+static BOOLEAN has_failed(struct cuda_device *device)
+{
+	lock(device);
+	BOOLEAN is_failure = device->register_status != CUDA_OK;
+	unlock(device);
+	return is_failure;
+}
+
 BOOLEAN cuda_piece_make(struct cuda_device *device, ULONGLONG physical)
 {
 	const ULONGLONG end = OpendxgkMemoryBytes() + FIRST_ADDRESS;
@@ -205,12 +221,12 @@ BOOLEAN cuda_piece_make(struct cuda_device *device, ULONGLONG physical)
 	PHYSICAL_ADDRESS where = { .QuadPart = first < FIRST_ADDRESS ? FIRST_ADDRESS
 								     : (LONGLONG)first };
 	behind = behind < end ? behind : end;
-	device->register_status = CUDA_OK;
+	forget_failure(device);
 	for (ULONG i = 0; i < TRIES && !device->is_lost; i++) {
 		if (cuda_piece_pointer(device, physical) != 0 ||
 		    OpendxgkPin(device->pins, where, behind - (ULONGLONG)where.QuadPart))
 			return TRUE;
-		if (device->register_status != CUDA_OK)
+		if (has_failed(device))
 			return FALSE;
 		pause();
 	}
