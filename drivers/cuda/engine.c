@@ -238,6 +238,30 @@ static BOOLEAN launch_run(struct cuda_engine *engine)
 			   "cuLaunchKernel of cuda_run");
 }
 
+static enum cuda_news news_of_oldest(struct cuda_engine *engine)
+{
+	const ULONGLONG oldest = cuda_next(engine->reaped);
+
+	if (__atomic_load_n(&engine->result->done, __ATOMIC_ACQUIRE) >= oldest)
+		return CUDA_NEWS_DONE;
+	if (__atomic_load_n(&engine->result->ended, __ATOMIC_ACQUIRE) != oldest)
+		return CUDA_NEWS_OTHER;
+	/* Who wants something, or is at an end, does not stay. */
+	engine->launch = 0;
+	return CUDA_NEWS_ENDED;
+}
+
+/*
+ * What a kernel that had left did not begin is for another one. Not when the oldest one has ended it: that
+ * comes first, and would be executed again.
+ */
+static BOOLEAN replace_who_left(struct cuda_engine *engine)
+{
+	if (engine->launch != 0 && !has_left(engine))
+		return TRUE;
+	return news_of_oldest(engine) != CUDA_NEWS_OTHER || launch_run(engine);
+}
+
 BOOLEAN cuda_has_room(const struct cuda_engine *engine)
 {
 	return cuda_next(engine->sequence) - engine->reaped <= CUDA_RING_PACKETS;
@@ -250,7 +274,7 @@ BOOLEAN cuda_send(struct cuda_engine *engine, const struct cuda_mail *mail)
 	engine->sent[engine->sequence % CUDA_RING_PACKETS].mail = *mail;
 	engine->result->buffers[engine->sequence % CUDA_RING_PACKETS] = 0;
 	put(engine, engine->sequence, mail);
-	return (engine->launch != 0 && !has_left(engine)) || launch_run(engine);
+	return replace_who_left(engine);
 }
 
 BOOLEAN cuda_send_on(struct cuda_engine *engine, ULONG flags)
@@ -269,19 +293,6 @@ void cuda_cut(struct cuda_engine *engine)
 	engine->is_cut = TRUE;
 	engine->dropped = engine->sequence;
 	engine->launch = 0;
-}
-
-static enum cuda_news news_of_oldest(struct cuda_engine *engine)
-{
-	const ULONGLONG oldest = cuda_next(engine->reaped);
-
-	if (__atomic_load_n(&engine->result->done, __ATOMIC_ACQUIRE) >= oldest)
-		return CUDA_NEWS_DONE;
-	if (__atomic_load_n(&engine->result->ended, __ATOMIC_ACQUIRE) != oldest)
-		return CUDA_NEWS_OTHER;
-	/* Who wants something, or is at an end, does not stay. */
-	engine->launch = 0;
-	return CUDA_NEWS_ENDED;
 }
 
 /* What is asked of all that are in the ring, to where their kernel looks. */
@@ -317,12 +328,6 @@ static void show_hang(struct gpu_engine *engine)
 
 	if (__atomic_load_n(&cuda->result->hanging, __ATOMIC_RELAXED) == cuda_next(cuda->reaped))
 		gpu_engine_set_stalled(engine, TRUE);
-}
-
-/* What a kernel that had left did not begin is for another one. */
-static BOOLEAN replace_who_left(struct cuda_engine *engine)
-{
-	return !has_left(engine) || news_of_oldest(engine) != CUDA_NEWS_OTHER || launch_run(engine);
 }
 
 /* A kernel that has died tells nothing. */
