@@ -158,8 +158,9 @@ struct cuda_engine {
 	struct cuda_sent sent[CUDA_RING_PACKETS]; /* by place in the ring */
 	struct cuda_known known[CUDA_KNOWN_PAGES];
 
-	/* Paging packets that are under way: since the beginning, and those that are over. */
+	/* Paging packets that are under way: since the beginning, those that have marks, and that are over. */
 	ULONGLONG flights;
+	ULONGLONG marked;
 	ULONGLONG landed;
 	struct cuda_marks marks[CUDA_FLIGHTS];
 };

@@ -5,6 +5,9 @@
  *	paging buffer ─▶ command ─▶ rows of pages ─▶ lanes: several packets are under way at once
  *	                    └─▶ what no lane can do (the aperture as a place) ─▶ cuda_run(), alone
  *
+ * What packets have put into lanes is launched, and marked, when the engine has no other packet to read: one
+ * launch and one mark are for all that came meanwhile.
+ *
  * The kernel's own addresses were resolved when the buffer was built (drivers/common/windows.c). An
  * address that is left showed nothing, and is a page fault.
  *
@@ -361,7 +364,6 @@ enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet 
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
 	struct cuda_device *device = cuda->device;
-	struct cuda_marks *marks = &cuda->marks[cuda->flights % CUDA_FLIGHTS];
 	struct reading reading = {
 		.engine = engine,
 		.cuda = cuda,
@@ -379,9 +381,7 @@ enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet 
 	enum gpu_outcome outcome = find_buffer(&reading);
 	if (outcome == GPU_DONE)
 		outcome = read_commands(&reading);
-	if (outcome == GPU_DONE)
-		outcome = is_done(cuda_lanes_mark(device, marks));
-	else if (outcome == GPU_FAULTED)
+	if (outcome == GPU_FAULTED)
 		(void)settle(&reading);
 	KeReleaseMutex(&device->lanes_lock, FALSE);
 	InterlockedExchangeAdd64(&engine->bytes_written, (LONG64)reading.bytes_written);
@@ -424,14 +424,41 @@ static BOOLEAN wait_until_told(struct gpu_engine *engine, const struct cuda_mark
 	return TRUE;
 }
 
+/* Those that were read are the GPU's from now on. FALSE: the context is lost. */
+static BOOLEAN mark_flights(struct cuda_engine *cuda)
+{
+	struct cuda_device *device = cuda->device;
+	struct cuda_marks marks;
+
+	if (cuda->marked == cuda->flights)
+		return TRUE;
+	KeWaitForMutexObject(&device->lanes_lock, Executive, KernelMode, FALSE, NULL);
+	BOOLEAN is_marked = cuda_lanes_mark(device, &marks);
+	KeReleaseMutex(&device->lanes_lock, FALSE);
+	if (!is_marked)
+		return FALSE;
+	for (; cuda->marked != cuda->flights; cuda->marked++)
+		cuda->marks[cuda->marked % CUDA_FLIGHTS] = marks;
+	return TRUE;
+}
+
+static const struct cuda_marks *oldest_marks(const struct cuda_engine *cuda)
+{
+	return &cuda->marks[cuda->landed % CUDA_FLIGHTS];
+}
+
 enum gpu_outcome cuda_paging_reap(struct gpu_engine *engine)
 {
 	struct cuda_engine *cuda = (struct cuda_engine *)engine->hardware;
-	BOOLEAN is_told = wait_until_told(engine, &cuda->marks[cuda->landed % CUDA_FLIGHTS]);
+	BOOLEAN is_told = mark_flights(cuda) && wait_until_told(engine, oldest_marks(cuda));
 
 	if (!is_told && !cuda->device->is_lost)
 		return GPU_UNDER_WAY;
 	cuda->landed++;
+	if (cuda->marked < cuda->landed)
+		cuda->marked = cuda->landed; /* it is lost */
+	engine->is_next_over = is_told && cuda->landed != cuda->marked &&
+			       cuda_lanes_have_told(cuda->device, oldest_marks(cuda));
 	cuda_change_end(cuda->device);
 	end_flight(cuda);
 	return is_told ? GPU_DONE : cuda_stand_still(engine);
