@@ -392,6 +392,10 @@ static const bool is_quick[CALL_COUNT] = {
 	[CALL_unlock2] = true,
 	[CALL_submit_command] = true,
 	[CALL_submit_command_to_hw_queue] = true,
+	[CALL_create_synchronization_object2] = true,
+	[CALL_destroy_synchronization_object] = true,
+	[CALL_signal_synchronization_object_from_cpu] = true,
+	[CALL_wait_for_synchronization_object_from_cpu] = true,
 };
 
 SPECIALIZED NTSTATUS embed_call_here(uint32_t id, void *arguments)

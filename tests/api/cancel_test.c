@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 
 enum { ROUNDS = 60, LIMIT_S = 100 };
 
@@ -146,6 +147,49 @@ static void *make_allocations_for_ever(void *context)
 	return NULL;
 }
 
+/* Those of fences, where the kernel has to find out what the event is that a client gives it. */
+static void *make_fences_for_ever(void *context)
+{
+	int event = eventfd(0, EFD_CLOEXEC);
+	const UINT64 value = 1;
+
+	(void)context;
+	CHILD_EXPECT(event >= 0);
+	for (;;) {
+		D3DKMT_CREATESYNCHRONIZATIONOBJECT2 make = {
+			.hDevice = device, .Info = { .Type = D3DDDI_MONITORED_FENCE }
+		};
+		CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&make) == STATUS_SUCCESS);
+		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait_for = {
+			.hDevice = device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &make.hSyncObject,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(uintptr_t)event,
+		};
+		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = {
+			.hDevice = device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &make.hSyncObject,
+			.FenceValueArray = &value,
+		};
+		D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { make.hSyncObject };
+		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait_for) ==
+			     STATUS_SUCCESS);
+		CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it) ==
+			     STATUS_SUCCESS);
+		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait_for) ==
+			     STATUS_SUCCESS);
+		wait_for.hAsyncEvent = NULL;
+		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait_for) ==
+			     STATUS_SUCCESS);
+		CHILD_EXPECT(D3DKMTDestroySynchronizationObject(&destroy) == STATUS_SUCCESS);
+		atomic_fetch_add(&came_out, 1);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
 static int cancel_many_times(void *(*call_for_ever)(void *context))
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -180,6 +224,12 @@ CHILD(cancels_those_that_make_allocations)
 	CHILD_EXPECT(D3DKMTShareObjects(1, &creation.args.hResource, NULL, GENERIC_ALL, &handle) ==
 		     STATUS_SUCCESS);
 	return cancel_many_times(make_allocations_for_ever);
+}
+
+CHILD(cancels_those_that_make_fences)
+{
+	begin();
+	return cancel_many_times(make_fences_for_ever);
 }
 
 /* ---- the first call, and the last ---- */
@@ -248,6 +298,7 @@ TEST(cancel, leaves_nothing_half_done)
 {
 	expect_ends("cancels_those_that_make_devices");
 	expect_ends("cancels_those_that_make_allocations");
+	expect_ends("cancels_those_that_make_fences");
 }
 
 TEST(cancel, does_not_hinder_the_first_call)

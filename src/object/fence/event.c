@@ -74,9 +74,11 @@ NTSTATUS event_capture(struct quota_ledger *ledger, uintptr_t handle, const char
 	NTSTATUS status = quota_take(ledger, QUOTA_EVENTS, 1);
 	if (!NT_SUCCESS(status))
 		return status;
+	int before = cancel_hold_off();
 	status = client_port_current
 			 ? capture_there(client_port_current, handle, argument, event_out)
 			 : capture_here(handle, argument, event_out);
+	cancel_give_back(before);
 	if (NT_SUCCESS(status))
 		event_out->ledger = quota_get(ledger);
 	else
