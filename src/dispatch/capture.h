@@ -20,9 +20,6 @@
 RARE NTSTATUS call_refuse_no_struct(void);
 RARE void call_free_memory(struct call *call);
 RARE NTSTATUS call_refuse_flags(const struct call_field *field, uint32_t reserved);
-RARE NTSTATUS call_refuse_handle(const struct call *call, const struct call_field *field,
-				 uint32_t handle, const struct object_class *wanted,
-				 const struct object_class *found);
 MUST_CHECK NTSTATUS call_capture_buffer(struct call *call, const struct call_field *field);
 void call_hand_back_buffer(const struct call *call, const struct call_field *field,
 			   uint32_t position);
@@ -61,8 +58,34 @@ SPECIALIZED NTSTATUS capture_handle(struct call *call, const struct call_field *
 	}
 	if (UNLIKELY(handle_find(&call->process->handles, handle, wanted, &object, &found) !=
 		     HANDLE_FOUND))
-		return refused(call_refuse_handle(call, field, handle, wanted, found));
+		return refused(call_refuse_object(call, wanted, found, field->name, -1, handle));
 	call->objects[call->object_count++] = object;
+	return STATUS_SUCCESS;
+}
+
+/* Most arrays that are read have one element. */
+SPECIALIZED bool is_one_element(const struct call *call, const struct call_field *field)
+{
+	void *client;
+
+	if (field->kind != FIELD_BYTES_IN || field->element_bytes == 1)
+		return false;
+	memcpy(&client, call->args.bytes + field->offset, sizeof(client));
+	return LIKELY(client && call_read_u32(call, field->count_offset) == 1);
+}
+
+/* As call_capture_buffer() does it. */
+SPECIALIZED NTSTATUS capture_one_element(struct call *call, const struct call_field *field)
+{
+	void *copy = call_take_buffer(call, field->element_bytes);
+	void *client;
+
+	if (UNLIKELY(!copy))
+		return STATUS_NO_MEMORY;
+	memcpy(&client, call->args.bytes + field->offset, sizeof(client));
+	memcpy(copy, client, field->element_bytes);
+	memcpy(call->args.bytes + field->offset, &copy, sizeof(copy));
+	call->buffer_count++; /* nothing of it is handed back */
 	return STATUS_SUCCESS;
 }
 
@@ -80,7 +103,8 @@ SPECIALIZED NTSTATUS capture_field(struct call *call, const struct call_field *f
 	case FIELD_BYTES_IN:
 	case FIELD_BYTES_INOUT:
 	case FIELD_ARRAY_OUT:
-		return call_capture_buffer(call, field);
+		return is_one_element(call, field) ? capture_one_element(call, field)
+						   : call_capture_buffer(call, field);
 	case FIELD_OPAQUE:
 	case FIELD_OUT:
 	case FIELD_SHOWN:

@@ -57,14 +57,14 @@ static NTSTATUS refuse_kind(NTSTATUS status, enum rule rule, const char *name, i
 			   found, wanted);
 }
 
-NTSTATUS call_refuse_handle(const struct call *call, const struct call_field *field,
-			    uint32_t handle, const struct object_class *wanted,
-			    const struct object_class *found)
+NTSTATUS call_refuse_object(const struct call *call, const struct object_class *wanted,
+			    const struct object_class *found, const char *name, int64_t index,
+			    uint32_t handle)
 {
 	if (found)
-		return refuse_kind(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, field->name, -1,
+		return refuse_kind(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, name, index,
 				   handle, found->name, wanted->name);
-	return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, field->name, -1, handle,
+	return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, name, index, handle,
 				   wanted->name);
 }
 
@@ -203,25 +203,6 @@ NTSTATUS call_refuse_allocation(const struct call *call, const struct dxg_device
 {
 	return refuse_not_of_device(call, device, &allocation_class, STATUS_INVALID_PARAMETER, name,
 				    index, handle, allocation_owner);
-}
-
-NTSTATUS call_find_object(const struct call *call, const struct object_class *class,
-			  const char *name, int64_t index, uint32_t handle,
-			  struct object **object_out)
-{
-	const struct object_class *found = NULL;
-
-	switch (handle_find(&call->process->handles, handle, class, object_out, &found)) {
-	case HANDLE_FOUND:
-		return STATUS_SUCCESS;
-	case HANDLE_OTHER_KIND:
-		return refuse_kind(STATUS_INVALID_PARAMETER, RULE_API_HANDLE_KIND, name, index,
-				   handle, found->name, class->name);
-	case HANDLE_UNKNOWN:
-		break;
-	}
-	return call_refuse_unknown(call, STATUS_INVALID_PARAMETER, name, index, handle,
-				   class->name);
 }
 
 NTSTATUS call_find_resource(const struct call *call, const struct dxg_device *device,

@@ -211,10 +211,24 @@ MUST_CHECK SPECIALIZED NTSTATUS call_find_allocation(const struct call *call,
 	return refused(call_refuse_allocation(call, device, name, index, handle));
 }
 
+/* It was not found; `found`, where it is of another kind. */
+RARE NTSTATUS call_refuse_object(const struct call *call, const struct object_class *wanted,
+				 const struct object_class *found, const char *name, int64_t index,
+				 uint32_t handle);
+
 /* An object of the process, of this class, with a reference; `name` and `index` as above. */
-MUST_CHECK NTSTATUS call_find_object(const struct call *call, const struct object_class *class,
-				     const char *name, int64_t index, uint32_t handle,
-				     struct object **object_out);
+MUST_CHECK static inline NTSTATUS call_find_object(const struct call *call,
+						   const struct object_class *class,
+						   const char *name, int64_t index, uint32_t handle,
+						   struct object **object_out)
+{
+	const struct object_class *found = NULL;
+
+	if (LIKELY(handle_find(&call->process->handles, handle, class, object_out, &found) ==
+		   HANDLE_FOUND))
+		return STATUS_SUCCESS;
+	return refused(call_refuse_object(call, class, found, name, index, handle));
+}
 
 /*
  * A resource of `device`, with a reference; `name` and `index` as above. Another handle gives

@@ -17,7 +17,7 @@ struct fence_list {
 	const uint64_t *values;
 };
 
-static void fence_list_finish(struct fence_list *list)
+SPECIALIZED void fence_list_finish(struct fence_list *list)
 {
 	while (list->count > 0)
 		object_put(&list->fences[--list->count]->object);
@@ -41,8 +41,8 @@ static NTSTATUS check_fence(const struct dxg_device *device, const struct dxg_sy
 	return STATUS_SUCCESS;
 }
 
-static NTSTATUS find_fence(const struct call *call, const struct dxg_device *device,
-			   D3DKMT_HANDLE handle, enum purpose purpose, struct fence_list *list)
+SPECIALIZED NTSTATUS find_fence(const struct call *call, const struct dxg_device *device,
+				D3DKMT_HANDLE handle, enum purpose purpose, struct fence_list *list)
 {
 	uint32_t index = list->count;
 	struct object *found = NULL;
@@ -55,8 +55,9 @@ static NTSTATUS find_fence(const struct call *call, const struct dxg_device *dev
 	return check_fence(device, list->fences[index], index, purpose);
 }
 
-static NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HANDLE *handles,
-			    const UINT64 *values, enum purpose purpose, struct fence_list *list)
+SPECIALIZED NTSTATUS find_fences(struct call *call, uint32_t count, const D3DKMT_HANDLE *handles,
+				 const UINT64 *values, enum purpose purpose,
+				 struct fence_list *list)
 {
 	const struct dxg_device *device = call_device(call, 0);
 	NTSTATUS status = STATUS_SUCCESS;
