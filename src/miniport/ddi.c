@@ -153,18 +153,20 @@ static bool is_illegal_answer(enum rule rule)
 
 static void explain_refusal(enum rule rule, char *reason, size_t size_bytes)
 {
-	struct nt_stack stack = { .frames = { nt_routine_left }, .count = 1, .has_driver = true };
+	struct nt_stack stack = { .frames = { nt_entered.routine },
+				  .count = 1,
+				  .has_driver = true };
 
 	if (is_about_driver(rule))
 		nt_report_explain_values(reason, size_bytes);
-	if (miniport_verifier && nt_routine_left && is_illegal_answer(rule))
+	if (miniport_verifier && nt_entered.routine && is_illegal_answer(rule))
 		nt_report_from(rule, 0, &stack, "%s", reason);
 }
 
 static void whose_answer(enum rule rule, char *text, size_t size_bytes)
 {
-	if (is_about_driver(rule) && nt_routine_left)
-		nt_report_where(nt_routine_left, text, size_bytes);
+	if (is_about_driver(rule) && nt_entered.routine)
+		nt_report_where(nt_entered.routine, text, size_bytes);
 }
 
 void ddi_tell_reports(void)
@@ -294,7 +296,7 @@ static bool enter(struct ddi_crossing *crossing, uint64_t deadline_ns)
 		return false;
 	crossing->outer = ddi_innermost;
 	ddi_innermost = crossing;
-	nt_debug_has_said = false;
+	nt_entered.has_said = false;
 	ddi_trace_begin(info->name, irql);
 	nt_irql_enter(&crossing->irql, irql);
 	crossing->behalf_before = nt_thread_act_for(crossing->client ? crossing->client->process
@@ -357,7 +359,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	const char *name = ddi_infos[crossing->ddi].name;
 
-	nt_routine_left = ddi_routine(crossing->miniport, crossing->ddi);
+	nt_entered.routine = ddi_routine(crossing->miniport, crossing->ddi);
 	nt_thread_act_for(crossing->behalf_before);
 	nt_irql_leave(&crossing->irql, name);
 	ddi_trace_end(crossing, status);

@@ -137,7 +137,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 
 	miniport->initialize_status = STATUS_PENDING;
 	loading = miniport;
-	nt_debug_has_said = false;
+	nt_entered.has_said = false;
 	ddi_trace_begin("DriverEntry", PASSIVE_LEVEL);
 	nt_visit_begin(&visit, "DriverEntry", (const void *)driver_entry);
 	nt_irql_enter(&irql, PASSIVE_LEVEL);
@@ -145,7 +145,7 @@ NTSTATUS entry_run(struct miniport *miniport)
 				       nt_driver_object_registry_path(miniport->driver_object));
 	nt_irql_leave(&irql, "DriverEntry");
 	nt_visit_end(&visit);
-	nt_routine_left = (const void *)driver_entry;
+	nt_entered.routine = (const void *)driver_entry;
 	if (trace_has(TRACE_WITH_DRIVER))
 		trace_ddi_call_end(status);
 	loading = NULL;

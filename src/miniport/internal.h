@@ -206,8 +206,7 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	crossing->is_said = false;
 	ddi_note(crossing, NULL, NULL);
 	ddi_innermost = crossing;
-	nt_debug_has_said = false;
-	nt_routine_left = ddi_routine(miniport, ddi);
+	nt_entered = (struct nt_entered){ .routine = ddi_routine(miniport, ddi) };
 	ddi_trace_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
@@ -266,9 +265,8 @@ SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS statu
 		ddi_level_0_judge(crossing, status);
 	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
 	crossing->ddi = next;
-	nt_debug_has_said = false;
 	crossing->is_said = false;
-	nt_routine_left = ddi_routine(crossing->miniport, next);
+	nt_entered = (struct nt_entered){ .routine = ddi_routine(crossing->miniport, next) };
 	ddi_trace_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
 

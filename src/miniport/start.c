@@ -438,9 +438,9 @@ static NTSTATUS told(const struct miniport *miniport, NTSTATUS status)
 {
 	char where[256];
 
-	if (NT_SUCCESS(status) || !nt_routine_left)
+	if (NT_SUCCESS(status) || !nt_entered.routine)
 		return status;
-	nt_report_where(nt_routine_left, where, sizeof(where));
+	nt_report_where(nt_entered.routine, where, sizeof(where));
 	log_warn("%s: the driver was last in %s", miniport->start_name, where);
 	return status;
 }

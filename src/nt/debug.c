@@ -31,7 +31,6 @@ struct line {
 };
 
 static _Thread_local void *own_line; /* struct line */
-_Thread_local bool nt_debug_has_said;
 
 /* Printing. */
 
@@ -53,7 +52,7 @@ static void line_add(const char *text, size_t length)
 		log_topic(LOG_DRIVER, "driver: %.*s", (int)length, text);
 		return;
 	}
-	nt_debug_has_said = true;
+	nt_entered.has_said = true;
 	for (size_t i = 0; i < length; i++) {
 		if (text[i] != '\n')
 			line->text[line->length++] = text[i];
@@ -66,7 +65,7 @@ const char *nt_debug_said(void)
 {
 	struct line *line = own_line;
 
-	if (!nt_debug_has_said || !line)
+	if (!nt_entered.has_said || !line)
 		return NULL;
 	if (line->length > 0 && line->length < sizeof(line->text)) {
 		line->text[line->length] = '\0';

@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 /*
- * The last line that the driver printed on this thread, or what there is of it, since the flag was
- * cleared; NULL: none. Good until it prints again.
+ * The last line that the driver printed on this thread, or what there is of it, since it was entered
+ * (report.h); NULL: none. Good until it prints again.
  */
-extern _Thread_local bool nt_debug_has_said __attribute__((visibility("hidden")));
 const char *nt_debug_said(void);
 
 struct nt_bugcheck {

@@ -41,7 +41,7 @@ static _Atomic bool are_expected[RULE_COUNT];
 static void (*report_listener)(void *context, const struct nt_report_news *news);
 static void *report_listener_context;
 
-_Thread_local const void *nt_routine_left;
+_Thread_local struct nt_entered nt_entered;
 _Thread_local uint64_t nt_reports_here;
 
 /* Guarded by report_lock. */
@@ -295,7 +295,7 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 		log_warn("driver: %s (%s)", sentence, rule_id(rule));
 		symbols_refresh(&symbols);
 		if (!stack.has_driver)
-			print_routine(&symbols, nt_routine_left);
+			print_routine(&symbols, nt_entered.routine);
 		nt_stack_print(&symbols, &stack);
 	} else {
 		report->repeats++;
@@ -309,7 +309,7 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 					.site = site,
 					.is_repeated = !is_new,
 					.stack = &stack,
-					.routine = stack.has_driver ? NULL : nt_routine_left,
+					.routine = stack.has_driver ? NULL : nt_entered.routine,
 				});
 }
 

@@ -55,10 +55,15 @@ void nt_report_from(enum rule rule, uint64_t subject, const struct nt_stack *sta
 		    const char *format, ...) PRINTF_LIKE(4, 5);
 
 /*
- * The routine of a driver that the calling thread was in last; NULL before the first. A report
- * about an answer names it. Whoever enters a driver sets it.
+ * The routine of a driver that the calling thread was in last, NULL before the first, which a report
+ * about an answer names; and whether the driver has printed something since it was entered (debug.h).
+ * Whoever enters a driver sets both, in one piece: that is done all the time.
  */
-extern _Thread_local const void *nt_routine_left __attribute__((visibility("hidden")));
+struct nt_entered {
+	const void *routine;
+	bool has_said;
+};
+extern _Thread_local struct nt_entered nt_entered __attribute__((visibility("hidden")));
 
 /* Says of a sentence with a number out of fresh or freed pool memory that this is where it is from.
  */

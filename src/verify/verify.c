@@ -61,7 +61,7 @@ void verify_call_end(struct verify_call *call, NTSTATUS status, uint64_t result)
 {
 	call->status = status;
 	call->result = result;
-	nt_routine_left = call->routine;
+	nt_entered.routine = call->routine;
 	for (unsigned i = VERIFY_WATCH_COUNT; i-- > 0;) {
 		if (watches[i]->after)
 			watches[i]->after(call, call->adapter->states[i]);

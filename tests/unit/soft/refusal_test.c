@@ -5,6 +5,7 @@
 #include "host.h"
 
 #include "nt/debug.h"
+#include "nt/report.h"
 
 static unsigned wrong;
 
@@ -23,7 +24,7 @@ static void expect_why(const char *call, NTSTATUS actual, NTSTATUS expected, con
 
 #define WHY(call, expected, words)                                                                 \
 	do {                                                                                       \
-		nt_debug_has_said = false;                                                         \
+		nt_entered.has_said = false;                                                       \
 		expect_why(#call, call, expected, words);                                          \
 	} while (0)
 #define WHY_PARAMETER(call, words) WHY(call, STATUS_INVALID_PARAMETER, words)
@@ -409,7 +410,7 @@ TEST(refusal, of_what_the_registry_says_is_said_too)
 	static const struct host_setting bad[] = { { "LocalMemoryMiB", "many", 0 }, { NULL } };
 
 	wrong = 0;
-	nt_debug_has_said = false;
+	nt_entered.has_said = false;
 	NTSTATUS status = host_load(bad);
 	expect_why("DriverEntry", status, STATUS_INVALID_PARAMETER, "registry value");
 	EXPECT_EQ(wrong, 0);
