@@ -402,17 +402,19 @@ SPECIALIZED NTSTATUS embed_call_here(uint32_t id, void *arguments)
 {
 	if (UNLIKELY(atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
 		return embed_call_slowly(id, arguments);
-	gate_enter(&embed.gate);
+	uint32_t seat = thread_own_seat;
+	gate_enter_from(&embed.gate, seat);
 	if (UNLIKELY(!embed_is_running())) {
-		gate_leave(&embed.gate);
+		gate_leave_from(&embed.gate, seat);
 		return embed_call_slowly(id, arguments);
 	}
 	NTSTATUS status = dispatch_paths[id](&embed.kernel, embed.process, arguments);
-	gate_leave(&embed.gate);
+	gate_leave_from(&embed.gate, seat);
 	return status;
 }
 
-static NTSTATUS embed_call_held_off(uint32_t id, void *arguments)
+/* Apart: what it keeps meanwhile is nothing that a quick call has to make room for. */
+__attribute__((noinline)) static NTSTATUS embed_call_held_off(uint32_t id, void *arguments)
 {
 	int before = cancel_hold_off();
 	NTSTATUS status = embed_call_here(id, arguments);

@@ -57,7 +57,7 @@ static inline void bytes_copy(void *to, const void *from, size_t count)
  * their structs. A processor waits for a wider piece until all words of it are in memory. The words
  * in `halved` (bit n: the n-th) were written in two.
  */
-static inline void bytes_copy_words(void *to, const void *from, size_t count, uint64_t halved)
+SPECIALIZED void bytes_copy_words(void *to, const void *from, size_t count, uint64_t halved)
 {
 	char *target = to;
 	const char *source = from;

@@ -73,27 +73,40 @@ static inline bool gate_is_open(struct gate *gate)
 	return LIKELY(atomic_load_explicit(&gate->state, memory_order_acquire) == GATE_OPEN);
 }
 
-/* Waits while the gate is closed, or closing. Entered and left by the same thread. */
-SPECIALIZED void gate_enter(struct gate *gate)
+/*
+ * Waits while the gate is closed, or closing. Entered and left by the same thread. Who knows its seat
+ * (thread_own_seat) from a moment ago says so.
+ */
+SPECIALIZED void gate_enter_from(struct gate *gate, uint32_t seat)
 {
-	if (UNLIKELY(GATE_IS_WATCHED || thread_own_seat == 0)) {
+	if (UNLIKELY(GATE_IS_WATCHED || seat == 0)) {
 		gate_enter_slowly(gate);
 		return;
 	}
-	gate_count(gate, thread_own_seat, 1);
+	gate_count(gate, seat, 1);
 	if (!gate_is_open(gate))
 		gate_wait(gate);
 }
 
-SPECIALIZED void gate_leave(struct gate *gate)
+SPECIALIZED void gate_leave_from(struct gate *gate, uint32_t seat)
 {
-	if (UNLIKELY(GATE_IS_WATCHED || thread_own_seat == 0)) {
+	if (UNLIKELY(GATE_IS_WATCHED || seat == 0)) {
 		gate_leave_slowly(gate);
 		return;
 	}
-	gate_count(gate, thread_own_seat, UINT32_MAX);
+	gate_count(gate, seat, UINT32_MAX);
 	if (!gate_is_open(gate))
 		gate_tell_drained(gate);
+}
+
+SPECIALIZED void gate_enter(struct gate *gate)
+{
+	gate_enter_from(gate, thread_own_seat);
+}
+
+SPECIALIZED void gate_leave(struct gate *gate)
+{
+	gate_leave_from(gate, thread_own_seat);
 }
 
 /*

@@ -231,7 +231,8 @@ static bool seat_prepare_locked(struct handle_table *table, struct handle_seat *
 NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
 			    struct handle_table *table)
 {
-	struct handle_seat *seat = &table->seats[thread_seat()];
+	uint32_t own_seat = thread_seat();
+	struct handle_seat *seat = &table->seats[own_seat];
 	NTSTATUS status = quota_take(table->ledger, QUOTA_HANDLES, 1);
 
 	if (!NT_SUCCESS(status))
@@ -239,13 +240,13 @@ NTSTATUS object_init_slowly(struct object *object, const struct object_class *cl
 	/* It came here for its quota alone. */
 	if (LIKELY(seat != table->seats && seat->next != seat->end &&
 		   handle_slot_is_ready(seat->next))) {
-		handle_settle(table, seat, object, class);
+		handle_settle(table, own_seat, object, class);
 		return STATUS_SUCCESS;
 	}
 	lock_acquire(&table->lock);
 	bool is_ready = seat_prepare_locked(table, seat);
 	if (is_ready)
-		handle_settle(table, seat, object, class);
+		handle_settle(table, own_seat, object, class);
 	lock_release(&table->lock);
 	if (is_ready)
 		return STATUS_SUCCESS;

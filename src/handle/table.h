@@ -120,7 +120,7 @@ void handle_table_finish(struct handle_table *table);
 const char *handle_table_validate(struct handle_table *table, uint32_t *published_out);
 
 /* Who has no seat shares the first. */
-static inline void handle_count(struct handle_table *table, uint32_t own_seat, int32_t change)
+SPECIALIZED void handle_count(struct handle_table *table, uint32_t own_seat, int32_t change)
 {
 	_Atomic int32_t *live = &table->seats[own_seat].live;
 
@@ -132,10 +132,11 @@ static inline void handle_count(struct handle_table *table, uint32_t own_seat, i
 		atomic_fetch_add_explicit(live, change, memory_order_release);
 }
 
-/* The next slot, which is ready. */
-static inline void handle_settle(struct handle_table *table, struct handle_seat *seat,
-				 struct object *object, const struct object_class *class)
+/* The next slot of the seat, which is ready. */
+SPECIALIZED void handle_settle(struct handle_table *table, uint32_t own_seat, struct object *object,
+			       const struct object_class *class)
 {
+	struct handle_seat *seat = &table->seats[own_seat];
 	struct handle_slot *slot = seat->next++;
 
 	/* Nobody else looks at a slot that has no handle. */
@@ -146,7 +147,7 @@ static inline void handle_settle(struct handle_table *table, struct handle_seat 
 	object->slot = slot;
 	object->handle = seat->next_handle;
 	seat->next_handle += HANDLE_GAP;
-	handle_count(table, (uint32_t)(seat - table->seats), 1);
+	handle_count(table, own_seat, 1);
 }
 
 static inline bool handle_slot_is_ready(const struct handle_slot *slot)
@@ -162,12 +163,13 @@ MUST_CHECK NTSTATUS object_init_slowly(struct object *object, const struct objec
 MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct object_class *class,
 					    struct handle_table *table)
 {
-	struct handle_seat *seat = &table->seats[thread_own_seat];
+	uint32_t own_seat = thread_own_seat;
+	const struct handle_seat *seat = &table->seats[own_seat];
 
-	if (UNLIKELY(thread_own_seat == 0 || seat->next == seat->end ||
+	if (UNLIKELY(own_seat == 0 || seat->next == seat->end ||
 		     !handle_slot_is_ready(seat->next) || table->ledger))
 		return object_init_slowly(object, class, table);
-	handle_settle(table, seat, object, class);
+	handle_settle(table, own_seat, object, class);
 	return STATUS_SUCCESS;
 }
 

@@ -192,13 +192,15 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	}
 	lock_assert_none_held(ddi_infos[ddi].name);
 	lock_acquire(&client->entry);
-	gate_enter(&miniport->level_gate);
+	uint32_t seat = thread_own_seat;
+	gate_enter_from(&miniport->level_gate, seat);
 	/* What is not set is not read of a simple one, or while there is no subject. */
 	crossing->miniport = miniport;
 	crossing->client = client;
 	crossing->ddi = ddi;
 	crossing->level = DDI_LEVEL_0;
 	crossing->subject = 0;
+	crossing->seat = seat;
 	crossing->has_entry = true;
 	crossing->has_level = true;
 	crossing->has_class = false;
@@ -232,7 +234,7 @@ SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS s
 	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
 	ddi_trace_end(crossing, status);
 	ddi_innermost = NULL;
-	gate_leave(&crossing->miniport->level_gate);
+	gate_leave_from(&crossing->miniport->level_gate, crossing->seat);
 	lock_release(&crossing->client->entry);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		return ddi_level_0_judge(crossing, status);

@@ -129,7 +129,7 @@ bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 }
 
 /* Of one that was put to use, or not retired. */
-RARE static void finish_use(struct vidmm_allocation *allocation)
+void vidmm_allocation_finish_use(struct vidmm_allocation *allocation)
 {
 	if (allocation->life == VIDMM_LIVE)
 		allocation_revoke(allocation);
@@ -138,19 +138,6 @@ RARE static void finish_use(struct vidmm_allocation *allocation)
 	elsewhere_finish(allocation);
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
-}
-
-void vidmm_allocation_finish(struct vidmm_allocation *allocation)
-{
-	if (UNLIKELY(allocation->size_bytes == 0))
-		return;
-	if (UNLIKELY(allocation->life == VIDMM_LIVE ||
-		     ((uintptr_t)atomic_load_explicit(&allocation->mapped, memory_order_relaxed) |
-		      (uintptr_t)allocation->elsewhere) != 0 ||
-		     allocation_content(allocation) != VIDMM_CONTENT_NONE))
-		finish_use(allocation);
-	lock_finish(&allocation->lock);
-	allocation_set_life(allocation, VIDMM_DEAD);
 }
 
 void vidmm_stop(void)

@@ -186,7 +186,21 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation);
 MUST_CHECK bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation);
 
 /* Everything is given back, retired before or not. Nobody else is inside any more. */
-void vidmm_allocation_finish(struct vidmm_allocation *allocation);
+RARE void vidmm_allocation_finish_use(struct vidmm_allocation *allocation);
+SPECIALIZED void vidmm_allocation_finish(struct vidmm_allocation *allocation)
+{
+	if (UNLIKELY(allocation->size_bytes == 0))
+		return;
+	if (UNLIKELY(allocation->life == VIDMM_LIVE ||
+		     ((uintptr_t)atomic_load_explicit(&allocation->mapped, memory_order_relaxed) |
+		      (uintptr_t)allocation->elsewhere) != 0 ||
+		     atomic_load_explicit(&allocation->content, memory_order_relaxed) !=
+			     VIDMM_CONTENT_NONE))
+		vidmm_allocation_finish_use(allocation);
+	lock_finish(&allocation->lock);
+	allocation->life = state_step(STATES_LIFE, allocation->life, VIDMM_DEAD);
+	trace_allocation_dead(allocation->id);
+}
 
 static inline uint64_t vidmm_size_bytes(const struct vidmm_allocation *allocation)
 {

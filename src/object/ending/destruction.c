@@ -392,6 +392,9 @@ static bool take_unreachable(struct dxg_device *device, struct dxg_allocation *a
 	if (allocation->resource)
 		return false;
 	lock_acquire(&device->lock);
+	/* Its neighbours in the list, which nobody has touched for long. */
+	__builtin_prefetch(allocation->owner_link.prev, 1);
+	__builtin_prefetch(allocation->owner_link.next, 1);
 	bool is_ours = !allocation->is_being_destroyed && object_retire_alone(&allocation->object);
 	if (LIKELY(is_ours))
 		list_unlink(&allocation->owner_link);
@@ -415,7 +418,7 @@ static void end_unreachable_use(struct dxg_allocation *allocation)
 }
 
 /* In one visit. Of no resource, so that this was the only binding. */
-static void close_and_destroy_unreachable(struct dxg_allocation *allocation)
+SPECIALIZED void close_and_destroy_unreachable(struct dxg_allocation *allocation)
 {
 	struct dxg_device *device = allocation->device;
 	struct allocation_body *body = allocation->body;

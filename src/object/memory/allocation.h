@@ -208,6 +208,7 @@ static inline void allocation_prefetch(const struct dxg_allocation *allocation)
 	__builtin_prefetch((const void *)(opening - 56), 1);
 	__builtin_prefetch(body, 1);
 	__builtin_prefetch(body + 64, 1);
+	__builtin_prefetch(body + 128, 1);
 }
 
 /* Where it stands on the device's residency list; made now if this is the first need. */

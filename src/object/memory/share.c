@@ -368,12 +368,9 @@ static void sweep_locked(struct share_table *table, struct list *ending)
 	}
 }
 
-void share_sweep(struct share_table *table)
+void share_sweep_bundles(struct share_table *table)
 {
 	struct list ending;
-
-	if (LIKELY(atomic_load_explicit(&table->descriptor_count, memory_order_relaxed) == 0))
-		return;
 	int before = cancel_hold_off();
 	list_init(&ending);
 	lock_acquire(&table->lock);

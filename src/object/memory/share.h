@@ -68,7 +68,12 @@ void share_table_finish(struct share_table *table);
 
 /* First thing of every call that shares, opens or destroys: ends bundles nobody can open any more.
  */
-void share_sweep(struct share_table *table);
+RARE void share_sweep_bundles(struct share_table *table);
+static inline void share_sweep(struct share_table *table)
+{
+	if (UNLIKELY(atomic_load_explicit(&table->descriptor_count, memory_order_relaxed) != 0))
+		share_sweep_bundles(table);
+}
 
 /* ---- the base of a body ---- */
 

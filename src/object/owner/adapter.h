@@ -101,7 +101,7 @@ void adapter_destroy(struct dxg_adapter *adapter);
  */
 RARE NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter);
 
-MUST_CHECK static inline NTSTATUS adapter_enter(struct dxg_adapter *adapter)
+MUST_CHECK SPECIALIZED NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 {
 	gate_enter(&adapter->gate);
 	if (UNLIKELY(adapter->is_stopped ||
@@ -110,12 +110,12 @@ MUST_CHECK static inline NTSTATUS adapter_enter(struct dxg_adapter *adapter)
 	return STATUS_SUCCESS;
 }
 
-static inline void adapter_enter_to_release(struct dxg_adapter *adapter)
+SPECIALIZED void adapter_enter_to_release(struct dxg_adapter *adapter)
 {
 	gate_enter(&adapter->gate);
 }
 
-static inline void adapter_leave(struct dxg_adapter *adapter)
+SPECIALIZED void adapter_leave(struct dxg_adapter *adapter)
 {
 	gate_leave(&adapter->gate);
 }

@@ -384,10 +384,8 @@ void device_describe_loss(const struct dxg_device *device, char *text, size_t si
 		 device->lost_by);
 }
 
-NTSTATUS device_check_alive(struct dxg_device *device)
+NTSTATUS device_refuse_lost(const struct dxg_device *device)
 {
-	if (LIKELY(device_state(device) == DEVICE_ACTIVE))
-		return STATUS_SUCCESS;
 	char loss[DEVICE_LOSS_TEXT];
 
 	device_describe_loss(device, loss, sizeof(loss));

@@ -127,8 +127,19 @@ MUST_CHECK NTSTATUS device_join(struct dxg_device *device, struct list *siblings
  */
 enum sched_ending device_work_ending(struct dxg_device *device);
 
+static inline enum device_state device_state(const struct dxg_device *device)
+{
+	return (enum device_state)atomic_load_explicit(&device->state, memory_order_acquire);
+}
+
 /* Refuses when the device can do no more work. */
-MUST_CHECK NTSTATUS device_check_alive(struct dxg_device *device);
+RARE NTSTATUS device_refuse_lost(const struct dxg_device *device);
+MUST_CHECK static inline NTSTATUS device_check_alive(struct dxg_device *device)
+{
+	if (LIKELY(device_state(device) == DEVICE_ACTIVE))
+		return STATUS_SUCCESS;
+	return refused(device_refuse_lost(device));
+}
 
 /* "out of memory (5), 1.250 s ago, by D3DKMTMakeResident". It left the active state. */
 void device_describe_loss(const struct dxg_device *device, char *text, size_t size);
@@ -146,10 +157,5 @@ void device_lose_all(struct process_adapter *process_adapter, enum device_state 
 
 /* What the scheduler refuses work for is not active, though it may not have said so yet. */
 void device_learn_of_loss(struct dxg_device *device);
-
-static inline enum device_state device_state(const struct dxg_device *device)
-{
-	return (enum device_state)atomic_load_explicit(&device->state, memory_order_acquire);
-}
 
 #endif

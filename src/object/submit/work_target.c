@@ -71,7 +71,7 @@ NTSTATUS work_targets_queue(const struct work_target *targets, struct sched_pack
 
 	if (!NT_SUCCESS(status))
 		return status;
-	assert(count <= WORK_TARGETS_MAX);
+	assert(count > 0 && count <= WORK_TARGETS_MAX);
 	for (uint32_t i = 0; i < count; i++) {
 		queues[i] = targets[i].queue;
 		work_target_hold(&targets[i]);
