@@ -27,10 +27,6 @@ static const char default_profile[] = "intel";
 /* As the profiles say it: "driverStore". */
 static const char store_name[] = "opendxgk_intel";
 
-struct client_options {
-	const char *profile; /* a name, or a path; NULL: not said */
-};
-
 /* Where the parts are, absolute. */
 struct client_parts {
 	char dxcore[PATH_MAX];
@@ -52,16 +48,6 @@ static void print_usage(FILE *out)
 		"                  the path of a profile; DXGK_PROFILE, or intel, when left "
 		"out\n\n"
 		"  dxgk client -- clinfo\n");
-}
-
-static bool take_option(void *into, int option)
-{
-	struct client_options *options = into;
-
-	if (option != 'p')
-		return false;
-	options->profile = optarg;
-	return true;
 }
 
 /* ---- where things are ---- */
@@ -161,25 +147,24 @@ static bool enter(const struct client_parts *parts)
 
 int cmd_client(int argc, char **argv)
 {
-	static const struct option names[] = { { "profile", required_argument, NULL, 'p' },
-					       { "help", no_argument, NULL, 'h' },
-					       { NULL, 0, NULL, 0 } };
-	static const struct options_of of = { "+p:h", names, take_option };
-	struct client_options options = { 0 };
+	const char *profile = NULL; /* a name, or a path */
+	const struct command_option known[] = { { "profile", 'p', .text = &profile }, { 0 } };
+	const struct command_options of = { "client", print_usage, known, .end_at_word = true };
 	struct client_parts parts;
-	int status = options_take(argc, argv, &of, &options);
+	int status = options_take(argc, argv, &of);
 
-	if (status != 0 || optind == argc) {
-		print_usage(status < 0 ? stdout : stderr);
-		return status < 0 ? 0 : EXIT_USAGE;
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind == argc) {
+		print_usage(stderr);
+		return EXIT_USAGE;
 	}
 	if (!find_parts(&parts)) {
 		fprintf(stderr, "dxgk client: the parts of it are not found: %s\n",
 			strerror(errno));
 		return EXIT_REFUSED;
 	}
-	if (!set_profile(&parts, options.profile) || !set_driver_path(parts.drivers) ||
-	    !enter(&parts))
+	if (!set_profile(&parts, profile) || !set_driver_path(parts.drivers) || !enter(&parts))
 		return EXIT_REFUSED;
 	execvp(argv[optind], &argv[optind]);
 	fprintf(stderr, "dxgk client: %s: %s\n", argv[optind], strerror(errno));

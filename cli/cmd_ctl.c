@@ -3,7 +3,6 @@
  * cmd_ctl.c - dxgk ctl: controls of a running kernel, each an escape over a socket: the server's, or that of a
  * program with a kernel of its own.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,22 +385,13 @@ static int run_verb(const struct control_client *client, int argc, char **argv)
 
 int cmd_ctl(int argc, char **argv)
 {
-	static const struct option options[] = { { "socket", required_argument, NULL, 'S' },
-						 { "control", required_argument, NULL, 'C' },
-						 { "adapter", required_argument, NULL, 'A' },
-						 { "help", no_argument, NULL, 'h' },
-						 { 0 } };
 	struct live_target target = { 0 };
-	int option;
+	const struct command_option known[] = { LIVE_TARGET_OPTIONS(&target), { 0 } };
+	const struct command_options of = { "ctl", print_help, known, .end_at_word = true };
+	int status = options_take(argc, argv, &of);
 
-	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		if (live_target_option(&target, option))
-			continue;
-		if (option != 'h')
-			return CTL_USAGE;
-		print_help(stdout);
-		return 0;
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind == argc) {
 		fprintf(stderr, "dxgk ctl: it takes a control\n");
 		print_help(stderr);

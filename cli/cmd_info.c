@@ -2,12 +2,12 @@
 /*
  * cmd_info.c - dxgk info: the adapters there are, readable for people or as JSON for programs.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/adapter_facts.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "trace/engine.h"
 
 static void print_size(const char *label, uint64_t bytes)
@@ -164,35 +164,29 @@ static int print_adapters(bool as_json)
 	return all.NumAdapters == 0 ? 1 : exit_status;
 }
 
+static void print_usage(FILE *out)
+{
+	fprintf(out, "usage: dxgk info [--json] [--socket PATH]\n\nLists the adapters of "
+		     "the profile (DXGK_PROFILE) that started. One that did not is\n"
+		     "named on standard error, with the answer of the driver that was "
+		     "not acceptable.\n--socket or DXGK_SOCKET: those of a server "
+		     "(dxgkd).\n");
+}
+
 int cmd_info(int argc, char **argv)
 {
-	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-						 { "socket", required_argument, NULL, 's' },
-						 { "help", no_argument, NULL, 'h' },
-						 { 0 } };
+	const char *socket = NULL;
 	bool as_json = false;
-	int option;
+	const struct command_option known[] = { { "json", .flag = &as_json },
+						{ "socket", .text = &socket },
+						{ 0 } };
+	const struct command_options of = { "info", print_usage, known };
+	int status = options_take(argc, argv, &of);
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			as_json = true;
-			break;
-		case 's':
-			if (setenv("DXGK_SOCKET", optarg, 1) == 0)
-				break;
-			return 1;
-		case 'h':
-			printf("usage: dxgk info [--json] [--socket PATH]\n\nLists the adapters of "
-			       "the profile (DXGK_PROFILE) that started. One that did not is\n"
-			       "named on standard error, with the answer of the driver that was "
-			       "not acceptable.\n--socket or DXGK_SOCKET: those of a server "
-			       "(dxgkd).\n");
-			return 0;
-		default:
-			return 2;
-		}
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (socket && setenv("DXGK_SOCKET", socket, 1) != 0)
+		return 1;
 	if (optind < argc) {
 		fprintf(stderr, "dxgk info: \"%s\" is not expected\n", argv[optind]);
 		return 2;

@@ -38,38 +38,20 @@ static void print_usage(FILE *out)
 		     "series for each process.\n");
 }
 
-static bool take_option(void *context, int option)
-{
-	struct options *options = context;
-
-	switch (option) {
-	case 'o':
-		options->form.is_openmetrics = true;
-		return true;
-	case 'p':
-		options->form.is_per_process = true;
-		return true;
-	case 'l':
-		options->listen = optarg;
-		return true;
-	default:
-		return live_target_option(&options->target, option);
-	}
-}
-
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { LIVE_TARGET_OPTIONS,
-					       { "openmetrics", no_argument, NULL, 'o' },
-					       { "per-process", no_argument, NULL, 'p' },
-					       { "listen", required_argument, NULL, 'l' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	static const struct options_of of = { "", names, take_option };
+	const struct command_option known[] = {
+		LIVE_TARGET_OPTIONS(&options->target),
+		{ "openmetrics", .flag = &options->form.is_openmetrics },
+		{ "per-process", .flag = &options->form.is_per_process },
+		{ "listen", .text = &options->listen },
+		{ 0 },
+	};
+	const struct command_options of = { "metrics", print_usage, known };
 
 	*options = (struct options){ 0 };
-	return live_options_take(argc, argv, &of, options, &options->target, "metrics");
+	return live_options_take(argc, argv, &of, &options->target);
 }
 
 static bool print_to(const struct options *options, const struct metrics_form *form, FILE *out)
@@ -209,11 +191,7 @@ int cmd_metrics(int argc, char **argv)
 	struct options options;
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status != 0)
+	if (exit_status != OPTIONS_GO_ON)
 		return exit_status;
 	if (options.listen)
 		return serve(&options);

@@ -61,85 +61,67 @@ static void print_usage(FILE *out)
 		fprintf(out, "  %s\n", evict_policies[i]->name);
 }
 
-static bool parse_u64(const char *text, uint64_t *number_out)
+static const char *read_number(const char *text, void *into)
 {
-	return text_is_number(text, 0, UINT64_MAX, number_out);
+	return text_is_number(text, 0, UINT64_MAX, into) ? NULL : "a number";
 }
 
-static bool parse_times(const char *text, double *times_out)
+static const char *read_bytes(const char *text, void *into)
 {
+	return text_is_number(text, 1, UINT64_MAX, into) ? NULL : "a number of bytes";
+}
+
+static const char *read_times(const char *text, void *into)
+{
+	double *times = into;
 	char *end;
 
-	*times_out = strtod(text, &end);
-	return end != text && *end == '\0' && *times_out >= 0.01 && *times_out <= 1e6;
+	*times = strtod(text, &end);
+	return end != text && *end == '\0' && *times >= 0.01 && *times <= 1e6
+		       ? NULL
+		       : "a number from 0.01 to 1000000";
 }
 
 /* "cyclic:1.25" */
-static bool parse_kind(const char *text, struct options *options)
+static const char *read_kind(const char *text, void *into)
 {
+	struct options *options = into;
 	const char *colon = strchr(text, ':');
 
 	options->kind = text;
 	options->kind_length = colon ? (size_t)(colon - text) : strlen(text);
-	return !colon || parse_times(colon + 1, &options->times);
+	return colon && read_times(colon + 1, &options->times)
+		       ? "KIND:X, with X from 0.01 to 1000000"
+		       : NULL;
 }
 
-static bool complain(const char *option, const char *text)
+static const char *read_policy(const char *text, void *into)
 {
-	fprintf(stderr, "dxgk replay: %s: \"%s\" is not one\n", option, text);
-	return false;
-}
+	const struct evict_policy **policy = into;
 
-static bool take_option(void *context, int option)
-{
-	struct options *options = context;
-	const char *text = optarg;
-
-	switch (option) {
-	case 'g':
-		return parse_kind(text, options) || complain("--generate", text);
-	case 's':
-		return parse_u64(text, &options->seed) || complain("--seed", text);
-	case 'b':
-		return (parse_u64(text, &options->segment_bytes) && options->segment_bytes > 0) ||
-		       complain("--segment", text);
-	case 't':
-		return parse_times(text, &options->times) || complain("--times", text);
-	case 'p':
-		options->policy = evict_policy_find(text);
-		return options->policy || complain("--policy", text);
-	case 'w':
-		options->write_path = text;
-		return true;
-	case 'e':
-		options->is_explained = true;
-		return true;
-	case 'j':
-		options->is_json = true;
-		return true;
-	default:
-		return false;
-	}
+	*policy = evict_policy_find(text);
+	return *policy ? NULL : "a policy; --help lists them";
 }
 
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { { "generate", required_argument, NULL, 'g' },
-					       { "seed", required_argument, NULL, 's' },
-					       { "segment", required_argument, NULL, 'b' },
-					       { "times", required_argument, NULL, 't' },
-					       { "policy", required_argument, NULL, 'p' },
-					       { "write", required_argument, NULL, 'w' },
-					       { "explain", no_argument, NULL, 'e' },
-					       { "json", no_argument, NULL, 'j' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	static const struct options_of of = { "", names, take_option };
-	int status;
+	const struct command_option known[] = {
+		{ "generate", .read = read_kind, .into = options },
+		{ "seed", .read = read_number, .into = &options->seed },
+		{ "segment", .read = read_bytes, .into = &options->segment_bytes },
+		{ "times", .read = read_times, .into = &options->times },
+		{ "policy", .read = read_policy, .into = &options->policy },
+		{ "write", .text = &options->write_path },
+		{ "explain", .flag = &options->is_explained },
+		{ "json", .flag = &options->is_json },
+		{ 0 },
+	};
+	const struct command_options of = { "replay", print_usage, known };
 
 	*options = (struct options){ .times = default_times, .seed = 1 };
-	if ((status = options_take(argc, argv, &of, options)) != 0)
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc)
 		options->path = argv[optind++];
@@ -147,7 +129,7 @@ static int parse(int argc, char **argv, struct options *options)
 		fprintf(stderr, "dxgk replay: either one FILE or --generate KIND\n");
 		return EXIT_USAGE;
 	}
-	return 0;
+	return OPTIONS_GO_ON;
 }
 
 static int load_generated(const struct options *options, struct workload *workload)
@@ -319,11 +301,7 @@ int cmd_replay(int argc, char **argv)
 	struct options options;
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status != 0)
+	if (exit_status != OPTIONS_GO_ON)
 		return exit_status;
 	exit_status =
 		options.path ? load_file(&options, &workload) : load_generated(&options, &workload);

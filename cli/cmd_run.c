@@ -7,7 +7,6 @@
  * could not be tried, 2 when the script or the command line was not understood.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "base/text.h"
 #include "cli/adapter_facts.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/private_server.h"
 #include "cli/run/run.h"
 #include "cli/run/setup.h"
@@ -65,61 +65,29 @@ static void print_usage(FILE *out)
 
 /* ---- command line ---- */
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { { "verbose", no_argument, NULL, 'v' },
-					       { "quiet", no_argument, NULL, 'q' },
-					       { "check", no_argument, NULL, 'c' },
-					       { "seed", required_argument, NULL, 's' },
-					       { "processes", no_argument, NULL, 'p' },
-					       { "socket", required_argument, NULL, 'o' },
-					       { "driver", required_argument, NULL, 'd' },
-					       { "exerciser", required_argument, NULL, 'e' },
-					       { "html", required_argument, NULL, 'l' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
+	const struct command_option known[] = {
+		{ "verbose", 'v', .flag = &options->is_verbose },
+		{ "quiet", 'q', .flag = &options->is_quiet },
+		{ "check", .flag = &options->is_check },
+		{ "seed", .text = &options->seed },
+		{ "processes", .flag = &options->is_apart },
+		{ "socket", .text = &options->socket },
+		{ "driver", .text = &options->setup.driver },
+		{ "exerciser", .text = &options->setup.exerciser },
+		{ "html", .text = &options->html },
+		{ 0 },
+	};
+	const struct command_options of = { "run", print_usage, known };
 	const char *simulation = getenv("DXGK_SEED");
 	uint64_t seed;
-	int option;
 
 	*options = (struct options){ 0 };
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "vq", names, NULL)) != -1) {
-		switch (option) {
-		case 'v':
-			options->is_verbose = true;
-			break;
-		case 'q':
-			options->is_quiet = true;
-			break;
-		case 'c':
-			options->is_check = true;
-			break;
-		case 's':
-			options->seed = optarg;
-			break;
-		case 'p':
-			options->is_apart = true;
-			break;
-		case 'o':
-			options->socket = optarg;
-			break;
-		case 'd':
-			options->setup.driver = optarg;
-			break;
-		case 'e':
-			options->setup.exerciser = optarg;
-			break;
-		case 'l':
-			options->html = optarg;
-			break;
-		case 'h':
-			return -1;
-		default:
-			return EXIT_NOT_UNDERSTOOD;
-		}
-	}
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind + 1 != argc) {
 		fprintf(stderr, "dxgk run: expected one SCRIPT\n");
 		return EXIT_NOT_UNDERSTOOD;
@@ -134,7 +102,7 @@ static int parse(int argc, char **argv, struct options *options)
 		fprintf(stderr, "dxgk run: --seed: \"%s\" is not a number\n", options->seed);
 		return EXIT_NOT_UNDERSTOOD;
 	}
-	return 0;
+	return OPTIONS_GO_ON;
 }
 
 /* ---- reading ---- */
@@ -442,19 +410,16 @@ int cmd_run(int argc, char **argv)
 	char exerciser[4096];
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status == 0 && options.html && !options.is_check) {
+	if (exit_status != OPTIONS_GO_ON)
+		return exit_status;
+	if (options.html && !options.is_check) {
 		start_over_with_trace(&options, argc, argv);
 		fprintf(stderr, "dxgk run: --html: %s\n", strerror(errno));
-		exit_status = EXIT_FAILED;
+		return EXIT_FAILED;
 	}
-	if (exit_status == 0 && !options.seed)
+	if (!options.seed)
 		start_over_with_seed(argv, argc);
-	if (exit_status == 0)
-		exit_status = load(options.path, &script);
+	exit_status = load(options.path, &script);
 	if (exit_status == 0 &&
 	    setup_exerciser(&script, &options.setup, exerciser, sizeof(exerciser)))
 		options.exerciser = exerciser;

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/ctl.h"
 #include "cli/live/target.h"
@@ -51,61 +52,39 @@ static void print_usage(FILE *out)
 		"  q          the end\n");
 }
 
-static bool parse_count(const char *text, uint64_t *count_out)
+static const char *read_count(const char *text, void *into)
 {
+	return text_is_number(text, 1, UINT64_MAX, into) ? NULL : "a number above 0";
+}
+
+static const char *read_seconds(const char *text, void *into)
+{
+	double *seconds = into;
 	char *end;
 
-	errno = 0;
-	*count_out = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *count_out > 0;
-}
-
-static bool parse_seconds(const char *text, double *seconds_out)
-{
-	char *end;
-
-	*seconds_out = strtod(text, &end);
-	return end != text && *end == '\0' && *seconds_out >= 0.1 && *seconds_out <= 3600;
-}
-
-static bool complain(const char *option, const char *text)
-{
-	fprintf(stderr, "dxgk top: %s: \"%s\" is not one\n", option, text);
-	return false;
-}
-
-static bool take_option(void *context, int option)
-{
-	struct options *options = context;
-
-	switch (option) {
-	case 'b':
-		options->is_batch = true;
-		return true;
-	case 'j':
-		options->is_json = options->is_batch = true;
-		return true;
-	case 'n':
-		return parse_count(optarg, &options->count) || complain("-n", optarg);
-	case 'd':
-		return parse_seconds(optarg, &options->seconds) || complain("-d", optarg);
-	default:
-		return live_target_option(&options->target, option);
-	}
+	*seconds = strtod(text, &end);
+	return end != text && *end == '\0' && *seconds >= 0.1 && *seconds <= 3600
+		       ? NULL
+		       : "seconds from 0.1 to 3600";
 }
 
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { LIVE_TARGET_OPTIONS,
-					       { "batch", no_argument, NULL, 'b' },
-					       { "json", no_argument, NULL, 'j' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	static const struct options_of of = { "bn:d:h", names, take_option };
+	const struct command_option known[] = {
+		LIVE_TARGET_OPTIONS(&options->target),
+		{ "batch", 'b', .flag = &options->is_batch },
+		{ "json", .flag = &options->is_json },
+		{ .letter = 'n', .read = read_count, .into = &options->count },
+		{ .letter = 'd', .read = read_seconds, .into = &options->seconds },
+		{ 0 },
+	};
+	const struct command_options of = { "top", print_usage, known };
 
 	*options = (struct options){ .seconds = 1 };
-	return live_options_take(argc, argv, &of, options, &options->target, "top");
+	int status = live_options_take(argc, argv, &of, &options->target);
+	options->is_batch |= options->is_json;
+	return status;
 }
 
 /* ---- without a screen ---- */
@@ -407,11 +386,7 @@ int cmd_top(int argc, char **argv)
 	struct options options;
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status != 0)
+	if (exit_status != OPTIONS_GO_ON)
 		return exit_status;
 	return options.is_batch || !terminal_has_screen() ? run_batch(&options)
 							  : run_screen(&options);

@@ -62,76 +62,44 @@ static void print_usage(FILE *out)
 
 /* ---- command line ---- */
 
-static bool parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
-			 uint64_t *number_out)
+static const char *read_frames(const char *text, void *into)
 {
-	if (text_is_number(text, least, most, number_out))
-		return true;
-	fprintf(stderr, "dxgk tour: --%s: \"%s\" is not a number that it can be\n", name, text);
-	return false;
-}
-
-static bool take_option(void *context, int option)
-{
-	struct options *options = context;
+	uint32_t *frames = into;
 	uint64_t number;
 
-	switch (option) {
-	case 'f':
-		if (!parse_number("frames", optarg, 1, FRAMES_MAX, &number))
-			return false;
-		options->settings.frames = (uint32_t)number;
-		return true;
-	case 's':
-		return parse_number("seed", optarg, 0, UINT64_MAX, &options->settings.seed);
-	case 'o':
-		options->html = optarg;
-		return true;
-	case 't':
-		options->trace = optarg;
-		return true;
-	case 'q':
-		options->settings.is_quiet = true;
-		return true;
-	case 'x':
-		options->settings.is_spoiled = true;
-		return true;
-	case 'n':
-		options->is_untraced = true;
-		return true;
-	case 'p':
-		options->settings.is_apart = true;
-		return true;
-	case 'k':
-		options->socket = optarg;
-		return true;
-	default:
-		return false;
-	}
+	if (!text_is_number(text, 1, FRAMES_MAX, &number))
+		return "a number above 0, and not too large";
+	*frames = (uint32_t)number;
+	return NULL;
+}
+
+static const char *read_seed(const char *text, void *into)
+{
+	return text_is_number(text, 0, UINT64_MAX, into) ? NULL : "a number";
 }
 
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = {
-		{ "frames", required_argument, NULL, 'f' },
-		{ "seed", required_argument, NULL, 's' },
-		{ "html", required_argument, NULL, 'o' },
-		{ "trace", required_argument, NULL, 't' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "spoil", no_argument, NULL, 'x' },
-		{ "no-trace", no_argument, NULL, 'n' },
-		{ "processes", no_argument, NULL, 'p' },
-		{ "socket", required_argument, NULL, 'k' },
-		{ "help", no_argument, NULL, 'h' },
+	struct tour_settings *settings = &options->settings;
+	const struct command_option known[] = {
+		{ "frames", .read = read_frames, .into = &settings->frames },
+		{ "seed", .read = read_seed, .into = &settings->seed },
+		{ "html", .text = &options->html },
+		{ "trace", .text = &options->trace },
+		{ "quiet", 'q', .flag = &settings->is_quiet },
+		{ "spoil", .flag = &settings->is_spoiled },
+		{ "no-trace", .flag = &options->is_untraced },
+		{ "processes", .flag = &settings->is_apart },
+		{ "socket", .text = &options->socket },
 		{ 0 },
 	};
-	static const struct options_of of = { "q", names, take_option };
+	const struct command_options of = { "tour", print_usage, known };
 	const char *simulation = getenv("DXGK_SEED");
-	int status;
 
 	*options = (struct options){ .settings = { .frames = FRAMES_DEFAULT, .seed = 1 } };
-	if ((status = options_take(argc, argv, &of, options)) != 0)
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind != argc) {
 		fprintf(stderr, "dxgk tour: \"%s\" is one argument too many\n", argv[optind]);
@@ -152,7 +120,7 @@ static int parse(int argc, char **argv, struct options *options)
 				"threads of their own; --seed says what they do\n");
 		return EXIT_NOT_UNDERSTOOD;
 	}
-	return 0;
+	return OPTIONS_GO_ON;
 }
 
 /* ---- the adapter and the trace: files without a name ---- */
@@ -348,16 +316,12 @@ int cmd_tour(int argc, char **argv)
 	struct options options;
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
+	if (exit_status != OPTIONS_GO_ON)
+		return exit_status;
 	/* Whether it can be written, before the clients run. */
-	if (exit_status == 0 && options.html && !view_page_can_be(options.html)) {
+	if (options.html && !view_page_can_be(options.html)) {
 		fprintf(stderr, "dxgk tour: %s: %s\n", options.html, strerror(errno));
-		exit_status = EXIT_NOT_UNDERSTOOD;
+		return EXIT_NOT_UNDERSTOOD;
 	}
-	if (exit_status == 0)
-		exit_status = tour(&options);
-	return exit_status;
+	return tour(&options);
 }

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,6 +27,7 @@
 #include "commands.h"
 #include "base/attributes.h"
 #include "cli/control_client.h"
+#include "cli/options.h"
 #include "cli/private_server.h"
 #include "cli/view/page.h"
 #include "trace/convert.h"
@@ -432,50 +432,40 @@ static int run_and_show(const struct options *options, char **arguments)
 	return status;
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+static const char *read_wishes(const char *text, void *into)
+{
+	if (!trace_wishes_read(text, into))
+		return "words that --help lists";
+	setenv("DXGK_TRACE_WITH", text, 1);
+	return NULL;
+}
+
+/* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "html", required_argument, NULL, 'l' },
-		{ "server", no_argument, NULL, 'p' },
-		{ "socket", required_argument, NULL, 's' },
-		{ "with", required_argument, NULL, 'w' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "convert", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
+	const struct command_option known[] = {
+		{ "output", 'o', .text = &options->path },
+		{ "html", .text = &options->html },
+		{ "server", .flag = &options->is_server },
+		{ "socket", .text = &options->socket },
+		{ "with", .read = read_wishes, .into = &options->wishes },
+		{ "quiet", .flag = &telling.is_quiet },
+		{ "convert", .text = &options->from },
 		{ 0 },
 	};
-	int option;
+	const struct command_options of = { "trace", print_usage, known, .end_at_word = true };
 
 	*options = (struct options){ 0 };
-	optind = 1;
-	/* "+": what follows the program's name is the program's. */
-	while ((option = getopt_long(argc, argv, "+o:h", names, NULL)) != -1) {
-		if (option == 'o')
-			options->path = optarg;
-		else if (option == 'l')
-			options->html = optarg;
-		else if (option == 's')
-			options->socket = optarg;
-		else if (option == 'p')
-			options->is_server = true;
-		else if (option == 'q')
-			telling.is_quiet = true;
-		else if (option == 'c')
-			options->from = optarg;
-		else if (option == 'w' && trace_wishes_read(optarg, &options->wishes))
-			setenv("DXGK_TRACE_WITH", optarg, 1);
-		else
-			return option == 'h' ? -1 : EXIT_USAGE;
-	}
-	if (options->from)
-		return optind == argc && !options->socket && !options->is_server && !options->html
-			       ? 0
-			       : EXIT_USAGE;
-	return (optind == argc && !options->socket) || (options->socket && options->is_server)
-		       ? EXIT_USAGE
-		       : 0;
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	bool has_program = optind < argc;
+	bool is_wrong = options->from ? has_program || options->socket || options->is_server ||
+						options->html
+				      : (options->socket ? options->is_server : !has_program);
+	if (is_wrong)
+		print_usage(stderr);
+	return is_wrong ? OPTIONS_WRONG : OPTIONS_GO_ON;
 }
 
 int cmd_trace(int argc, char **argv)
@@ -483,10 +473,8 @@ int cmd_trace(int argc, char **argv)
 	struct options options;
 	int status = parse(argc, argv, &options);
 
-	if (status != 0) {
-		print_usage(status < 0 ? stdout : stderr);
-		return status < 0 ? EXIT_SUCCESS : status;
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (options.html)
 		return run_and_show(&options, argv + optind);
 	if (!options.path)

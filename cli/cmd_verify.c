@@ -263,7 +263,8 @@ static void set_defaults(struct verify_settings *settings)
 		settings->jobs = JOBS_MOST;
 }
 
-int verify_next_option(int argc, char **argv, const struct option *names)
+/* As getopt_long(), and what that complains about has "dxgk verify" in front. */
+static int next_option(int argc, char **argv, const struct option *names)
 {
 	static char program[] = "dxgk verify";
 	char *verb = argv[0]; /* whoever starts over with these arguments needs it */
@@ -283,7 +284,7 @@ static int parse(int argc, char **argv, struct verify_settings *settings)
 	set_defaults(settings);
 	settings->command = command_line(argc, argv);
 	optind = 1;
-	while ((option = verify_next_option(argc, argv, option_names)) != -1) {
+	while ((option = next_option(argc, argv, option_names)) != -1) {
 		if (option == 'h' || option == 'R') {
 			if (option == 'h')
 				print_usage(stdout);

@@ -39,54 +39,31 @@ static void print_usage(FILE *out)
 		fprintf(out, "  %-16s %s\n", query->name, query->title);
 }
 
-/* False after a complaint. */
-static bool take_option(void *context, int option)
+static const char *read_query(const char *text, void *into)
 {
-	struct options *options = context;
+	const struct view_query **query = into;
 
-	switch (option) {
-	case 'o':
-		options->page = optarg;
-		return true;
-	case 'q':
-		options->query = view_query_find(optarg);
-		if (!options->query)
-			fprintf(stderr, "dxgk view: there is no query \"%s\"; --help lists them\n",
-				optarg);
-		return options->query != NULL;
-	case 'a':
-		options->allocation = optarg;
-		return true;
-	case 'p':
-		options->packet = optarg;
-		return true;
-	case 'w':
-		options->within = optarg;
-		return true;
-	case 'j':
-		options->is_json = true;
-		return true;
-	default:
-		return false;
-	}
+	*query = view_query_find(text);
+	return *query ? NULL : "a query; --help lists them";
 }
 
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = { { "output", required_argument, NULL, 'o' },
-					       { "query", required_argument, NULL, 'q' },
-					       { "allocation", required_argument, NULL, 'a' },
-					       { "packet", required_argument, NULL, 'p' },
-					       { "within", required_argument, NULL, 'w' },
-					       { "json", no_argument, NULL, 'j' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	static const struct options_of of = { "o:h", names, take_option };
-	int status;
+	const struct command_option known[] = {
+		{ "output", 'o', .text = &options->page },
+		{ "query", .read = read_query, .into = &options->query },
+		{ "allocation", .text = &options->allocation },
+		{ "packet", .text = &options->packet },
+		{ "within", .text = &options->within },
+		{ "json", .flag = &options->is_json },
+		{ 0 },
+	};
+	const struct command_options of = { "view", print_usage, known };
 
 	*options = (struct options){ 0 };
-	if ((status = options_take(argc, argv, &of, options)) != 0)
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind + 1 != argc) {
 		fprintf(stderr, "dxgk view: one TRACE; dxgk view --help tells more\n");
@@ -103,7 +80,7 @@ static int parse(int argc, char **argv, struct options *options)
 		fprintf(stderr, "dxgk view: either -o or --query\n");
 		return EXIT_USAGE;
 	}
-	return 0;
+	return OPTIONS_GO_ON;
 }
 
 static bool parse_number(const char *text, int64_t *number_out)
@@ -176,11 +153,7 @@ int cmd_view(int argc, char **argv)
 	struct options options;
 	int exit_status = parse(argc, argv, &options);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status != 0)
+	if (exit_status != OPTIONS_GO_ON)
 		return exit_status;
 	if (!view_model_read(options.trace, &model, problem, sizeof(problem))) {
 		fprintf(stderr, "dxgk view: %s\n", problem);
@@ -190,9 +163,11 @@ int cmd_view(int argc, char **argv)
 		fprintf(stderr, "dxgk view: %s\n", problem);
 	if (options.query) {
 		exit_status = ask(&options, &model);
-	} else if (!view_page_write(&model, options.trace,
-				    options.page ? options.page : default_path, problem,
-				    sizeof(problem))) {
+	} else if (view_page_write(&model, options.trace,
+				   options.page ? options.page : default_path, problem,
+				   sizeof(problem))) {
+		exit_status = 0;
+	} else {
 		fprintf(stderr, "dxgk view: %s\n", problem);
 		exit_status = EXIT_FAILED;
 	}

@@ -349,30 +349,16 @@ static int run(const struct wine *wine, int argc, char **argv)
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
-static bool take_option(void *context, int option)
-{
-	struct options *options = context;
-
-	if (option == 'p')
-		options->prefix = optarg;
-	return option == 'p';
-}
-
 /* As options_take(). */
 static int parse(int argc, char **argv, struct options *options)
 {
-	static const struct option names[] = {
-		{ "prefix", required_argument, NULL, 'p' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	/* What stands behind the program is the program's. */
-	static const struct options_of of = { "+", names, take_option };
+	const struct command_option known[] = { { "prefix", .text = &options->prefix }, { 0 } };
+	const struct command_options of = { "wine", print_usage, known, .end_at_word = true };
 	const char *seed = getenv("DXGK_SEED");
-	int status;
 
 	*options = (struct options){ 0 };
-	if ((status = options_take(argc, argv, &of, options)) != 0)
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind == argc) {
 		print_usage(stderr);
@@ -383,7 +369,7 @@ static int parse(int argc, char **argv, struct options *options)
 				"Wine\n");
 		return EXIT_USAGE;
 	}
-	return 0;
+	return OPTIONS_GO_ON;
 }
 
 int cmd_wine(int argc, char **argv)
@@ -392,11 +378,7 @@ int cmd_wine(int argc, char **argv)
 	struct wine wine = { 0 };
 	int status = parse(argc, argv, &options);
 
-	if (status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (status != 0)
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (!find_pair(&wine)) {
 		fprintf(stderr, "dxgk wine: dxgkwine.dll and dxgkwine.so are not here: they are "

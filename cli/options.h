@@ -1,21 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - the options of a command, one after the other.
+ * options.h - the options of a command as a table: each says where it goes.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 
-/* Tells `take` of each, with optarg; false: it is wrong, and that was said. Then optind is where the rest begins. */
-struct options_of {
-	const char *letters; /* short ones, as getopt_long() has them */
-	const struct option *names;
-	bool (*take)(void *options, int option);
+struct command_option {
+	const char *name; /* --name; NULL: it is a letter only */
+	char letter;      /* 0: it has none */
+
+	/* One of these: whether it was said; its text; or who reads that into `into` and returns NULL, or what was expected. */
+	bool *flag;
+	const char **text;
+	const char *(*read)(const char *text, void *into);
+	void *into;
 };
 
-/* 0; 2 when one was wrong; -1 when help ('h') was asked for. */
-int options_take(int argc, char **argv, const struct options_of *of, void *options);
+struct command_options {
+	const char *verb;
+	void (*print_usage)(FILE *out);     /* for --help and -h, which every command has */
+	const struct command_option *known; /* the last one has neither name nor letter */
+	bool end_at_word; /* the first word that is no option ends them: what follows is a program's, or a control's */
+};
+
+enum { OPTIONS_GO_ON = -1, OPTIONS_WRONG = 2 };
+
+/* OPTIONS_GO_ON, and optind is where the rest begins; else the exit status: there was help, or one was wrong. */
+int options_take(int argc, char **argv, const struct command_options *of);
 
 #endif

@@ -121,14 +121,14 @@ class Facts:
                 {suite.split(':')[-1] for test in tests for suite in test['suite']})
 
     def options(self, verb):
-        """Long options of a verb, of its headers and of what is behind it in its folder, and the short ones of its getopt."""
+        """Of a verb, of its headers and of what is behind it in its folder: in tables of options (cli/options.h) and of getopt."""
         text = self.read(f'cli/{self.verbs[verb]}.c')
         text += ''.join(self.read(path) for path in re.findall(r'#include "(cli/[^"]+)"', text) if path in self.files)
         text += ''.join(self.read(path) for path in sorted(self.files)
                         if path.startswith(f'cli/{verb}/') and path.endswith('.c'))
-        short = ''.join(re.findall(r'(?:getopt_long\([^"]*|struct options_of \w+ = \{ )"([^"]*)"', text))
-        return ({'--' + name for name in re.findall(r'\{[\s\\]*"([a-z-]+)", (?:no|required)_argument', text)}
-                | {'-' + letter for letter in re.findall(r'[a-z]', short)} | {'--help'})
+        names = re.findall(r'\{[\s\\]*"([a-z-]+)",\s+(?:\'.\',\s+)?(?:(?:no|required)_argument|\.(?:flag|text|read) =)', text)
+        letters = re.findall(r'\{ (?:"[a-z-]+", |\.letter = )\'(.)\'', text)
+        return {'--' + name for name in names} | {'-' + letter for letter in letters} | {'--help', '-h'}
 
     def server_options(self):
         return set(re.findall(r'\{ "([a-z-]+)", (?:no|required)_argument', self.read('server/main.c')))

@@ -5,25 +5,6 @@
 
 #include "cli/live/target.h"
 
-enum { EXIT_USAGE = 2 };
-
-bool live_target_option(struct live_target *target, int option)
-{
-	switch (option) {
-	case 'S':
-		target->server = optarg;
-		return true;
-	case 'C':
-		target->program = optarg;
-		return true;
-	case 'A':
-		target->luid = optarg;
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* "00000000:00000001" */
 static bool parse_luid(const char *text, uint64_t *luid_out)
 {
@@ -64,17 +45,17 @@ bool live_target_find(struct live_target *target, const char *verb)
 	return false;
 }
 
-int live_options_take(int argc, char **argv, const struct options_of *of, void *options,
-		      struct live_target *target, const char *verb)
+int live_options_take(int argc, char **argv, const struct command_options *of,
+		      struct live_target *target)
 {
-	int status = options_take(argc, argv, of, options);
+	int status = options_take(argc, argv, of);
 
-	if (status != 0)
+	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind < argc) {
-		fprintf(stderr, "dxgk %s: \"%s\" is too much; dxgk %s --help tells more\n", verb,
-			argv[optind], verb);
-		return EXIT_USAGE;
+		fprintf(stderr, "dxgk %s: \"%s\" is too much; dxgk %s --help tells more\n",
+			of->verb, argv[optind], of->verb);
+		return OPTIONS_WRONG;
 	}
-	return live_target_find(target, verb) ? 0 : EXIT_USAGE;
+	return live_target_find(target, of->verb) ? OPTIONS_GO_ON : OPTIONS_WRONG;
 }

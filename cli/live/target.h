@@ -20,21 +20,18 @@ struct live_target {
 
 #define LIVE_TARGET_USAGE "[--socket PATH | --control PATH] [--adapter LUID]"
 
-/* In a table of getopt_long(). */
-#define LIVE_TARGET_OPTIONS                                                                        \
-	{ "socket", required_argument, NULL, 'S' }, { "control", required_argument, NULL, 'C' },   \
+/* Of a command's table of options. */
+#define LIVE_TARGET_OPTIONS(target)                                                                \
+	{ "socket", .text = &(target)->server }, { "control", .text = &(target)->program },        \
 	{                                                                                          \
-		"adapter", required_argument, NULL, 'A'                                            \
+		"adapter", .text = &(target)->luid                                                 \
 	}
-
-/* One of these? */
-bool live_target_option(struct live_target *target, int option);
 
 /* By the options, else by DXGK_CONTROL and DXGK_SOCKET. False after saying for `verb` what is missing. */
 MUST_CHECK bool live_target_find(struct live_target *target, const char *verb);
 
 /* A command that has nothing but options: takes them, and finds the target. As options_take(). */
-int live_options_take(int argc, char **argv, const struct options_of *of, void *options,
-		      struct live_target *target, const char *verb);
+int live_options_take(int argc, char **argv, const struct command_options *of,
+		      struct live_target *target);
 
 #endif

@@ -7,13 +7,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "cli/options.h"
 #include "cli/verify/baseline.h"
 #include "cli/verify/failing.h"
 #include "cli/verify/report.h"
@@ -40,43 +40,24 @@ static void print_usage(FILE *out)
 	      out);
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct merge *merge)
 {
-	static const struct option names[] = { { "report", required_argument, NULL, 'r' },
-					       { "baseline", required_argument, NULL, 'b' },
-					       { "strict", no_argument, NULL, 's' },
-					       { "tap", no_argument, NULL, 't' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	int option;
+	const struct command_option known[] = { { "report", .text = &merge->report },
+						{ "baseline", .text = &merge->baseline },
+						{ "strict", .flag = &merge->is_strict },
+						{ "tap", .flag = &merge->is_tap },
+						{ 0 } };
+	const struct command_options of = { "verify merge", print_usage, known };
 
 	*merge = (struct merge){ 0 };
-	optind = 1;
-	while ((option = verify_next_option(argc, argv, names)) != -1) {
-		switch (option) {
-		case 'r':
-			merge->report = optarg;
-			break;
-		case 'b':
-			merge->baseline = optarg;
-			break;
-		case 's':
-			merge->is_strict = true;
-			break;
-		case 't':
-			merge->is_tap = true;
-			break;
-		case 'h':
-			return -1;
-		default:
-			return VERIFY_EXIT_USAGE;
-		}
-	}
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	merge->parts = argv + optind;
 	merge->part_count = argc - optind;
 	if (merge->part_count > 0)
-		return 0;
+		return OPTIONS_GO_ON;
 	fputs("dxgk verify merge: expected folders\n", stderr);
 	return VERIFY_EXIT_USAGE;
 }
@@ -275,12 +256,10 @@ int verify_merge(int argc, char **argv)
 	struct record record = { 0 };
 	int exit_status = parse(argc, argv, &merge);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status == 0 && merge.baseline && !baseline_read(&baseline, merge.baseline))
-		exit_status = VERIFY_EXIT_USAGE;
+	if (exit_status != OPTIONS_GO_ON)
+		return exit_status;
+	exit_status =
+		!merge.baseline || baseline_read(&baseline, merge.baseline) ? 0 : VERIFY_EXIT_USAGE;
 	for (int i = 0; exit_status == 0 && i < merge.part_count; i++) {
 		if (!load_part(&record, merge.parts[i]))
 			exit_status = VERIFY_EXIT_USAGE;

@@ -6,12 +6,12 @@
  * finding may be gone: then the exit status is 0.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cli/verify/failing.h"
 #include "cli/verify/job.h"
 #include "cli/verify/report.h"
@@ -33,32 +33,26 @@ static void print_usage(FILE *out)
 	      out);
 }
 
-/* 0, or the exit status; -1 when help was asked for. */
+/* As options_take(). */
 static int parse(int argc, char **argv, struct replay *replay)
 {
-	static const struct option names[] = { { "trace", required_argument, NULL, 't' },
-					       { "help", no_argument, NULL, 'h' },
-					       { 0 } };
-	int option;
+	const char *trace = NULL;
+	const struct command_option known[] = { { "trace", .text = &trace }, { 0 } };
+	const struct command_options of = { "verify replay", print_usage, known };
 
 	*replay = (struct replay){ 0 };
-	optind = 1;
-	while ((option = verify_next_option(argc, argv, names)) != -1) {
-		if (option == 'h')
-			return -1;
-		if (option != 't')
-			return VERIFY_EXIT_USAGE;
-		replay->trace = needed_text("%s", optarg);
-		replay->keeps_trace = true;
-	}
+	int status = options_take(argc, argv, &of);
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind + 1 != argc) {
 		fputs("dxgk verify replay: expected one folder\n", stderr);
 		return VERIFY_EXIT_USAGE;
 	}
 	replay->folder = argv[optind];
-	if (!replay->trace)
-		replay->trace = needed_text("%s/.trace.json", replay->folder);
-	return 0;
+	replay->keeps_trace = trace != NULL;
+	replay->trace =
+		trace ? needed_text("%s", trace) : needed_text("%s/.trace.json", replay->folder);
+	return OPTIONS_GO_ON;
 }
 
 /* A trace is written by a run that comes to its end. */
@@ -134,18 +128,14 @@ int verify_replay(int argc, char **argv, char **whole_argv)
 	struct failing failing = { 0 };
 	int exit_status = parse(argc, argv, &replay);
 
-	if (exit_status < 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (exit_status == 0) {
-		exit_status = failing_load(&failing, replay.folder) &&
-					      sanitize_host(failing.sanitizers, whole_argv)
-				      ? run(&replay, &failing)
-				      : VERIFY_EXIT_USAGE;
-		if (!replay.keeps_trace)
-			unlink(replay.trace);
-	}
+	if (exit_status != OPTIONS_GO_ON)
+		return exit_status;
+	exit_status = failing_load(&failing, replay.folder) &&
+				      sanitize_host(failing.sanitizers, whole_argv)
+			      ? run(&replay, &failing)
+			      : VERIFY_EXIT_USAGE;
+	if (!replay.keeps_trace)
+		unlink(replay.trace);
 	failing_finish(&failing);
 	free(replay.trace);
 	return exit_status;

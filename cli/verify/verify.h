@@ -69,10 +69,6 @@ struct verify_settings {
 };
 
 /* Each returns an exit status. `whole_argv` is what the program was started with, to start over with a sanitizer. */
-/* As getopt_long(), and what that complains about has "dxgk verify" in front. */
-struct option;
-int verify_next_option(int argc, char **argv, const struct option *names);
-
 int verify_campaign(const struct verify_settings *settings);
 int verify_replay(int argc, char **argv, char **whole_argv);
 int verify_merge(int argc, char **argv);
