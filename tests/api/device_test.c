@@ -90,6 +90,15 @@ TEST(create_device, any_number_of_devices)
 
 /* ---- DestroyDevice ---- */
 
+static void expect_refused(NTSTATUS (*destroy)(D3DKMT_HANDLE), const char *argument,
+			   D3DKMT_HANDLE of_another_kind)
+{
+	EXPECT_REFUSED(destroy(0), STATUS_INVALID_PARAMETER, "API-HANDLE", argument);
+	EXPECT_REFUSED(destroy(adapter), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND", argument);
+	EXPECT_REFUSED(destroy(of_another_kind), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
+		       argument);
+}
+
 TEST(destroy_device, null_zero_stale_and_wrong_handles_are_refused)
 {
 	D3DKMT_HANDLE device = create_device(adapter);
@@ -97,11 +106,7 @@ TEST(destroy_device, null_zero_stale_and_wrong_handles_are_refused)
 
 	EXPECT_REFUSED(D3DKMTDestroyDevice(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
 		       "");
-	EXPECT_REFUSED(destroy_device(0), STATUS_INVALID_PARAMETER, "API-HANDLE", "hDevice");
-	EXPECT_REFUSED(destroy_device(adapter), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
-		       "hDevice");
-	EXPECT_REFUSED(destroy_device(context), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
-		       "hDevice");
+	expect_refused(destroy_device, "hDevice", context);
 	EXPECT_OK(destroy_device(device));
 	EXPECT_REFUSED(destroy_device(device), STATUS_INVALID_PARAMETER, "API-HANDLE", "hDevice");
 }
@@ -478,11 +483,7 @@ TEST(destroy_context, null_zero_and_wrong_handles_are_refused)
 
 	EXPECT_REFUSED(D3DKMTDestroyContext(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT",
 		       "");
-	EXPECT_REFUSED(destroy_context(0), STATUS_INVALID_PARAMETER, "API-HANDLE", "hContext");
-	EXPECT_REFUSED(destroy_context(device), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
-		       "hContext");
-	EXPECT_REFUSED(destroy_context(adapter), STATUS_INVALID_PARAMETER, "API-HANDLE-KIND",
-		       "hContext");
+	expect_refused(destroy_context, "hContext", device);
 	EXPECT_OK(destroy_device(device));
 }
 

@@ -205,6 +205,17 @@ TEST(progress, has_to_grow)
 
 /* ---- submission ---- */
 
+static D3DKMT_SUBMITCOMMANDTOHWQUEUE with_data(struct hw_queue queue, UINT64 progress,
+					       unsigned char *data, unsigned size)
+{
+	return (D3DKMT_SUBMITCOMMANDTOHWQUEUE){ .hHwQueue = queue.queue,
+						.HwQueueProgressFenceId = progress,
+						.CommandBuffer = 0x123450000,
+						.CommandLength = 48,
+						.PrivateDriverDataSize = size,
+						.pPrivateDriverData = data };
+}
+
 HW_TEST(submit, gives_the_driver_everything_as_it_came, begin_on(HW_BY_HAND))
 {
 	unsigned char data[] = "private";
@@ -213,12 +224,7 @@ HW_TEST(submit, gives_the_driver_everything_as_it_came, begin_on(HW_BY_HAND))
 	uint32_t narrow;
 
 	struct hw_queue queue = create_hw_queue(2);
-	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
-					       .HwQueueProgressFenceId = 1ull << 33,
-					       .CommandBuffer = 0x123450000,
-					       .CommandLength = 48,
-					       .PrivateDriverDataSize = sizeof(data),
-					       .pPrivateDriverData = data };
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 1ull << 33, data, sizeof(data));
 	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
 	call = fetched(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE);
 	/* DXGKARG_SUBMITCOMMANDTOHWQUEUE: fence 8, address 16, size 24, private size 28 */
@@ -248,17 +254,6 @@ struct judged {
 	uint64_t progress;
 };
 
-static D3DKMT_SUBMITCOMMANDTOHWQUEUE with_data(struct hw_queue queue, UINT64 progress,
-					       unsigned char *data, unsigned size)
-{
-	return (D3DKMT_SUBMITCOMMANDTOHWQUEUE){ .hHwQueue = queue.queue,
-						.HwQueueProgressFenceId = progress,
-						.CommandBuffer = 0x10000,
-						.CommandLength = 48,
-						.PrivateDriverDataSize = size,
-						.pPrivateDriverData = data };
-}
-
 /* compute-runtime hands over a page, however little of it is meant. */
 HW_TEST(submit, takes_a_page_of_private_data, begin_on(HW_BY_HAND))
 {
@@ -267,12 +262,7 @@ HW_TEST(submit, takes_a_page_of_private_data, begin_on(HW_BY_HAND))
 	uint32_t bytes;
 
 	struct hw_queue queue = create_hw_queue(2);
-	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = { .hHwQueue = queue.queue,
-					       .HwQueueProgressFenceId = 1,
-					       .CommandBuffer = 0x123450000,
-					       .CommandLength = 48,
-					       .PrivateDriverDataSize = sizeof(data),
-					       .pPrivateDriverData = data };
+	D3DKMT_SUBMITCOMMANDTOHWQUEUE args = with_data(queue, 1, data, sizeof(data));
 	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
 	call = fetched(RECORDER_SUBMIT_COMMAND_TO_HW_QUEUE);
 	memcpy(&bytes, call.argument + 28, sizeof(bytes));
@@ -294,7 +284,7 @@ HW_TEST(validate, is_asked_before_it_is_queued_with_the_queue_and_its_progress,
 	struct recorder_fetch call = fetched(RECORDER_VALIDATE_SUBMIT_COMMAND);
 	EXPECT_EQ(call.argument_bytes, sizeof(judged));
 	memcpy(&judged, call.argument, sizeof(judged));
-	EXPECT(judged.address == 0x10000 && judged.length == 48);
+	EXPECT(judged.address == 0x123450000 && judged.length == 48);
 	EXPECT_EQ(judged.flags, 1);        /* HardwareQueueSubmission */
 	EXPECT_EQ(judged.target_count, 1); /* the driver says when it is no queue of its own */
 	EXPECT(judged.data && judged.data != data);

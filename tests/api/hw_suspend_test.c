@@ -10,16 +10,18 @@
 enum { AT_ONCE_SUSPENDED, WHEN_TOLD, WITHOUT, SUSPEND_ADAPTERS };
 enum { SUSPENDED = 17 };
 
-static struct hw_queue used_queue(D3DKMT_HANDLE *context_out)
+/* A context whose queue has worked, and is done. */
+static D3DKMT_HANDLE begin_used(unsigned which)
 {
-	*context_out = create_hw_context(device, 0);
-	struct hw_queue queue = create_hw_queue_in(*context_out);
+	begin_on(which);
+	D3DKMT_HANDLE context = create_hw_context(device, 0);
+	struct hw_queue queue = create_hw_queue_in(context);
 
 	EXPECT_OK(hw_submit(queue, 1, 8));
 	AWAIT(hw_pending(0) == 1);
 	EXPECT(hw_complete(0) != 0);
 	AWAIT(*queue.view == 1);
-	return queue;
+	return context;
 }
 
 static void say_suspended(UINT64 fence)
@@ -56,10 +58,8 @@ static void destroy_in_thread(void *argument)
 
 TEST(context, is_suspended_before_it_is_destroyed)
 {
-	D3DKMT_HANDLE context;
+	D3DKMT_HANDLE context = begin_used(AT_ONCE_SUSPENDED);
 
-	begin_on(AT_ONCE_SUSPENDED);
-	used_queue(&context);
 	EXPECT_OK(destroy_hw_context(context));
 	EXPECT(notes_in_order("DestroyHwQueue", "SuspendContext"));
 	EXPECT(notes_in_order("SuspendContext", "DestroyHwContext"));
@@ -69,10 +69,7 @@ TEST(context, is_suspended_before_it_is_destroyed)
 
 TEST(context, with_its_device_too)
 {
-	D3DKMT_HANDLE context;
-
-	begin_on(AT_ONCE_SUSPENDED);
-	used_queue(&context);
+	(void)begin_used(AT_ONCE_SUSPENDED);
 	EXPECT_OK(destroy_device(device));
 	EXPECT(notes_in_order("SuspendContext", "DestroyHwContext"));
 }
@@ -90,20 +87,15 @@ TEST(context, that_never_worked_is_not)
 
 TEST(context, of_a_driver_that_cannot_is_not)
 {
-	D3DKMT_HANDLE context;
+	D3DKMT_HANDLE context = begin_used(WITHOUT);
 
-	begin_on(WITHOUT);
-	used_queue(&context);
 	EXPECT_OK(destroy_hw_context(context));
 	EXPECT_EQ(notes_count("DestroyHwContext"), 1);
 }
 
 TEST(context, is_destroyed_when_the_driver_says_that_it_is_suspended)
 {
-	D3DKMT_HANDLE context;
-
-	begin_on(WHEN_TOLD);
-	used_queue(&context);
+	D3DKMT_HANDLE context = begin_used(WHEN_TOLD);
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_in_thread, &context);
 	EXPECT(thread);
 	AWAIT(notes_count("SuspendContext") == 1);
@@ -124,10 +116,7 @@ TEST(no_answer, in_time_resets_the_engine)
 {
 	SKIP_UNLESS_SEEDED();
 
-	D3DKMT_HANDLE context;
-
-	begin_on(WHEN_TOLD);
-	used_queue(&context);
+	D3DKMT_HANDLE context = begin_used(WHEN_TOLD);
 	EXPECT_OK(destroy_hw_context(context));
 	EXPECT(notes_in_order("SuspendContext", "ResetHwEngine"));
 	EXPECT(notes_in_order("ResetHwEngine", "DestroyHwContext"));
@@ -138,10 +127,7 @@ TEST(no_answer, in_time_resets_the_engine)
 
 TEST(no_answer, does_not_keep_what_a_reset_of_the_adapter_ends)
 {
-	D3DKMT_HANDLE context;
-
-	begin_on(WHEN_TOLD);
-	used_queue(&context);
+	D3DKMT_HANDLE context = begin_used(WHEN_TOLD);
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_in_thread, &context);
 	EXPECT(thread);
 	AWAIT(notes_count("SuspendContext") == 1);

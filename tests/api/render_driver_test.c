@@ -3,6 +3,7 @@
  * render_driver_test.c - D3DKMTRender and what DxgkDdiRender answers: passes, and failures.
  */
 #include "api/render.h"
+#include "support/render_answers.h"
 
 #define SETTINGS "\"Model\": \"physical\", \"Version\": 16386, "
 
@@ -107,20 +108,9 @@ TEST(pass, a_failure_in_a_later_one_leaves_nothing_of_the_earlier_ones)
 	EXPECT_CHILD(run_child("failure_in_a_later_pass"), 0);
 }
 
-static const NTSTATUS answers[] = {
-	STATUS_NO_MEMORY,
-	STATUS_PRIVILEGED_INSTRUCTION,
-	STATUS_ILLEGAL_INSTRUCTION,
-	STATUS_INVALID_PARAMETER,
-	STATUS_INVALID_USER_BUFFER,
-	STATUS_INVALID_HANDLE,
-	STATUS_GRAPHICS_DRIVER_MISMATCH,
-	STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
-};
-
 CHILD(answer)
 {
-	NTSTATUS answer = answers[atoi(getenv("TEST_ANSWER"))];
+	NTSTATUS answer = render_answers[atoi(getenv("TEST_ANSWER"))];
 	char settings[128];
 
 	snprintf(settings, sizeof(settings), "\"Fail\": \"Render\", \"FailStatus\": %u, ",
@@ -140,7 +130,7 @@ CHILD(answer)
 
 TEST(answer, of_the_driver_reaches_the_client_and_an_exception_loses_the_device)
 {
-	for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (unsigned i = 0; i < sizeof(render_answers) / sizeof(render_answers[0]); i++) {
 		char which[32];
 
 		snprintf(which, sizeof(which), "TEST_ANSWER=%u", i);

@@ -80,6 +80,17 @@ static inline struct pool_update begin_pool_update(void)
 	return made;
 }
 
+/* The fence gets to 7, for which an update waits that copies once and signals: it does, and not before. */
+static inline void let_update_run(const struct pool_update *made)
+{
+	EXPECT_EQ(copies(), 0);
+	mark("now");
+	EXPECT_OK(signal_fence(made->fence, 7));
+	AWAIT(*made->seen == 8);
+	EXPECT_EQ(copies(), 1);
+	EXPECT(notes_in_order("now", "operation=14 "));
+}
+
 #define POOL_TEST(suite, claim)                                                                    \
 	TEST_MADE(pool_update, made, begin_pool_update(), expect_nothing_wrong(), suite, claim)
 

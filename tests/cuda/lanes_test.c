@@ -11,6 +11,7 @@
 #include "base/random.h"
 
 #include "cuda.h"
+#include "support/driver_alone.h"
 
 enum {
 	LOCAL_BYTES = 4 << 20,
@@ -340,21 +341,6 @@ BOOLEAN cuda_did(struct cuda_device *of, cuda_status status, const char *what)
 const char *cuda_error_name(const struct cuda_api *api, cuda_status status)
 {
 	return "an error";
-}
-
-PVOID gpu_pool_allocate(POOL_TYPE type, SIZE_T size_bytes)
-{
-	return calloc(1, size_bytes);
-}
-
-void gpu_pool_free(PVOID memory)
-{
-	free(memory);
-}
-
-ULONG DbgPrint(PCSTR Format, ...)
-{
-	return 0;
 }
 
 /* Who waits lets the others go on. */

@@ -135,23 +135,6 @@ static OBJECT_ATTRIBUTES attributes_of(UNICODE_STRING *name, const WCHAR *text)
 	return attributes;
 }
 
-static D3DKMT_HANDLE open_handle(HANDLE handle, D3DKMT_HANDLE *memory_out)
-{
-	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char buffer[256];
-	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = client.device,
-						 .hNtHandle = handle,
-						 .NumAllocations = 1,
-						 .pOpenAllocationInfo2 = &info,
-						 .TotalPrivateDriverDataBufferSize = sizeof(buffer),
-						 .pTotalPrivateDriverDataBuffer = buffer };
-
-	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
-	EXPECT(args.hNtHandle == handle);
-	*memory_out = info.hAllocation;
-	return args.hResource;
-}
-
 static void test_share_handle(void)
 {
 	D3DKMT_HANDLE resource;
@@ -171,7 +154,7 @@ static void test_share_handle(void)
 	D3DKMT_GETSHAREDRESOURCEADAPTERLUID whose = { .hNtHandle = copy };
 	EXPECT_OK(D3DKMTGetSharedResourceAdapterLuid(&whose));
 	EXPECT(memcmp(&whose.AdapterLuid, &client.luid, sizeof(LUID)) == 0);
-	D3DKMT_HANDLE opened = open_handle(copy, &seen);
+	D3DKMT_HANDLE opened = open_handle(&client, copy, &seen);
 	strcpy(lock(&client, memory), "through one door");
 	EXPECT(strcmp(lock(&client, seen), "through one door") == 0);
 	EXPECT(CloseHandle(copy));
@@ -201,7 +184,7 @@ static void test_share_name(void)
 	EXPECT_OK(D3DKMTShareObjects(1, &resource, &attributes, SHARED_ALLOCATION_WRITE, &handle));
 	EXPECT_OK(D3DKMTOpenNtHandleFromName(&open));
 	EXPECT(open.hNtHandle != NULL && open.hNtHandle != handle);
-	D3DKMT_HANDLE opened = open_handle(open.hNtHandle, &seen);
+	D3DKMT_HANDLE opened = open_handle(&client, open.hNtHandle, &seen);
 	EXPECT_OK(destroy(&client, 0, opened));
 	EXPECT(CloseHandle(open.hNtHandle));
 	EXPECT(CloseHandle(handle));

@@ -14,28 +14,15 @@ static UNICODE_STRING name = { sizeof(shared_name) - sizeof(WCHAR), sizeof(share
 			       shared_name };
 static OBJECT_ATTRIBUTES attributes = { .Length = sizeof(attributes), .ObjectName = &name };
 
-static D3DKMT_HANDLE open_shared(const struct client *client, HANDLE handle)
-{
-	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
-	unsigned char buffer[256];
-	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = client->device,
-						 .hNtHandle = handle,
-						 .NumAllocations = 1,
-						 .pOpenAllocationInfo2 = &info,
-						 .TotalPrivateDriverDataBufferSize = sizeof(buffer),
-						 .pTotalPrivateDriverDataBuffer = buffer };
-
-	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
-	return info.hAllocation;
-}
-
 /* Prints nothing: its exit status is how many problems it had. */
 static int run_second(const char *handle_text)
 {
 	struct client client = client_open();
 	HANDLE inherited = (HANDLE)(UINT_PTR)strtoull(handle_text, NULL, 16);
 	D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME by_name = { 0x10000000, &attributes, NULL };
-	char *bytes = lock(&client, open_shared(&client, inherited));
+	D3DKMT_HANDLE memory;
+	open_handle(&client, inherited, &memory);
+	char *bytes = lock(&client, memory);
 
 	EXPECT_OK(D3DKMTOpenSyncObjectNtHandleFromName(&by_name));
 	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 open = { .hNtHandle = by_name.hNtHandle,

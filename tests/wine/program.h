@@ -117,6 +117,25 @@ static inline NTSTATUS destroy(const struct client *client, D3DKMT_HANDLE alloca
 					      .AllocationCount = resource ? 0 : 1 });
 }
 
+/* A shared resource, of one allocation; its handle here. */
+static inline D3DKMT_HANDLE open_handle(const struct client *client, HANDLE handle,
+					D3DKMT_HANDLE *memory_out)
+{
+	D3DDDI_OPENALLOCATIONINFO2 info = { 0 };
+	unsigned char buffer[256];
+	D3DKMT_OPENRESOURCEFROMNTHANDLE args = { .hDevice = client->device,
+						 .hNtHandle = handle,
+						 .NumAllocations = 1,
+						 .pOpenAllocationInfo2 = &info,
+						 .TotalPrivateDriverDataBufferSize = sizeof(buffer),
+						 .pTotalPrivateDriverDataBuffer = buffer };
+
+	EXPECT_OK(D3DKMTOpenResourceFromNtHandle(&args));
+	EXPECT(args.hNtHandle == handle);
+	*memory_out = info.hAllocation;
+	return args.hResource;
+}
+
 static inline void *lock(const struct client *client, D3DKMT_HANDLE allocation)
 {
 	D3DKMT_LOCK2 args = { .hDevice = client->device, .hAllocation = allocation };

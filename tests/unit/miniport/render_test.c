@@ -8,6 +8,7 @@
 #include <ddk/dispmprt.h>
 
 #include "miniport/work.h"
+#include "support/render_answers.h"
 
 enum { COMMAND_BYTES = 100, BUFFER_BYTES = 256, PATCHES = 4 };
 
@@ -168,21 +169,11 @@ TEST(render, mistakes_with_pointers_are_refused)
 
 TEST(render, documented_failures_reach_the_caller_and_others_do_not)
 {
-	static const NTSTATUS documented[] = {
-		STATUS_NO_MEMORY,
-		STATUS_PRIVILEGED_INSTRUCTION,
-		STATUS_ILLEGAL_INSTRUCTION,
-		STATUS_INVALID_PARAMETER,
-		STATUS_INVALID_USER_BUFFER,
-		STATUS_INVALID_HANDLE,
-		STATUS_GRAPHICS_DRIVER_MISMATCH,
-		STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
-	};
 	struct scene scene;
 
-	for (size_t i = 0; i < ARRAY_SIZE(documented); i++) {
-		begin(&scene, TEXT("Fail", "Render"), NUMBER("FailStatus", documented[i]));
-		EXPECT_EQ((uint32_t)render(&scene), (uint32_t)documented[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(render_answers); i++) {
+		begin(&scene, TEXT("Fail", "Render"), NUMBER("FailStatus", render_answers[i]));
+		EXPECT_EQ((uint32_t)render(&scene), (uint32_t)render_answers[i]);
 		host_expect_refusal("DDI-STATUS");
 		EXPECT_EQ(host_reports.count, 0);
 		end(&scene);

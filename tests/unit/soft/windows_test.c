@@ -3,21 +3,7 @@
 #include "support/test.h"
 
 #include "gpu.h"
-
-PVOID gpu_pool_allocate(POOL_TYPE type, SIZE_T size_bytes)
-{
-	return calloc(1, size_bytes);
-}
-
-void gpu_pool_free(PVOID memory)
-{
-	free(memory);
-}
-
-ULONG DbgPrint(PCSTR Format, ...)
-{
-	return 0;
-}
+#include "support/driver_alone.h"
 
 static struct gpu_adapter adapter;
 

@@ -43,6 +43,20 @@ static bool tell(const void *bytes, size_t size_bytes, struct told *told)
 	return true;
 }
 
+/* What is said of the thread stands in front of all that it said. */
+static struct trace_reader *open_behind_thread(const char *path, struct trace_file *file,
+					       char problem[256])
+{
+	struct trace_entry entry;
+
+	EXPECT(trace_file_open(path, file));
+	struct trace_reader *reader =
+		trace_reader_open(file->bytes, file->size_bytes, problem, 256);
+	EXPECT(reader && trace_reader_next(reader, &entry));
+	EXPECT_EQ(entry.event, TRACE_thread);
+	return reader;
+}
+
 static void tell_file(const char *path, struct told *told)
 {
 	struct trace_file file;
@@ -67,12 +81,7 @@ TEST(reader, gives_every_field_back_as_it_was_said)
 	trace_allocation_place(1, NULL, 0, 0);
 	trace_finish();
 
-	EXPECT(trace_file_open(path, &file));
-	struct trace_reader *reader =
-		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
-	EXPECT(reader);
-	EXPECT(trace_reader_next(reader, &entry));
-	EXPECT_EQ(entry.event, TRACE_thread);
+	struct trace_reader *reader = open_behind_thread(path, &file, problem);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		EXPECT(trace_reader_next(reader, &entry));
 		EXPECT_EQ(entry.event, TRACE_allocation_place);
@@ -108,11 +117,7 @@ TEST(reader, ids_and_handles_are_written_as_what_differs_and_read_as_they_were)
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
 		trace_allocation_live(ids[i], 1, 1, 1, handles[i], handles[i], 1);
 	trace_finish();
-	EXPECT(trace_file_open(path, &file));
-	struct trace_reader *reader =
-		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
-	EXPECT(reader);
-	EXPECT(trace_reader_next(reader, &entry));
+	struct trace_reader *reader = open_behind_thread(path, &file, problem);
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		EXPECT(trace_reader_next(reader, &entry));
 		EXPECT_EQ(entry.fields[0].number, ids[i]);
@@ -141,10 +146,7 @@ TEST(reader, more_strings_than_a_block_knows_are_all_read_back)
 		trace_allocation_place((uint64_t)i + 1, string, 1, 0);
 	}
 	trace_finish();
-	EXPECT(trace_file_open(path, &file));
-	struct trace_reader *reader =
-		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
-	EXPECT(reader && trace_reader_next(reader, &entry));
+	struct trace_reader *reader = open_behind_thread(path, &file, problem);
 	for (int i = 0; i < ROUNDS * STRINGS; i++) {
 		EXPECT(trace_reader_next(reader, &entry));
 		EXPECT_EQ(entry.fields[0].number, i + 1);
@@ -173,10 +175,7 @@ TEST(reader, the_life_of_an_allocation_has_a_time_between_its_calls)
 	usleep(2000);
 	trace_allocation_dead(1); /* of no call: now */
 	trace_finish();
-	EXPECT(trace_file_open(path, &file));
-	struct trace_reader *reader =
-		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
-	EXPECT(reader && trace_reader_next(reader, &entry));
+	struct trace_reader *reader = open_behind_thread(path, &file, problem);
 	while (count < 8 && trace_reader_next(reader, &entry))
 		times[count++] = entry.time_ns;
 	EXPECT_EQ(count, 4);

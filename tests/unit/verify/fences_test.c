@@ -12,12 +12,6 @@
 #include "base/thread.h"
 #include "verify/fences.h"
 
-#define BEND(name, ...)                                                                            \
-	static void name(DRIVER_INITIALIZATION_DATA *driver)                                       \
-	{                                                                                          \
-		__VA_ARGS__;                                                                       \
-	}
-
 BEND(bend_nothing, (void)driver)
 
 static void completed(struct stage *stage, uint32_t fence)
@@ -581,18 +575,6 @@ static void preempt_with_marker(struct stage *stage)
 	verify_expect_nothing(marker, sizeof(*marker));
 }
 
-static NTSTATUS APIENTRY agree(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
-{
-	(void)context;
-	(void)type;
-	return STATUS_SUCCESS;
-}
-
-static void bend_agrees(DRIVER_INITIALIZATION_DATA *driver)
-{
-	driver->DxgkDdiNotifySurpriseRemoval = agree;
-}
-
 /* Of what it had, and of what it is given all the same, it says that it is over. */
 static void remove_with_marker(struct stage *stage)
 {
@@ -615,7 +597,7 @@ TEST(packet, of_hardware_that_is_gone_writes_nothing)
 						     NUMBER("SurpriseRemoval", 1),
 						     NUMBER("Whole", 1) };
 
-	stage_play(bend_agrees, remove_with_marker, settings, ARRAY_SIZE(settings));
+	stage_play(stage_bend_removable, remove_with_marker, settings, ARRAY_SIZE(settings));
 	EXPECT_EQ(stage_reports(RULE_DDI_FENCE_NO_EARLY), 0);
 }
 

@@ -10,12 +10,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-#define BEND(name, ...)                                                                            \
-	static void name(DRIVER_INITIALIZATION_DATA *driver)                                       \
-	{                                                                                          \
-		__VA_ARGS__;                                                                       \
-	}
-
 /* ---- DPCs ---- */
 
 static void interrupt_without_dpc(struct stage *stage)

@@ -233,27 +233,15 @@ static void surprise(struct stage *stage)
 	miniport_destroy_device(host->miniport, host->client, device);
 }
 
-static NTSTATUS APIENTRY agree(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
-{
-	(void)context;
-	(void)type;
-	return STATUS_SUCCESS;
-}
-
-static void bend_agrees(DRIVER_INITIALIZATION_DATA *driver)
-{
-	driver->DxgkDdiNotifySurpriseRemoval = agree;
-}
-
 static void bend_agrees_and_reads(DRIVER_INITIALIZATION_DATA *driver)
 {
-	bend_agrees(driver);
+	stage_bend_removable(driver);
 	bend_reads(driver);
 }
 
 static void bend_agrees_and_fails(DRIVER_INITIALIZATION_DATA *driver)
 {
-	bend_agrees(driver);
+	stage_bend_removable(driver);
 	bend_fails(driver);
 }
 
@@ -262,7 +250,7 @@ TEST(surprise, leaves_the_hardware_alone_and_ends_everything)
 	const struct miniport_setting settings[] = { NUMBER("SurpriseRemoval", 1),
 						     NUMBER("Whole", 1) };
 
-	stage_play(bend_agrees, surprise, settings, ARRAY_SIZE(settings));
+	stage_play(stage_bend_removable, surprise, settings, ARRAY_SIZE(settings));
 	EXPECT_EQ(stage_reports(RULE_DDI_ORDER_SURPRISE), 0);
 	stage_play(bend_agrees_and_reads, surprise, settings, ARRAY_SIZE(settings));
 	EXPECT(stage_reports(RULE_DDI_ORDER_SURPRISE) > 0);
@@ -328,17 +316,11 @@ static NTSTATUS APIENTRY litter_holes(IN_CONST_HANDLE adapter,
 	return status;
 }
 
-#define BEND(name, member, function)                                                               \
-	static void name(DRIVER_INITIALIZATION_DATA *driver)                                       \
-	{                                                                                          \
-		asked = 0;                                                                         \
-		driver->DxgkDdi##member = function;                                                \
-	}
-BEND(bend_count_up, QueryAdapterInfo, count_up)
-BEND(bend_count_segments_up, QueryAdapterInfo, count_segments_up)
-BEND(bend_count_node_up, GetNodeMetadata, count_node_up)
-BEND(bend_answer_once, QueryAdapterInfo, answer_once)
-BEND(bend_litter, QueryAdapterInfo, litter_holes)
+BEND(bend_count_up, asked = 0; driver->DxgkDdiQueryAdapterInfo = count_up)
+BEND(bend_count_segments_up, asked = 0; driver->DxgkDdiQueryAdapterInfo = count_segments_up)
+BEND(bend_count_node_up, asked = 0; driver->DxgkDdiGetNodeMetadata = count_node_up)
+BEND(bend_answer_once, asked = 0; driver->DxgkDdiQueryAdapterInfo = answer_once)
+BEND(bend_litter, asked = 0; driver->DxgkDdiQueryAdapterInfo = litter_holes)
 
 TEST(answers, are_the_same_when_they_are_asked_for_again)
 {
@@ -371,8 +353,8 @@ static NTSTATUS APIENTRY write_first(IN_CONST_HANDLE adapter,
 	return real.DxgkDdiQueryAdapterInfo(adapter, args);
 }
 
-BEND(bend_answer_always, QueryAdapterInfo, answer_always)
-BEND(bend_write_first, QueryAdapterInfo, write_first)
+BEND(bend_answer_always, asked = 0; driver->DxgkDdiQueryAdapterInfo = answer_always)
+BEND(bend_write_first, asked = 0; driver->DxgkDdiQueryAdapterInfo = write_first)
 
 TEST(answers, stay_in_the_buffer_they_are_given)
 {
@@ -435,7 +417,7 @@ static void call_reset(struct stage *stage)
 	ddi_leave_void(&crossing);
 }
 
-BEND(bend_reset, ResetDevice, reset_device)
+BEND(bend_reset, asked = 0; driver->DxgkDdiResetDevice = reset_device)
 
 TEST(reset_device, takes_no_memory_and_waits_for_nothing)
 {

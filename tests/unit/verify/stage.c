@@ -12,6 +12,18 @@ struct miniport *bent;
 static _Atomic unsigned reports[RULE_COUNT];
 static stage_bend *bend_now;
 
+static NTSTATUS APIENTRY agree(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+	(void)context;
+	(void)type;
+	return STATUS_SUCCESS;
+}
+
+void stage_bend_removable(DRIVER_INITIALIZATION_DATA *driver)
+{
+	driver->DxgkDdiNotifySurpriseRemoval = agree;
+}
+
 unsigned stage_reports(enum rule rule)
 {
 	return reports[rule];

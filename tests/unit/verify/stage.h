@@ -40,6 +40,16 @@ typedef void stage_act(struct stage *stage);
 extern DRIVER_INITIALIZATION_DATA real;
 extern struct miniport *bent;
 
+/* A stage_bend of one line. */
+#define BEND(name, ...)                                                                            \
+	static void name(DRIVER_INITIALIZATION_DATA *driver)                                       \
+	{                                                                                          \
+		__VA_ARGS__;                                                                       \
+	}
+
+/* Agrees to a surprise removal. */
+void stage_bend_removable(DRIVER_INITIALIZATION_DATA *driver);
+
 /* How often the rule was reported in the scene that is played, or was played last. */
 unsigned stage_reports(enum rule rule);
 

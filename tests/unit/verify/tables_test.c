@@ -239,8 +239,8 @@ static void clear_table(struct crooked *gpu, uint64_t table, uint32_t level)
 						      .process = process });
 }
 
-/* Page 5 may be written, page 7 be read; nothing else is there. */
-static void *make_space(struct crooked *gpu)
+/* A context with this root. Below ROOT page 5 may be written, page 7 be read; nothing else is there. */
+static void *make_space(struct crooked *gpu, uint64_t root)
 {
 	struct miniport_pte read_only = crooked_entry(1, 9);
 
@@ -254,7 +254,10 @@ static void *make_space(struct crooked *gpu)
 	write_entry(gpu, LEAF, 0, 7, read_only);
 	write_entry(gpu, MIDDLE, 1, 0, crooked_entry(1, LEAF));
 	write_entry(gpu, ROOT, 2, 0, crooked_entry(1, MIDDLE));
-	return crooked_context(gpu, process, true);
+
+	void *context = crooked_context(gpu, process, true);
+	miniport_set_root_page_table(&gpu->miniport, context, 1, root * PAGE, 512);
+	return context;
 }
 
 /* A fault of work that was submitted, if it is reported now. */
@@ -281,8 +284,7 @@ static void fault(struct crooked *gpu, void *context, uint64_t address, bool is_
 
 CROOKED_TEST(tables, a_fault_is_where_nothing_may_be, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	fault(gpu, context, 6 * PAGE, false);
 	fault(gpu, context, 7 * PAGE, true);
 	fault(gpu, context, UINT64_C(1) << 30, false);
@@ -294,8 +296,7 @@ CROOKED_TEST(tables, a_fault_is_where_nothing_may_be, CROOKED_VIRTUAL)
 
 CROOKED_TEST(tables, a_fault_is_not_where_an_address_led_before, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	write_entry(gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
 	fault(gpu, context, 5 * PAGE, false);
 	crooked_expect_nothing(gpu);
@@ -306,8 +307,7 @@ CROOKED_TEST(tables, a_fault_is_not_where_an_address_led_before, CROOKED_VIRTUAL
 
 CROOKED_TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongly, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	write_entry(gpu, LEAF, 0, 5, (struct miniport_pte){ 0 });
 	write_entry(gpu, LEAF, 0, 5, crooked_entry(1, 8));
 	fault(gpu, context, 5 * PAGE, false);
@@ -316,8 +316,7 @@ CROOKED_TEST(tables, an_address_that_leads_where_it_led_is_not_remembered_wrongl
 
 CROOKED_TEST(tables, what_was_mapped_meanwhile_is_no_reproach, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	struct miniport_submission work = client_work(gpu, context);
 	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
 	write_entry(gpu, LEAF, 0, 6, crooked_entry(1, 10));
@@ -328,8 +327,7 @@ CROOKED_TEST(tables, what_was_mapped_meanwhile_is_no_reproach, CROOKED_VIRTUAL)
 
 CROOKED_TEST(tables, what_the_processor_is_taking_away_is_no_reproach, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	struct miniport_submission work = client_work(gpu, context);
 	EXPECT_EQ(miniport_submit(&gpu->miniport, true, &work), STATUS_SUCCESS);
 	DXGKARGCB_NOTIFY_INTERRUPT_DATA data = fault_of(&work, 5 * PAGE);
@@ -344,8 +342,7 @@ CROOKED_TEST(tables, what_the_processor_is_taking_away_is_no_reproach, CROOKED_V
 
 CROOKED_TEST(tables, what_the_gpu_is_taking_away_is_no_reproach, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);
+	void *context = make_space(gpu, ROOT);
 	EXPECT_EQ(crooked_build(gpu,
 				(struct miniport_paging_op){
 					.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
@@ -368,8 +365,7 @@ CROOKED_TEST(tables, what_the_gpu_is_taking_away_is_no_reproach, CROOKED_VIRTUAL
 
 CROOKED_TEST(tables, the_root_that_was_set_last_is_the_one, CROOKED_VIRTUAL)
 {
-	void *context = make_space(gpu);
-	miniport_set_root_page_table(&gpu->miniport, context, 1, EMPTY_ROOT * PAGE, 512);
+	void *context = make_space(gpu, EMPTY_ROOT);
 	fault(gpu, context, 5 * PAGE, false);
 	crooked_expect_nothing(gpu);
 	miniport_set_root_page_table(&gpu->miniport, context, 1, ROOT * PAGE, 512);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * render_answers.h - the failures that DxgkDdiRender may answer, as it is documented; the client hears of them.
+ */
+#ifndef TESTS_SUPPORT_RENDER_ANSWERS_H
+#define TESTS_SUPPORT_RENDER_ANSWERS_H
+
+static const NTSTATUS render_answers[] = {
+	STATUS_NO_MEMORY,
+	STATUS_PRIVILEGED_INSTRUCTION,
+	STATUS_ILLEGAL_INSTRUCTION,
+	STATUS_INVALID_PARAMETER,
+	STATUS_INVALID_USER_BUFFER,
+	STATUS_INVALID_HANDLE,
+	STATUS_GRAPHICS_DRIVER_MISMATCH,
+	STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+};
+
+#endif
