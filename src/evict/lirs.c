@@ -95,10 +95,7 @@ static void stack_prune(struct lirs_state *lirs)
 
 static void trim_ghosts(struct lirs_state *lirs)
 {
-	uint64_t limit_bytes =
-		lirs->capacity.bytes < UINT64_MAX / 2 ? 2 * lirs->capacity.bytes : UINT64_MAX;
-
-	while (lirs->ghosts.bytes > limit_bytes) {
+	while (lirs->ghosts.bytes > 2 * lirs->capacity.bytes) {
 		struct evict_entry *oldest = evict_entry_of_memory(lirs->ghosts.list.next);
 
 		ghosts_take(oldest);

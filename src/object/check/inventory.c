@@ -22,13 +22,8 @@
 
 static void trace_work(struct dxg_adapter *adapter)
 {
-	struct sched *sched = atomic_load(&adapter->sched);
-
-	if (sched)
-		sched_trace_queues(sched);
-	struct pager *pager = atomic_load(&adapter->pager);
-	if (pager)
-		pager_trace_jobs(pager);
+	sched_trace_queues(atomic_load(&adapter->sched));
+	pager_trace_jobs(atomic_load(&adapter->pager));
 }
 
 /* ---- what a device has ---- */

@@ -214,6 +214,27 @@ EVICT_TEST(evict, who_hangs_where_it_does_not_belong_is_found, begin(&evict_adap
 	entries[1].class = EVICT_OFFERED_HIGH;
 }
 
+EVICT_TEST(evict, leftovers_that_hang_where_they_do_not_belong_are_found, begin(&evict_adaptive))
+{
+	struct evict_entry *leftover = &entries[0];
+
+	use(0);
+	evict_set_class(&set, leftover, EVICT_LEFTOVER);
+	EXPECT(!evict_set_validate(&set));
+	leftover->is_resident = false;
+	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list of leftovers");
+	leftover->is_resident = true;
+	leftover->class = EVICT_NEEDED;
+	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list of leftovers");
+	leftover->class = EVICT_LEFTOVER;
+	leftover->priority = 0;
+	EXPECT_CONTAINS(evict_set_validate(&set), "wrong list of leftovers");
+	leftover->priority = NORMAL;
+	set.leftover_count++;
+	EXPECT_CONTAINS(evict_set_validate(&set), "miscounted");
+	set.leftover_count--;
+}
+
 static struct evict_belief belief_of(int i)
 {
 	return evict_adaptive.believe(entries[i].band->state, &entries[i], now);

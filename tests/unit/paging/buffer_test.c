@@ -7,6 +7,13 @@
 #include "fake.h"
 #include "support/test.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+#include "trace/trace.h"
+#include "trace/trace_file.h"
+
 static const struct miniport_page_run local_run = { 16, 1 };
 
 static void queue_fill(struct fake_job *job, struct fake *fake)
@@ -93,6 +100,55 @@ FAKE_TEST(buffer, a_packet_that_the_scheduler_does_not_take_fails_its_jobs,
 	EXPECT_EQ(jobs[0].status, STATUS_SUCCESS);
 	EXPECT_EQ(jobs[1].status, STATUS_DEVICE_REMOVED);
 	EXPECT(pager_validate(fake->pager) == NULL);
+}
+
+/* ---- traces ---- */
+
+/* What a trace that begins now says of packets. */
+static unsigned packets_in_late_trace(struct fake *fake)
+{
+	char path[] = "/tmp/paging-trace-XXXXXX";
+	struct trace_entry entry;
+	struct trace_file file;
+	char problem[128];
+	unsigned count = 0;
+
+	close(mkstemp(path));
+	EXPECT(trace_start(path));
+	pager_trace_jobs(fake->pager);
+	trace_finish();
+	EXPECT(trace_file_open(path, &file));
+	struct trace_reader *reader =
+		trace_reader_open(file.bytes, file.size_bytes, problem, sizeof(problem));
+	EXPECT(reader);
+	while (trace_reader_next(reader, &entry)) {
+		if (entry.event != TRACE_paging_packet_submitted)
+			continue;
+		EXPECT_EQ(entry.fields[1].number, ++count);
+		EXPECT(entry.fields[2].number > 0);
+	}
+	trace_reader_close(reader);
+	trace_file_close(&file);
+	unlink(path);
+	return count;
+}
+
+FAKE_TEST(trace, that_begins_late_says_which_packets_the_hardware_has,
+	  &(struct fake_config){ .buffer_bytes = 5000 })
+{
+	struct fake_job jobs[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		EXPECT_EQ(packets_in_late_trace(fake), i);
+		queue_fill(&jobs[i], fake);
+		fake_wait_submitted(fake, i + 1);
+	}
+	EXPECT_EQ(packets_in_late_trace(fake), 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		fake_complete_one(fake);
+		fake_job_wait(&jobs[i]);
+	}
+	EXPECT_EQ(packets_in_late_trace(fake), 0);
 }
 
 TEST_MAIN("paging/buffer")

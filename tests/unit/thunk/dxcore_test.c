@@ -259,7 +259,7 @@ TEST(list, is_sorted_by_what_is_preferred_first_and_keeps_the_order_of_the_rest)
 
 TEST(list, is_of_adapters_that_are_there_and_have_what_is_asked_for)
 {
-	const GUID both[] = { compute, graphics };
+	const GUID both[] = { graphics, compute };
 	struct dxcore_list *list = NULL;
 	unsigned first = begin(MOST);
 

@@ -93,6 +93,25 @@ TEST(server, that_goes_at_any_part_of_a_call_is_told_and_can_be_found_again)
 		EXPECT_PLAYED(hangs_up, &parts[i]);
 }
 
+static void hangs_up_at_the_first_part(void *argument)
+{
+	uint32_t size_bytes = *(uint32_t *)argument;
+
+	played_open(kernel);
+	CHILD_EXPECT(escape(long_bytes, size_bytes) == STATUS_SUCCESS);
+	CHILD_EXPECT(count_asked(WIRE_PUT) == 0);
+	atomic_store(&played.hangs_up_at, CALL_escape);
+	expect_lost(escape(long_bytes, size_bytes));
+}
+
+TEST(server, that_goes_at_a_call_in_one_part_is_told_however_long_that_is)
+{
+	static uint32_t sizes[] = { 16, REMOTE_DRAFT_BYTES, CHANNEL_BUFFER_BYTES / 2 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		EXPECT_PLAYED(hangs_up_at_the_first_part, &sizes[i]);
+}
+
 static void hangs_up_at_services(void *argument)
 {
 	struct dxgk_embed_listener listener = { .news = DXGK_EMBED_BUDGET };

@@ -18,6 +18,7 @@
 #include "object/memory/resource_open.h"
 #include "object/owner/hw_context.h"
 #include "object/submit/queue_sync.h"
+#include "object/submit/render.h"
 #include "paging/pager.h"
 #include "sched/sched.h"
 #include "trace/reader.h"
@@ -450,6 +451,71 @@ LATE_TEST(inventory, says_what_queued_packets_wait_for_and_signal)
 	EXPECT(sync_body_signal(sync->body, 12, false));
 	while (atomic_load(&context->queue.owner->pending))
 		clock_sleep_until(clock_now_ns() + 100000);
+}
+
+/* ---- lists of packets ---- */
+
+static bool is_of_lists(const struct trace_entry *entry)
+{
+	return entry->event == TRACE_packet_lists || entry->event == TRACE_packet_queued;
+}
+
+static struct dxg_context *make_painter(void)
+{
+	struct dxg_context *context;
+
+	EXPECT_EQ(context_create(app.device, &(struct context_options){ 0 }, &context),
+		  STATUS_SUCCESS);
+	object_put(&context->object);
+	return context;
+}
+
+/* Work that lists the first of the device's allocations, as one that it writes. */
+static void paint(struct dxg_context *context)
+{
+	const struct render_item item = {
+		container_of(app.device->allocations.next, struct dxg_allocation, owner_link), true
+	};
+	const struct render_request request = { .command_bytes = 16,
+						.items = &item,
+						.item_count = 1 };
+
+	EXPECT_EQ(render_begin(context), STATUS_SUCCESS);
+	EXPECT_EQ(render_submit(context, &request), STATUS_SUCCESS);
+	render_end(context);
+}
+
+/* Before WDDM 2.0 the list of a packet brings in what it names. */
+TEST(inventory, says_what_queued_packets_list_where_that_was_asked_for)
+{
+	static const char *const wishes[] = { "", "lists" };
+
+	scene_begin({ "Model", "physical", 0 }, { "Version", NULL, 16386 });
+	client_begin(&app, 1);
+	struct dxg_context *context = make_painter();
+	struct allocation_item items[1] = { 0 };
+	struct allocation_request alone = { .device = app.device, .count = 1, .items = items };
+	EXPECT_EQ(allocation_create(&alone), STATUS_SUCCESS);
+	make_fences();
+	struct dxg_sync_object *sync =
+		container_of(app.device->sync_objects.next, struct dxg_sync_object, owned.link);
+	const struct work_target target = context_target(context);
+	const struct queue_sync_item gate = { sync, 12 };
+	EXPECT_EQ(queue_sync_wait(&target, &gate, 1), STATUS_SUCCESS);
+	paint(context);
+	for (unsigned i = 0; i < 2; i++) {
+		setenv("DXGK_TRACE_WITH", wishes[i], 1);
+		record();
+		kernel_trace_inventory(&kernel, true);
+		read_back_what(&late, is_of_lists);
+		EXPECT_EQ(said_of(&late, "packet_queued "), 2);
+		EXPECT_EQ(said_of(&late, "packet_lists "), i);
+	}
+	unsetenv("DXGK_TRACE_WITH");
+	EXPECT(sync_body_signal(sync->body, 12, false));
+	while (atomic_load(&context->queue.owner->pending))
+		clock_sleep_until(clock_now_ns() + 100000);
+	finish_plain();
 }
 
 static bool is_of_paging(const struct trace_entry *entry)
