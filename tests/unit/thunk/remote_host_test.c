@@ -314,6 +314,26 @@ TEST(view, that_the_host_does_not_show_is_refused_and_the_lock_undone)
 	EXPECT_PLAYED(is_not_seen, &((struct sight){ page_is_not_shown, try_create_device, 0 }));
 }
 
+/* It was sealed before this process, which is let write to it, could map it. */
+static void came_too_late(void *argument)
+{
+	char *data;
+
+	(void)argument;
+	begin();
+	played_say_file(FILE_NUMBER, 1, true, "sealed");
+	played_show(0, 0, FILE_NUMBER, 1, true);
+	expect_refused(lock2(&data), STATUS_ACCESS_DENIED, "MM-LOCK-SHARED", "may only read");
+	CHILD_EXPECT(count_asked(CALL_unlock2) == 1);
+	played_show(0, 0, FILE_NUMBER, 2, false);
+	CHILD_EXPECT(lock2(&data) == STATUS_SUCCESS && strcmp(data, "sealed") == 0);
+}
+
+TEST(view, of_what_was_sealed_meanwhile_is_not_shown_to_be_written_and_the_lock_undone)
+{
+	EXPECT_PLAYED(came_too_late, NULL);
+}
+
 /* A host on which a mapping cannot be shown twice: the descriptor is kept for it. */
 static void keeps_descriptors(void *argument)
 {
