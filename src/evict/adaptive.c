@@ -37,6 +37,7 @@
 #include "evict/evict.h"
 #include "evict/guard.h"
 #include "evict/history.h"
+#include "evict/runs.h"
 
 /* What its next use is expected from. */
 enum kind { KIND_NEW, KIND_ACTIVE, KIND_ONCE, KIND_QUIET, KIND_IDLE, KIND_IRREGULAR, KIND_COUNT };
@@ -136,13 +137,13 @@ static void join_list(struct adaptive_state *adaptive, struct evict_entry *entry
 	unsigned list = list_of(memory_of(entry));
 
 	entry->list = (uint8_t)list;
-	list_push_back(&adaptive->lists[list], &entry->link);
+	runs_push_back(&adaptive->lists[list], entry);
 	adaptive->filled[list / 64] |= bit_of(list);
 }
 
 static void leave_list(struct adaptive_state *adaptive, struct evict_entry *entry)
 {
-	list_remove(&entry->link);
+	runs_remove(&adaptive->lists[entry->list], entry);
 	if (list_is_empty(&adaptive->lists[entry->list]))
 		adaptive->filled[entry->list / 64] &= ~bit_of(entry->list);
 }
@@ -384,6 +385,19 @@ static void consider(const struct adaptive_state *adaptive, struct choice *best,
 		*best = (struct choice){ link, wait, list };
 }
 
+/* From the end that it has come from up to `link`, which is between both. */
+static void pass_until(struct evict_walk *walk, unsigned list, struct list *link)
+{
+	struct evict_stretch *stretch = &walk->stretches[list];
+
+	if (link == (walk->is_oldest ? stretch->newest : stretch->oldest))
+		walk->open[list / 64] &= ~bit_of(list);
+	else if (walk->is_oldest)
+		stretch->oldest = link->next;
+	else
+		stretch->newest = link->prev;
+}
+
 static struct evict_entry *adaptive_walk_next(void *state, struct evict_walk *walk)
 {
 	struct choice best = { NULL, 0, 0 };
@@ -401,22 +415,35 @@ static struct evict_entry *adaptive_walk_next(void *state, struct evict_walk *wa
 	if (!best.link)
 		return NULL;
 
-	struct evict_stretch *stretch = &walk->stretches[best.list];
-
-	if (stretch->oldest == stretch->newest)
-		walk->open[best.list / 64] &= ~bit_of(best.list);
-	else if (best.link == stretch->oldest)
-		stretch->oldest = stretch->oldest->next;
-	else
-		stretch->newest = stretch->newest->prev;
+	walk->is_oldest = best.link == walk->stretches[best.list].oldest;
+	pass_until(walk, best.list, best.link);
 	return evict_entry_of(best.link);
+}
+
+/* Its owner may have changed its mind in the middle of the walk: then the other end stands within a run of it. */
+static void adaptive_walk_skip(void *state, struct evict_walk *walk, struct evict_entry *entry)
+{
+	const struct adaptive_state *adaptive = state;
+	const struct list *head = &adaptive->lists[entry->list];
+	const struct evict_stretch *stretch = &walk->stretches[entry->list];
+	struct evict_entry *oldest = evict_entry_of(stretch->oldest);
+	struct evict_entry *newest = evict_entry_of(stretch->newest);
+	struct list *end = walk->is_oldest ? runs_last(head, entry) : runs_first(head, entry);
+	bool is_within = walk->is_oldest
+				 ? newest->owner == entry->owner && !runs_first(head, newest)
+				 : oldest->owner == entry->owner && !runs_last(head, oldest);
+
+	if (end && end != &entry->link && !is_within &&
+	    walk->open[entry->list / 64] & bit_of(entry->list))
+		pass_until(walk, entry->list, end);
 }
 
 static const char *adaptive_validate(const void *state, struct evict_count *found)
 {
 	const struct adaptive_state *adaptive = state;
+	const char *wrong = NULL;
 
-	for (unsigned i = 0; i < LIST_COUNT; i++) {
+	for (unsigned i = 0; !wrong && i < LIST_COUNT; i++) {
 		bool is_filled = adaptive->filled[i / 64] & bit_of(i);
 		struct list *link;
 
@@ -430,8 +457,9 @@ static const char *adaptive_validate(const void *state, struct evict_count *foun
 			found->bytes += entry->size_bytes;
 			found->entries++;
 		}
+		wrong = runs_validate(&adaptive->lists[i]);
 	}
-	return guard_validate(&adaptive->guard);
+	return wrong ? wrong : guard_validate(&adaptive->guard);
 }
 
 const struct evict_policy evict_adaptive = {
@@ -445,5 +473,6 @@ const struct evict_policy evict_adaptive = {
 	.believe = adaptive_believe,
 	.walk_begin = adaptive_walk_begin,
 	.walk_next = adaptive_walk_next,
+	.walk_skip = adaptive_walk_skip,
 	.validate = adaptive_validate,
 };

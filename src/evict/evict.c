@@ -192,6 +192,17 @@ void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32
 	}
 }
 
+void evict_set_owner(struct evict_set *set, struct evict_entry *entry, const void *owner)
+{
+	bool is_moving = entry->is_ordered && entry->owner != owner;
+
+	if (is_moving)
+		unlink_entry(set, entry);
+	entry->owner = owner;
+	if (is_moving)
+		link_entry(set, entry);
+}
+
 /* Uses. */
 
 void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now)
@@ -296,14 +307,21 @@ static struct evict_entry *walk_step(struct evict_set *set, struct evict_walk *w
 }
 
 struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *walk,
-				    bool (*may_go)(const struct evict_entry *entry, void *context),
-				    void *context)
+				    evict_may_go *may_go, void *context)
 {
 	struct evict_entry *entry;
 
 	walk->refused = 0;
-	while ((entry = walk_step(set, walk)) && may_go && !may_go(entry, context))
+	while ((entry = walk_step(set, walk)) && may_go) {
+		enum evict_answer answer = may_go(entry, context);
+
+		if (answer == EVICT_GOES)
+			break;
+		if (answer == EVICT_OWNER_KEEPS && walk->class == EVICT_NEEDED &&
+		    set->policy->walk_skip)
+			set->policy->walk_skip(entry->band->state, walk, entry);
 		walk->refused++;
+	}
 	return entry;
 }
 

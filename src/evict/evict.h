@@ -61,6 +61,8 @@ struct evict_entry {
 	/* The owner's while it is in no set; evict_set_…() change them afterwards. */
 	uint32_t priority;
 	enum evict_class class;
+	const void *
+		owner; /* who may keep it, and all other needed ones that have the same; NULL: nobody does */
 
 	struct evict_band *band; /* whose policy remembers it, resident or not */
 	bool is_resident;
@@ -71,8 +73,9 @@ struct evict_entry {
 	struct list leftover_link; /* evict_set.leftovers, while it is resident and one of them */
 
 	/* The policy's. */
-	uint8_t list;     /* which of its lists */
-	struct list link; /* in the list that holds it */
+	uint8_t list;         /* which of its lists */
+	struct list link;     /* in the list that holds it */
+	struct list *run_end; /* runs.h */
 	uint64_t memory[EVICT_MEMORY_WORDS];
 };
 
@@ -103,6 +106,7 @@ struct evict_walk {
 	uint64_t leftovers;               /* of which it has not come by yet    */
 	bool are_rare;                    /* they are walked by themselves      */
 	uint32_t refused;                 /* in a row: they may not go          */
+	bool is_oldest;                   /* what it returned was at the old end */
 	struct list *at;                  /* next, where there is one list only */
 	struct rb_node *node;             /* next, where there is a tree        */
 	uint64_t open[EVICT_LIST_WORDS];  /* lists of which something is left   */
@@ -142,6 +146,11 @@ struct evict_policy {
 	void (*walk_begin)(void *state, struct evict_walk *walk);
 	/* NULL at the end. What it returned may leave before the next one is asked for. */
 	struct evict_entry *(*walk_next)(void *state, struct evict_walk *walk);
+	/*
+	 * `entry`, which was returned last, stays with all that its owner has: those next to it need not be
+	 * returned. NULL: all of them are.
+	 */
+	void (*walk_skip)(void *state, struct evict_walk *walk, struct evict_entry *entry);
 	/* NULL: it goes by nothing but its order. */
 	struct evict_belief (*believe)(const void *state, const struct evict_entry *entry,
 				       uint64_t now);
@@ -190,6 +199,8 @@ void evict_use(struct evict_set *set, struct evict_entry *entry, uint64_t now);
 /* Offered, evicted lazily, listed again: the youngest of its new class. */
 void evict_set_class(struct evict_set *set, struct evict_entry *entry, enum evict_class class);
 void evict_set_priority(struct evict_set *set, struct evict_entry *entry, uint32_t priority);
+/* Among equals it is as if it had come now. */
+void evict_set_owner(struct evict_set *set, struct evict_entry *entry, const void *owner);
 
 /* The number of the band of a priority. */
 enum evict_rank evict_rank_of(uint32_t priority);
@@ -202,13 +213,15 @@ enum evict_class evict_class_of_auto_offer(uint32_t priority);
 
 /*
  * Victims, first to go first. `may_go` says no to those that are busy or pinned; they are left out
- * and stay where they are. Between two calls nothing may happen to the set, except that the one
+ * and stay where they are. Of an owner that keeps all that is needed of its own, and does so until the walk is
+ * over, it is asked again about few, however many there are. Between two calls nothing may happen to the set, except that the one
  * returned last leaves. NULL at the end.
  */
+enum evict_answer { EVICT_STAYS, EVICT_GOES, EVICT_OWNER_KEEPS };
+typedef enum evict_answer evict_may_go(const struct evict_entry *entry, void *context);
 void evict_walk_begin(struct evict_walk *walk, uint64_t now);
 struct evict_entry *evict_walk_next(struct evict_set *set, struct evict_walk *walk,
-				    bool (*may_go)(const struct evict_entry *entry, void *context),
-				    void *context);
+				    evict_may_go *may_go, void *context);
 
 /* Recounts everything. NULL when it adds up, else what does not. */
 const char *evict_set_validate(const struct evict_set *set);

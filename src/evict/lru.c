@@ -2,7 +2,7 @@
 /*
  * lru.c - least recently used: one list, every use moves to its end.
  */
-#include "evict/evict.h"
+#include "evict/runs.h"
 
 struct lru_state {
 	struct list list; /* evict_entry.link, the oldest use first */
@@ -20,7 +20,7 @@ static void lru_insert(void *state, struct evict_entry *entry)
 {
 	struct lru_state *lru = state;
 
-	list_push_back(&lru->list, &entry->link);
+	runs_push_back(&lru->list, entry);
 }
 
 static void lru_use(void *state, struct evict_entry *entry, uint64_t now)
@@ -30,13 +30,15 @@ static void lru_use(void *state, struct evict_entry *entry, uint64_t now)
 	(void)now;
 	if (!entry->is_ordered)
 		return;
-	list_unlink(&entry->link);
-	list_push_back(&lru->list, &entry->link);
+	runs_remove(&lru->list, entry);
+	runs_push_back(&lru->list, entry);
 }
 
 static void lru_remove(void *state, struct evict_entry *entry)
 {
-	list_remove(&entry->link);
+	const struct lru_state *lru = state;
+
+	runs_remove(&lru->list, entry);
 }
 
 static void lru_walk_begin(void *state, struct evict_walk *walk)
@@ -57,6 +59,15 @@ static struct evict_entry *lru_walk_next(void *state, struct evict_walk *walk)
 	return evict_entry_of(link);
 }
 
+static void lru_walk_skip(void *state, struct evict_walk *walk, struct evict_entry *entry)
+{
+	const struct lru_state *lru = state;
+	struct list *last = runs_last(&lru->list, entry);
+
+	if (last)
+		walk->at = last->next;
+}
+
 static const char *lru_validate(const void *state, struct evict_count *found)
 {
 	const struct lru_state *lru = state;
@@ -66,7 +77,7 @@ static const char *lru_validate(const void *state, struct evict_count *found)
 		found->bytes += evict_entry_of(link)->size_bytes;
 		found->entries++;
 	}
-	return NULL;
+	return runs_validate(&lru->list);
 }
 
 const struct evict_policy evict_lru = {
@@ -78,5 +89,6 @@ const struct evict_policy evict_lru = {
 	.remove = lru_remove,
 	.walk_begin = lru_walk_begin,
 	.walk_next = lru_walk_next,
+	.walk_skip = lru_walk_skip,
 	.validate = lru_validate,
 };

@@ -19,6 +19,15 @@
 
 struct machine_bank;
 
+/* Ways out that found no page to copy to: after some of them no others as large are tried for a while. */
+struct vidmm_shortage {
+	uint64_t
+		generation; /* vidmm.retry_generation that they are counted in: something has changed since */
+	uint64_t end_ns; /* pages that others give back change nothing here */
+	uint64_t least_bytes;
+	uint32_t count;
+};
+
 struct vidmm_account {
 	struct vidmm_account *parent; /* NULL: directly below everything */
 	uint64_t highest_address;     /* of its pages: what a GPU reaches; 0: as above it */
@@ -32,6 +41,8 @@ struct vidmm_account {
 	_Atomic uint64_t viewed_bytes;    /* addresses that CPU views have               */
 	_Atomic uint64_t evicted_bytes;   /* copied out of GPU memory since the start    */
 	_Atomic uint64_t brought_bytes;   /* copied into it, or filled there             */
+
+	struct vidmm_shortage shortage; /* guarded by the manager's lock */
 };
 
 /* What is not charged to anybody in particular is charged here. */

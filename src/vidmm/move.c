@@ -471,6 +471,7 @@ static NTSTATUS system_memory_take_locked(struct vidmm_place *place)
 
 	lock_assert_held(&place->allocation->lock);
 	place->move.has_taken_pages = NT_SUCCESS(status);
+	place->move.lacks_pages = !NT_SUCCESS(status);
 	return status;
 }
 

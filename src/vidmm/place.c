@@ -159,6 +159,19 @@ static void place_unsort_locked(struct vidmm_place *place)
 		evict_remove(&place->segment->candidates, &place->eviction);
 }
 
+/* Of those that list it the one that did when it was last sorted, or any: what is needed goes only with all of them. */
+static const struct vidmm_device *place_owner(const struct vidmm_place *place)
+{
+	const struct vidmm_device *owner = NULL;
+
+	list_each (const struct vidmm_binding, each, &place->listings, place_link) {
+		if (each->device == place->eviction.owner)
+			return each->device;
+		owner = owner ? owner : each->device;
+	}
+	return owner;
+}
+
 static void place_sort_locked(struct vidmm_place *place)
 {
 	struct evict_set *candidates = &place->segment->candidates;
@@ -182,11 +195,15 @@ static void place_sort_locked(struct vidmm_place *place)
 		entry->size_bytes = size_bytes;
 		entry->priority = priority;
 		entry->class = class_of(place);
+		entry->owner = place_owner(place);
 		evict_insert(candidates, entry);
 		return;
 	}
 	if (entry->class != class_of(place))
 		evict_set_class(candidates, entry, class_of(place));
+	/* Of what nobody lists nobody keeps it: who did is as good as any. */
+	if (entry->class == EVICT_NEEDED)
+		evict_set_owner(candidates, entry, place_owner(place));
 	if (entry->priority != priority)
 		evict_set_priority(candidates, entry, priority);
 }
@@ -530,10 +547,49 @@ void place_shift_over_locked(struct vidmm_place *place, bool has_moved)
 	place_back_in_locked(place, STATUS_SUCCESS);
 }
 
+enum {
+	SHORTAGE_IS_SURE =
+		8 /* one may have failed for another reason, or another bank has a page */
+};
+
+static void shortage_count_locked(const struct vidmm_place *place)
+{
+	struct vidmm_account *account = place->allocation->account;
+	uint64_t bytes = place->allocation->size_bytes;
+
+	lock_assert_held(&place->manager->lock);
+	if (!account)
+		return;
+	struct vidmm_shortage *shortage = &account->shortage;
+	uint64_t generation = place->manager->retry_generation;
+	uint64_t now_ns = clock_now_ns();
+
+	if (shortage->generation != generation || now_ns >= shortage->end_ns)
+		*shortage = (struct vidmm_shortage){ generation, now_ns + RETRY_NS, UINT64_MAX, 0 };
+	shortage->count++;
+	shortage->least_bytes = lower_of(bytes, shortage->least_bytes);
+}
+
+bool place_lacks_copy_locked(const struct vidmm_place *place, uint64_t now_ns)
+{
+	const struct vidmm_allocation *allocation = place->allocation;
+	const struct vidmm_shortage *shortage =
+		allocation->account ? &allocation->account->shortage : NULL;
+
+	lock_assert_held(&place->manager->lock);
+	return shortage && shortage->count >= SHORTAGE_IS_SURE && now_ns < shortage->end_ns &&
+	       shortage->generation == place->manager->retry_generation &&
+	       allocation->size_bytes >= shortage->least_bytes && !place->segment->is_system &&
+	       !allocation->traits.is_kept_in_system && !allocation->backing.is_clients &&
+	       !place_is_dropped(place);
+}
+
 void place_stay_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	assert(place->state == PLACE_LEAVING);
+	if (place->move.lacks_pages)
+		shortage_count_locked(place);
 	place_lead_there_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
 	place_set_wanted(place);

@@ -79,6 +79,7 @@ struct place_move {
 	uint8_t check; /* enum move_check */
 	/* Facts that its end asks for: neither follows from the row it has come to. */
 	bool has_taken_pages;    /* to be copied to: nothing is in them yet */
+	bool lacks_pages;        /* … and there were none                   */
 	bool has_changed_roles;  /* EXCHANGE: the pages are where it goes to */
 	uint64_t wrong_at_bytes; /* REFUSED, of a copy */
 	uint64_t mappings;       /* EXCHANGE: reserved for it */
@@ -296,6 +297,8 @@ void place_leave_locked(struct vidmm_place *place, enum vidmm_leave_reason why);
 /* For another allocation (0: page tables) of a process; NULL: for nobody. */
 void place_leave_for_locked(struct vidmm_place *place, enum vidmm_leave_reason why,
 			    uint64_t for_allocation_id, const struct vidmm_process *for_process);
+/* Others like it found no page to be copied to, and nothing has changed since. */
+bool place_lacks_copy_locked(const struct vidmm_place *place, uint64_t now_ns);
 /* The way out failed: IN as before. */
 void place_stay_locked(struct vidmm_place *place);
 /* Other pages of its segment were taken for it: SHIFTING; as above for devices. */

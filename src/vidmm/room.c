@@ -77,10 +77,12 @@ static bool binding_goes_soon(const struct room_search *search, const struct vid
 	return true;
 }
 
-static bool place_gives(const struct room_search *search, const struct vidmm_place *place,
-			struct retry_hint *hint)
+static bool place_gives_locked(const struct room_search *search, const struct vidmm_place *place,
+			       struct retry_hint *hint)
 {
-	if (place->given_up_at == search->manager->retry_generation)
+	lock_assert_held(&search->manager->lock);
+	if (place->given_up_at == search->manager->retry_generation ||
+	    place_lacks_copy_locked(place, search->now_ns))
 		return false;
 	if (place_offer_is_due(place))
 		return true;
@@ -134,18 +136,48 @@ static struct vidmm_place *entry_place(const struct evict_entry *entry)
 	return container_of(entry, struct vidmm_place, eviction);
 }
 
-static bool may_go_locked(const struct evict_entry *entry, void *context)
+static enum evict_answer answer(bool may_go)
 {
-	const struct question *question = context;
+	return may_go ? EVICT_GOES : EVICT_STAYS;
+}
+
+/* It gives nothing of all that it lists, so that one question is enough for it. */
+static bool device_keeps_all_locked(const struct question *question,
+				    const struct vidmm_device *device)
+{
+	lock_assert_held(&question->search->manager->lock);
+	if (question->search->spares_budgets &&
+	    !is_over_budget_locked(device->process, VIDMM_LOCAL) &&
+	    !is_over_budget_locked(device->process, VIDMM_NON_LOCAL))
+		return true;
+	return !device_gives(question->search, device, question->hint);
+}
+
+static enum evict_answer needed_may_go_locked(const struct evict_entry *entry,
+					      const struct question *question)
+{
+	const struct vidmm_place *place = entry_place(entry);
 
 	lock_assert_held(&question->search->manager->lock);
 	/* Those behind the first end their walk here. */
-	if (entry->class == EVICT_NEEDED && !question->search->is_first)
-		return true;
-	if (entry->class == EVICT_NEEDED && question->search->spares_budgets &&
-	    place_is_spared_locked(entry_place(entry)))
-		return false;
-	return place_gives(question->search, entry_place(entry), question->hint);
+	if (!question->search->is_first)
+		return EVICT_GOES;
+	if (entry->owner && device_keeps_all_locked(question, entry->owner))
+		return EVICT_OWNER_KEEPS;
+	if (question->search->spares_budgets && place_is_spared_locked(place))
+		return EVICT_STAYS;
+	return answer(place_gives_locked(question->search, place, question->hint));
+}
+
+static enum evict_answer may_go_locked(const struct evict_entry *entry, void *context)
+{
+	const struct question *question = context;
+	const struct room_search *search = question->search;
+
+	lock_assert_held(&search->manager->lock);
+	if (entry->class == EVICT_NEEDED)
+		return needed_may_go_locked(entry, question);
+	return answer(place_gives_locked(search, entry_place(entry), question->hint));
 }
 
 struct vidmm_place *room_victim(const struct room_search *search, struct vidmm_segment *segment,
@@ -329,6 +361,7 @@ enum room room_make_locked(struct room_search *search, const struct placement pl
 {
 	struct retry_hint hint = { .until_ns = CLOCK_FOREVER };
 	bool is_busy = !search->is_first;
+	uint32_t segments = placement_segments(search, placements, count);
 
 	lock_assert_held(&search->manager->lock);
 	for (uint32_t i = 0; i < count; i++) {
@@ -336,11 +369,11 @@ enum room room_make_locked(struct room_search *search, const struct placement pl
 			return ROOM_SOON;
 	}
 	if (search->is_first)
-		lists_take_turns_locked(search, placement_segments(search, placements, count),
-					&hint);
+		lists_take_turns_locked(search, segments, &hint);
 	if (hint.until_ns != CLOCK_FOREVER)
 		room_look_again(search->manager, hint.until_ns);
-	if (is_busy || hint.is_work || hint.until_ns != CLOCK_FOREVER)
+	if (is_busy || hint.is_work || hint.until_ns != CLOCK_FOREVER ||
+	    room_own_goes_soon_locked(search, segments))
 		return ROOM_SOON;
 	for (uint32_t i = 0; i < count; i++) {
 		if (device_compact_locked(search, &placements[i]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room_parts.h - what room.c, room_limit.c and room_for_tables.c have in common. For them alone.
+ * room_parts.h - what room.c, room_limit.c, room_own.c and room_for_tables.c have in common. For them alone.
  */
 #ifndef VIDMM_ROOM_PARTS_H
 #define VIDMM_ROOM_PARTS_H
@@ -89,6 +89,11 @@ bool limit_make_room_locked(const struct room_search *search, const struct place
 bool limit_is_busy(const struct vidmm *manager);
 /* Who waits for room in one of them may wait for room in any of these. */
 uint32_t limit_segments(const struct vidmm *manager, uint32_t segments);
+
+/* ---- room_own.c ---- */
+
+/* Of what it keeps itself in one of those segments something goes when work in front of that is over. */
+bool room_own_goes_soon_locked(const struct room_search *search, uint32_t segments);
 
 /* ---- room_for_tables.c ---- */
 

@@ -47,11 +47,15 @@ static void use(int i)
 		evict_insert(&set, &entries[i]);
 }
 
-static bool is_not_busy(const struct evict_entry *entry, void *context)
+static const char owners[3]; /* the last one gives nothing to who asks for what is not busy */
+
+static enum evict_answer is_not_busy(const struct evict_entry *entry, void *context)
 {
 	const bool *is_busy = context;
 
-	return !is_busy[entry - entries];
+	if (entry->class == EVICT_NEEDED && entry->owner == &owners[2])
+		return EVICT_OWNER_KEEPS;
+	return is_busy[entry - entries] ? EVICT_STAYS : EVICT_GOES;
 }
 
 /* The order in which they would go; returns how many. */
@@ -458,6 +462,15 @@ static int compare_model(const void *a, const void *b)
 	return model[left].arrival < model[right].arrival ? -1 : 1;
 }
 
+static void random_owner(struct random *random, int i)
+{
+	const void *owner = &owners[random_below(random, ARRAY_SIZE(owners))];
+
+	if (entries[i].owner != owner && is_ordered(i))
+		model[i].arrival = now;
+	evict_set_owner(&set, &entries[i], owner);
+}
+
 static void random_step(struct random *random)
 {
 	int i = (int)random_below(random, ENTRIES);
@@ -467,6 +480,9 @@ static void random_step(struct random *random)
 	now++;
 	switch (random_below(random, 8)) {
 	case 0:
+		random_owner(random, i);
+		break;
+	case 3:
 		if (entries[i].is_resident)
 			evict_remove(&set, &entries[i]);
 		model[i].is_resident = false;
@@ -493,6 +509,11 @@ static void random_step(struct random *random)
 	}
 }
 
+static bool is_kept(int i)
+{
+	return entries[i].class == EVICT_NEEDED && entries[i].owner == &owners[2];
+}
+
 static void check_against_model(struct random *random)
 {
 	bool is_busy[ENTRIES];
@@ -502,7 +523,7 @@ static void check_against_model(struct random *random)
 	int count = 0;
 
 	for (int i = 0; i < ENTRIES; i++) {
-		is_busy[i] = random_below(random, 4) == 0;
+		is_busy[i] = random_below(random, 4) == 0 || is_kept(i);
 		if (model[i].is_resident && !is_busy[i])
 			expected[count++] = i;
 	}

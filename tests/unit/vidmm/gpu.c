@@ -233,7 +233,7 @@ void gpu_init(struct gpu *gpu, const struct gpu_config *config)
 		.dummy_page_address = 0xD000,
 		.slice_ns = or_default(config->slice_ns, 3600 * NS_PER_S),
 		.is_ticked_by_hand = !config->has_clock,
-		.policy = &evict_lru,
+		.policy = config->policy ? config->policy : &evict_lru,
 		.mdls = { gpu_mdl_create, gpu_mdl_destroy },
 		.windows = &window_ops,
 		.windows_context = gpu,

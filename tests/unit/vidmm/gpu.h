@@ -50,8 +50,9 @@ struct gpu_config {
 	bool window_is_cached;
 	bool window_is_foreign; /* what it shows is no memory of the machine */
 	bool uses_64k_pages;
-	uint64_t slice_ns; /* an hour */
-	bool has_clock;    /* the manager's own, in its thread: what it does cannot be foreseen */
+	uint64_t slice_ns;                 /* an hour */
+	const struct evict_policy *policy; /* lru */
+	bool has_clock; /* the manager's own, in its thread: what it does cannot be foreseen */
 	const uint64_t *bank_ends;
 	uint32_t bank_count;
 	const struct vidmm_mapping_ops *mappings;
