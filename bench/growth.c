@@ -2,8 +2,10 @@
 /*
  * growth.c - what one of many costs more than one of few, in processor time of the whole program.
  *
- * usage: growth victims resident count    somebody idle has so many allocations of 4 KiB in local memory, and no room is left;
- *                                         another process wants `count` there, each of which takes the room of a victim
+ * usage: growth victims resident count [own]
+ *                                         somebody idle has so many allocations of 4 KiB in local memory, and no room is left;
+ *                                         another process wants `count` there, each of which takes the room of a victim;
+ *                                         it has `own` there already, older than all others
  *        growth device live               a device ends with so many allocations, none of which was ever used
  *
  * One line for each: nanoseconds. For victims the profile gives the adapter as much local memory as those need, and 2 MiB.
@@ -82,25 +84,29 @@ static D3DKMT_HANDLE *handles_for(unsigned count)
 	return handles;
 }
 
-static void measure_victims(unsigned resident, unsigned count)
+static void measure_victims(unsigned resident, unsigned count, unsigned own)
 {
 	struct client idle = open_client();
 	D3DKMT_HANDLE *theirs = handles_for(resident);
-	D3DKMT_HANDLE *ours = handles_for(FREE + count);
+	D3DKMT_HANDLE *ours = handles_for(own + FREE + count);
 	struct dxgk_test_process *other = dxgk_test_process_create(1, 1, "other");
 
 	if (!other)
 		fail("dxgk_test_process_create");
+	dxgk_test_process_enter(other);
+	struct client client = open_client();
+	create_many(&client, SOFTGPU_LOCAL_ONLY, ours, own + FREE + count);
+	bring_in(&client, ours, own);
+
+	dxgk_test_process_enter(NULL);
 	create_many(&idle, SOFTGPU_LOCAL_ONLY, theirs, resident);
 	bring_in(&idle, theirs, resident);
 
 	dxgk_test_process_enter(other);
-	struct client client = open_client();
-	create_many(&client, SOFTGPU_LOCAL_ONLY, ours, FREE + count);
-	bring_in(&client, ours, FREE);
+	bring_in(&client, &ours[own], FREE);
 	double before = processor_ns();
 	for (unsigned i = 0; i < count; i++)
-		make_resident(&client, &ours[FREE + i], 1);
+		make_resident(&client, &ours[own + FREE + i], 1);
 	printf("%.1f\n", (processor_ns() - before) / count);
 	dxgk_test_process_enter(NULL);
 	dxgk_test_process_end(other);
@@ -127,12 +133,13 @@ int main(int argc, char **argv)
 	const char *what = argc >= 3 ? argv[1] : "";
 	unsigned many = argc >= 3 ? (unsigned)strtoul(argv[2], NULL, 0) : 0;
 
-	if (strcmp(what, "victims") == 0 && argc == 4 && many > 0) {
-		measure_victims(many, (unsigned)strtoul(argv[3], NULL, 0));
+	if (strcmp(what, "victims") == 0 && argc >= 4 && argc <= 5 && many > 0) {
+		measure_victims(many, (unsigned)strtoul(argv[3], NULL, 0),
+				argc == 5 ? (unsigned)strtoul(argv[4], NULL, 0) : 0);
 	} else if (strcmp(what, "device") == 0 && argc == 3 && many > 0) {
 		measure_device(many);
 	} else {
-		fprintf(stderr, "usage: growth victims resident count | device live\n");
+		fprintf(stderr, "usage: growth victims resident count [own] | device live\n");
 		return 2;
 	}
 	return 0;

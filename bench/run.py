@@ -478,26 +478,40 @@ def bench_residency_turns(build):
 
 GROWTH_RUNS = {1_000: 9, 100_000: 5, 1_000_000: 2}
 GROWTH_VICTIMS = 200
+# (resident of others, wanted, own): very many of them, and of who asks the oldest of all.
+GROWTH_WANTED = {'40,000 wanted of 100,000': (100_000, 40_000, 0), 'for the owner of the 50,000 oldest': (52_000, GROWTH_VICTIMS, 50_000)}
+GROWTH_WANTED_RUNS = 3
+
+
+def growth_profile(folder, many):
+    path = os.path.join(folder, f'{many}.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'adapters': [{'driver': 'soft', 'name': 'soft', 'registry': {
+            'LocalMemoryMiB': -(-many * 4 // 1024) + 2, 'ApertureMiB': 64}}]}, file)
+    return path
 
 
 def bench_growth(build):
     """What one of many costs more than one of few, in time of all processors: victims of somebody who has as many resident, and
     the end of a device. Many are slow to make: so there are fewer runs of them."""
     growth = os.path.join(build, 'bench', 'growth')
-    victims, ends = {}, {}
+    victims, ends, wanted = {}, {}, {}
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         for many, runs in GROWTH_RUNS.items():
-            profile = os.path.join(folder, f'{many}.json')
-            with open(profile, 'w', encoding='utf-8') as file:
-                json.dump({'adapters': [{'driver': 'soft', 'name': 'soft', 'registry': {
-                    'LocalMemoryMiB': -(-many * 4 // 1024) + 2, 'ApertureMiB': 64}}]}, file)
+            profile = growth_profile(folder, many)
             victims[many] = quiet([float(run([growth, 'victims', str(many), str(GROWTH_VICTIMS)], build, profile=profile))
                                    for _ in range(runs)])
             ends[many] = quiet([float(run([growth, 'device', str(many)], build)) for _ in range(runs)])
+        for what, counts in GROWTH_WANTED.items():
+            wanted[what] = quiet([float(run([growth, 'victims', *map(str, counts)], build,
+                                            profile=growth_profile(folder, counts[0] + counts[2])))
+                                  for _ in range(GROWTH_WANTED_RUNS)])
     few, *others = GROWTH_RUNS
     return [{'what': f'a victim, {few:,} resident', 'unit': 'ns', 'value': victims[few]},
             *({'what': f'  growth to {many:,}', 'unit': 'times', 'goal': 1.2, 'value': victims[many] / victims[few]}
               for many in others),
+            *({'what': f'  growth to {what}', 'unit': 'times', 'goal': 1.2, 'value': ns / victims[few]}
+              for what, ns in wanted.items()),
             {'what': f'end of a device, each of {few:,}', 'unit': 'ns', 'value': ends[few]},
             *({'what': f'  growth to {many:,}', 'unit': 'times', 'goal': 1.2, 'value': ends[many] / ends[few]}
               for many in others)]
