@@ -19,7 +19,7 @@
 #include "soft.h"
 
 enum {
-	PIECE_BYTES = 512 * 1024,
+	PIECE_BYTES = 2 * 1024 * 1024, /* a copy is at its speed after some pages */
 	SMALL_PIECE_BYTES = 64 * 1024,
 	STREAM_BYTES = 1024 * 1024, /* from here on past the cache */
 	LANE_BYTES = 2 * 1024 * 1024,
