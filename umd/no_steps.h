@@ -17,6 +17,8 @@
 #undef MAPPED
 #undef MAPPED_OR_0
 #undef MAPPED_ARRAY
+#undef WRITTEN
+#undef PADDING
 #undef NONE
 #define DEVICE(...)
 #define ADAPTER(...)
@@ -32,6 +34,8 @@
 #define MAPPED(...)
 #define MAPPED_OR_0(...)
 #define MAPPED_ARRAY(...)
+#define WRITTEN(...)
+#define PADDING(...)
 #define NONE(...)
 
 #undef PAIR
