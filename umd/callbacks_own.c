@@ -6,6 +6,7 @@
 #include <dxg/ntstatus.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "umd/runtime.h"
 
 /* ---- resources ---- */
@@ -527,7 +528,17 @@ HRESULT APIENTRY umd_callback_Escape(HANDLE hAdapter, CONST D3DDDICB_ESCAPE *arg
 	return umd_answer(D3DKMTEscape(&kernel), PLAIN);
 }
 
-/* No call takes a client's marker to the trace of the kernel: it goes to the log of callbacks, for who asked for that. */
+/* As much of it as there is room for. */
+static void write_text(LPCWSTR text, char *out, size_t room)
+{
+	size_t used = 0;
+
+	for (const WCHAR *at = text; at && *at && used + 4 < room; at++)
+		used += utf8_encode((uint32_t)*at & 0x1fffff, out + used);
+	out[used] = '\0';
+}
+
+/* To the trace; and to the log of callbacks, for who asked for that. It succeeds whatever becomes of the device. */
 HRESULT APIENTRY umd_callback_LogUMDMarker(HANDLE hDevice, CONST D3DDDICB_LOGUMDMARKER *args)
 {
 	HRESULT result;
@@ -539,7 +550,13 @@ HRESULT APIENTRY umd_callback_LogUMDMarker(HANDLE hDevice, CONST D3DDDICB_LOGUMD
 	if (args->hContext && !umd_mapped(device, UMD_LogUMDMarker, "hContext", args->hContext,
 					  UMD_ANY_CONTEXT, &context))
 		return E_INVALIDARG;
-	umd_tell_marker(args);
+	DXGK_MARKER marker = { .hDevice = device->kernel,
+			       .Index = args->Index,
+			       .APISequenceNumber = args->APISequenceNumber,
+			       .StringIndex = args->StringIndex };
+	write_text(args->Info, marker.Text, sizeof(marker.Text));
+	umd_tell_marker(&marker);
+	(void)DxgkLogMarker(&marker);
 	return S_OK;
 }
 

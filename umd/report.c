@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "umd/runtime.h"
 
 static const char *const rule_ids[] = {
@@ -260,18 +259,11 @@ bool umd_watch(enum umd_callback callback, HRESULT *result_out)
 	return true;
 }
 
-void umd_tell_marker(const D3DDDICB_LOGUMDMARKER *marker)
+void umd_tell_marker(const DXGK_MARKER *marker)
 {
-	char text[256];
-	size_t used = 0;
-
-	if (!(atomic_load(&umd_watched) & WATCH_ALL))
-		return;
-	for (const WCHAR *at = marker->Info; at && *at && used < sizeof(text) - 4; at++)
-		used += utf8_encode((uint32_t)*at & 0x1fffff, text + used);
-	text[used] = '\0';
-	fprintf(stderr, "dxgkumd: marker \"%s\", call %llu of the API, index %d\n", text,
-		(unsigned long long)marker->APISequenceNumber, marker->Index);
+	if (atomic_load(&umd_watched) & WATCH_ALL)
+		fprintf(stderr, "dxgkumd: marker \"%s\", call %llu of the API, index %d\n",
+			marker->Text, (unsigned long long)marker->APISequenceNumber, marker->Index);
 }
 
 /* CALLBACK:N:HRESULT */

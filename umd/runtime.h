@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <opendxgk/marker.h>
 #include <opendxgk/umd.h>
 
 #include "base/attributes.h"
@@ -246,7 +247,7 @@ static inline bool umd_is_to_fail(enum umd_callback callback, HRESULT *result_ou
 			umd_watch(callback, result_out));
 }
 /* Where all callbacks are told, what the driver says with this one is, too. */
-void umd_tell_marker(const D3DDDICB_LOGUMDMARKER *marker);
+void umd_tell_marker(const DXGK_MARKER *marker);
 void umd_read_environment(void);
 const char *umd_callback_name(enum umd_callback callback);
 

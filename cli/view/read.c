@@ -118,6 +118,17 @@ static void on_refusal(struct builder *builder)
 		 call ? (uint32_t)VIEW_AT(builder->model, calls, process, call - 1) : 0, what);
 }
 
+static void on_marker(struct builder *builder)
+{
+	const struct trace_entry *entry = builder->entry;
+	char what[512];
+
+	snprintf(what, sizeof(what), "%s (device 0x%llx, call %llu)", entry->fields[0].text,
+		 (unsigned long long)builder_number(builder, 2),
+		 (unsigned long long)builder_number(builder, 3));
+	add_mark(builder, "marker", builder_process(builder, builder_number(builder, 1)), what);
+}
+
 static void on_device_lost(struct builder *builder)
 {
 	const struct trace_entry *entry = builder->entry;
@@ -186,6 +197,7 @@ static void (*const handlers[TRACE_EVENT_COUNT])(struct builder *builder) = {
 	[TRACE_callback_begin] = on_callback_begin,
 	[TRACE_callback_end] = end_call,
 	[TRACE_refusal] = on_refusal,
+	[TRACE_marker] = on_marker,
 	[TRACE_device_lost] = on_device_lost,
 	[TRACE_gpu_fault] = on_gpu_fault,
 	[TRACE_reset_step] = on_reset_step,

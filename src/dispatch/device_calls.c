@@ -6,6 +6,7 @@
 
 #include "dispatch/dispatch.h"
 #include "object/submit/render.h"
+#include "trace/trace.h"
 
 NTSTATUS dispatch_create_device(struct call *call, D3DKMT_CREATEDEVICE *args)
 {
@@ -187,4 +188,16 @@ NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXT
 NTSTATUS dispatch_destroy_context(struct call *call, D3DKMT_DESTROYCONTEXT *args)
 {
 	return call_destroyed(context_destroy(call_context(call, 0)), "hContext", args->hContext);
+}
+
+/* ---- markers ---- */
+
+NTSTATUS dispatch_log_marker(struct call *call, DXGK_MARKER *args)
+{
+	if (!memchr(args->Text, '\0', sizeof(args->Text)))
+		return invalid(RULE_API_VALUE, "Text", "has no zero within its %zu bytes",
+			       sizeof(args->Text));
+	trace_marker(args->Text, call->process->id, args->hDevice, args->APISequenceNumber,
+		     (uint32_t)args->Index, (uint32_t)args->StringIndex);
+	return STATUS_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <dxg/d3dkmthk.h>
+#include <opendxgk/marker.h>
 #include <opendxgk/name.h>
 
 #include "wire/names.h"

@@ -9,6 +9,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <opendxgk/marker.h>
+
 static D3DKMT_HANDLE adapter;
 
 /* ---- CreateDevice ---- */
@@ -532,6 +534,30 @@ TEST(stale_handles, never_match_again)
 		EXPECT_REFUSED(destroy_context(context), STATUS_INVALID_PARAMETER, "API-HANDLE",
 			       "hContext");
 	}
+}
+
+/* ---- markers ---- */
+
+TEST(marker, of_a_device_is_taken)
+{
+	DXGK_MARKER marker = { .hDevice = create_device(adapter),
+			       .Index = -1,
+			       .Text = "shadow pass \xc3\xa9" };
+
+	EXPECT_OK(DxgkLogMarker(&marker));
+	marker.Text[0] = '\0';
+	EXPECT_OK(DxgkLogMarker(&marker));
+}
+
+TEST(marker, without_an_end_or_of_no_device_is_refused)
+{
+	DXGK_MARKER marker = { .hDevice = create_device(adapter) };
+
+	memset(marker.Text, 'x', sizeof(marker.Text));
+	EXPECT_REFUSED(DxgkLogMarker(&marker), STATUS_INVALID_PARAMETER, "API-VALUE", "Text");
+	EXPECT_REFUSED(DxgkLogMarker(&(DXGK_MARKER){ .hDevice = adapter }),
+		       STATUS_INVALID_PARAMETER, "API-HANDLE-KIND", "hDevice");
+	EXPECT_REFUSED(DxgkLogMarker(NULL), STATUS_INVALID_PARAMETER, "API-NULL-ARGUMENT", "");
 }
 
 /* ---- at the end ---- */

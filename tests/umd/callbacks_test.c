@@ -515,6 +515,18 @@ PROBE_TEST(rest, escapes_markers_and_properties, open_probe(D3D_UMD_INTERFACE_VE
 
 	D3DDDICB_LOGUMDMARKER marker = { .hContext = context, .Index = -1, .Info = L"here" };
 	EXPECT_S_OK(cb->pfnLogUMDMarkerCb(rt, &marker));
+	D3DDDICB_LOGUMDMARKER silent = { .APISequenceNumber = UINT64_C(1) << 40,
+					 .Index = 3,
+					 .StringIndex = 4 };
+	EXPECT_S_OK(cb->pfnLogUMDMarkerCb(rt, &silent));
+	WCHAR many[300];
+	wmemset(many, 0xe9, 299);
+	many[299] = 0;
+	D3DDDICB_LOGUMDMARKER loud = { .Info = many };
+	EXPECT_S_OK(cb->pfnLogUMDMarkerCb(rt, &loud));
+	marker.hContext = (HANDLE)(uintptr_t)0x1234;
+	EXPECT_REPORTED(cb->pfnLogUMDMarkerCb(rt, &marker), E_INVALIDARG, "UMD-HANDLE-WORLD",
+			"hContext");
 	EXPECT_S_OK(cb->pfnSetAsyncCallbacksCb(rt, TRUE));
 	EXPECT_S_OK(cb->pfnSetAsyncCallbacksCb(rt, FALSE));
 

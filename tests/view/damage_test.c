@@ -67,6 +67,7 @@ static void tell_story(void)
 	trace_hw_packet_left(1, 6, 1, "completed");
 	trace_fence_signal_cpu(1, 0x140, 4);
 	trace_refusal("D3DKMTMakeResident", "API-HANDLE", "is none", STATUS_INVALID_PARAMETER);
+	trace_marker("shadow pass", 1, 0x40, 7, 0, 0);
 	trace_gpu_fault(1, 0, 9, 0x1000, "write by process 1");
 	trace_reset_step(1, 0, "engine");
 	trace_device_lost(1, 0x40, "hung", "packet 9");

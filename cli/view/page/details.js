@@ -284,7 +284,7 @@ function overview(page) {
 		.add('processes', String(tables.processes.rows))
 		.add('allocations', String(tables.allocations.rows))
 		.add('packets', String(tables.packets.rows))
-		.add('marks', tables.marks.rows ? `${tables.marks.rows} refusals, reports, faults, resets` : '')
+		.add('marks', tables.marks.rows ? `${tables.marks.rows} refusals, reports, faults, resets, markers` : '')
 		.table('Segments', { columns: ['segment', 'size', 'at most', 'in', 'out'],
 			rows: header.segments.map((segment, row) => {
 				const sums = model.segmentSums[row];

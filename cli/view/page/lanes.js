@@ -482,7 +482,7 @@ function addMarks(model, head, add) {
 	const { marks } = model.tables;
 	if (marks.rows === 0)
 		return;
-	head('marks: refusals, reports, faults, resets', { group: 'marks' });
+	head('marks: refusals, reports, faults, resets, markers', { group: 'marks' });
 	add(new MarkLane(model, `${marks.rows} marks`, Array.from({ length: marks.rows }, (_, row) => row), { group: 'marks', level: 1 }));
 }
 
