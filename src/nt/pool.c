@@ -9,7 +9,7 @@
  *
  *	| struct pool_block, its last word a canary | payload … | canary |
  *
- * Others, those aligned to more, and those in which code may run are apart:
+ * Others, those aligned to more, and those in which code may run are apart (the large ones on pages of their own):
  *
  *	| struct pool_apart | … alignment … | canary | payload … | canary |
  *
@@ -140,18 +140,20 @@ struct pool_request {
 	bool is_zeroed;
 	bool is_executable;
 	bool is_paged;
-	bool needs_pages; /* of its own: code may run in them, or they are guarded */
+	bool is_guarded;
+	bool needs_pages; /* of its own: code may run in them, they are guarded, or many */
 	bool raises;      /* when there is no memory */
 };
 
 static void *pages_take(const struct pool_request *request, struct pool_apart *apart,
 			size_t size_bytes)
 {
-	apart->is_guarded = !request->is_executable;
+	int protection = PROT_READ | PROT_WRITE | (request->is_executable ? PROT_EXEC : 0);
+
+	apart->is_guarded = request->is_guarded;
 	if (apart->is_guarded)
 		return nt_paged_guard_take(apart, size_bytes);
-	void *pages = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pages = mmap(NULL, size_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return pages == MAP_FAILED ? NULL : pages;
 }
 
@@ -159,20 +161,18 @@ RARE static struct pool_block *block_create_apart(const struct pool_request *req
 {
 	uint64_t around = request->alignment + 2 * sizeof(uint64_t);
 	uint64_t memory_bytes = rounded(request->size_bytes) + around;
-	char *memory;
 
 	if (request->size_bytes > POOL_MAX_BYTES)
 		return NULL;
 
-	/* The descriptor is counted memory in any case, so that a failing allocation reaches both.
-	 */
+	/* The descriptor is counted memory in any case: a failing allocation reaches both. */
 	struct pool_apart *apart =
 		mem_alloc(sizeof(*apart) + (request->needs_pages ? 0 : memory_bytes));
 	if (!apart)
 		return NULL;
 	*apart = (struct pool_apart){ .size_bytes = request->size_bytes };
 	atomic_init(&apart->block.state, STATE_APART);
-	memory = (char *)(apart + 1);
+	char *memory = (char *)(apart + 1);
 	if (request->needs_pages) {
 		memory = pages_take(request, apart, memory_bytes);
 		if (!memory) {
@@ -198,7 +198,8 @@ RARE static void *allocate_apart(const struct pool_request *request)
 	char *payload = payload_of(block);
 	set_origin(block, request->site, 0);
 	block->tag = request->tag;
-	memset(payload, request->is_zeroed ? 0 : pool_fresh_byte, request->size_bytes);
+	if (!request->is_zeroed || !pool_has_new_pages((struct pool_apart *)block))
+		memset(payload, request->is_zeroed ? 0 : pool_fresh_byte, request->size_bytes);
 	canary_put(payload + request->size_bytes);
 	if (request->is_paged)
 		atomic_fetch_or_explicit(&block->state, STATE_PAGED, memory_order_relaxed);
@@ -259,7 +260,9 @@ static void *allocate_somewhere(struct pool_request request)
 		request.alignment = POOL_ALIGNMENT;
 	if (request.size_bytes >= PAGE_SIZE)
 		request.alignment = PAGE_SIZE;
-	request.needs_pages = request.is_executable || (request.is_paged && nt_paged_guard_is_on());
+	request.is_guarded = request.is_paged && !request.is_executable && nt_paged_guard_is_on();
+	request.needs_pages = request.is_executable || request.is_guarded ||
+			      request.size_bytes >= POOL_LARGE_BYTES;
 	if (request.size_bytes > SMALL_MAX_BYTES || request.needs_pages ||
 	    request.alignment > POOL_ALIGNMENT)
 		return allocate_apart(&request);
@@ -435,11 +438,11 @@ static void apart_retire(struct pool_block *block, uint32_t tag, const void *sit
 
 	if (pool_watch)
 		pool_watch->freed(payload_of(block), size_of(block), site);
-
 	if (apart->is_guarded)
 		nt_paged_guard_open(apart->mapped, apart->mapped_bytes);
 	block_judge(block, payload_of(block), size_of(block), is_paged, tag, routine);
-	memset(payload_of(block), POOL_FREED_BYTE, size_of(block));
+	if (!pool_has_new_pages(apart))
+		memset(payload_of(block), POOL_FREED_BYTE, size_of(block));
 	apart_give_back((struct pool_apart *)block);
 }
 

@@ -14,7 +14,12 @@
 #include "base/attributes.h"
 #include "nt/pool.h"
 
-enum { POOL_ALIGNMENT = 16 };
+enum {
+	POOL_ALIGNMENT = 16,
+	/* From here on a block has pages of its own: what a driver does not touch of it takes no
+	 * memory and no time. A sanitizer wants to see what is around a block. */
+	POOL_LARGE_BYTES = IS_SANITIZED ? 1 << 30 : 1 << 20,
+};
 
 #define ORIGIN_SHIFT 48 /* code lies below that */
 
@@ -56,6 +61,12 @@ struct pool_apart {
 static inline bool is_apart(const struct pool_block *block)
 {
 	return UNLIKELY(atomic_load_explicit(&block->state, memory_order_relaxed) & STATE_APART);
+}
+
+/* They come zeroed, and whoever touches them after the end faults. */
+static inline bool pool_has_new_pages(const struct pool_apart *apart)
+{
+	return apart->mapped_bytes != 0 && !apart->is_guarded;
 }
 
 static inline char *payload_of(struct pool_block *block)

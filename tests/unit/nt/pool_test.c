@@ -20,7 +20,7 @@ static bool is_filled(const unsigned char *memory, size_t size, unsigned char by
 
 NT_TEST(pool, blocks_are_aligned_to_16_bytes_and_from_a_page_on_to_pages)
 {
-	static const size_t sizes[] = { 1, 15, 16, 17, 100, 4095, 4096, 4097, 70000 };
+	static const size_t sizes[] = { 1, 15, 16, 17, 100, 4095, 4096, 4097, 70000, 3 << 20 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, sizes[i], TAG);
@@ -54,6 +54,24 @@ NT_TEST(pool, fresh_memory_is_poisoned_unless_zeros_were_promised)
 	EXPECT(is_filled(memory, 64, 0xcd));
 	ExFreePool(memory);
 	EXPECT_NO_REPORT();
+}
+
+/* Large ones have pages of their own, which come zeroed and are not kept: two of a kind, one after the other. */
+NT_TEST(pool, large_memory_is_as_fresh_and_as_closely_watched_as_small)
+{
+	enum { LARGE = 3 << 20 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned char *memory = ExAllocatePoolZero(NonPagedPoolNx, LARGE, TAG);
+		EXPECT(is_filled(memory, LARGE, 0));
+		memset(memory, 0x5a, LARGE);
+		ExFreePool(memory);
+		memory = ExAllocatePoolUninitialized(NonPagedPoolNx, LARGE, TAG);
+		EXPECT(is_filled(memory, LARGE, 0xcd));
+		ExFreePool(memory);
+		ExFreePool(memory);
+		EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, i + 1);
+	}
 }
 
 /* Blocks of pages stand in a table, which grows with them, and is small again without them. */
