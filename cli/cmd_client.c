@@ -17,6 +17,7 @@
 #include <dxg/d3dkmthk.h>
 
 #include "base/attributes.h"
+#include "cli/adapter_facts.h"
 #include "cli/client/namespace.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -92,6 +93,18 @@ static bool find_parts(struct client_parts *parts)
 
 /* ---- the program's surroundings ---- */
 
+/* With a server named the adapters are the server's. A program that was written for WSL finds none, and does not say why. */
+static bool check_server(void)
+{
+	const char *socket = getenv("DXGK_SOCKET");
+	D3DKMT_ENUMADAPTERS2 adapters = { 0 };
+
+	if (!socket || socket[0] == '\0' || NT_SUCCESS(D3DKMTEnumAdapters2(&adapters)))
+		return true;
+	print_last_refusal("D3DKMTEnumAdapters2");
+	return false;
+}
+
 /* What is there already goes first: somebody wanted it. */
 static bool set_driver_path(const char *folder)
 {
@@ -164,7 +177,8 @@ int cmd_client(int argc, char **argv)
 			strerror(errno));
 		return EXIT_REFUSED;
 	}
-	if (!set_profile(&parts, profile) || !set_driver_path(parts.drivers) || !enter(&parts))
+	if (!check_server() || !set_profile(&parts, profile) ||
+	    !set_driver_path(parts.drivers) || !enter(&parts))
 		return EXIT_REFUSED;
 	execvp(argv[optind], &argv[optind]);
 	fprintf(stderr, "dxgk client: %s: %s\n", argv[optind], strerror(errno));

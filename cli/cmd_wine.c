@@ -20,6 +20,7 @@
 #include "base/attributes.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/wine/program.h"
 #include "cli/wine/proxy.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
@@ -311,6 +312,22 @@ static bool prepare_prefix(const struct options *options, struct wine *wine)
 
 /* ---- running ---- */
 
+/* Says why not; an exit status, or 0. */
+static int look_at_program(const struct wine *wine, const char *name)
+{
+	char system32[PATH_BYTES];
+	char problem[PROBLEM_BYTES];
+	enum program_answer answer;
+
+	if (!join(system32, wine->prefix, "drive_c/windows/system32"))
+		return EXIT_FAILED;
+	answer = program_look(name, system32, problem, sizeof(problem));
+	if (answer == PROGRAM_IS_GOOD)
+		return 0;
+	fprintf(stderr, "dxgk wine: %s\n", problem);
+	return answer == PROGRAM_IS_MISSING ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
 /* In front of what the user has set. */
 static bool set_before(const char *name, const char *value, char separator)
 {
@@ -392,5 +409,7 @@ int cmd_wine(int argc, char **argv)
 	}
 	if (!prepare_prefix(&options, &wine))
 		return EXIT_FAILED;
+	if ((status = look_at_program(&wine, argv[optind])) != 0)
+		return status;
 	return run(&wine, argc - optind, argv + optind);
 }

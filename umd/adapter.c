@@ -108,6 +108,16 @@ void umd_fill_adapter_callbacks(D3DDDI_ADAPTERCALLBACKS *table)
 
 /* ---- open and close ---- */
 
+/* What has ended stays where it was, so that this can be said of it. */
+bool umd_is_open(const struct dxgk_umd_adapter *adapter)
+{
+	if (adapter && atomic_load(&adapter->handle) != 0)
+		return true;
+	umd_report(RULE_UMD_HANDLE, UMD_NO_CALLBACK, "adapter", "%s",
+		   adapter ? "is closed" : "is NULL");
+	return false;
+}
+
 static HRESULT load(struct dxgk_umd_adapter *adapter, const char *path,
 		    PFND3DDDI_OPENADAPTER *open_out)
 {
@@ -125,6 +135,18 @@ static HRESULT load(struct dxgk_umd_adapter *adapter, const char *path,
 	umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "driver_path",
 		   "is %s, which has no function OpenAdapter", path);
 	return E_INVALIDARG;
+}
+
+/* Of a driver that succeeded: what is wanting all the same. */
+static void report_opened(const struct dxgk_umd_adapter *adapter, UINT version)
+{
+	if (version < D3D_UMD_INTERFACE_VERSION_VISTA)
+		umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "DriverVersion",
+			   "is 0x%x; Windows Vista's, the oldest, is 0x%x", version,
+			   D3D_UMD_INTERFACE_VERSION_VISTA);
+	else
+		umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "pAdapterFuncs", "has no %s",
+			   adapter->funcs.pfnCreateDevice ? "pfnCloseAdapter" : "pfnCreateDevice");
 }
 
 static HRESULT open_driver(struct dxgk_umd_adapter *adapter, PFND3DDDI_OPENADAPTER open)
@@ -146,11 +168,7 @@ static HRESULT open_driver(struct dxgk_umd_adapter *adapter, PFND3DDDI_OPENADAPT
 	if (adapter->funcs.pfnCreateDevice && adapter->funcs.pfnCloseAdapter &&
 	    args.DriverVersion >= D3D_UMD_INTERFACE_VERSION_VISTA)
 		return S_OK;
-	umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "pAdapterFuncs",
-		   "has no pfnCreateDevice or no pfnCloseAdapter, or DriverVersion is 0x%x, older "
-		   "than "
-		   "Windows Vista",
-		   args.DriverVersion);
+	report_opened(adapter, args.DriverVersion);
 	return E_FAIL;
 }
 
@@ -161,6 +179,11 @@ EXPORTED HRESULT DxgkUmdOpenAdapter(const char *driver_path, LUID adapter_luid,
 	PFND3DDDI_OPENADAPTER open;
 
 	umd_read_environment();
+	if (!driver_path || !adapter_out) {
+		umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK,
+			   driver_path ? "adapter_out" : "driver_path", "is NULL");
+		return E_INVALIDARG;
+	}
 	struct dxgk_umd_adapter *adapter = take_adapter();
 	if (!adapter)
 		return E_OUTOFMEMORY;
@@ -188,8 +211,9 @@ leave:
 
 EXPORTED HRESULT DxgkUmdCloseAdapter(struct dxgk_umd_adapter *adapter)
 {
+	if (!umd_is_open(adapter))
+		return E_INVALIDARG;
 	uint32_t count = atomic_load(&adapter->device_count);
-
 	if (count > 0) {
 		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "adapter", "still has %u device%s",
 			   count, count == 1 ? "" : "s");

@@ -150,9 +150,14 @@ static HRESULT destroy_driver_device(struct dxgk_umd_device *device)
 EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flags,
 				     struct dxgk_umd_device **device_out)
 {
+	if (!umd_is_open(adapter))
+		return E_INVALIDARG;
+	if (!device_out) {
+		umd_report(RULE_UMD_OPEN, UMD_NO_CALLBACK, "device_out", "is NULL");
+		return E_INVALIDARG;
+	}
 	D3DKMT_CREATEDEVICE kernel = { .hAdapter = adapter->kernel };
 	struct dxgk_umd_device *device = take_device();
-
 	if (!device)
 		return E_OUTOFMEMORY;
 	device->adapter = adapter;
@@ -190,6 +195,11 @@ EXPORTED HRESULT DxgkUmdDestroyDevice(struct dxgk_umd_device *device)
 {
 	HRESULT result;
 
+	if (!device || atomic_load(&device->handle) == 0) {
+		umd_report(RULE_UMD_HANDLE, UMD_NO_CALLBACK, "device", "%s",
+			   device ? "is destroyed" : "is NULL");
+		return E_INVALIDARG;
+	}
 	if (umd_is_to_fail(UMD_DESTROY_DEVICE, &result))
 		return result;
 	/* First: it is told nothing more while it goes. */

@@ -216,6 +216,9 @@ static inline struct dxgk_umd_adapter *umd_adapter_find(HANDLE handle)
 		       : NULL;
 }
 
+/* False: it was reported. */
+bool umd_is_open(const struct dxgk_umd_adapter *adapter);
+
 /* What a driver of this version finds in its tables. */
 void umd_fill_callbacks(D3DDDI_DEVICECALLBACKS *table, UINT version);
 void umd_fill_adapter_callbacks(D3DDDI_ADAPTERCALLBACKS *table);

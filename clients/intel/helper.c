@@ -16,6 +16,7 @@
  * The six names and their arguments are the runtime's; it ends the process when one is missing.
  * It is entered by any thread at any time, also while the program ends, and keeps nothing.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "device.h"
@@ -200,6 +201,22 @@ static bool write_resource(const struct resource *resource, struct token_writer 
 	return finish(writer);
 }
 
+/* The runtime goes on without what it asked for, and crashes. */
+static bool describe(const struct softgpu_device_info *info, struct token_writer *writer)
+{
+	if (device_describe(info, writer))
+		return true;
+	fprintf(stderr,
+		"dxgk: Intel's runtime cannot be told what this adapter is: vendor 0x%04x, device "
+		"0x%04x, "
+		"%s, %u bits of addresses; the profiles intel and intel-gen12 have what it knows\n",
+		info->vendor_id, info->device_id,
+		info->commands == SOFTGPU_COMMANDS_INTEL ? "commands of Intel's"
+							 : "no \"Commands\": \"intel\"",
+		info->adapter.virtual_address_bits);
+	return false;
+}
+
 EXPORT bool structToTokens(uint32_t id, uint32_t *destination, size_t size_bytes,
 			   const void *source, size_t source_bytes)
 {
@@ -210,7 +227,7 @@ EXPORT bool structToTokens(uint32_t id, uint32_t *destination, size_t size_bytes
 		return false;
 	switch (id) {
 	case TOKEN_ADAPTER_INFO:
-		return device_describe(source, &writer) && finish(&writer);
+		return describe(source, &writer) && finish(&writer);
 	case TOKEN_RESOURCE_INFO:
 		return write_resource(source, &writer);
 	case TOKEN_PARTITION:

@@ -106,6 +106,13 @@ def test_the_status_is_the_programs_or_says_what_kept_it(root):
     assert ran.returncode == 1 and 'profile nobody' in ran.stderr, ran
 
 
+def test_a_server_that_is_not_there_is_told_and_the_program_not_started(root):
+    marker = os.path.join(root, 'started')
+    ran = client('--', 'touch', marker, DXGK_SOCKET=os.path.join(root, 'no-server'))
+    assert ran.returncode == 1 and not os.path.exists(marker), ran
+    assert 'no server is reached' in ran.stderr and 'SYS-SERVER' in ran.stderr, ran
+
+
 def test_where_namespaces_are_forbidden_it_says_so_and_starts_nothing(root):
     if os.uname().machine != 'x86_64':
         raise tap.Skip('the filter of this test has the numbers of x86_64')

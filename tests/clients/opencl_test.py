@@ -68,6 +68,19 @@ def test_clinfo_lists_the_device(root):
         assert re.search(r'Device Version +OpenCL 3\.0', out), out[:2000]
 
 
+def test_an_adapter_that_the_runtime_cannot_be_told_of_is_named(root):
+    with open(os.path.join(PROFILES, 'intel.json'), encoding='utf-8') as file:
+        good = json.load(file)
+    for change, said in (({'pci': {'vendor': '0x8086', 'device': '0x1234'}}, 'vendor 0x8086, device 0x1234'),
+                         ({'registry': {}}, 'no "Commands": "intel"')):
+        path = os.path.join(root, 'unknown.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'adapters': [{**good['adapters'][0], **change}]}, file)
+        ran = subprocess.run([DXGK, 'client', '--profile', path, '--', CLIENT, 'buffers'], text=True, timeout=120,
+                             capture_output=True, check=False)
+        assert ran.returncode != 0 and said in ran.stderr and 'intel-gen12' in ran.stderr, ran
+
+
 def test_forty_buffers_keep_what_is_written_mapped_and_read(root):
     quiet_step(root, 'buffers')
 

@@ -245,6 +245,54 @@ PROBE_TEST(failure, what_is_no_driver_is_not_opened, open_probe(D3D_UMD_INTERFAC
 	EXPECT_HR(DxgkUmdOpenAdapter(getenv("TEST_UMD_PROBE"), (LUID){ 0x7777, 0 }, &none),
 		  E_INVALIDARG);
 	EXPECT(none == NULL);
+	EXPECT_REPORTED(DxgkUmdOpenAdapter(NULL, luid, &none), E_INVALIDARG, "UMD-OPEN",
+			"driver_path");
+	EXPECT_REPORTED(DxgkUmdOpenAdapter(getenv("TEST_UMD_PROBE"), luid, NULL), E_INVALIDARG,
+			"UMD-OPEN", "adapter_out");
+}
+
+PROBE_TEST(failure, a_driver_without_what_is_needed_is_told_what_that_is,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
+{
+	const char *path = getenv("TEST_UMD_PROBE");
+	struct dxgk_umd_adapter *none = NULL;
+	struct dxgk_umd_device *nothing = NULL;
+
+	probe->forgets = FORGETS_CREATE_DEVICE;
+	EXPECT_REPORTED(DxgkUmdOpenAdapter(path, luid, &none), E_FAIL, "UMD-OPEN", "pAdapterFuncs");
+	EXPECT_STRING(reported.sentence, "has no pfnCreateDevice");
+	probe->forgets = FORGETS_CLOSE_ADAPTER;
+	EXPECT_REPORTED(DxgkUmdOpenAdapter(path, luid, &none), E_FAIL, "UMD-OPEN", "pAdapterFuncs");
+	EXPECT_STRING(reported.sentence, "has no pfnCloseAdapter");
+	probe->forgets = FORGETS_DESTROY_DEVICE;
+	EXPECT_REPORTED(DxgkUmdCreateDevice(adapter, 0, &nothing), E_FAIL, "UMD-OPEN",
+			"pDeviceFuncs");
+	probe->forgets = FORGETS_NOTHING;
+	probe->version = D3D_UMD_INTERFACE_VERSION_VISTA - 1;
+	EXPECT_REPORTED(DxgkUmdOpenAdapter(path, luid, &none), E_FAIL, "UMD-OPEN", "DriverVersion");
+	EXPECT(!none && !nothing);
+}
+
+PROBE_TEST(failure, what_is_nothing_or_has_ended_is_not_ended_again,
+	   open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1))
+{
+	struct dxgk_umd_device *nothing = NULL;
+
+	EXPECT_REPORTED(DxgkUmdCreateDevice(adapter, 0, NULL), E_INVALIDARG, "UMD-OPEN",
+			"device_out");
+	EXPECT_REPORTED(DxgkUmdCreateDevice(NULL, 0, &nothing), E_INVALIDARG, "UMD-HANDLE",
+			"adapter");
+	EXPECT_REPORTED(DxgkUmdDestroyDevice(NULL), E_INVALIDARG, "UMD-HANDLE", "device");
+	EXPECT_REPORTED(DxgkUmdCloseAdapter(NULL), E_INVALIDARG, "UMD-HANDLE", "adapter");
+	EXPECT_REPORTED(DxgkUmdCloseAdapter(adapter), E_INVALIDARG, "UMD-LEFT", "adapter");
+	EXPECT_S_OK(DxgkUmdDestroyDevice(device));
+	EXPECT_REPORTED(DxgkUmdDestroyDevice(device), E_INVALIDARG, "UMD-HANDLE", "device");
+	EXPECT_S_OK(DxgkUmdCloseAdapter(adapter));
+	EXPECT_REPORTED(DxgkUmdCloseAdapter(adapter), E_INVALIDARG, "UMD-HANDLE", "adapter");
+	EXPECT_REPORTED(DxgkUmdCreateDevice(adapter, 0, &nothing), E_INVALIDARG, "UMD-HANDLE",
+			"adapter");
+	EXPECT(!nothing && probe->destroy_count == 1);
+	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1); /* it is closed after each test */
 }
 
 /* ---- memory that is short, devices that are gone ---- */

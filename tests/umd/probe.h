@@ -9,6 +9,12 @@
 
 struct probe {
 	UINT version; /* in: what the driver says it was built for */
+	enum probe_forgets {
+		FORGETS_NOTHING,
+		FORGETS_CREATE_DEVICE,
+		FORGETS_CLOSE_ADAPTER,
+		FORGETS_DESTROY_DEVICE,
+	} forgets; /* in: what is not in its tables */
 
 	HANDLE adapter; /* the runtime's */
 	HANDLE device;

@@ -55,7 +55,8 @@ static HRESULT APIENTRY create_device(HANDLE hAdapter, D3DDDIARG_CREATEDEVICE *a
 	args->pDeviceFuncs->pfnDestroyResource = destroy_resource;
 	args->pDeviceFuncs->pfnFlush = flush;
 	args->pDeviceFuncs->pfnTrimResidencySet = trim;
-	args->pDeviceFuncs->pfnDestroyDevice = destroy_device;
+	if (probe.forgets != FORGETS_DESTROY_DEVICE)
+		args->pDeviceFuncs->pfnDestroyDevice = destroy_device;
 	return S_OK;
 }
 
@@ -69,8 +70,10 @@ HRESULT APIENTRY OpenAdapter(D3DDDIARG_OPENADAPTER *args)
 	probe.adapter = args->hAdapter;
 	probe.adapter_callbacks = args->pAdapterCallbacks;
 	args->hAdapter = &my_adapter;
-	args->pAdapterFuncs->pfnCreateDevice = create_device;
-	args->pAdapterFuncs->pfnCloseAdapter = close_adapter;
+	if (probe.forgets != FORGETS_CREATE_DEVICE)
+		args->pAdapterFuncs->pfnCreateDevice = create_device;
+	if (probe.forgets != FORGETS_CLOSE_ADAPTER)
+		args->pAdapterFuncs->pfnCloseAdapter = close_adapter;
 	args->DriverVersion = probe.version;
 	return S_OK;
 }

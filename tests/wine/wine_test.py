@@ -12,6 +12,7 @@ installed.
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -78,15 +79,36 @@ def test_end(dxgk, folder, program):
         claims.add('its trace is complete', False, problem)
     several = run(dxgk, folder, ['--', program, '1'])
     claims.add('it runs again, from the same prefix', several.returncode == 42, several.stdout)
-    wrong = run(dxgk, folder, [os.path.join(folder, 'nothing.exe')])
-    claims.add('a program that is not there is no success', wrong.returncode != 0, wrong.returncode)
+    test_what_is_no_program(claims, dxgk, folder, program)
     return claims.end()
+
+
+def test_what_is_no_program(claims, dxgk, folder, program):
+    """Wine says of all of these that no application is associated with them, or crashes."""
+    with open(program, 'rb') as file:
+        header = bytearray(file.read(4096))
+    machine = struct.unpack_from('<I', header, 0x3c)[0] + 4
+    files = {'empty.exe': b'', 'text.exe': b'MZ but no more' * 9, 'far.exe': header[:0x3c] + b'\xff\xff\xff\xff' + header[0x40:]}
+    for name, number in ('32.exe', 0x14c), ('arm.exe', 0xaa64):
+        struct.pack_into('<H', header, machine, number)
+        files[name] = bytes(header)
+    for name, content in files.items():
+        with open(os.path.join(folder, name), 'wb') as file:
+            file.write(content)
+    for what, name, status, reason in (
+            ('a program that is not there', 'nothing.exe', 127, 'No such file'), ('no name', None, 127, 'No such file'),
+            ('a folder', '.', 126, 'no file'), ('an empty file', 'empty.exe', 126, 'no Windows program'),
+            ('a text', 'text.exe', 126, 'no Windows program'), ('a header beyond the end', 'far.exe', 126, 'no Windows program'),
+            ('a 32-bit program', '32.exe', 126, '32-bit'), ('another processor\'s', 'arm.exe', 126, 'another processor')):
+        done = subprocess.run([dxgk, 'wine', '--prefix', os.path.join(folder, 'prefix'), os.path.join(folder, name) if name else ''],
+                              check=False, env=environment(folder), capture_output=True, text=True, timeout=PATIENCE_S)
+        claims.add(f'{what} is refused with the reason', done.returncode == status and reason in done.stderr.split(': ')[-1], done)
 
 
 def main(kind, dxgk, folder, program, *arguments):
     os.makedirs(folder, exist_ok=True)
-    # One more that does nothing: whether there is a Wine.
-    found = subprocess.run([dxgk, 'wine', '--prefix', os.path.join(folder, 'prefix'), program + '.none'], check=False,
+    # A folder is no program: whether there is a Wine.
+    found = subprocess.run([dxgk, 'wine', '--prefix', os.path.join(folder, 'prefix'), folder], check=False,
                            env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
     if found.returncode == NOT_FOUND:
         print(f'1..0 # SKIP {found.stderr.strip()}')
