@@ -177,8 +177,8 @@ int cmd_client(int argc, char **argv)
 			strerror(errno));
 		return EXIT_REFUSED;
 	}
-	if (!check_server() || !set_profile(&parts, profile) ||
-	    !set_driver_path(parts.drivers) || !enter(&parts))
+	if (!check_server() || !set_profile(&parts, profile) || !set_driver_path(parts.drivers) ||
+	    !enter(&parts))
 		return EXIT_REFUSED;
 	execvp(argv[optind], &argv[optind]);
 	fprintf(stderr, "dxgk client: %s: %s\n", argv[optind], strerror(errno));
