@@ -203,6 +203,7 @@ static SHARED BOOLEAN open_place(struct run *run, const struct gpu_place *place,
 	enum reach reach;
 
 	span->physical = 0;
+	span->level = 0;
 	if (place->segment == GPU_PLACE_VIRTUAL)
 		reach = reach_page(run, place, offset, wanted, is_write, span);
 	else
@@ -651,7 +652,8 @@ static SHARED void run_commands(struct run *run)
 	while (run->offset < run->size_bytes) {
 		ULONGLONG progress = run->progress;
 
-		if (!goes_on(run) || !fetch(run, words))
+		/* Who stops at what the driver has done would have it done again. */
+		if ((!is_done && !goes_on(run)) || !fetch(run, words))
 			return;
 		NTSTATUS status = gpu_command_decode(words, run->size_bytes - run->offset,
 						     (run->flags & CUDA_IS_PAGING) != 0, command);

@@ -15,6 +15,23 @@ KERNEL(
 		to[i] += value;
 }
 
+/* Some ten milliseconds long. */
+KERNEL(
+	add_slowly,
+	struct {
+		volatile index_type *to;
+		index_type looks;
+	},
+	(volatile index_type * to, index_type looks), (p->to, p->looks))
+{
+	index_type seen = 0;
+
+	for (index_type i = 0; i < looks; i++)
+		seen |= to[1];
+	if (first_index() == 0)
+		to[0] += 1 + seen;
+}
+
 /* What is at an address, wherever that is. */
 KERNEL(
 	look,

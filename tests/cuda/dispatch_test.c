@@ -20,6 +20,7 @@ struct launcher {
 	struct worker worker;
 	uint32_t module;
 	uint32_t add;
+	uint32_t add_slowly;
 	uint32_t look;
 	uint32_t spin;
 };
@@ -83,6 +84,7 @@ static void launcher_open(struct launcher *launcher, D3DKMT_HANDLE adapter)
 	EXPECT_OK(load(&launcher->worker, dispatch_ptx, &launcher->module));
 	EXPECT(launcher->module != 0);
 	EXPECT_OK(find(&launcher->worker, launcher->module, "add", &launcher->add));
+	EXPECT_OK(find(&launcher->worker, launcher->module, "add_slowly", &launcher->add_slowly));
 	EXPECT_OK(find(&launcher->worker, launcher->module, "look", &launcher->look));
 	EXPECT_OK(find(&launcher->worker, launcher->module, "spin", &launcher->spin));
 	EXPECT(launcher->add != 0);
@@ -260,6 +262,37 @@ TEST(dispatch, more_memory_than_there_is_takes_turns)
 	}
 	EXPECT_EQ(state_of(&launcher.worker), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	worker_close(&launcher.worker);
+}
+
+/* It answers no preemption; who asks for one meanwhile gets his answer right behind it. */
+TEST(dispatch, a_kernel_runs_once_though_its_packet_is_preempted_behind_it)
+{
+	enum { TURNS = 10, LOOKS = 50000 };
+	D3DKMT_HANDLE adapter = open_first_adapter();
+	struct launcher low;
+	struct worker high;
+	struct softgpu_range range = written(FIRST_ADDRESS, LARGE);
+
+	launcher_open(&low, adapter);
+	worker_open(&high, adapter);
+	EXPECT_OK(set_priority(high.context, 7));
+	resident_memory(&low.worker.client, FIRST_ADDRESS, LARGE);
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		struct row row = { 0 };
+
+		add_dispatch(&low.worker, &row, low.add_slowly, &range, 1,
+			     (uint64_t[]){ FIRST_ADDRESS, LOOKS }, 2);
+		worker_run(&low.worker, &row);
+		row.used_bytes = 0;
+		usleep(1000);
+		add_write(&row, high.data, turn);
+		run(&high, &row);
+		worker_wait(&low.worker);
+	}
+	EXPECT_EQ(read_word(&low.worker, FIRST_ADDRESS), TURNS);
+	EXPECT_EQ(state_of(&low.worker), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	worker_close(&low.worker);
+	worker_close(&high);
 }
 
 TEST(dispatch, two_processes_have_the_same_addresses_and_see_their_own)

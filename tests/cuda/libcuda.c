@@ -64,8 +64,10 @@ bool fake_call_fails(int *status_out)
 	uint64_t call = atomic_fetch_add(&fake.calls, 1) + 1;
 	uint64_t fail_at = atomic_load(&fake.fail_at);
 
-	if (call == 1)
+	if (call == 1) {
 		fail_at = setting("TEST_CUDA_FAIL_AT", 0);
+		atomic_store(&fake.late_ns, setting("TEST_CUDA_LATE_US", 0) * NS_PER_US);
+	}
 	if (call == 1 && fail_at)
 		atomic_store(&fake.fail_at, fail_at);
 	*status_out = ERROR_UNKNOWN;

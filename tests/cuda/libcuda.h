@@ -10,6 +10,7 @@
  *	TEST_CUDA_MIB       memory of the GPU; 4096
  *	TEST_CUDA_GPUS      how many there are; 1
  *	TEST_CUDA_FAIL_AT   the n-th call fails
+ *	TEST_CUDA_LATE_US   so long after its stream comes to it a kernel begins, as on a GPU that others use; 0
  *	TEST_CUDA_KERNELS   a library with kernels of clients, compiled for the processor, under the
  *	                    same names with _on_processor behind them (streams.h)
  */

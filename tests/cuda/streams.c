@@ -137,6 +137,8 @@ static fake_kernel *find_kernel(const char *name)
 
 static void launch(const struct work *work)
 {
+	if (atomic_load(&fake.late_ns) > 0)
+		clock_sleep_until(clock_deadline(atomic_load(&fake.late_ns)));
 	if (sigsetjmp(way_out, 1) == 0) {
 		if (work->kernel)
 			launch_clients(work);

@@ -98,6 +98,7 @@ struct fake {
 	_Atomic uint64_t used_bytes;
 	_Atomic uint64_t calls;
 	_Atomic uint64_t fail_at;
+	_Atomic uint64_t late_ns; /* TEST_CUDA_LATE_US */
 };
 
 extern struct fake fake;
