@@ -161,7 +161,7 @@ static enum build_result build_step(struct pager *pager, const struct miniport_p
 static NTSTATUS take_mdl(struct pager *pager, const struct miniport_location *location,
 			 uint64_t page_count)
 {
-	uint64_t offset_bytes = pager->build.done_bytes;
+	uint64_t offset_bytes = pager->build.job->done_bytes;
 	struct pager_mdl *mdl = mem_zalloc(sizeof(*mdl));
 	uint32_t run_count = location_run_count(location, offset_bytes, page_count);
 	struct miniport_page_run *runs = mem_zalloc_array(run_count, sizeof(*runs));
@@ -189,8 +189,9 @@ NTSTATUS pager_build_location(struct pager *pager, uint64_t size_bytes,
 	uint64_t pages;
 
 	if (location->segment != 0) {
-		location->offset_bytes = location_page(location, pager->build.done_bytes, &pages)
-					 << MACHINE_PAGE_SHIFT;
+		location->offset_bytes =
+			location_page(location, pager->build.job->done_bytes, &pages)
+			<< MACHINE_PAGE_SHIFT;
 		location->run_count = 0;
 		return STATUS_SUCCESS;
 	}
@@ -340,7 +341,7 @@ static enum build_result build_piece(struct pager *pager)
 		if (is_worth_a_packet(pager))
 			pager_buffer_submit(pager);
 	}
-	build->done_bytes += build->piece_bytes;
+	build->job->done_bytes += build->piece_bytes;
 	build->piece_bytes = 0;
 	build->give_up_ns = 0;
 	end_piece(pager);
@@ -371,7 +372,7 @@ static bool fetch_step(struct pager_build *build)
 	if (job->step == PAGING_NONE && job->next) {
 		job->op = (struct miniport_paging_op){ 0 };
 		job->step = job->next(job, &job->op);
-		build->done_bytes = 0;
+		job->done_bytes = 0;
 		if (job->step == PAGING_FOLLOW)
 			pager_job_follow(job);
 	}
@@ -383,7 +384,7 @@ static bool is_over(const struct pager_build *build)
 	const struct paging_job *job = build->job;
 
 	return job->step != PAGING_OPERATION || !pager_op_has_pieces(&job->op) ||
-	       build->done_bytes >= job->op.size_bytes;
+	       build->job->done_bytes >= job->op.size_bytes;
 }
 
 /* Is there something that the step at hand waits for? */
@@ -412,6 +413,18 @@ static bool must_yield(const struct pager_build *build)
 	       job->step == PAGING_NONE && !job->needs_quiet;
 }
 
+/* At the end of a window, or where there is none for it but for the other way. */
+static bool must_turn(struct pager *pager, enum build_result result)
+{
+	const struct paging_job *job = pager->build.job;
+	enum paging_way other = job->way == PAGING_WAY_IN ? PAGING_WAY_OUT : PAGING_WAY_IN;
+
+	return job->way != PAGING_SOME_WAY && pager->has_space && !pager->build.has_piece &&
+	       job->step == PAGING_OPERATION && pager_op_has_pieces(&job->op) &&
+	       (result == BUILD_DONE || result == BUILD_BLOCKED) &&
+	       space_has_window(pager, other) && pager_has_other_way(pager, job);
+}
+
 enum build_result pager_build_job(struct pager *pager)
 {
 	struct pager_build *build = &pager->build;
@@ -433,6 +446,8 @@ enum build_result pager_build_job(struct pager *pager)
 		if (!has_nothing_to_do(job)) {
 			enum build_result result = build_piece(pager);
 
+			if (!is_over(build) && must_turn(pager, result))
+				return BUILD_TURNED;
 			if (result != BUILD_DONE)
 				return result;
 		}

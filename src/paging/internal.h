@@ -130,6 +130,7 @@ enum build_result {
 	BUILD_BLOCKED, /* until a packet is retired */
 	BUILD_STALLED, /* until the job has nothing with the hardware */
 	BUILD_YIELDED, /* until others had their turn */
+	BUILD_TURNED,  /* one that moves the other way is next */
 	BUILD_STALE,   /* a reset began */
 	BUILD_FAILED,  /* build.status */
 };
@@ -153,8 +154,6 @@ struct pager_window {
 struct pager_build {
 	struct paging_job *job;
 	NTSTATUS status;
-
-	uint64_t done_bytes; /* of the operation */
 
 	bool has_piece;
 	uint64_t piece_bytes;
@@ -182,6 +181,9 @@ void pager_build_again(struct pager *pager);
 
 /* Lets go of a piece that is not going to be finished. */
 void pager_build_abandon(struct pager *pager);
+
+/* Is there one to be built that moves the other way? */
+MUST_CHECK bool pager_has_other_way(struct pager *pager, const struct paging_job *job);
 
 /* May the operation be divided? Else it is in one piece, whatever its size. */
 bool pager_op_has_pieces(const struct miniport_paging_op *op);
@@ -221,7 +223,7 @@ struct pager_space {
 	struct pager_slot *small;
 	struct pager_slot *big;
 	uint32_t next_small;
-	uint32_t next_big;
+	uint32_t next_big[2];         /* who moves in has some, everybody else the others */
 	struct miniport_pte *entries; /* of the piece that is being built */
 	void *driver_entries;         /* and of the update, as the driver reads them */
 	uint32_t driver_entry_count;
@@ -248,6 +250,9 @@ void pager_space_forget(struct pager *pager, uint64_t last_sequence);
 bool pager_space_is_visible(const struct pager *pager);
 
 MUST_CHECK enum build_result space_begin_piece(struct pager *pager);
+
+/* A job of this way, with much to move, would find a window. */
+MUST_CHECK bool space_has_window(struct pager *pager, enum paging_way way);
 
 /* What lets the piece be seen, one step after the other. False: that was all. */
 MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_out);
@@ -351,6 +356,7 @@ struct pager {
 	struct pager_buffer *buffers;
 	struct pager_buffer *current;
 	struct pager_build build;
+	enum paging_way last_way; /* of the job that was last built on */
 	uint32_t built_generation;
 	uint32_t queue_generation; /* nothing older is in the scheduler's queues */
 	struct list mdls;          /* pager_mdl.link, by last_sequence */

@@ -25,6 +25,7 @@
 
 enum {
 	CAPS_EXPLICIT_INVALIDATION = 1 << 3,
+	WAYS_LOOKED_AT = 64,    /* jobs, for one that moves the other way */
 	TOLD_PASSES_MAX = 1024, /* of what is only told, and does nothing */
 };
 
@@ -134,18 +135,55 @@ static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *
 }
 
 /* Until the tables are written, nobody else is built. */
-static struct paging_job *next_ready_locked(struct pager *pager)
+static bool may_be_built_locked(const struct pager *pager, const struct paging_job *job)
 {
 	bool is_open = !pager->is_suspended && (!pager->has_space || pager->has_tables);
 
 	lock_assert_held(&pager->lock);
+	return !NT_SUCCESS(fate_locked(pager, job)) ||
+	       (is_open && !pager_job_is_behind_yielded_locked(pager, job)) ||
+	       (is_tables_job(pager, job) && !pager->is_suspended);
+}
+
+/* The first that moves the other way. NULL: there is none among those that are next. */
+static struct paging_job *other_way_locked(const struct pager *pager, enum paging_way way)
+{
+	uint32_t looked_at = 0;
+
+	lock_assert_held(&pager->lock);
 	list_each (struct paging_job, job, &pager->ready, link) {
-		if (!NT_SUCCESS(fate_locked(pager, job)) ||
-		    (is_open && !pager_job_is_behind_yielded_locked(pager, job)) ||
-		    (is_tables_job(pager, job) && !pager->is_suspended))
+		if (job->way != PAGING_SOME_WAY && job->way != way &&
+		    may_be_built_locked(pager, job))
 			return job;
+		if (++looked_at == WAYS_LOOKED_AT)
+			break;
 	}
 	return NULL;
+}
+
+static struct paging_job *next_ready_locked(const struct pager *pager)
+{
+	struct paging_job *first = NULL;
+
+	lock_assert_held(&pager->lock);
+	list_each (struct paging_job, job, &pager->ready, link) {
+		if (may_be_built_locked(pager, job)) {
+			first = job;
+			break;
+		}
+	}
+	if (!first || first->way == PAGING_SOME_WAY || first->way != pager->last_way)
+		return first;
+	struct paging_job *other = other_way_locked(pager, first->way);
+	return other ? other : first;
+}
+
+bool pager_has_other_way(struct pager *pager, const struct paging_job *job)
+{
+	lock_acquire(&pager->lock);
+	bool has_other = other_way_locked(pager, job->way) != NULL;
+	lock_release(&pager->lock);
+	return has_other;
 }
 
 /* Puts the job to be built next into pager->build; true when there is one. */
@@ -163,6 +201,7 @@ static bool pick_job(struct pager *pager, NTSTATUS *status_out)
 			list_remove(&job->link);
 			atomic_store(&job->state, JOB_BUILDING);
 			pager->build = (struct pager_build){ .job = job };
+			pager->last_way = job->way;
 		}
 	}
 	pager->is_building = job != NULL;
@@ -194,6 +233,18 @@ static void yield_job(struct pager *pager)
 	list_push_back(&pager->ready, &job->link);
 	if (!list_is_linked(&job->yield_link))
 		list_push_back(&pager->yielded, &job->yield_link);
+	lock_release(&pager->lock);
+}
+
+/* It is the next of its way. */
+static void turn_job(struct pager *pager)
+{
+	struct paging_job *job = pager->build.job;
+
+	pager_build_abandon(pager);
+	lock_acquire(&pager->lock);
+	atomic_store(&job->state, JOB_READY);
+	list_push_front(&pager->ready, &job->link);
 	lock_release(&pager->lock);
 }
 
@@ -250,6 +301,9 @@ static void build_some(struct pager *pager)
 		break;
 	case BUILD_YIELDED:
 		yield_job(pager);
+		break;
+	case BUILD_TURNED:
+		turn_job(pager);
 		break;
 	case BUILD_BLOCKED:
 	case BUILD_STALE: /* pick_job() sees to it */

@@ -8,7 +8,8 @@
  *
  * One thread per adapter builds (DxgkDdiBuildPagingBuffer is long, and one at a time); buffers of
  * several jobs are with the hardware at once, and jobs that are ready are built in the order in
- * which they became so. What a job needs to come first it says (paging_job_after_wait); nothing else is
+ * which they became so, but for those that move much: one in and one out have turns, a window of
+ * each. What a job needs to come first it says (paging_job_after_wait); nothing else is
  * promised between jobs, except that what is built first takes effect first (stream.h).
  *
  * Within a job operations take effect in order. Some drivers act at once when they are asked to map
@@ -156,6 +157,9 @@ static inline enum paging_step paging_step_of(bool has_op)
 	return has_op ? PAGING_OPERATION : PAGING_NONE;
 }
 
+/* Those that move much one way have turns with those that do the other way: a bus has both at once. */
+enum paging_way { PAGING_SOME_WAY, PAGING_WAY_IN, PAGING_WAY_OUT };
+
 struct paging_job {
 	/*
 	 * On the pager's thread, no lock held, once; the job is the caller's again. A failure:
@@ -207,6 +211,8 @@ struct paging_job {
 
 	struct pager_stream *stream; /* for which it is built; NULL: the kernel's own */
 
+	enum paging_way way;
+
 	/* The pager's own, guarded by its lock. */
 	struct pager *pager;
 	struct list link;         /* pager.ready, stalled or built */
@@ -226,6 +232,7 @@ struct paging_job {
 
 	/* The pager's thread only: what was asked for and is not built yet. */
 	enum paging_step step;
+	uint64_t done_bytes; /* of the operation */
 	struct miniport_paging_op op;
 };
 

@@ -24,20 +24,50 @@ enum {
 
 /* ---- slots ---- */
 
-static struct pager_slot *slot_take(struct pager *pager, bool is_big)
-{
-	struct pager_space *space = &pager->space;
-	uint32_t *next = is_big ? &space->next_big : &space->next_small;
-	uint32_t count = is_big ? space->layout.big_count : space->layout.small_count;
-	struct pager_slot *slot = is_big ? &space->big[*next] : &space->small[*next];
+/* Slots that go round: who moves in has half of the big ones, so that nobody has all of them. */
+struct slot_row {
+	struct pager_slot *slots;
+	uint32_t count;
+	uint32_t *next;
+};
 
+static struct slot_row slots_for(struct pager_space *space, bool is_big, enum paging_way way)
+{
+	uint32_t half = space->layout.big_count / 2;
+
+	if (!is_big)
+		return (struct slot_row){ space->small, space->layout.small_count,
+					  &space->next_small };
+	if (way == PAGING_WAY_IN)
+		return (struct slot_row){ space->big, half, &space->next_big[0] };
+	return (struct slot_row){ &space->big[half], space->layout.big_count - half,
+				  &space->next_big[1] };
+}
+
+static bool is_next_free(struct pager *pager, const struct slot_row *row)
+{
 	lock_acquire(&pager->lock);
-	bool is_free = slot->last_sequence <= pager->retired_sequence;
+	bool is_free = row->slots[*row->next].last_sequence <= pager->retired_sequence;
 	lock_release(&pager->lock);
-	if (!is_free)
+	return is_free;
+}
+
+static struct pager_slot *slot_take(struct pager *pager, bool is_big, enum paging_way way)
+{
+	struct slot_row row = slots_for(&pager->space, is_big, way);
+	struct pager_slot *slot = &row.slots[*row.next];
+
+	if (!is_next_free(pager, &row))
 		return NULL;
-	*next = (*next + 1) % count;
+	*row.next = (*row.next + 1) % row.count;
 	return slot;
+}
+
+bool space_has_window(struct pager *pager, enum paging_way way)
+{
+	struct slot_row row = slots_for(&pager->space, true, way);
+
+	return is_next_free(pager, &row);
 }
 
 void pager_space_forget(struct pager *pager, uint64_t last_sequence)
@@ -121,7 +151,7 @@ static void map(struct pager *pager, const struct miniport_location *shown, uint
 		.address = address,
 		.page_count = page_count,
 		.location = shown,
-		.offset_bytes = build->done_bytes,
+		.offset_bytes = build->job->done_bytes,
 	};
 	location->gpu_address = address;
 	location->gpu_table = mapped_table(&pager->space, address);
@@ -142,8 +172,8 @@ static void divide(struct pager_build *build, uint64_t most_bytes)
 {
 	struct miniport_paging_op *op = &build->op;
 
-	build->piece_bytes = lower_of(op->size_bytes - build->done_bytes, most_bytes);
-	op->offset_bytes += build->done_bytes;
+	build->piece_bytes = lower_of(op->size_bytes - build->job->done_bytes, most_bytes);
+	op->offset_bytes += build->job->done_bytes;
 	op->size_bytes = build->piece_bytes;
 	op->kind = op->kind == MINIPORT_PAGING_FILL ? MINIPORT_PAGING_VIRTUAL_FILL
 						    : MINIPORT_PAGING_VIRTUAL_TRANSFER;
@@ -162,14 +192,14 @@ enum build_result space_begin_piece(struct pager *pager)
 	bool has_source = op->kind == MINIPORT_PAGING_TRANSFER ||
 			  op->kind == MINIPORT_PAGING_COPY_PAGE_TABLE_ENTRIES;
 	uint64_t windows_each = has_source ? 1 : 2;
-	uint64_t pages = pages_of(op->size_bytes - build->done_bytes);
+	uint64_t pages = pages_of(op->size_bytes - build->job->done_bytes);
 	bool is_big = pages > windows_each * layout->small_pages;
 	uint64_t most_pages = windows_each * (is_big ? layout->big_pages : layout->small_pages);
 
 	if (pages > most_pages && !pager_op_has_pieces(op))
 		return refuse_size(pager, pages);
 	pages = lower_of(pages, most_pages);
-	struct pager_slot *slot = slot_take(pager, is_big);
+	struct pager_slot *slot = slot_take(pager, is_big, build->job->way);
 	if (!slot)
 		return BUILD_BLOCKED;
 	use_slot(pager, slot);

@@ -28,13 +28,14 @@ static void divide(struct pager_build *build)
 {
 	const struct miniport_paging_op *whole = &build->job->op;
 	struct miniport_paging_op *op = &build->op;
-	uint64_t size_bytes = lower_of(whole->size_bytes - build->done_bytes, PAGING_PIECE_BYTES);
+	uint64_t size_bytes =
+		lower_of(whole->size_bytes - build->job->done_bytes, PAGING_PIECE_BYTES);
 
-	size_bytes = clip_to_row(&whole->target, build->done_bytes, size_bytes);
+	size_bytes = clip_to_row(&whole->target, build->job->done_bytes, size_bytes);
 	if (op->kind == MINIPORT_PAGING_TRANSFER) {
-		size_bytes = clip_to_row(&whole->source, build->done_bytes, size_bytes);
-		op->transfer.is_start &= build->done_bytes == 0;
-		op->transfer.is_end &= build->done_bytes + size_bytes == whole->size_bytes;
+		size_bytes = clip_to_row(&whole->source, build->job->done_bytes, size_bytes);
+		op->transfer.is_start &= build->job->done_bytes == 0;
+		op->transfer.is_end &= build->job->done_bytes + size_bytes == whole->size_bytes;
 	}
 	build->piece_bytes = size_bytes;
 	op->size_bytes = size_bytes;

@@ -645,8 +645,21 @@ static void order_behind_users(struct vidmm_place *place)
 	}
 }
 
+enum { MUCH_BYTES = 1 << 20 };
+
+static enum paging_way way_of(const struct vidmm_place *place)
+{
+	const struct place_move *move = &place->move;
+
+	if (move->content != MOVE_COPY || place->allocation->size_bytes < MUCH_BYTES ||
+	    move->way == MOVE_SHIFT)
+		return PAGING_SOME_WAY;
+	return move->way == MOVE_IN ? PAGING_WAY_IN : PAGING_WAY_OUT;
+}
+
 void move_start(struct vidmm_place *place)
 {
+	place->move.job.way = way_of(place);
 	if (place->move.way == MOVE_IN)
 		paging_job_behind(&place->move.job, place->handover.behind_packet);
 	else

@@ -283,6 +283,94 @@ TEST(space, a_windows_entries_are_not_written_again_before_its_fence)
 	}
 }
 
+enum { WINDOW_PAGES = 2048, MANY_WINDOWS = 5 };
+
+/* So many windows one way, from or to local memory from `run` on. */
+static void init_way(struct fake_job *job, struct fake *fake, struct fake_pages *pages,
+		     const struct miniport_page_run *run, enum paging_way way)
+{
+	struct miniport_location local = fake_place(FAKE_LOCAL, run);
+	uint32_t windows = (uint32_t)(run->count / WINDOW_PAGES);
+
+	fake_pages_init(pages, windows, WINDOW_PAGES);
+	fake_job_init(job, fake);
+	job->job.way = way;
+	if (way == PAGING_WAY_IN)
+		add_copy(job, fake_pages_place(pages), local, run->count * 4096);
+	else
+		add_copy(job, local, fake_pages_place(pages), run->count * 4096);
+}
+
+/* Whose the n-th transfer was that the driver was asked for. */
+static const void *transfer_of(struct fake *fake, uint32_t n)
+{
+	for (uint32_t i = 0; i < atomic_load(&fake->log_count); i++) {
+		if (fake->log[i].kind == MINIPORT_PAGING_VIRTUAL_TRANSFER && n-- == 0)
+			return fake->log[i].op.subject.driver_allocation;
+	}
+	return NULL;
+}
+
+TEST(space, what_moves_out_and_what_moves_in_have_turns_a_window_each)
+{
+	struct fake_config config = mode_config(PHYS);
+	static struct miniport_page_run runs[] = { { 1024, 2 * WINDOW_PAGES },
+						   { 6144, 2 * WINDOW_PAGES } };
+	struct fake_pages pages[2];
+	struct fake_job jobs[2];
+	struct fake_job first;
+
+	config.buffer_bytes = 4 << 20; /* the fake's entries take room */
+	struct fake *fake = fake_create(&config);
+	fake_job_queue_fill(&first, fake, 1);
+	fake_wait_submitted(fake, 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		init_way(&jobs[i], fake, &pages[i], &runs[i],
+			 i == 0 ? PAGING_WAY_OUT : PAGING_WAY_IN);
+		fake_job_after(&jobs[i], &first, 0);
+		paging_job_queue(&jobs[i].job);
+	}
+	*fake_pages_byte(&pages[1], 3 * WINDOW_PAGES * 2048) = 77;
+	fake_job_complete(&first);
+	fake_job_complete(&jobs[0]);
+	fake_job_complete(&jobs[1]);
+	for (uint32_t i = 0; i < 4; i++)
+		EXPECT(transfer_of(fake, i) == &jobs[i % 2]);
+	EXPECT(transfer_of(fake, 4) == NULL);
+	EXPECT_EQ(fake->memory.local[(6144ULL + WINDOW_PAGES * 3 / 2) * 4096], 77);
+	fake_destroy(fake);
+	fake_pages_finish(&pages[0]);
+	fake_pages_finish(&pages[1]);
+}
+
+TEST(space, what_moves_out_leaves_windows_for_what_moves_in)
+{
+	struct fake_config config = mode_config(PHYS);
+	static struct miniport_page_run out_run = { 1024, MANY_WINDOWS * WINDOW_PAGES };
+	static struct miniport_page_run in_run = { 1024, WINDOW_PAGES };
+	struct fake_pages pages[2];
+	struct fake_job out;
+	struct fake_job in;
+
+	config.buffer_bytes = 4 << 20;
+	struct fake *fake = fake_create(&config);
+	init_way(&out, fake, &pages[0], &out_run, PAGING_WAY_OUT);
+	paging_job_queue(&out.job);
+	fake_wait_submitted(fake, 3); /* all windows that it may have */
+	EXPECT(transfer_of(fake, MANY_WINDOWS - 1) == NULL);
+	init_way(&in, fake, &pages[1], &in_run, PAGING_WAY_IN);
+	paging_job_queue(&in.job);
+	fake_wait_submitted(fake, 4);
+	EXPECT(transfer_of(fake, MANY_WINDOWS - 1) == &in);
+	EXPECT(pager_validate(fake->pager) == NULL);
+	fake_job_complete(&in);
+	fake_job_complete(&out);
+	EXPECT_EQ(out.status, STATUS_SUCCESS);
+	fake_destroy(fake);
+	fake_pages_finish(&pages[0]);
+	fake_pages_finish(&pages[1]);
+}
+
 TEST(space, a_large_copy_is_few_calls_and_several_packets)
 {
 	struct fake_config config = mode_config(PHYS);
