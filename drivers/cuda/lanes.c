@@ -174,21 +174,22 @@ static BOOLEAN is_of_entries(const struct cuda_device *device, const struct cuda
 	return lane >= &device->lanes.lanes[CUDA_LANE_UNMAP];
 }
 
-/* A kernel for the items that there are. */
-static BOOLEAN launch(struct cuda_device *device, struct cuda_lane *lane)
+static struct cuda_item *item_of(const struct cuda_lane *lane, ULONGLONG number)
 {
-	ULONGLONG items = (ULONGLONG)(ULONG_PTR)&lane->items[lane->launched % CUDA_LANE_ITEMS];
-	ULONGLONG count = lane->filled - lane->launched;
+	return &lane->items[number % CUDA_LANE_ITEMS];
+}
+
+/* A kernel for so many items. */
+static BOOLEAN launch_list(struct cuda_device *device, struct cuda_lane *lane, ULONGLONG first,
+			   ULONGLONG count)
+{
+	ULONGLONG items = (ULONGLONG)(ULONG_PTR)item_of(lane, first);
 	ULONGLONG tables = device->world + __builtin_offsetof(struct cuda_world, tables);
 	void *parameters[] = { &items, &count, &tables };
 	ULONG blocks = CUDA_PAGES_BLOCKS;
 
 	if (count == 0)
 		return TRUE;
-	if (!need_what_comes_first(device, lane))
-		return FALSE;
-	lane->launched = lane->filled;
-	lane->highest = 0;
 	if (is_of_entries(device, lane))
 		return cuda_did(device,
 				device->api.launch(device->entries, 1, 1, 1, CUDA_ENTRIES_THREADS,
@@ -200,6 +201,77 @@ static BOOLEAN launch(struct cuda_device *device, struct cuda_lane *lane)
 			device->api.launch(device->pages, blocks, 1, 1, CUDA_PAGES_THREADS, 1, 1, 0,
 					   lane->stream, parameters, NULL),
 			"cuLaunchKernel of cuda_pages");
+}
+
+/* Over the bus, by a copy engine, behind what is in the lane. */
+static BOOLEAN copy_over(struct cuda_device *device, const struct cuda_lane *lane, ULONGLONG to,
+			 ULONGLONG from, ULONGLONG size_bytes)
+{
+	if (lane == &device->lanes.lanes[CUDA_LANE_IN])
+		return cuda_did(device,
+				device->api.copy_to_device(to, (const void *)(ULONG_PTR)from,
+							   size_bytes, lane->stream),
+				"cuMemcpyHtoDAsync");
+	return cuda_did(
+		device,
+		device->api.copy_to_host((void *)(ULONG_PTR)to, from, size_bytes, lane->stream),
+		"cuMemcpyDtoHAsync");
+}
+
+/* Where the row ends that begins with this item: all in one piece of system memory. */
+static ULONGLONG row_end(const struct cuda_lane *lane, ULONGLONG first)
+{
+	ULONGLONG end = first + 1;
+
+	for (; end < lane->filled; end++) {
+		const struct cuda_item *last = item_of(lane, end - 1);
+		const struct cuda_item *next = item_of(lane, end);
+
+		if (next->to != last->to + last->size_bytes ||
+		    next->from != last->from + last->size_bytes || next->piece != last->piece)
+			break;
+	}
+	return end;
+}
+
+/* What came in small pieces may be long rows all the same. */
+static BOOLEAN launch_rows(struct cuda_device *device, struct cuda_lane *lane)
+{
+	ULONGLONG listed = lane->launched;
+
+	for (ULONGLONG at = lane->launched, end; at < lane->filled; at = end) {
+		const struct cuda_item *first = item_of(lane, at);
+
+		end = row_end(lane, at);
+		const struct cuda_item *last = item_of(lane, end - 1);
+		ULONGLONG size_bytes = last->to + last->size_bytes - first->to;
+		if (size_bytes < CUDA_ROW_BYTES)
+			continue;
+		if (!launch_list(device, lane, listed, at - listed) ||
+		    !copy_over(device, lane, first->to, first->from, size_bytes))
+			return FALSE;
+		listed = end;
+	}
+	return launch_list(device, lane, listed, lane->filled - listed);
+}
+
+/* What there is for kernels and copy engines. */
+static BOOLEAN launch(struct cuda_device *device, struct cuda_lane *lane)
+{
+	const struct cuda_lane *lanes = device->lanes.lanes;
+	BOOLEAN is_over_bus = lane == &lanes[CUDA_LANE_IN] || lane == &lanes[CUDA_LANE_OUT];
+
+	if (lane->filled == lane->launched)
+		return TRUE;
+	if (!need_what_comes_first(device, lane))
+		return FALSE;
+	if (!(is_over_bus
+		      ? launch_rows(device, lane)
+		      : launch_list(device, lane, lane->launched, lane->filled - lane->launched)))
+		return FALSE;
+	lane->launched = lane->filled;
+	lane->highest = 0;
+	return TRUE;
 }
 
 static BOOLEAN mark(struct cuda_device *device, struct cuda_lane *lane)
@@ -407,7 +479,8 @@ BOOLEAN cuda_lanes_copy_in(struct cuda_device *device, ULONGLONG local_offset, U
 	struct cuda_lane *lane = &device->lanes.lanes[CUDA_LANE_IN];
 	const struct cuda_item item = { .to = device->local + local_offset,
 					.from = system,
-					.size_bytes = size_bytes };
+					.size_bytes = size_bytes,
+					.piece = physical >> CUDA_PIECE_BITS };
 	const struct side to = side_of(device->lanes.local, local_offset, size_bytes);
 	const struct side from = side_of(device->lanes.system, physical, size_bytes);
 	BOOLEAN is_row = size_bytes >= CUDA_ROW_BYTES;
@@ -418,11 +491,7 @@ BOOLEAN cuda_lanes_copy_in(struct cuda_device *device, ULONGLONG local_offset, U
 		return FALSE;
 	if (!is_row)
 		return add_items(device, lane, &item, is_own);
-	return begin_row(device, lane) &&
-	       cuda_did(device,
-			device->api.copy_to_device(item.to, (const void *)(ULONG_PTR)system,
-						   size_bytes, lane->stream),
-			"cuMemcpyHtoDAsync");
+	return begin_row(device, lane) && copy_over(device, lane, item.to, system, size_bytes);
 }
 
 BOOLEAN cuda_lanes_copy_out(struct cuda_device *device, ULONGLONG system, ULONGLONG physical,
@@ -431,7 +500,8 @@ BOOLEAN cuda_lanes_copy_out(struct cuda_device *device, ULONGLONG system, ULONGL
 	struct cuda_lane *lane = &device->lanes.lanes[CUDA_LANE_OUT];
 	const struct cuda_item item = { .to = system,
 					.from = device->local + local_offset,
-					.size_bytes = size_bytes };
+					.size_bytes = size_bytes,
+					.piece = physical >> CUDA_PIECE_BITS };
 	const struct side to = side_of(device->lanes.system, physical, size_bytes);
 	const struct side from = side_of(device->lanes.local, local_offset, size_bytes);
 	BOOLEAN is_row = size_bytes >= CUDA_ROW_BYTES;
@@ -442,11 +512,7 @@ BOOLEAN cuda_lanes_copy_out(struct cuda_device *device, ULONGLONG system, ULONGL
 		return FALSE;
 	if (!is_row)
 		return add_items(device, lane, &item, is_own);
-	return begin_row(device, lane) &&
-	       cuda_did(device,
-			device->api.copy_to_host((void *)(ULONG_PTR)system, item.from, size_bytes,
-						 lane->stream),
-			"cuMemcpyDtoHAsync");
+	return begin_row(device, lane) && copy_over(device, lane, system, item.from, size_bytes);
 }
 
 static BOOLEAN copy_local_part(struct cuda_device *device, ULONGLONG to_offset,

@@ -185,6 +185,7 @@ struct cuda_item {
 	};
 	union {
 		ULONGLONG pattern;
+		ULONGLONG piece; /* of system memory, that a copy is from or to */
 		ULONGLONG stride;
 	};
 };
