@@ -6,18 +6,158 @@
 #ifndef CUDA_MOVE_H
 #define CUDA_MOVE_H
 
-/* A long transfer is done in rows of pages, of which the first alone needs a walk. */
-enum { PAGE_BYTES = 4096, ROW_PAGES = 8, LONG_BYTES = 64 << 20 };
+/*
+ * A long transfer is done in rows of pages, of which the first alone needs a walk: some rows for each
+ * group, so that all are at work until the end.
+ */
+enum { PAGE_BYTES = 4096, MOST_PAGES = 16, ROWS_EACH = 16 };
+
+static INLINED ULONGLONG row_bytes(ULONGLONG size_bytes)
+{
+	ULONGLONG pages = size_bytes / PAGE_BYTES / (groups_of_grid() * ROWS_EACH);
+
+	pages = pages > MOST_PAGES ? MOST_PAGES : pages;
+	return (pages > 0 ? pages : 1) * PAGE_BYTES;
+}
+
+/* ---- pages in a row ---- */
+
+/*
+ * They are called, so that they have the registers for themselves: what is spilled waits for what is on its
+ * way.
+ */
+enum { ENTRIES_AHEAD = 4 };
+
+/* Entries that are on their way. */
+struct ahead {
+	const ULONGLONG *entry;
+	ULONG left; /* from there on */
+	ULONGLONG values[ENTRIES_AHEAD];
+};
+
+static INLINED void begin_ahead(struct ahead *ahead, const ULONGLONG *entry, ULONG count)
+{
+	ahead->entry = entry + ENTRIES_AHEAD;
+	ahead->left = count > ENTRIES_AHEAD ? count - ENTRIES_AHEAD : 0;
+	for (ULONG i = 0; i < ENTRIES_AHEAD; i++)
+		ahead->values[i] = i < count ? load_word(&entry[i]) : 0;
+}
+
+static INLINED ULONGLONG next_ahead(struct ahead *ahead)
+{
+	ULONGLONG next = ahead->values[0];
+
+	for (ULONG i = 0; i + 1 < ENTRIES_AHEAD; i++)
+		ahead->values[i] = ahead->values[i + 1];
+	if (ahead->left > 0) {
+		ahead->values[ENTRIES_AHEAD - 1] = load_word(ahead->entry++);
+		ahead->left--;
+	}
+	return next;
+}
+
+/* It leads to a page of local memory: whoever meets another one walks. */
+static INLINED BOOLEAN is_local_page(ULONGLONG entry, ULONGLONG local_bytes, BOOLEAN is_write)
+{
+	const ULONGLONG looked_at = SOFTGPU_PTE_VALID | SOFTGPU_PTE_ZERO |
+				    SOFTGPU_PTE_SEGMENT_MASK |
+				    (is_write ? SOFTGPU_PTE_READ_ONLY : 0);
+
+	return (entry & looked_at) == (SOFTGPU_PTE_VALID | (ULONGLONG)SOFTGPU_SEGMENT_LOCAL
+								   << SOFTGPU_PTE_SEGMENT_SHIFT) &&
+	       (entry & SOFTGPU_PTE_ADDRESS_MASK) < local_bytes;
+}
+
+/* How many there were. */
+static SHARED ULONG fill_pages(const struct cuda_world *world, const ULONGLONG *entries,
+			       ULONG count, ULONG pattern)
+{
+	const ULONGLONG both = (ULONGLONG)pattern << 32 | pattern;
+	const ULONGLONG local_bytes = world->local_bytes;
+	const ULONGLONG local = world->local + thread_in_group() * sizeof(pair);
+	const pair value = { both, both };
+	struct ahead ahead;
+
+	begin_ahead(&ahead, entries, count);
+	for (ULONG done = 0; done < count; done++) {
+		ULONGLONG entry = next_ahead(&ahead);
+		pair *to = (pair *)(ULONG_PTR)(local + (entry & SOFTGPU_PTE_ADDRESS_MASK));
+
+		if (!is_local_page(entry, local_bytes, TRUE))
+			return done;
+		for (ULONG i = 0; i < PAGE_BYTES / sizeof(pair); i += GROUP_THREADS)
+			to[i] = value;
+	}
+	return count;
+}
+
+static SHARED ULONG copy_pages(const struct cuda_world *world, const ULONGLONG *to_entries,
+			       const ULONGLONG *from_entries, ULONG count)
+{
+	const ULONGLONG local_bytes = world->local_bytes;
+	const ULONGLONG local = world->local + thread_in_group() * sizeof(pair);
+	struct ahead ahead_to;
+	struct ahead ahead_from;
+
+	begin_ahead(&ahead_to, to_entries, count);
+	begin_ahead(&ahead_from, from_entries, count);
+	for (ULONG done = 0; done < count; done++) {
+		ULONGLONG to_entry = next_ahead(&ahead_to);
+		ULONGLONG from_entry = next_ahead(&ahead_from);
+		pair *to = (pair *)(ULONG_PTR)(local + (to_entry & SOFTGPU_PTE_ADDRESS_MASK));
+		const pair *from =
+			(const pair *)(ULONG_PTR)(local + (from_entry & SOFTGPU_PTE_ADDRESS_MASK));
+
+		if (!is_local_page(to_entry, local_bytes, TRUE) ||
+		    !is_local_page(from_entry, local_bytes, FALSE))
+			return done;
+		for (ULONG i = 0; i < PAGE_BYTES / sizeof(pair); i += 4 * GROUP_THREADS) {
+			pair a = from[i];
+			pair b = from[i + GROUP_THREADS];
+			pair c = from[i + 2 * GROUP_THREADS];
+			pair d = from[i + 3 * GROUP_THREADS];
+
+			to[i] = a;
+			to[i + GROUP_THREADS] = b;
+			to[i + 2 * GROUP_THREADS] = c;
+			to[i + 3 * GROUP_THREADS] = d;
+		}
+	}
+	return count;
+}
+
+/* Whole pages from `at` on, as many as need no walk. */
+static INLINED ULONG move_neighbours(const struct cuda_world *world,
+				     const struct cuda_transfer *transfer, ULONGLONG at,
+				     ULONGLONG end, const struct neighbours *next_to,
+				     const struct neighbours *next_from)
+{
+	const ULONGLONG to = transfer->destination.offset + at;
+	const ULONGLONG from = transfer->source.offset + at;
+	ULONGLONG count = least((end - at) / PAGE_BYTES, next_to->behind);
+
+	if (next_to->address != to || to % PAGE_BYTES != 0 || count == 0)
+		return 0;
+	if (transfer->is_fill)
+		return fill_pages(world, next_to->entry, (ULONG)count, transfer->pattern);
+	count = least(count, next_from->behind);
+	if (next_from->address != from || from % PAGE_BYTES != 0 || count == 0)
+		return 0;
+	return copy_pages(world, next_to->entry, next_from->entry, (ULONG)count);
+}
+
+/* ---- rows ---- */
 
 /* One piece, by the threads of a group; FALSE: it has to be looked at (stopped_at). */
 static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
-				  const struct cuda_transfer *transfer, ULONGLONG at, ULONGLONG end,
-				  ULONG thread, ULONG threads)
+				  const struct cuda_transfer *transfer, ULONGLONG at, ULONGLONG end)
 {
-	struct neighbours next_to = { .behind = 0 };
-	struct neighbours next_from = { .behind = 0 };
+	const ULONG thread = thread_in_group();
+	const ULONG threads = threads_of_group();
 
 	while (at < end) {
+		struct neighbours next_to = { .behind = 0 };
+		struct neighbours next_from = { .behind = 0 };
 		struct span to;
 		struct span from = { .pointer = 0 };
 		ULONGLONG wanted = end - at;
@@ -40,6 +180,8 @@ static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
 		else
 			copy_bytes(to.pointer, from.pointer, to.size_bytes, thread, threads);
 		at += to.size_bytes;
+		at += (ULONGLONG)move_neighbours(world, transfer, at, end, &next_to, &next_from) *
+		      PAGE_BYTES;
 	}
 	return TRUE;
 }
@@ -49,11 +191,8 @@ KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
 	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
 	struct cuda_state *state = (struct cuda_state *)(ULONG_PTR)state_pointer;
 	const struct cuda_transfer transfer = state->transfer;
-	ULONG thread = thread_in_group();
-	ULONG threads = threads_of_group();
 	/* Chunks are pages of the destination, but for the first and the last. */
-	const ULONGLONG chunk_bytes =
-		transfer.size_bytes < LONG_BYTES ? PAGE_BYTES : ROW_PAGES * PAGE_BYTES;
+	const ULONGLONG chunk_bytes = row_bytes(transfer.size_bytes);
 	ULONGLONG first = (transfer.destination.offset + transfer.from) & ~(PAGE_BYTES - 1ULL);
 	ULONGLONG last = transfer.destination.offset + transfer.size_bytes;
 
@@ -68,7 +207,7 @@ KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
 			return;
 		if (stop_in(load_word(&state->stop), transfer.sequence, transfer.keeps_on != 0) !=
 			    0 ||
-		    !move_chunk(world, &transfer, at, end, thread, threads)) {
+		    !move_chunk(world, &transfer, at, end)) {
 			lower_word(&state->stopped_at, at);
 			return;
 		}

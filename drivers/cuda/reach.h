@@ -87,16 +87,9 @@ static INLINED BOOLEAN read_entry(void *reader_context, ULONG segment, ULONGLONG
 /* Where a walk has ended: pages behind that one need none, as far as their entries are in the same table. */
 struct neighbours {
 	ULONGLONG address;      /* of the next page */
-	const ULONGLONG *entry; /* … and its entry, read ahead: */
-	ULONGLONG ahead;
-	ULONG behind; /* entries from it on; 0: there are none */
+	const ULONGLONG *entry; /* … and its entry */
+	ULONG behind;           /* entries from it on; 0: there are none */
 };
-
-static INLINED void read_ahead(struct neighbours *next)
-{
-	if (next->behind > 0)
-		next->ahead = load_word(next->entry);
-}
 
 /* Pages of 64 KiB beside those of 4 KiB would go first. */
 static INLINED void begin_neighbours(const struct cuda_world *world, ULONGLONG address,
@@ -108,30 +101,6 @@ static INLINED void begin_neighbours(const struct cuda_world *world, ULONGLONG a
 			       : found->entries_behind;
 	next->address = address + found->size_bytes;
 	next->entry = (const ULONGLONG *)(ULONG_PTR)(world->local + found->entry_offset) + 1;
-	read_ahead(next);
-}
-
-/* FALSE: it is not known here. */
-static INLINED BOOLEAN reach_neighbour(const struct cuda_world *world, ULONGLONG address,
-				       ULONGLONG wanted, BOOLEAN is_write, struct neighbours *next,
-				       struct span *span)
-{
-	const ULONGLONG page_bytes = 1ULL << GPU_PAGE_BITS;
-	const ULONGLONG entry = next->ahead;
-
-	if (next->behind == 0 || next->address != address ||
-	    (entry & (SOFTGPU_PTE_VALID | SOFTGPU_PTE_ZERO)) != SOFTGPU_PTE_VALID ||
-	    (is_write && (entry & SOFTGPU_PTE_READ_ONLY)) ||
-	    reach_segment(world,
-			  (ULONG)((entry & SOFTGPU_PTE_SEGMENT_MASK) >> SOFTGPU_PTE_SEGMENT_SHIFT),
-			  entry & SOFTGPU_PTE_ADDRESS_MASK, least(wanted, page_bytes),
-			  span) != REACH_THERE)
-		return FALSE;
-	next->address += page_bytes;
-	next->entry++;
-	next->behind--;
-	read_ahead(next);
-	return TRUE;
 }
 
 /* `next` may be NULL. */
@@ -168,8 +137,6 @@ static INLINED enum reach reach_near(const struct cuda_world *world, const struc
 	offset += place->offset;
 	if (place->segment != GPU_PLACE_VIRTUAL)
 		return reach_segment(world, place->segment, offset, wanted, span);
-	if (next && reach_neighbour(world, offset, wanted, is_write, next, span))
-		return REACH_THERE;
 	return reach_by_walk(world, root, offset, wanted, is_write, next, span);
 }
 
