@@ -59,6 +59,7 @@ struct run {
 	ULONGLONG born_100ns;
 	ULONGLONG born_cycles;
 	ULONGLONG begun_cycles;
+	ULONGLONG looked_cycles; /* when somebody last looked around */
 	struct cuda_sums sums;
 	ULONGLONG told_entries; /* of sums.entries_written, and likewise: what the driver knows */
 	ULONGLONG told_looks;
@@ -66,10 +67,11 @@ struct run {
 	ULONGLONG stop;    /* what was asked, when somebody last looked */
 	ULONGLONG tables;  /* … and how often page tables had changed */
 	ULONGLONG kept_at; /* … when block.kept was last empty */
-	BOOLEAN is_fresh;  /* somebody looked just now */
-	BOOLEAN is_dirty;  /* something was written that others may not see yet */
-	BOOLEAN is_moved;  /* the command is one that asked for a move, and it is over */
-	BOOLEAN is_done;   /* the packet, and wants nothing */
+	BOOLEAN is_fresh;  /* … and that is just now */
+	BOOLEAN is_dirty;  /* something was written that others may not see yet, */
+	ULONGLONG dirty_word; /* … and nothing but the word here; 0: who knows what */
+	BOOLEAN is_moved;     /* the command is one that asked for a move, and it is over */
+	BOOLEAN is_done;      /* the packet, and wants nothing */
 	ULONG flags;
 	ULONG changes;
 	struct gpu_root root;
@@ -115,6 +117,7 @@ static INLINED ULONG stop_in(ULONGLONG word, ULONGLONG sequence, BOOLEAN keeps_o
 /* Both at once: each is half a microsecond away. */
 static INLINED void look_around(struct run *run)
 {
+	run->looked_cycles = now_cycles();
 	run->stop = load_word(&run->state->stop);
 	run->tables = load_word((const ULONGLONG *)(ULONG_PTR)run->world->tables_at);
 }
@@ -145,6 +148,12 @@ static SHARED void tell_done(struct run *run)
 	store_word(&run->result->done, run->untold);
 	run->is_dirty = FALSE;
 	run->untold = 0;
+}
+
+static INLINED void make_dirty(struct run *run)
+{
+	run->is_dirty = TRUE;
+	run->dirty_word = 0;
 }
 
 static INLINED BOOLEAN is_over(ULONG outcome)
@@ -332,7 +341,7 @@ static SHARED BOOLEAN move(struct run *run, const struct gpu_place *destination,
 	BOOLEAN is_moved = run->is_moved;
 
 	tell_done(run);
-	run->is_dirty = TRUE;
+	make_dirty(run);
 	run->is_moved = FALSE;
 	if (is_moved) {
 		ULONGLONG done = least(run->state->stopped_at, size_bytes);
@@ -376,11 +385,13 @@ static SHARED BOOLEAN write64(struct run *run, const struct gpu_place *destinati
 
 	if (!open_place(run, destination, 0, sizeof(value), TRUE, &to))
 		return FALSE;
-	if (run->is_dirty)
+	/* Whoever sees this value of a word does not see the one before: a fence that counts waits for nothing. */
+	if (run->is_dirty && run->dirty_word != to.pointer)
 		fence_system();
 	if (to.pointer)
 		store_word((ULONGLONG *)(ULONG_PTR)to.pointer, value);
 	run->is_dirty = TRUE;
+	run->dirty_word = to.pointer;
 	run->bytes_written += sizeof(value);
 	return TRUE;
 }
@@ -390,7 +401,7 @@ static SHARED BOOLEAN write_entries(struct run *run, const struct gpu_paging_ent
 	ULONGLONG size_bytes = command->count * sizeof(ULONGLONG);
 
 	tell_done(run);
-	run->is_dirty = TRUE;
+	make_dirty(run);
 	if (command->table.segment == GPU_PLACE_APERTURE_TABLE) {
 		if (command->table.offset > run->world->aperture_pages ||
 		    command->count > run->world->aperture_pages - command->table.offset) {
@@ -495,7 +506,7 @@ static SHARED BOOLEAN dispatch(struct run *run, const struct softgpu_dispatch *c
 		fault(run, (ULONG)STATUS_NOT_SUPPORTED, command->arguments, FALSE, FALSE, 0);
 		return FALSE;
 	}
-	run->is_dirty = TRUE;
+	make_dirty(run);
 	while (run->progress < size_bytes) {
 		struct span from;
 
