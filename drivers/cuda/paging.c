@@ -359,6 +359,24 @@ static void end_flight(struct cuda_engine *cuda)
 		cuda_pieces_let_go(cuda->device);
 }
 
+/* Those that were read are the GPU's from now on. FALSE: the context is lost. */
+static BOOLEAN mark_flights(struct cuda_engine *cuda)
+{
+	struct cuda_device *device = cuda->device;
+	struct cuda_marks marks;
+
+	if (cuda->marked == cuda->flights)
+		return TRUE;
+	KeWaitForMutexObject(&device->lanes_lock, Executive, KernelMode, FALSE, NULL);
+	BOOLEAN is_marked = cuda_lanes_mark(device, &marks);
+	KeReleaseMutex(&device->lanes_lock, FALSE);
+	if (!is_marked)
+		return FALSE;
+	for (; cuda->marked != cuda->flights; cuda->marked++)
+		cuda->marks[cuda->marked % CUDA_FLIGHTS] = marks;
+	return TRUE;
+}
+
 enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet *packet,
 				   struct gpu_fault *fault_out)
 {
@@ -388,6 +406,9 @@ enum gpu_outcome cuda_paging_begin(struct gpu_engine *engine, struct gpu_packet 
 	InterlockedExchangeAdd64(&engine->entries_written, (LONG64)reading.entries_written);
 	if (outcome == GPU_DONE) {
 		cuda->flights++;
+		/* A long one is not told with others: room of it is waited for. An error is found later. */
+		if (reading.bytes_written >= CUDA_ROW_BYTES)
+			(void)mark_flights(cuda);
 		return GPU_UNDER_WAY;
 	}
 	cuda_change_end(device);
@@ -421,24 +442,6 @@ static BOOLEAN wait_until_told(struct gpu_engine *engine, const struct cuda_mark
 		KeWaitForMultipleObjects(RTL_NUMBER_OF(events), events, WaitAny, Executive,
 					 KernelMode, FALSE, &timeout, NULL);
 	}
-	return TRUE;
-}
-
-/* Those that were read are the GPU's from now on. FALSE: the context is lost. */
-static BOOLEAN mark_flights(struct cuda_engine *cuda)
-{
-	struct cuda_device *device = cuda->device;
-	struct cuda_marks marks;
-
-	if (cuda->marked == cuda->flights)
-		return TRUE;
-	KeWaitForMutexObject(&device->lanes_lock, Executive, KernelMode, FALSE, NULL);
-	BOOLEAN is_marked = cuda_lanes_mark(device, &marks);
-	KeReleaseMutex(&device->lanes_lock, FALSE);
-	if (!is_marked)
-		return FALSE;
-	for (; cuda->marked != cuda->flights; cuda->marked++)
-		cuda->marks[cuda->marked % CUDA_FLIGHTS] = marks;
 	return TRUE;
 }
 
