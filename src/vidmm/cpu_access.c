@@ -254,6 +254,15 @@ static void count_locked(struct vidmm_place *place)
 	place_set_lock(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 }
 
+/* Before it moves for a lock. False: nobody has it locked, but the window of who had it is not closed yet. */
+static bool ends_last_lock_locked(struct vidmm_place *place)
+{
+	lock_assert_held(&place->manager->lock);
+	if (place_has_cpu_lock(place) && place->allocation->lock_count == 0)
+		count_locked(place);
+	return !place_has_cpu_lock(place);
+}
+
 /* The lock was taken, or was not after all. */
 static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 		    struct locker *locker)
@@ -284,6 +293,8 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 		window_change_locked(place);
 	if (step == LOCK_MOVE && (locker->flags & VIDMM_LOCK_IN_PLACE))
 		step = LOCK_REFUSE_TO_MOVE;
+	if (step == LOCK_MOVE && !ends_last_lock_locked(place))
+		step = LOCK_WAIT;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
 		place_set_lock(place, PLACE_LOCK_AWAITED);
 		place_leave_locked(place, VIDMM_LEAVES_FOR_LOCK);
