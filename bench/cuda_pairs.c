@@ -11,24 +11,42 @@
 
 /* ---- what is measured ---- */
 
-static void measure_pairs(void)
+/* Pairs a second: the kernel's own. */
+static double pair_rate(unsigned pairs)
 {
-	enum { PAIRS = 2000 };
-	D3DKMT_HANDLE handle;
+	uint64_t start = clock_now_ns();
+
+	for (unsigned i = 0; i < pairs; i++) {
+		D3DKMT_HANDLE handle = create(65536, 0);
+
+		destroy(&handle, 1);
+	}
+	return pairs / seconds(start);
+}
+
+static double driver_pair_rate(unsigned pairs)
+{
 	device_pointer pointer;
 
 	uint64_t start = clock_now_ns();
-	for (unsigned i = 0; i < PAIRS; i++) {
-		handle = create(65536, 0);
-		destroy(&handle, 1);
-	}
-	double here = PAIRS / seconds(start);
-	start = clock_now_ns();
-	for (unsigned i = 0; i < 200; i++) {
+	for (unsigned i = 0; i < pairs; i++) {
 		did(cuda.allocate(&pointer, 65536), "cuMemAlloc");
 		did(cuda.release(pointer), "cuMemFree");
 	}
-	row("create + destroy of 64 KiB, a second", here, 200 / seconds(start), "/s", 100);
+	return pairs / seconds(start);
+}
+
+/* By turns, each at its best: the first of either meet cold caches and pages that nobody has touched. */
+static void measure_pairs(void)
+{
+	double here = 0;
+	double there = 0;
+
+	for (unsigned turn = 0; turn < 9; turn++) {
+		here = best(here, pair_rate(2000));
+		there = best(there, driver_pair_rate(200));
+	}
+	row("create + destroy of 64 KiB, a second", here, there, "/s", 100);
 }
 
 /* What was never written would only be zeroed. */
@@ -220,18 +238,6 @@ static void measure_transfers(UINT64 size_bytes)
  * The live ones are in address order of nothing: none is resident, so all that grows is what the kernel and
  * the driver keep of them.
  */
-static double pair_rate(unsigned pairs)
-{
-	uint64_t start = clock_now_ns();
-
-	for (unsigned i = 0; i < pairs; i++) {
-		D3DKMT_HANDLE handle = create(65536, 0);
-
-		destroy(&handle, 1);
-	}
-	return pairs / seconds(start);
-}
-
 static void measure_growth(void)
 {
 	enum { FEW = 1000, MANY = 1000000, PAIRS = 20000, TURNS = 3 };

@@ -29,8 +29,8 @@
 enum {
 	CUDA_RUN_THREADS = 256,
 	CUDA_MOVE_THREADS = 256,
-	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 3, /* all at once: meson.build */
-	CUDA_PAGES_BLOCKS = 64,             /* 16 have 13 GB/s over a bus that has 55 */
+	CUDA_MOVE_BLOCKS_PER_PROCESSOR = 2, /* all at once: meson.build */
+	CUDA_PAGES_BLOCKS = 128,
 	CUDA_PAGES_THREADS = 512,
 	CUDA_ENTRIES_THREADS = 512,
 	CUDA_FOUND_COUNT = 16384, /* large pages that one launch of cuda_ranges finds */

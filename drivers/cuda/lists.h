@@ -10,59 +10,72 @@
 #include "threads.h"
 #include "work.h"
 
-/* A group for each page of each item. */
+/* How many items a block looks at together: what is far away is read once, by all of its threads. */
+enum { ITEMS_AT_ONCE = WINDOW_BYTES / sizeof(struct cuda_item) };
+
+/* To block.window, until the next ones are read. */
+static INLINED const struct cuda_item *read_items(ULONGLONG items, ULONGLONG first, ULONGLONG count)
+{
+	const ULONGLONG item_words = sizeof(struct cuda_item) / sizeof(ULONGLONG);
+	const ULONGLONG *words = (const ULONGLONG *)(ULONG_PTR)items + first * item_words;
+
+	for (ULONGLONG i = thread_in_block(); i < count * item_words; i += threads_of_block())
+		block.window[i] = load_word(&words[i]);
+	block_barrier();
+	return (const struct cuda_item *)block.window;
+}
+
+static INLINED void do_page(const struct cuda_item *item, ULONGLONG at)
+{
+	const ULONG thread = thread_in_group();
+	const ULONG threads = threads_of_group();
+
+	if (at >= item->size_bytes)
+		return;
+	ULONGLONG size_bytes = least(item->size_bytes - at, 1ULL << GPU_PAGE_BITS);
+	if (item->from)
+		copy_bytes(item->to + at, item->from + at, size_bytes, thread, threads);
+	else
+		fill_bytes(item->to + at, size_bytes, (ULONG)item->pattern, thread, threads);
+}
+
+/* Each block has some items in a row, and a group for each page of them. */
 KERNEL void cuda_pages(ULONGLONG items, ULONGLONG count)
 {
-	const ULONGLONG page_bytes = 1ULL << GPU_PAGE_BITS;
-	const ULONGLONG pages = CUDA_ITEM_BYTES / page_bytes;
+	const ULONGLONG pages = CUDA_ITEM_BYTES >> GPU_PAGE_BITS;
+	const ULONGLONG each = (count + blocks_of_grid() - 1) / blocks_of_grid();
+	const ULONGLONG end = least(count, (block_in_grid() + 1) * each);
 
-	for (ULONGLONG i = group_in_grid(); i < count * pages; i += groups_of_grid()) {
-		const struct cuda_item *item =
-			(const struct cuda_item *)(ULONG_PTR)items + i / pages;
-		ULONGLONG to = load_word(&item->to);
-		ULONGLONG from = load_word(&item->from);
-		ULONGLONG size_bytes = load_word(&item->size_bytes);
-		ULONGLONG at = i % pages * page_bytes;
+	for (ULONGLONG first = block_in_grid() * each; first < end; first += ITEMS_AT_ONCE) {
+		ULONGLONG here = least(end - first, (ULONGLONG)ITEMS_AT_ONCE);
+		const struct cuda_item *some = read_items(items, first, here);
 
-		if (at >= size_bytes)
-			continue;
-		size_bytes = least(size_bytes - at, page_bytes);
-		if (from)
-			copy_bytes(to + at, from + at, size_bytes, thread_in_group(),
-				   threads_of_group());
-		else
-			fill_bytes(to + at, size_bytes, (ULONG)load_word(&item->pattern),
-				   thread_in_group(), threads_of_group());
+		for (ULONGLONG i = group_in_block(); i < here * pages; i += groups_of_block())
+			do_page(&some[i / pages], i % pages << GPU_PAGE_BITS);
+		block_barrier();
 	}
 }
 
 /* Each group has pages of its own, and writes what is in them as it comes. */
 KERNEL void cuda_entries(ULONGLONG items, ULONGLONG count, ULONGLONG tables)
 {
-	const ULONGLONG at_once = WINDOW_BYTES / sizeof(struct cuda_item);
-	const ULONGLONG *words = (const ULONGLONG *)(ULONG_PTR)items;
-	const ULONGLONG item_words = sizeof(struct cuda_item) / sizeof(*words);
+	for (ULONGLONG first = 0; first < count; first += ITEMS_AT_ONCE) {
+		ULONGLONG here = least(count - first, (ULONGLONG)ITEMS_AT_ONCE);
+		const struct cuda_item *some = read_items(items, first, here);
 
-	for (ULONGLONG first = 0; first < count; first += at_once) {
-		ULONGLONG here = least(count - first, at_once);
-
-		for (ULONGLONG i = thread_in_block(); i < here * item_words;
-		     i += threads_of_block())
-			block.window[i] = load_word(&words[first * item_words + i]);
-		block_barrier();
 		for (ULONGLONG i = 0; i < here; i++) {
-			const ULONGLONG *item = (const ULONGLONG *)&block.window[i * item_words];
-			ULONGLONG *to = (ULONGLONG *)(ULONG_PTR)item[0];
+			const struct cuda_item *item = &some[i];
+			ULONGLONG *to = (ULONGLONG *)(ULONG_PTR)item->to;
 			ULONG threads = threads_of_group();
 
-			if ((item[0] >> GPU_PAGE_BITS) % groups_of_grid() != group_in_grid())
+			if ((item->to >> GPU_PAGE_BITS) % groups_of_grid() != group_in_grid())
 				continue;
 			/* Each entry is always the same thread's, so they need not wait for each other. */
 			for (ULONGLONG n = (thread_in_group() + threads -
-					    item[0] / sizeof(*to) % threads) %
+					    item->to / sizeof(*to) % threads) %
 					   threads;
-			     n < item[2]; n += threads)
-				store_word(&to[n], item[1] + n * item[3]);
+			     n < item->count; n += threads)
+				store_word(&to[n], item->value + n * item->stride);
 		}
 		block_barrier();
 	}

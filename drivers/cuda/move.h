@@ -7,17 +7,18 @@
 #define CUDA_MOVE_H
 
 /*
- * A long transfer is done in rows of pages, of which the first alone needs a walk: some rows for each
- * group, so that all are at work until the end.
+ * A long transfer is done in rows of pages, of which the first alone needs a walk. Each group has as many rows,
+ * so that all are at work until the end. Who asks them to stop waits for PAGES_AT_ONCE, not for a row.
  */
-enum { PAGE_BYTES = 4096, MOST_PAGES = 16, ROWS_EACH = 16 };
+enum { PAGE_BYTES = 4096, MOST_PAGES = 512, PAGES_AT_ONCE = 64 };
 
 static INLINED ULONGLONG row_bytes(ULONGLONG size_bytes)
 {
-	ULONGLONG pages = size_bytes / PAGE_BYTES / (groups_of_grid() * ROWS_EACH);
+	const ULONGLONG groups = groups_of_grid();
+	ULONGLONG pages = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+	ULONGLONG rows = groups * ((pages + groups * MOST_PAGES - 1) / (groups * MOST_PAGES));
 
-	pages = pages > MOST_PAGES ? MOST_PAGES : pages;
-	return (pages > 0 ? pages : 1) * PAGE_BYTES;
+	return (pages + rows - 1) / rows * PAGE_BYTES;
 }
 
 /* ---- pages in a row ---- */
@@ -126,7 +127,7 @@ static SHARED ULONG copy_pages(const struct cuda_world *world, const ULONGLONG *
 	return count;
 }
 
-/* Whole pages from `at` on, as many as need no walk. */
+/* Whole pages from `at` on, as many as need no walk, up to PAGES_AT_ONCE. */
 static INLINED ULONG move_neighbours(const struct cuda_world *world,
 				     const struct cuda_transfer *transfer, ULONGLONG at,
 				     ULONGLONG end, const struct neighbours *next_to,
@@ -134,7 +135,8 @@ static INLINED ULONG move_neighbours(const struct cuda_world *world,
 {
 	const ULONGLONG to = transfer->destination.offset + at;
 	const ULONGLONG from = transfer->source.offset + at;
-	ULONGLONG count = least((end - at) / PAGE_BYTES, next_to->behind);
+	ULONGLONG count =
+		least(least((end - at) / PAGE_BYTES, next_to->behind), (ULONGLONG)PAGES_AT_ONCE);
 
 	if (next_to->address != to || to % PAGE_BYTES != 0 || count == 0)
 		return 0;
@@ -146,31 +148,45 @@ static INLINED ULONG move_neighbours(const struct cuda_world *world,
 	return copy_pages(world, next_to->entry, next_from->entry, (ULONG)count);
 }
 
+static INLINED void step_over(struct neighbours *next, ULONG pages)
+{
+	next->address += (ULONGLONG)pages * PAGE_BYTES;
+	next->entry += pages;
+	next->behind -= pages;
+}
+
 /* ---- rows ---- */
 
-/* One piece, by the threads of a group; FALSE: it has to be looked at (stopped_at). */
-static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
+static INLINED BOOLEAN must_stop(const struct cuda_state *state,
+				 const struct cuda_transfer *transfer)
+{
+	return stop_in(load_word(&state->stop), transfer->sequence, transfer->keeps_on != 0) != 0;
+}
+
+/* One piece, by the threads of a group, as far as it goes: from there on it has to be looked at (stopped_at). */
+static INLINED ULONGLONG move_row(const struct cuda_world *world, const struct cuda_state *state,
 				  const struct cuda_transfer *transfer, ULONGLONG at, ULONGLONG end)
 {
 	const ULONG thread = thread_in_group();
 	const ULONG threads = threads_of_group();
 
-	while (at < end) {
+	while (at < end && !must_stop(state, transfer)) {
 		struct neighbours next_to = { .behind = 0 };
 		struct neighbours next_from = { .behind = 0 };
 		struct span to;
 		struct span from = { .pointer = 0 };
-		ULONGLONG wanted = end - at;
+		ULONGLONG wanted = least(end - at, (ULONGLONG)PAGES_AT_ONCE * PAGE_BYTES);
+		ULONG pages;
 
 		if (!transfer->is_fill) {
 			if (reach_near(world, &transfer->root, &transfer->source, at, wanted, FALSE,
 				       &next_from, &from) != REACH_THERE)
-				return FALSE;
+				break;
 			wanted = from.size_bytes;
 		}
 		if (reach_near(world, &transfer->root, &transfer->destination, at, wanted, TRUE,
 			       &next_to, &to) != REACH_THERE)
-			return FALSE;
+			break;
 		if (to.pointer == 0)
 			;
 		else if (transfer->is_fill)
@@ -180,10 +196,17 @@ static INLINED BOOLEAN move_chunk(const struct cuda_world *world,
 		else
 			copy_bytes(to.pointer, from.pointer, to.size_bytes, thread, threads);
 		at += to.size_bytes;
-		at += (ULONGLONG)move_neighbours(world, transfer, at, end, &next_to, &next_from) *
-		      PAGE_BYTES;
+		while ((pages = move_neighbours(world, transfer, at, end, &next_to, &next_from)) >
+		       0) {
+			at += (ULONGLONG)pages * PAGE_BYTES;
+			step_over(&next_to, pages);
+			if (!transfer->is_fill)
+				step_over(&next_from, pages);
+			if (must_stop(state, transfer))
+				return at;
+		}
 	}
-	return TRUE;
+	return at;
 }
 
 KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
@@ -191,23 +214,25 @@ KERNEL void cuda_move(ULONGLONG world_pointer, ULONGLONG state_pointer)
 	const struct cuda_world *world = (const struct cuda_world *)(ULONG_PTR)world_pointer;
 	struct cuda_state *state = (struct cuda_state *)(ULONG_PTR)state_pointer;
 	const struct cuda_transfer transfer = state->transfer;
-	/* Chunks are pages of the destination, but for the first and the last. */
-	const ULONGLONG chunk_bytes = row_bytes(transfer.size_bytes);
+	/* Rows are pages of the destination, but for the first and the last. */
 	ULONGLONG first = (transfer.destination.offset + transfer.from) & ~(PAGE_BYTES - 1ULL);
 	ULONGLONG last = transfer.destination.offset + transfer.size_bytes;
 
-	for (ULONGLONG chunk = first + group_in_grid() * chunk_bytes; chunk < last;
-	     chunk += groups_of_grid() * chunk_bytes) {
-		ULONGLONG at = chunk < transfer.destination.offset + transfer.from
+	/* The launch that only loads it moves nothing. */
+	if (first >= last)
+		return;
+	const ULONGLONG bytes = row_bytes(last - first);
+	for (ULONGLONG row = first + group_in_grid() * bytes; row < last;
+	     row += groups_of_grid() * bytes) {
+		ULONGLONG at = row < transfer.destination.offset + transfer.from
 				       ? transfer.from
-				       : chunk - transfer.destination.offset;
-		ULONGLONG end = least(chunk + chunk_bytes, last) - transfer.destination.offset;
+				       : row - transfer.destination.offset;
+		ULONGLONG end = least(row + bytes, last) - transfer.destination.offset;
 
 		if (at >= load_word(&state->stopped_at))
 			return;
-		if (stop_in(load_word(&state->stop), transfer.sequence, transfer.keeps_on != 0) !=
-			    0 ||
-		    !move_chunk(world, &transfer, at, end)) {
+		at = move_row(world, state, &transfer, at, end);
+		if (at < end) {
 			lower_word(&state->stopped_at, at);
 			return;
 		}

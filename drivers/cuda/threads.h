@@ -236,15 +236,24 @@ static INLINED ULONG threads_of_group(void)
 	return GROUP_THREADS;
 }
 
+static INLINED ULONG group_in_block(void)
+{
+	return thread_in_block() / GROUP_THREADS;
+}
+
+static INLINED ULONG groups_of_block(void)
+{
+	return threads_of_block() / GROUP_THREADS;
+}
+
 static INLINED ULONGLONG group_in_grid(void)
 {
-	return block_in_grid() * (threads_of_block() / GROUP_THREADS) +
-	       thread_in_block() / GROUP_THREADS;
+	return block_in_grid() * groups_of_block() + group_in_block();
 }
 
 static INLINED ULONGLONG groups_of_grid(void)
 {
-	return blocks_of_grid() * (threads_of_block() / GROUP_THREADS);
+	return blocks_of_grid() * groups_of_block();
 }
 
 #endif
