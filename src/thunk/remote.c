@@ -86,8 +86,7 @@ static uint64_t hook_send(struct travel_hooks *hooks, enum travel_thing thing, u
 static int hook_arrive_back(struct travel_hooks *hooks, uint64_t token)
 {
 	struct remote_channel *channel = container_of(hooks, struct remote_channel, hooks);
-	int descriptor =
-		token != 0 ? remote_await_descriptor(WIRE_DESCRIPTOR, (uint32_t)token) : -1;
+	int descriptor = token != 0 ? remote_await_descriptor((uint32_t)token) : -1;
 
 	channel->lacks_descriptor = token != 0 && descriptor < 0 && errno == EMFILE;
 	return descriptor;

@@ -68,6 +68,9 @@ struct remote_channel {
 	bool lacks_descriptor; /* this program has as many as it may: the call is refused */
 };
 
+/* Another thread of the program may be quicker to take the number that a file was to have. */
+enum { REMOTE_SLOTS = 4 };
+
 /* What came by message, and could not be laid down: who waits for it waits no more. */
 enum { REMOTE_MISSED_KEPT = 64 };
 struct remote_missed {
@@ -77,8 +80,8 @@ struct remote_missed {
 
 struct remote {
 	struct own_fd socket;
-	struct own_fd
-		spare; /* given up while a file comes, for who has as many descriptors as it may; guarded by lock */
+	/* Each given up for a file that has no number: of who has as many descriptors as it may. Guarded by lock. */
+	struct own_fd slots[REMOTE_SLOTS];
 	_Atomic bool is_over;          /* nothing can be asked any more, and `reason` says why */
 	_Atomic bool is_forked;        /* this is a child of the process that connected */
 	_Atomic uint32_t generation;   /* of the connection, from 1; another one when it is over */
@@ -120,8 +123,8 @@ void remote_channel_free(struct remote_channel *channel);
 
 /* Sends it, however long that takes. */
 MUST_CHECK bool remote_send(const struct wire_message *message, int descriptor);
-/* One that came with this number in a message of this kind. -1: it will not, with EMFILE where this program had no room. */
-int remote_await_descriptor(enum wire_kind kind, uint32_t number);
+/* One that came with this number. -1: it will not, with EMFILE where this program had no room. */
+int remote_await_descriptor(uint32_t number);
 uint32_t remote_next_number(void);
 /* Events that were set before a reply was sent are set when its call returns. */
 void remote_await_events(uint32_t count);

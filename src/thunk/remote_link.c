@@ -28,7 +28,7 @@
 
 struct remote remote = {
 	.socket = OWN_FD_NONE,
-	.spare = OWN_FD_NONE,
+	.slots = { OWN_FD_NONE, OWN_FD_NONE, OWN_FD_NONE, OWN_FD_NONE },
 	.lock = LOCK_INITIALIZER(LOCK_RANK_SESSION, "server"),
 	.free_channels = { &remote.free_channels, &remote.free_channels },
 	.channels = { &remote.channels, &remote.channels },
@@ -36,12 +36,13 @@ struct remote remote = {
 	.events = { &remote.events, &remote.events },
 };
 
-/* A channel's file or a descriptor that came. */
+/* A channel or a descriptor that came. */
 struct arrived {
 	struct list link; /* remote.arrived */
 	enum wire_kind kind;
 	uint32_t number;
-	int descriptor;
+	struct channel channel; /* WIRE_CHANNEL; without memory: there is none to be had */
+	int descriptor;         /* WIRE_DESCRIPTOR; -1: the program had no room for it */
 };
 
 struct lent_event {
@@ -81,24 +82,29 @@ bool remote_send(const struct wire_message *message, int descriptor)
 
 /* ---- what arrives ---- */
 
+static void arrived_drop(struct arrived *what)
+{
+	channel_close(&what->channel);
+	if (what->descriptor >= 0)
+		close(what->descriptor);
+}
+
 /* Where there is no memory for it, who waits for it learns that it will not come. */
-static void lay_down(enum wire_kind kind, uint32_t number, int descriptor)
+static void lay_down(struct arrived *what)
 {
 	struct arrived *arrived = malloc(sizeof(*arrived));
 
 	lock_acquire(&remote.lock);
 	if (arrived) {
-		*arrived = (struct arrived){ .kind = kind,
-					     .number = number,
-					     .descriptor = descriptor };
+		*arrived = *what;
 		list_push_back(&remote.arrived, &arrived->link);
 	} else {
 		remote.missed[remote.missed_count++ % REMOTE_MISSED_KEPT] =
-			(struct remote_missed){ kind, number };
+			(struct remote_missed){ what->kind, what->number };
 	}
 	lock_release(&remote.lock);
-	if (!arrived && descriptor >= 0)
-		close(descriptor);
+	if (!arrived)
+		arrived_drop(what);
 	notice_give(&remote.changed);
 }
 
@@ -126,7 +132,8 @@ static struct arrived *find_arrived_locked(enum wire_kind kind, uint32_t number)
 	return NULL;
 }
 
-int remote_await_descriptor(enum wire_kind kind, uint32_t number)
+/* The caller's to free, with what is in it. NULL: it will not come. */
+static struct arrived *await_arrived(enum wire_kind kind, uint32_t number)
 {
 	struct arrived *arrived;
 
@@ -135,6 +142,12 @@ int remote_await_descriptor(enum wire_kind kind, uint32_t number)
 	       !take_missed_locked(kind, number) && !atomic_load(&remote.is_over))
 		notice_wait_relock(&remote.changed, &remote.lock);
 	lock_release(&remote.lock);
+	return arrived;
+}
+
+int remote_await_descriptor(uint32_t number)
+{
+	struct arrived *arrived = await_arrived(WIRE_DESCRIPTOR, number);
 	int descriptor = arrived ? arrived->descriptor : -1;
 	int why = arrived ? EMFILE : ENOMEM; /* where it came without */
 	free(arrived);
@@ -259,18 +272,42 @@ static void note_no_channel(const struct wire_message *message)
 	lock_release(&remote.lock);
 }
 
+/* Mapped at once: until its thread comes for it another file may need the number. */
+static void take_channel(const struct wire_message *message, int descriptor)
+{
+	struct arrived arrived = { .kind = WIRE_CHANNEL,
+				   .number = message->number,
+				   .descriptor = -1 };
+
+	if (descriptor < 0) {
+		note_no_channel(message);
+	} else {
+		(void)!channel_open(&arrived.channel,
+				    descriptor); /* its thread sees whether it is */
+		close(descriptor);
+	}
+	lay_down(&arrived);
+}
+
+static void take_descriptor(const struct wire_message *message, int descriptor)
+{
+	struct arrived arrived = { .kind = WIRE_DESCRIPTOR,
+				   .number = message->number,
+				   .descriptor = descriptor };
+
+	lay_down(&arrived);
+}
+
 static void take_message(const struct wire_message *message, int descriptor)
 {
 	struct lent_event *event;
 
 	switch (message->kind) {
 	case WIRE_CHANNEL:
-		if (descriptor < 0)
-			note_no_channel(message);
-		lay_down(message->kind, message->number, descriptor);
+		take_channel(message, descriptor);
 		return;
 	case WIRE_DESCRIPTOR:
-		lay_down(message->kind, message->number, descriptor);
+		take_descriptor(message, descriptor);
 		return;
 	case WIRE_FILE:
 		remote_file_came(message->number, descriptor, message->size_bytes);
@@ -337,6 +374,46 @@ static void finish_change(void)
 	notice_give(&remote.changed);
 }
 
+/* ---- slots ---- */
+
+/*
+ * A program may have as many descriptors as it can. What the server shows is mapped, and its file closed at once, so a few
+ * that are kept for that are enough. What a call makes for the program needs one of its own: that call is refused.
+ */
+static bool fill_slots_locked(void)
+{
+	lock_assert_held(&remote.lock);
+	for (unsigned i = 0; i < REMOTE_SLOTS; i++) {
+		if (remote.slots[i].number < 0 &&
+		    !own_fd_keep(memfd_create("dxgk-slot", MFD_CLOEXEC), &remote.slots[i]))
+			return i > 0;
+	}
+	return true;
+}
+
+/* False: there is none left. */
+static bool give_slot_locked(void)
+{
+	lock_assert_held(&remote.lock);
+	for (unsigned i = REMOTE_SLOTS; i > 0; i--) {
+		if (remote.slots[i - 1].number >= 0) {
+			own_fd_close(&remote.slots[i - 1]);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void close_slots(void)
+{
+	lock_acquire(&remote.lock);
+	while (give_slot_locked())
+		;
+	lock_release(&remote.lock);
+}
+
+/* ---- the end ---- */
+
 /*
  * Everybody who waits for the server waits no more. On the connection's thread, or on one that found
  * the descriptor closed: the connection's thread sleeps on what was behind it then, and stays away when
@@ -359,30 +436,26 @@ static void lose(uint32_t generation, const char *why)
 		event_close(event);
 	}
 	own_fd_close(&remote.socket);
-	lock_acquire(&remote.lock);
-	own_fd_close(&remote.spare);
-	lock_release(&remote.lock);
+	close_slots();
 	remote_listeners_end(true);
 	finish_change();
 }
 
-/*
- * A program may have as many descriptors as it can. What the server shows is mapped, and its file closed at once, so one
- * that is kept for that is enough. What a call makes for the program needs one of its own: that call is refused.
- */
-static bool spare_fill_locked(void)
+/* Looked at first: what did not get its number is still there when that has become free. */
+static enum wire_result receive_locked(struct wire_message *message, int *descriptor_out)
 {
-	lock_assert_held(&remote.lock);
-	return remote.spare.number >= 0 ||
-	       own_fd_keep(memfd_create("dxgk-spare", MFD_CLOEXEC), &remote.spare);
-}
+	int socket = remote.socket.number;
+	enum wire_result result;
 
-static void free_slot_locked(void)
-{
 	lock_assert_held(&remote.lock);
-	uint32_t kind = wire_next_kind(remote.socket.number);
-	if (kind == WIRE_FILE || kind == WIRE_CHANNEL)
-		own_fd_close(&remote.spare);
+	do {
+		result = wire_peek(socket, message, descriptor_out);
+	} while (result == WIRE_CROWDED &&
+		 (message->kind == WIRE_FILE || message->kind == WIRE_CHANNEL) &&
+		 give_slot_locked());
+	if (result == WIRE_DONE || result == WIRE_CROWDED)
+		wire_skip(socket);
+	return result;
 }
 
 /* The number of a descriptor may be another's when the wait for it is over: nobody reads that. */
@@ -394,9 +467,8 @@ static enum wire_result receive_of(uint32_t generation, struct wire_message *mes
 	lock_acquire(&remote.lock);
 	if (atomic_load(&remote.generation) == generation && !atomic_load(&remote.is_over) &&
 	    own_fd_is_ours(&remote.socket)) {
-		(void)spare_fill_locked();
-		free_slot_locked();
-		result = wire_receive(remote.socket.number, message, descriptor_out, false);
+		(void)fill_slots_locked();
+		result = receive_locked(message, descriptor_out);
 	}
 	lock_release(&remote.lock);
 	return result;
@@ -414,7 +486,7 @@ static void run(void *context)
 		if (result == WIRE_WOULD_WAIT)
 			(void)!poll(&file, 1, -1);
 		else if (result == WIRE_CROWDED && message.kind == WIRE_FILE)
-			lose(generation, NO_SLOT); /* another thread was quicker */
+			lose(generation, NO_SLOT); /* other threads were quicker, each time */
 		else
 			take_message(&message, descriptor);
 	}
@@ -462,12 +534,12 @@ struct remote_channel *remote_channel_take(void)
 		return NULL;
 	list_init(&channel->link);
 	message.number = remote_next_number();
-	int file = remote_send(&message, -1) ? remote_await_descriptor(WIRE_CHANNEL, message.number)
-					     : -1;
-	bool is_open = file >= 0 && channel_open(&channel->channel, file);
-	if (file >= 0)
-		close(file);
-	if (!is_open) {
+	struct arrived *arrived =
+		remote_send(&message, -1) ? await_arrived(WIRE_CHANNEL, message.number) : NULL;
+	if (arrived)
+		channel->channel = arrived->channel;
+	free(arrived);
+	if (!channel->channel.memory) {
 		free(channel);
 		await_end_if_hung_up();
 		return NULL;
@@ -529,8 +601,7 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 	list_each_safe (struct remote_channel, channel, &remote.channels, all_link)
 		list_remove(&channel->all_link);
 	list_each_safe (struct arrived, arrived, &remote.arrived, link) {
-		if (arrived->descriptor >= 0)
-			close(arrived->descriptor);
+		arrived_drop(arrived);
 		free(arrived);
 	}
 	list_init(&remote.arrived);
@@ -550,7 +621,7 @@ static void start_anew(const struct own_fd *socket, uint32_t session)
 static void give_up(void)
 {
 	own_fd_close(&remote.socket);
-	own_fd_close(&remote.spare);
+	close_slots();
 	atomic_store(&remote.is_over, true);
 	atomic_fetch_sub(&remote.generation, 1);
 }
@@ -579,9 +650,9 @@ static NTSTATUS connect_anew(void)
 		return refuse_descriptor();
 	start_anew(&kept, welcome.welcome.session);
 	lock_acquire(&remote.lock);
-	bool has_spare = spare_fill_locked();
+	bool has_slot = fill_slots_locked();
 	lock_release(&remote.lock);
-	if (!has_spare) {
+	if (!has_slot) {
 		give_up();
 		return refuse_descriptor();
 	}

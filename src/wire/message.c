@@ -91,13 +91,32 @@ static bool take_descriptors(struct msghdr *header, int *descriptor_out)
 	return is_right && (*descriptor_out < 0 || (header->msg_flags & MSG_CTRUNC) == 0);
 }
 
-uint32_t wire_next_kind(int socket)
+static enum wire_result receive(int socket, struct wire_message *message, int *descriptor_out,
+				int flags)
 {
-	uint32_t kind;
+	union control_buffer control;
+	struct iovec bytes = { message, sizeof(*message) };
+	struct msghdr header = { .msg_iov = &bytes,
+				 .msg_iovlen = 1,
+				 .msg_control = control.bytes,
+				 .msg_controllen = sizeof(control.bytes) };
 
-	return recv(socket, &kind, sizeof(kind), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(kind)
-		       ? kind
-		       : 0;
+	flags |= MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+	*descriptor_out = -1;
+	ssize_t length = recvmsg(socket, &header, flags);
+	/* It has hung up, and not read all that we said; what it said is still there. */
+	if (length < 0 && errno == ECONNRESET)
+		length = recvmsg(socket, &header, flags);
+	enum wire_result result = result_of(length, sizeof(*message));
+	if (length >= 0 && !take_descriptors(&header, descriptor_out))
+		result = WIRE_BROKEN;
+	else if (result == WIRE_DONE && (header.msg_flags & MSG_CTRUNC))
+		result = WIRE_CROWDED;
+	if (result == WIRE_BROKEN && *descriptor_out >= 0) {
+		close(*descriptor_out);
+		*descriptor_out = -1;
+	}
+	return result;
 }
 
 enum wire_result wire_receive(int socket, struct wire_message *message, int *descriptor_out,
@@ -105,28 +124,21 @@ enum wire_result wire_receive(int socket, struct wire_message *message, int *des
 {
 	enum wire_result result;
 
-	*descriptor_out = -1;
 	do {
-		union control_buffer control;
-		struct iovec bytes = { message, sizeof(*message) };
-		struct msghdr header = { .msg_iov = &bytes,
-					 .msg_iovlen = 1,
-					 .msg_control = control.bytes,
-					 .msg_controllen = sizeof(control.bytes) };
-		ssize_t length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-		/* It has hung up, and not read all that we said; what it said is still there. */
-		if (length < 0 && errno == ECONNRESET)
-			length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		result = result_of(length, sizeof(*message));
-		if (length >= 0 && !take_descriptors(&header, descriptor_out))
-			result = WIRE_BROKEN;
-		else if (result == WIRE_DONE && (header.msg_flags & MSG_CTRUNC))
-			result = WIRE_CROWDED;
+		result = receive(socket, message, descriptor_out, 0);
 	} while (result == WIRE_WOULD_WAIT && waits && wait_for(socket, POLLIN));
-	if (result == WIRE_BROKEN && *descriptor_out >= 0) {
-		close(*descriptor_out);
-		*descriptor_out = -1;
-	}
 	return result;
+}
+
+enum wire_result wire_peek(int socket, struct wire_message *message, int *descriptor_out)
+{
+	return receive(socket, message, descriptor_out, MSG_PEEK);
+}
+
+/* The host drops what nobody has room for. */
+void wire_skip(int socket)
+{
+	char byte;
+
+	(void)!recv(socket, &byte, sizeof(byte), MSG_DONTWAIT);
 }

@@ -96,7 +96,7 @@ enum wire_news { WIRE_NEWS_TRIM = 1, WIRE_NEWS_BUDGET, WIRE_NEWS_ADAPTER };
 
 enum wire_result {
 	WIRE_DONE,
-	WIRE_CROWDED, /* received, but for its descriptor: this process has as many as it may */
+	WIRE_CROWDED, /* all but its descriptor: this process has as many as it may */
 	WIRE_WOULD_WAIT,
 	WIRE_BROKEN,
 };
@@ -108,14 +108,19 @@ enum wire_result {
 MUST_CHECK enum wire_result wire_send(int socket, const struct wire_message *message,
 				      int descriptor, bool waits);
 
-/* What the next one will be; 0: there is none yet, or none any more. */
-uint32_t wire_next_kind(int socket);
-
 /*
  * Takes the next one, with its descriptor or -1. What does not look like one of ours is broken, and
  * descriptors that came with it are closed.
  */
 MUST_CHECK enum wire_result wire_receive(int socket, struct wire_message *message,
 					 int *descriptor_out, bool waits);
+
+/*
+ * The same without waiting, and the message stays, with a descriptor of its own: for whom it was too
+ * crowded looks again. Who has seen it takes it away.
+ */
+MUST_CHECK enum wire_result wire_peek(int socket, struct wire_message *message,
+				      int *descriptor_out);
+void wire_skip(int socket);
 
 #endif

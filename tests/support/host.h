@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/own_fd.h"
@@ -49,7 +50,8 @@ static struct {
 	_Atomic unsigned refused;
 	_Atomic uint64_t most_bytes; /* of one mapping; 0: as much as there is */
 	void (*at_memory)(void); /* before each that is taken: what another thread does meanwhile */
-	const char *maps;        /* what /proc/self/maps says; NULL: what it says */
+	_Atomic(void (*)(int socket)) at_receive; /* before each recvmsg */
+	const char *maps; /* what /proc/self/maps says; NULL: what it says */
 } host;
 
 static inline void host_refuse(enum host_thing thing, int nth)
@@ -208,6 +210,19 @@ FILE *host_fopen(const char *path, const char *mode)
 	if (host.maps)
 		return fmemopen((void *)(uintptr_t)host.maps, strlen(host.maps), "r");
 	return host_gives(HOST_OPEN) ? fopen(path, mode) : NULL;
+}
+#endif
+
+#ifdef recvmsg
+#undef recvmsg
+ssize_t recvmsg(int socket, struct msghdr *header, int flags);
+ssize_t host_recvmsg(int socket, struct msghdr *header, int flags)
+{
+	void (*at_receive)(int) = atomic_load(&host.at_receive);
+
+	if (at_receive)
+		at_receive(socket);
+	return recvmsg(socket, header, flags);
 }
 #endif
 
