@@ -7,6 +7,8 @@
  *
  * GPU virtual addresses, one segment of memory, one node, no display. Commands name virtual addresses only, so there is
  * nothing to patch, and page tables keep clients apart. The processor writes them.
+ *
+ * hAdapter and the context of the device are the struct gpu: a driver of hardware has a struct of its own there.
  */
 #include "ntddk.h"
 #include "dispmprt.h"
@@ -17,43 +19,23 @@
 
 enum { LOCAL_SEGMENT = 1, SYSTEM_SEGMENT }; /* the kernel adds the second */
 
-struct adapter {
-	DXGKRNL_INTERFACE dxgk;
-	struct gpu gpu;
-};
-
-static struct gpu *gpu_of(HANDLE hAdapter)
-{
-	return &((struct adapter *)hAdapter)->gpu;
-}
-
 /* ---- interrupts ---- */
 
 /* The mini GPU says in WDDM's own words what it interrupts for. Other hardware has registers to be read here. */
 static BOOLEAN NTAPI notify_at_dirql(PVOID SynchronizeContext)
 {
-	struct adapter *adapter = SynchronizeContext;
+	struct gpu *gpu = SynchronizeContext;
 
-	adapter->dxgk.DxgkCbNotifyInterrupt(adapter->dxgk.DeviceHandle, &adapter->gpu.event);
-	adapter->dxgk.DxgkCbQueueDpc(adapter->dxgk.DeviceHandle);
+	gpu->dxgk.DxgkCbNotifyInterrupt(gpu->dxgk.DeviceHandle, &gpu->event);
+	gpu->dxgk.DxgkCbQueueDpc(gpu->dxgk.DeviceHandle);
 	return TRUE;
-}
-
-/* There is no line that would interrupt: whoever has the lock of the GPU raises itself to that level. */
-static void interrupt(struct gpu *gpu)
-{
-	struct adapter *adapter = CONTAINING_RECORD(gpu, struct adapter, gpu);
-	BOOLEAN result;
-
-	adapter->dxgk.DxgkCbSynchronizeExecution(adapter->dxgk.DeviceHandle, notify_at_dirql,
-						 adapter, 0, &result);
 }
 
 static VOID APIENTRY dpc_routine(PVOID context)
 {
-	struct adapter *adapter = context;
+	struct gpu *gpu = context;
 
-	adapter->dxgk.DxgkCbNotifyDpc(adapter->dxgk.DeviceHandle);
+	gpu->dxgk.DxgkCbNotifyDpc(gpu->dxgk.DeviceHandle);
 }
 
 /* ---- submission: DISPATCH_LEVEL ---- */
@@ -67,22 +49,22 @@ static NTSTATUS APIENTRY submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOM
 		.fence = args->SubmissionFenceId,
 	};
 
-	gpu_submit(gpu_of(hAdapter), &packet, args->Flags.Resubmission);
+	gpu_submit(hAdapter, &packet, args->Flags.Resubmission);
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTCOMMAND *args)
 {
-	gpu_preempt(gpu_of(hAdapter), args->PreemptionFenceId);
+	gpu_preempt(hAdapter, args->PreemptionFenceId);
 	return STATUS_SUCCESS;
 }
 
 /* ---- memory ---- */
 
-static ULONGLONG encode(const struct adapter *adapter, UINT segment, ULONGLONG address)
+static ULONGLONG encode(const struct gpu *gpu, UINT segment, ULONGLONG address)
 {
 	if (segment == LOCAL_SEGMENT)
-		address += MmGetPhysicalAddress(adapter->gpu.memory).QuadPart;
+		address += MmGetPhysicalAddress(gpu->memory).QuadPart;
 	return address | GPU_PTE_VALID;
 }
 
@@ -141,33 +123,33 @@ static NTSTATUS APIENTRY build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGIN
 
 static NTSTATUS APIENTRY reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *args)
 {
-	args->LastAbortedFenceId = gpu_reset(gpu_of(hAdapter), TRUE);
+	args->LastAbortedFenceId = gpu_reset(hAdapter, TRUE);
 	return STATUS_SUCCESS;
 }
 
 /* Also to start again: with an empty ring the engine touches nothing in between. */
 static NTSTATUS APIENTRY reset_from_timeout(HANDLE hAdapter)
 {
-	gpu_reset(gpu_of(hAdapter), TRUE);
+	gpu_reset(hAdapter, TRUE);
 	return STATUS_SUCCESS;
 }
 
 /* What is submitted from now on does not run. */
 static NTSTATUS APIENTRY notify_surprise_removal(PVOID context, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
-	gpu_reset(gpu_of(context), FALSE);
+	gpu_reset(context, FALSE);
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *args)
 {
-	args->CurrentFence = gpu_last_fence(gpu_of(hAdapter));
+	args->CurrentFence = gpu_last_fence(hAdapter);
 	return STATUS_SUCCESS;
 }
 
 static NTSTATUS APIENTRY query_engine_status(HANDLE hAdapter, DXGKARG_QUERYENGINESTATUS *args)
 {
-	args->EngineStatus = (DXGK_ENGINESTATUS){ .Responsive = !gpu_is_stuck(gpu_of(hAdapter)) };
+	args->EngineStatus = (DXGK_ENGINESTATUS){ .Responsive = !gpu_is_stuck(hAdapter) };
 	return STATUS_SUCCESS;
 }
 
@@ -210,7 +192,7 @@ static const DXGK_PAGE_TABLE_LEVEL_DESC table_level = {
 };
 
 /* Asked twice: how many, and then which. Paging buffers are in system memory. */
-static NTSTATUS answer_segments(const struct adapter *adapter, const DXGKARG_QUERYADAPTERINFO *args)
+static NTSTATUS answer_segments(const struct gpu *gpu, const DXGKARG_QUERYADAPTERINFO *args)
 {
 	DXGK_QUERYSEGMENTOUT4 *out = args->pOutputData;
 
@@ -221,7 +203,7 @@ static NTSTATUS answer_segments(const struct adapter *adapter, const DXGKARG_QUE
 			.Flags = { .CpuVisible = 1, .ApplicationTarget = 1, .LocalBudgetGroup = 1 },
 			.Size = GPU_MEMORY_BYTES,
 			.CommitLimit = GPU_MEMORY_BYTES,
-			.CpuTranslatedAddress = MmGetPhysicalAddress(adapter->gpu.memory),
+			.CpuTranslatedAddress = MmGetPhysicalAddress(gpu->memory),
 		};
 	out->NbSegment = 1;
 	out->PagingBufferSize = PAGE_SIZE;
@@ -355,24 +337,20 @@ static NTSTATUS APIENTRY close_allocation(HANDLE hDevice, const DXGKARG_CLOSEALL
 
 static NTSTATUS APIENTRY add_device(IN_CONST_PDEVICE_OBJECT device, PVOID *context_out)
 {
-	*context_out = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(struct adapter), TAG);
+	*context_out = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof(struct gpu), TAG);
 	return *context_out ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 static NTSTATUS APIENTRY start_device(PVOID context, DXGK_START_INFO *start_info,
 				      DXGKRNL_INTERFACE *dxgk, ULONG *sources, ULONG *children)
 {
-	struct adapter *adapter = context;
-
 	*sources = *children = 0; /* of a display */
-	adapter->dxgk = *dxgk;
-	adapter->gpu.interrupt = interrupt;
-	return gpu_start(&adapter->gpu);
+	return gpu_start(context, dxgk, notify_at_dirql);
 }
 
 static NTSTATUS APIENTRY stop_device(PVOID context)
 {
-	gpu_stop(gpu_of(context));
+	gpu_stop(context);
 	return STATUS_SUCCESS;
 }
 

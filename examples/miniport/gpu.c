@@ -8,6 +8,15 @@
 enum { BUSY_SLICE_US = 2000 }; /* after which the engine looks around */
 #define IDLE MAXULONGLONG
 
+/* There is no line that would interrupt: whoever has the lock raises itself to that level. */
+static void interrupt(struct gpu *gpu)
+{
+	BOOLEAN result;
+
+	gpu->dxgk.DxgkCbSynchronizeExecution(gpu->dxgk.DeviceHandle, gpu->interrupt_routine, gpu, 0,
+					     &result);
+}
+
 /* The byte at an address, through a window to its page that close() ends; NULL: a fault. */
 static PUCHAR open(struct gpu *gpu, ULONGLONG address, BOOLEAN is_write)
 {
@@ -104,10 +113,10 @@ static ULONGLONG step(struct gpu *gpu)
 		gpu->last_fence = packet->fence;
 		gpu->first = (gpu->first + 1) % GPU_RING_PACKETS;
 		gpu->count--;
-		gpu->interrupt(gpu);
+		interrupt(gpu);
 	} else if (!fetch(gpu, packet, &command)) {
 		gpu->is_stuck = TRUE;
-		gpu->interrupt(gpu);
+		interrupt(gpu);
 	} else if (command.opcode == MINIGPU_HANG) {
 		gpu->is_stuck = TRUE;
 	} else if (packet->at.done >= command.size) {
@@ -120,7 +129,7 @@ static ULONGLONG step(struct gpu *gpu)
 		packet->at.done += done;
 	} else {
 		gpu->is_stuck = TRUE;
-		gpu->interrupt(gpu);
+		interrupt(gpu);
 	}
 	return 0;
 }
@@ -146,11 +155,15 @@ static VOID NTAPI engine_thread(PVOID StartContext)
 
 /* ---- what the driver sees ---- */
 
-NTSTATUS gpu_start(struct gpu *gpu)
+NTSTATUS gpu_start(struct gpu *gpu, const DXGKRNL_INTERFACE *dxgk,
+		   PKSYNCHRONIZE_ROUTINE interrupt_routine)
 {
 	const PHYSICAL_ADDRESS anywhere = { .QuadPart = -1 };
 	OBJECT_ATTRIBUTES attributes;
 
+	RtlZeroMemory(gpu, sizeof(*gpu));
+	gpu->dxgk = *dxgk;
+	gpu->interrupt_routine = interrupt_routine;
 	gpu->memory = MmAllocateContiguousMemory(GPU_MEMORY_BYTES, anywhere);
 	if (!gpu->memory)
 		return STATUS_NO_MEMORY;
@@ -175,7 +188,6 @@ void gpu_stop(struct gpu *gpu)
 	ZwWaitForSingleObject(gpu->thread, FALSE, NULL);
 	ZwClose(gpu->thread);
 	MmFreeContiguousMemory(gpu->memory);
-	RtlZeroMemory(gpu, sizeof(*gpu));
 }
 
 void gpu_submit(struct gpu *gpu, const struct gpu_packet *packet, BOOLEAN comes_again)
@@ -211,7 +223,7 @@ void gpu_preempt(struct gpu *gpu, ULONG preemption_fence)
 			.DmaPreempted = { .PreemptionFenceId = preemption_fence,
 					  .LastCompletedFenceId = gpu->last_fence },
 		};
-		gpu->interrupt(gpu);
+		interrupt(gpu);
 	}
 	KeReleaseSpinLock(&gpu->lock, irql);
 }

@@ -43,7 +43,8 @@ struct gpu_packet {
 };
 
 struct gpu {
-	void (*interrupt)(struct gpu *gpu); /* DISPATCH_LEVEL, with the lock */
+	DXGKRNL_INTERFACE dxgk;                  /* of the kernel */
+	PKSYNCHRONIZE_ROUTINE interrupt_routine; /* the driver's: DIRQL, with the lock */
 	PVOID memory;
 	HANDLE thread;
 	KEVENT wake;     /* to be set when there is something to do */
@@ -56,8 +57,10 @@ struct gpu {
 	BOOLEAN is_stopping;
 };
 
-NTSTATUS gpu_start(struct gpu *gpu); /* all zeroes, but for `interrupt` */
-void gpu_stop(struct gpu *gpu);      /* zeroes again */
+/* The routine is called with the GPU; why is in `event`. */
+NTSTATUS gpu_start(struct gpu *gpu, const DXGKRNL_INTERFACE *dxgk,
+		   PKSYNCHRONIZE_ROUTINE interrupt_routine);
+void gpu_stop(struct gpu *gpu);
 
 /* The rest at DISPATCH_LEVEL or below. */
 
