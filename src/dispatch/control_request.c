@@ -58,17 +58,22 @@ static void reply_after(struct control_reply *reply, NTSTATUS status, uint32_t s
 	}
 }
 
-static LUID luid_of(const struct dxg_kernel *kernel, uint64_t number)
+/* None is the first adapter's. */
+static uint64_t luid_of(const struct dxg_kernel *kernel, const struct control_request *request)
 {
-	if (number == 0 && kernel->adapter_count > 0)
-		number = kernel->adapters[0]->luid;
+	return request->luid == 0 && kernel->adapter_count > 0 ? kernel->adapters[0]->luid
+							       : request->luid;
+}
+
+static LUID as_luid(uint64_t number)
+{
 	return (LUID){ .LowPart = (ULONG)number, .HighPart = (LONG)(number >> 32) };
 }
 
 static NTSTATUS run_escape(struct dxg_kernel *kernel, struct dxg_process *process,
 			   const struct control_request *request, void *body)
 {
-	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = luid_of(kernel, request->luid) };
+	D3DKMT_OPENADAPTERFROMLUID open = { .AdapterLuid = as_luid(luid_of(kernel, request)) };
 	NTSTATUS status = dispatch_call(kernel, process, CALL_open_adapter_from_luid, &open);
 
 	if (!NT_SUCCESS(status))
@@ -91,7 +96,7 @@ static NTSTATUS run_statistics(struct dxg_kernel *kernel, struct dxg_process *pr
 	D3DKMT_QUERYSTATISTICS query;
 
 	memcpy(&query, body, sizeof(query));
-	query.AdapterLuid = luid_of(kernel, request->luid);
+	query.AdapterLuid = as_luid(luid_of(kernel, request));
 	NTSTATUS status = dispatch_call(kernel, process, CALL_query_statistics, &query);
 	memcpy(body, &query, sizeof(query));
 	return status;
@@ -100,9 +105,7 @@ static NTSTATUS run_statistics(struct dxg_kernel *kernel, struct dxg_process *pr
 static NTSTATUS print_about(struct dxg_kernel *kernel, const struct control_request *request,
 			    char *body)
 {
-	const LUID luid = luid_of(kernel, request->luid);
-	struct dxg_adapter *adapter =
-		kernel_find_adapter(kernel, (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart);
+	struct dxg_adapter *adapter = kernel_find_adapter(kernel, luid_of(kernel, request));
 
 	if (!adapter)
 		return invalid(RULE_API_VALUE, "luid", "is of no adapter");
@@ -136,9 +139,7 @@ static NTSTATUS print_refusals(const struct control_request *request, char *body
 static NTSTATUS read_text(struct dxg_kernel *kernel, const struct control_request *request,
 			  void *body)
 {
-	const LUID luid = luid_of(kernel, request->luid);
-	struct dxg_adapter *adapter =
-		kernel_find_adapter(kernel, (uint64_t)(uint32_t)luid.HighPart << 32 | luid.LowPart);
+	struct dxg_adapter *adapter = kernel_find_adapter(kernel, luid_of(kernel, request));
 	struct control_part *part = body;
 	NTSTATUS status = STATUS_SUCCESS;
 

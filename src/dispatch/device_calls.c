@@ -121,6 +121,13 @@ NTSTATUS dispatch_mark_device_as_error(struct call *call, D3DKMT_MARKDEVICEASERR
 }
 
 /* What both ways to make a context have in common. */
+#define CONTEXT_FIELDS(args)                                                                       \
+	.node = (args)->NodeOrdinal, .engine_mask = (args)->EngineAffinity,                        \
+	.has_hw_queues = (args)->Flags.HwQueueSupported,                                           \
+	.is_null_rendering = (args)->Flags.NullRendering,                                          \
+	.has_no_gpu_timeout = (args)->Flags.DisableGpuTimeout,                                     \
+	.private_data = (args)->pPrivateDriverData, .private_bytes = (args)->PrivateDriverDataSize
+
 static NTSTATUS create_context(struct call *call, D3DKMT_CLIENTHINT hint,
 			       const struct context_options *options,
 			       struct dxg_context **context_out)
@@ -133,15 +140,7 @@ static NTSTATUS create_context(struct call *call, D3DKMT_CLIENTHINT hint,
 
 NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 {
-	const struct context_options options = {
-		.node = args->NodeOrdinal,
-		.engine_mask = args->EngineAffinity,
-		.has_hw_queues = args->Flags.HwQueueSupported,
-		.is_null_rendering = args->Flags.NullRendering,
-		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
-		.private_data = args->pPrivateDriverData,
-		.private_bytes = args->PrivateDriverDataSize,
-	};
+	const struct context_options options = { CONTEXT_FIELDS(args) };
 	struct dxg_context *context;
 	NTSTATUS status = create_context(call, args->ClientHint, &options, &context);
 
@@ -165,16 +164,7 @@ NTSTATUS dispatch_create_context(struct call *call, D3DKMT_CREATECONTEXT *args)
 
 NTSTATUS dispatch_create_context_virtual(struct call *call, D3DKMT_CREATECONTEXTVIRTUAL *args)
 {
-	const struct context_options options = {
-		.node = args->NodeOrdinal,
-		.engine_mask = args->EngineAffinity,
-		.is_virtual = true,
-		.has_hw_queues = args->Flags.HwQueueSupported,
-		.is_null_rendering = args->Flags.NullRendering,
-		.has_no_gpu_timeout = args->Flags.DisableGpuTimeout,
-		.private_data = args->pPrivateDriverData,
-		.private_bytes = args->PrivateDriverDataSize,
-	};
+	const struct context_options options = { CONTEXT_FIELDS(args), .is_virtual = true };
 	struct dxg_context *context;
 	NTSTATUS status = create_context(call, args->ClientHint, &options, &context);
 

@@ -34,12 +34,14 @@ static NTSTATUS (*kernel_escape(D3DKMT_ESCAPETYPE type))(const struct escape *es
 
 /* ---- for those who answer ---- */
 
-NTSTATUS escape_check_size(const struct escape *escape, const char *type_name, size_t size_bytes)
+NTSTATUS escape_read(const struct escape *escape, const char *type_name, void *copy,
+		     size_t size_bytes)
 {
 	if (escape->size_bytes < size_bytes || !escape->data)
 		return invalid(RULE_API_BUFFER, "PrivateDriverDataSize",
 			       "is %u, and a %s has %zu bytes", escape->size_bytes, type_name,
 			       size_bytes);
+	memcpy(copy, escape->data, size_bytes);
 	return STATUS_SUCCESS;
 }
 
@@ -124,13 +126,12 @@ static NTSTATUS force_recovery(const struct escape *escape)
 {
 	D3DKMT_TDRDBGCTRL_ESCAPE control = { .TdrControl = D3DKMT_TDRDBGCTRLTYPE_FORCETDR };
 	enum sched_forced what = SCHED_FORCE_ADAPTER_RESET;
-	NTSTATUS status = escape_check_size(escape, "D3DKMT_TDRDBGCTRL_ESCAPE", sizeof(control));
+	NTSTATUS status =
+		escape_read(escape, "D3DKMT_TDRDBGCTRL_ESCAPE", &control, sizeof(control));
 
-	if (!NT_SUCCESS(status))
-		return status;
-	memcpy(&control, escape->data, sizeof(control));
-	status = call_check_controller(escape->call, "Type",
-				       "is TDRDBGCTRL, which resets what others use");
+	if (NT_SUCCESS(status))
+		status = call_check_controller(escape->call, "Type",
+					       "is TDRDBGCTRL, which resets what others use");
 	if (NT_SUCCESS(status))
 		status = decode_forced(escape->adapter, &control, &what);
 	if (!NT_SUCCESS(status))

@@ -29,9 +29,9 @@ MUST_CHECK NTSTATUS escape_process_verifier(const struct escape *escape);
 MUST_CHECK NTSTATUS escape_known(const struct escape *escape,
 				 const struct miniport_escape_desc *desc);
 
-/* Is there a struct of this size? `type_name` is for the refusal. */
-MUST_CHECK NTSTATUS escape_check_size(const struct escape *escape, const char *type_name,
-				      size_t size_bytes);
+/* Copies the struct that the data begins with. `type_name` is for the refusal. */
+MUST_CHECK NTSTATUS escape_read(const struct escape *escape, const char *type_name, void *copy,
+				size_t size_bytes);
 
 /* As call_check_own_process(). */
 MUST_CHECK NTSTATUS escape_find_process(const struct escape *escape, HANDLE process,

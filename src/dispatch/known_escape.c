@@ -21,11 +21,9 @@ static NTSTATUS check_handle(const struct escape *escape, const char *name,
 
 	_Static_assert(sizeof(data) == sizeof(D3DDDI_DRIVERESCAPE_TRANSLATERESOURCEHANDLE), "");
 	NTSTATUS status =
-		escape_check_size(escape, "D3DDDI_DRIVERESCAPE_TRANSLATE…HANDLE", sizeof(data));
-	if (!NT_SUCCESS(status))
-		return status;
-	memcpy(&data, escape->data, sizeof(data));
-	status = call_find_object(escape->call, class, name, -1, data.hAllocation, &object);
+		escape_read(escape, "D3DDDI_DRIVERESCAPE_TRANSLATE…HANDLE", &data, sizeof(data));
+	if (NT_SUCCESS(status))
+		status = call_find_object(escape->call, class, name, -1, data.hAllocation, &object);
 	if (NT_SUCCESS(status))
 		object_put(object);
 	return status;
@@ -67,13 +65,11 @@ static NTSTATUS use_event(const struct escape *escape, const struct miniport_esc
 	D3DDDI_DRIVERESCAPE_CPUEVENTUSAGE usage;
 	struct object *object = NULL;
 	NTSTATUS status =
-		escape_check_size(escape, "D3DDDI_DRIVERESCAPE_CPUEVENTUSAGE", sizeof(usage));
+		escape_read(escape, "D3DDDI_DRIVERESCAPE_CPUEVENTUSAGE", &usage, sizeof(usage));
 
-	if (!NT_SUCCESS(status))
-		return status;
-	memcpy(&usage, escape->data, sizeof(usage));
-	status = call_find_object(escape->call, &sync_object_class, "hSyncObject", -1,
-				  usage.hSyncObject, &object);
+	if (NT_SUCCESS(status))
+		status = call_find_object(escape->call, &sync_object_class, "hSyncObject", -1,
+					  usage.hSyncObject, &object);
 	if (!NT_SUCCESS(status))
 		return status;
 	struct dxg_sync_object *sync = object_as(sync_object, object);
@@ -98,11 +94,10 @@ static NTSTATUS use_event(const struct escape *escape, const struct miniport_esc
 NTSTATUS escape_known(const struct escape *escape, const struct miniport_escape_desc *desc)
 {
 	D3DDDI_DRIVERESCAPETYPE type;
-	NTSTATUS status = escape_check_size(escape, "D3DDDI_DRIVERESCAPETYPE", sizeof(type));
+	NTSTATUS status = escape_read(escape, "D3DDDI_DRIVERESCAPETYPE", &type, sizeof(type));
 
 	if (!NT_SUCCESS(status))
 		return status;
-	memcpy(&type, escape->data, sizeof(type));
 	switch (type) {
 	case D3DDDI_DRIVERESCAPETYPE_TRANSLATEALLOCATIONHANDLE:
 		return translate(escape, desc, "hAllocation", &allocation_class);

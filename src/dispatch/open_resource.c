@@ -114,6 +114,20 @@ struct open_args {
 	D3DKMT_HANDLE *resource_out;
 };
 
+/* What the structs of all calls that open name alike. */
+#define OPEN_FIELDS(args)                                                                          \
+	.count = (args)->NumAllocations,                                                           \
+	.runtime = { "pPrivateRuntimeData", (args)->pPrivateRuntimeData, "PrivateRuntimeDataSize", \
+		     (args)->PrivateRuntimeDataSize },                                             \
+	.resource_private = { "pResourcePrivateDriverData", (args)->pResourcePrivateDriverData,    \
+			      "ResourcePrivateDriverDataSize",                                     \
+			      (args)->ResourcePrivateDriverDataSize },                             \
+	.total_private = { "pTotalPrivateDriverDataBuffer", (args)->pTotalPrivateDriverDataBuffer, \
+			   "TotalPrivateDriverDataBufferSize",                                     \
+			   (args)->TotalPrivateDriverDataBufferSize },                             \
+	.total_private_bytes_out = &(args)->TotalPrivateDriverDataBufferSize,                      \
+	.resource_out = &(args)->hResource
+
 static NTSTATUS check_exact(const struct receiver *receiver, uint32_t needed)
 {
 	if (receiver->size_bytes != needed)
@@ -210,21 +224,9 @@ static NTSTATUS open_global(struct call *call, D3DKMT_OPENRESOURCE *args, size_t
 	struct open_args open = {
 		.call = call,
 		.device = call_device(call, 0),
-		.count = args->NumAllocations,
 		.client_elements = (unsigned char *)args->pOpenAllocationInfo,
 		.stride = stride,
-		.runtime = { "pPrivateRuntimeData", args->pPrivateRuntimeData,
-			     "PrivateRuntimeDataSize", args->PrivateRuntimeDataSize },
-		.resource_private = { "pResourcePrivateDriverData",
-				      args->pResourcePrivateDriverData,
-				      "ResourcePrivateDriverDataSize",
-				      args->ResourcePrivateDriverDataSize },
-		.total_private = { "pTotalPrivateDriverDataBuffer",
-				   args->pTotalPrivateDriverDataBuffer,
-				   "TotalPrivateDriverDataBufferSize",
-				   args->TotalPrivateDriverDataBufferSize },
-		.total_private_bytes_out = &args->TotalPrivateDriverDataBufferSize,
-		.resource_out = &args->hResource,
+		OPEN_FIELDS(args),
 	};
 	struct share *share;
 
@@ -332,21 +334,9 @@ NTSTATUS dispatch_open_resource_from_nt_handle(struct call *call,
 	struct open_args open = {
 		.call = call,
 		.device = call_device(call, 0),
-		.count = args->NumAllocations,
 		.client_elements = (unsigned char *)args->pOpenAllocationInfo2,
 		.stride = sizeof(D3DDDI_OPENALLOCATIONINFO2),
-		.runtime = { "pPrivateRuntimeData", args->pPrivateRuntimeData,
-			     "PrivateRuntimeDataSize", args->PrivateRuntimeDataSize },
-		.resource_private = { "pResourcePrivateDriverData",
-				      args->pResourcePrivateDriverData,
-				      "ResourcePrivateDriverDataSize",
-				      args->ResourcePrivateDriverDataSize },
-		.total_private = { "pTotalPrivateDriverDataBuffer",
-				   args->pTotalPrivateDriverDataBuffer,
-				   "TotalPrivateDriverDataBufferSize",
-				   args->TotalPrivateDriverDataBufferSize },
-		.total_private_bytes_out = &args->TotalPrivateDriverDataBufferSize,
-		.resource_out = &args->hResource,
+		OPEN_FIELDS(args),
 	};
 	struct companions companions = { 0 };
 	struct share_set set;

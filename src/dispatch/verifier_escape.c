@@ -182,12 +182,11 @@ static NTSTATUS adapter_trim_interval(const struct escape *escape,
 NTSTATUS escape_adapter_verifier(const struct escape *escape)
 {
 	D3DKMT_ADAPTER_VERIFIER_OPTION args;
-	NTSTATUS status = escape_check_size(escape, "D3DKMT_ADAPTER_VERIFIER_OPTION", sizeof(args));
+	NTSTATUS status =
+		escape_read(escape, "D3DKMT_ADAPTER_VERIFIER_OPTION", &args, sizeof(args));
 
-	if (!NT_SUCCESS(status))
-		return status;
-	memcpy(&args, escape->data, sizeof(args));
-	status = check_mode(args.Mode);
+	if (NT_SUCCESS(status))
+		status = check_mode(args.Mode);
 	if (NT_SUCCESS(status) && args.Mode == D3DKMT_VERIFIER_OPTION_SET)
 		status = call_check_controller(escape->call, "Mode",
 					       "sets options of the adapter, which others use");
@@ -244,12 +243,11 @@ NTSTATUS escape_process_verifier(const struct escape *escape)
 {
 	D3DKMT_PROCESS_VERIFIER_OPTION args;
 	struct vidmm_process *process;
-	NTSTATUS status = escape_check_size(escape, "D3DKMT_PROCESS_VERIFIER_OPTION", sizeof(args));
+	NTSTATUS status =
+		escape_read(escape, "D3DKMT_PROCESS_VERIFIER_OPTION", &args, sizeof(args));
 
-	if (!NT_SUCCESS(status))
-		return status;
-	memcpy(&args, escape->data, sizeof(args));
-	status = check_mode(args.Mode);
+	if (NT_SUCCESS(status))
+		status = check_mode(args.Mode);
 	if (NT_SUCCESS(status))
 		status = escape_find_process(escape, args.hProcess, &process);
 	if (!NT_SUCCESS(status))

@@ -380,11 +380,10 @@ static const struct {
 NTSTATUS escape_vidmm(const struct escape *escape)
 {
 	D3DKMT_VIDMM_ESCAPE args;
-	NTSTATUS status = escape_check_size(escape, "D3DKMT_VIDMM_ESCAPE", sizeof(args));
+	NTSTATUS status = escape_read(escape, "D3DKMT_VIDMM_ESCAPE", &args, sizeof(args));
 
 	if (!NT_SUCCESS(status))
 		return status;
-	memcpy(&args, escape->data, sizeof(args));
 	if ((uint32_t)args.Type >= ARRAY_SIZE(actions))
 		return invalid(RULE_API_VALUE, "Type",
 			       "of the memory manager's escape is %u, and the last one is %zu",

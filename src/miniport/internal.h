@@ -343,6 +343,15 @@ struct miniport_submission;
 void *submission_handle(const struct miniport *miniport,
 			const struct miniport_submission *submission);
 
+/* Which parts of its buffers a submission is, as all entry points that get one are told. */
+#define SUBMITTED_RANGES(submission)                                                               \
+	.DmaBufferSubmissionStartOffset = (submission)->start_bytes,                               \
+	.DmaBufferSubmissionEndOffset = (submission)->end_bytes,                                   \
+	.pDmaBufferPrivateData = (submission)->private_data,                                       \
+	.DmaBufferPrivateDataSize = (submission)->private_bytes,                                   \
+	.DmaBufferPrivateDataSubmissionStartOffset = (submission)->private_start_bytes,            \
+	.DmaBufferPrivateDataSubmissionEndOffset = (submission)->private_end_bytes
+
 /* STATUS_DRIVER_INTERNAL_ERROR, reported and refused: "DxgkDdiRender moved …". */
 NTSTATUS driver_mistake(enum rule rule, const char *entry, const char *what);
 

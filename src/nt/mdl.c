@@ -63,6 +63,14 @@ static bool mdl_require(PMDL mdl, bool is_right, const char *routine, const char
 	return is_right;
 }
 
+static bool mdl_require_blank(PMDL mdl, const char *routine)
+{
+	return mdl_require(mdl,
+			   !mdl_has(mdl, MDL_PAGES_LOCKED | MDL_MAPPED_TO_SYSTEM_VA |
+						 MDL_SOURCE_IS_NONPAGED_POOL | MDL_PARTIAL),
+			   routine, "that already describes pages");
+}
+
 static void mdl_fill_pfns(PMDL mdl)
 {
 	const char *page = mdl->StartVa;
@@ -164,10 +172,7 @@ VOID MmBuildMdlForNonPagedPool(PMDL MemoryDescriptorList)
 	PMDL mdl = MemoryDescriptorList;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
-	if (!mdl_require(mdl,
-			 !mdl_has(mdl, MDL_PAGES_LOCKED | MDL_MAPPED_TO_SYSTEM_VA |
-					       MDL_SOURCE_IS_NONPAGED_POOL | MDL_PARTIAL),
-			 __func__, "that already describes pages"))
+	if (!mdl_require_blank(mdl, __func__))
 		return;
 	if (mdl->ByteCount > 0 && !probe_is_readable(MmGetMdlVirtualAddress(mdl), mdl->ByteCount)) {
 		nt_report(RULE_NT_ADDRESS, "%s was given an MDL over %p, where no memory is",
@@ -188,10 +193,7 @@ VOID MmProbeAndLockPages(PMDL MemoryDescriptorList, KPROCESSOR_MODE AccessMode,
 	bool is_there;
 
 	nt_irql_require(DISPATCH_LEVEL, __func__);
-	if (!mdl_require(mdl,
-			 !mdl_has(mdl, MDL_PAGES_LOCKED | MDL_MAPPED_TO_SYSTEM_VA |
-					       MDL_SOURCE_IS_NONPAGED_POOL | MDL_PARTIAL),
-			 __func__, "that already describes pages"))
+	if (!mdl_require_blank(mdl, __func__))
 		return;
 	nt_paged_guard_lock(start, mdl->ByteCount);
 	if (Operation == IoReadAccess)

@@ -255,6 +255,19 @@ static NTSTATUS answer_value(const struct registry_value *value, KEY_VALUE_INFOR
 	return answer_finish(&answer, result_length);
 }
 
+/* The rest of a call that looked for a value of `opened`: `status` is how that went. */
+static NTSTATUS answer_found(struct key_object *opened, NTSTATUS status,
+			     struct registry_value *value, KEY_VALUE_INFORMATION_CLASS class,
+			     PVOID buffer, ULONG length, PULONG result_length)
+{
+	nt_object_put(&opened->object);
+	if (!NT_SUCCESS(status))
+		return status;
+	status = answer_value(value, class, buffer, length, result_length);
+	mem_free(value);
+	return status;
+}
+
 /* As KEY_NODE_INFORMATION and KEY_NAME_INFORMATION are laid out. */
 struct key_node_fixed {
 	LARGE_INTEGER last_write;
@@ -367,7 +380,7 @@ NTSTATUS ZwQueryValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName,
 			 KEY_VALUE_INFORMATION_CLASS KeyValueInformationClass,
 			 PVOID KeyValueInformation, ULONG Length, PULONG ResultLength)
 {
-	struct registry_value *value;
+	struct registry_value *value = NULL;
 	struct key_object *opened;
 	NTSTATUS status = key_handle_get(KeyHandle, __func__, &opened);
 
@@ -377,33 +390,23 @@ NTSTATUS ZwQueryValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName,
 	if (value_name_is_sane(ValueName, __func__))
 		status = registry_value_get(opened->key, ValueName->Buffer,
 					    ValueName->Length / sizeof(WCHAR), &value);
-	nt_object_put(&opened->object);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = answer_value(value, KeyValueInformationClass, KeyValueInformation, Length,
-			      ResultLength);
-	mem_free(value);
-	return status;
+	return answer_found(opened, status, value, KeyValueInformationClass, KeyValueInformation,
+			    Length, ResultLength);
 }
 
 NTSTATUS ZwEnumerateValueKey(HANDLE KeyHandle, ULONG Index,
 			     KEY_VALUE_INFORMATION_CLASS KeyValueInformationClass,
 			     PVOID KeyValueInformation, ULONG Length, PULONG ResultLength)
 {
-	struct registry_value *value;
+	struct registry_value *value = NULL;
 	struct key_object *opened;
 	NTSTATUS status = key_handle_get(KeyHandle, __func__, &opened);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	status = registry_value_at(opened->key, Index, &value);
-	nt_object_put(&opened->object);
-	if (!NT_SUCCESS(status))
-		return status;
-	status = answer_value(value, KeyValueInformationClass, KeyValueInformation, Length,
-			      ResultLength);
-	mem_free(value);
-	return status;
+	return answer_found(opened, status, value, KeyValueInformationClass, KeyValueInformation,
+			    Length, ResultLength);
 }
 
 NTSTATUS ZwSetValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName, ULONG TitleIndex, ULONG Type,

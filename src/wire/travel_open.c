@@ -129,19 +129,18 @@ static void walk_buffers(struct walk walk, const struct buffers *buffers)
 	travel_buffer(walk, buffers->total, *buffers->total_bytes, UINT32_MAX, used);
 }
 
+/* What the structs of all calls that open name alike. */
+#define OPEN_FIELDS(args)                                                                          \
+	.elements = &(args)->pOpenAllocationInfo2, .count = (args)->NumAllocations,                \
+	.runtime = &(args)->pPrivateRuntimeData, .runtime_bytes = (args)->PrivateRuntimeDataSize,  \
+	.resource_private = &(args)->pResourcePrivateDriverData,                                   \
+	.resource_private_bytes = (args)->ResourcePrivateDriverDataSize,                           \
+	.total = &(args)->pTotalPrivateDriverDataBuffer,                                           \
+	.total_bytes = &(args)->TotalPrivateDriverDataBufferSize
+
 static void walk_open(struct walk walk, D3DKMT_OPENRESOURCE *args, size_t stride)
 {
-	const struct buffers buffers = {
-		.elements = &args->pOpenAllocationInfo2,
-		.count = args->NumAllocations,
-		.stride = stride,
-		.runtime = &args->pPrivateRuntimeData,
-		.runtime_bytes = args->PrivateRuntimeDataSize,
-		.resource_private = &args->pResourcePrivateDriverData,
-		.resource_private_bytes = args->ResourcePrivateDriverDataSize,
-		.total = &args->pTotalPrivateDriverDataBuffer,
-		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
-	};
+	const struct buffers buffers = { OPEN_FIELDS(args), .stride = stride };
 
 	walk_buffers(walk, &buffers);
 }
@@ -160,15 +159,8 @@ void travel_open_resource_from_nt_handle(struct walk walk, void *arguments)
 {
 	D3DKMT_OPENRESOURCEFROMNTHANDLE *args = arguments;
 	const struct buffers buffers = {
-		.elements = &args->pOpenAllocationInfo2,
-		.count = args->NumAllocations,
+		OPEN_FIELDS(args),
 		.stride = sizeof(D3DDDI_OPENALLOCATIONINFO2),
-		.runtime = &args->pPrivateRuntimeData,
-		.runtime_bytes = args->PrivateRuntimeDataSize,
-		.resource_private = &args->pResourcePrivateDriverData,
-		.resource_private_bytes = args->ResourcePrivateDriverDataSize,
-		.total = &args->pTotalPrivateDriverDataBuffer,
-		.total_bytes = &args->TotalPrivateDriverDataBufferSize,
 	};
 
 	travel_note_values(); /* it may bring a fence of another kind */
