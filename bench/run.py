@@ -491,18 +491,20 @@ def growth_profile(folder, many):
 
 
 def bench_growth(build):
-    """What one of many costs more than one of few, in time of all processors: victims of somebody who has as many resident, and
-    the end of a device. Many are slow to make: so there are fewer runs of them."""
-    growth = os.path.join(build, 'bench', 'growth')
+    """What one of many costs more than one of few, in processor time: victims of somebody who has as many resident, and the end
+    of a device. Many are slow to make: so there are fewer runs of them. For a victim several threads wake each other in turn, and
+    waking another processor costs more than all else (three times as much in a virtual machine): after the long bringing in
+    of many the system spreads threads that it leaves together after that of few. So all of them are on one processor."""
+    growth = ['taskset', '-c', '0', os.path.join(build, 'bench', 'growth')]
     victims, ends, wanted = {}, {}, {}
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         for many, runs in GROWTH_RUNS.items():
             profile = growth_profile(folder, many)
-            victims[many] = quiet([float(run([growth, 'victims', str(many), str(GROWTH_VICTIMS)], build, profile=profile))
+            victims[many] = quiet([float(run([*growth, 'victims', str(many), str(GROWTH_VICTIMS)], build, profile=profile))
                                    for _ in range(runs)])
-            ends[many] = quiet([float(run([growth, 'device', str(many)], build)) for _ in range(runs)])
+            ends[many] = quiet([float(run([*growth, 'device', str(many)], build)) for _ in range(runs)])
         for what, counts in GROWTH_WANTED.items():
-            wanted[what] = quiet([float(run([growth, 'victims', *map(str, counts)], build,
+            wanted[what] = quiet([float(run([*growth, 'victims', *map(str, counts)], build,
                                             profile=growth_profile(folder, counts[0] + counts[2])))
                                   for _ in range(GROWTH_WANTED_RUNS)])
     few, *others = GROWTH_RUNS
