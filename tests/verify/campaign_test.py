@@ -33,7 +33,7 @@ atexit.register(shutil.rmtree, WORK, True)
 
 CREATE_DEVICE = 'static NTSTATUS APIENTRY create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *args)\n{\n'
 ALLOCATION = 'static NTSTATUS allocation_create(DXGK_ALLOCATIONINFO *info)\n{\n'
-SUBMIT = '	gpu_submit(gpu_of(hAdapter), &packet, args->Flags.Resubmission);\n'
+SUBMIT = '	gpu_submit(hAdapter, &packet, args->Flags.Resubmission);\n'
 INITIALIZE = '	return DxgkInitialize(driver, registry_path, &data);\n'
 DESTROY = '	ExFreePoolWithTag(handle, TAG);\n'
 EDITS = {
@@ -50,7 +50,7 @@ EDITS = {
 		ExFreePoolWithTag(fresh, TAG);
 '''),
     'undefined': (ALLOCATION, ALLOCATION + '	volatile int bits = 40;\n	volatile int wide = 1 << bits; /* here */\n	(void)wide;\n'),
-    'race': (SUBMIT, SUBMIT + '	gpu_of(hAdapter)->is_stuck &= 1; /* here */\n'),
+    'race': (SUBMIT, SUBMIT + '	((struct gpu *)hAdapter)->is_stuck &= 1; /* here */\n'),
     'slow': (INITIALIZE, '	for (volatile long i = 0; i < 200000000; i++)\n		;\n' + INITIALIZE),
     'no-start': ('static NTSTATUS APIENTRY add_device(', 'static NTSTATUS APIENTRY add_nothing(void);\n'
                                                         'static NTSTATUS APIENTRY add_device('),
