@@ -158,7 +158,7 @@ static void breakpoint(const void *where, const char *what)
 	char line[256];
 	const char *wish = getenv("DXGK_BREAK");
 
-	nt_report_where(where, line, sizeof(line));
+	nt_report_where_called(where, line, sizeof(line));
 	log_warn("driver: %s at %s", what, line);
 	if (wish && strcmp(wish, "1") == 0)
 		raise(SIGTRAP);

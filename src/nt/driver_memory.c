@@ -110,7 +110,7 @@ void nt_driver_memory_report_left(const void *begin, const void *end)
 	while ((block = take_next_of_image(begin, end))) {
 		char where[256];
 
-		nt_report_where(block->site, where, sizeof(where));
+		nt_report_where_called(block->site, where, sizeof(where));
 		nt_report_from(RULE_NT_MEMORY_LEFT, 0, &block->stack,
 			       "The driver is unloaded and left %llu pages of physical memory, %s, "
 			       "allocated at %s",

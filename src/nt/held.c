@@ -158,7 +158,7 @@ static void report(enum nt_held_kind kind, const void *lock, const void *site, c
 {
 	char where[256];
 
-	nt_report_where((const char *)site - 1, where, sizeof(where));
+	nt_report_where_called(site, where, sizeof(where));
 	if (lock)
 		nt_report_about(RULE_DDI_LOCK_HELD, (uint64_t)(uintptr_t)site,
 				"%s returned and still holds the %s %p%s, taken at %s", routine,

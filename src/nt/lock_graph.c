@@ -388,11 +388,9 @@ static void tell(const struct finding *finding, const void *wanted)
 	char back_held_at[WHERE_MAX];
 	char back_wanted_at[WHERE_MAX];
 
-	nt_report_where((const char *)finding->held_site - 1, held_at, sizeof(held_at));
-	nt_report_where((const char *)finding->back_held_site - 1, back_held_at,
-			sizeof(back_held_at));
-	nt_report_where((const char *)finding->back_wanted_site - 1, back_wanted_at,
-			sizeof(back_wanted_at));
+	nt_report_where_called(finding->held_site, held_at, sizeof(held_at));
+	nt_report_where_called(finding->back_held_site, back_held_at, sizeof(back_held_at));
+	nt_report_where_called(finding->back_wanted_site, back_wanted_at, sizeof(back_wanted_at));
 	nt_report(RULE_DDI_DEADLOCK,
 		  "The lock %p is wanted while %p is held, taken at %.100s; the other order was "
 		  "taken at %.100s and then at %.100s: two threads can wait for each other",

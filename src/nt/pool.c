@@ -331,7 +331,7 @@ RARE static void report_bad_free(const char *routine, void *payload)
 	char where[256];
 
 	if (found.site) {
-		nt_report_where(found.site, where, sizeof(where));
+		nt_report_where_called(found.site, where, sizeof(where));
 		nt_report(RULE_NT_POOL_DOUBLE_FREE,
 			  "%s frees %p a second time, tag '%s'; it was freed at %s", routine,
 			  payload, pool_tag_text(found.tag, text), where);
@@ -348,7 +348,7 @@ RARE static void report_overrun(const struct pool_block *block, bool is_whole_be
 	char text[5];
 	char where[256];
 
-	nt_report_where(site, where, sizeof(where));
+	nt_report_where_called(site, where, sizeof(where));
 	nt_report_about(RULE_NT_POOL_OVERRUN, (uint64_t)(uintptr_t)site,
 			"%s found the memory %s a block of %zu bytes overwritten, tag '%s', "
 			"allocated at %s",
@@ -752,15 +752,15 @@ static void leaks_take_small(void *context, void *memory)
 
 static void leak_report(struct leak *leak)
 {
-	const void *call = (const char *)leak->site - 1;
 	char text[5];
 	char where[256];
 
 	/* The one frame that every block knows. */
 	if (leak->stack.count == 0)
-		leak->stack =
-			(struct nt_stack){ .frames = { call }, .count = 1, .has_driver = true };
-	nt_report_where(call, where, sizeof(where));
+		leak->stack = (struct nt_stack){ .frames = { (const char *)leak->site - 1 },
+						 .count = 1,
+						 .has_driver = true };
+	nt_report_where_called(leak->site, where, sizeof(where));
 	nt_report_from(RULE_NT_POOL_LEAK, leak->tag, &leak->stack,
 		       "The driver left %llu block%s of %llu bytes, tag '%s', the first allocated "
 		       "at %s",

@@ -59,6 +59,11 @@ void nt_report_where(const void *address, char *text, size_t size_bytes)
 	lock_release(&report_lock);
 }
 
+void nt_report_where_called(const void *return_address, char *text, size_t size_bytes)
+{
+	nt_report_where((const char *)return_address - 1, text, size_bytes);
+}
+
 void nt_report_source_line(const void *address, struct nt_source_line *line_out)
 {
 	struct source_line line;

@@ -110,6 +110,9 @@ void nt_report_source_line(const void *address, struct nt_source_line *line_out)
 /* "function (file.c:12) in driver.so", as much of it as is known. */
 void nt_report_where(const void *address, char *text, size_t size_bytes);
 
+/* The same of a call, by the address that it returns to: that may be on the next line. */
+void nt_report_where_called(const void *return_address, char *text, size_t size_bytes);
+
 /* Prints how often each report was repeated, and starts counting anew. At driver unload. */
 void nt_report_summarize(void);
 

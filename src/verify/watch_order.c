@@ -55,7 +55,7 @@ static void judge_failed_start(struct order *order, const struct verify_call *ca
 	char where[256];
 
 	if (left.count > 0) {
-		nt_report_where((const char *)left.site - 1, where, sizeof(where));
+		nt_report_where_called(left.site, where, sizeof(where));
 		nt_report(
 			RULE_DDI_ORDER_START,
 			"DxgkDdiStartDevice returned %s and keeps %llu block%s of pool, the first "

@@ -148,7 +148,7 @@ static void tell_of_left(struct statuses *statuses, bool tells)
 		char where[256];
 
 		if (tells && left.count > 0) {
-			nt_report_where((const char *)left.site - 1, where, sizeof(where));
+			nt_report_where_called(left.site, where, sizeof(where));
 			nt_report_about(RULE_DDI_STATUS_CREATE_OOM, (uint64_t)(uintptr_t)left.site,
 					"%s failed for want of memory and left %llu block%s of "
 					"%llu bytes, the first allocated at %s",

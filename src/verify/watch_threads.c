@@ -108,7 +108,7 @@ static void callback_before(struct verify_callback *callback, void *state)
 	(void)state;
 	if (!comes_back(callback->id) || !nt_held_last(&held))
 		return;
-	nt_report_where((const char *)held.site - 1, where, sizeof(where));
+	nt_report_where_called(held.site, where, sizeof(where));
 	nt_report(RULE_DDI_LOCK_ACROSS,
 		  "%s was called while the %s %p is held, taken at %s; the driver may be entered "
 		  "again "

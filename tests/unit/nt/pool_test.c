@@ -123,13 +123,26 @@ TEST(pool, type_zero_holds_code_that_runs)
 #endif
 }
 
+/* The line of the call, not the one it returns to. */
+static void expect_line_behind(const char *words, int line)
+{
+	const char *at = strstr(nt_test_log, words);
+	char place[64];
+
+	EXPECT(at);
+	snprintf(place, sizeof(place), "pool_test.c:%d) in ", line);
+	EXPECT_CONTAINS(at, place);
+}
+
 NT_TEST(pool, a_second_free_is_reported_and_does_no_harm)
 {
 	void *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG);
+	int line = __LINE__ + 1;
 	ExFreePoolWithTag(memory, TAG);
 	ExFreePoolWithTag(memory, TAG);
 	EXPECT_REPORTS(RULE_NT_POOL_DOUBLE_FREE, 1);
 	EXPECT_CONTAINS(nt_test_log, "tag 'Test'; it was freed at ");
+	expect_line_behind("it was freed at ", line);
 }
 
 NT_TEST(pool, freeing_what_is_no_block_is_reported)
@@ -158,10 +171,12 @@ NT_TEST(pool, the_wrong_tag_is_reported_and_the_block_freed)
 
 NT_TEST(pool, writing_over_either_end_is_found_at_the_free)
 {
+	int line = __LINE__ + 1;
 	char *memory = ExAllocatePoolWithTag(NonPagedPoolNx, 33, TAG);
 	memory[33] = 1;
 	ExFreePool(memory);
 	EXPECT_REPORTS(RULE_NT_POOL_OVERRUN, 1);
+	expect_line_behind("allocated at ", line);
 	EXPECT_CONTAINS(nt_test_log, "behind a block of 33 bytes overwritten, tag 'Test', "
 				     "allocated at ");
 	memory = ExAllocatePoolWithTag(NonPagedPoolExecute, 33, TAG);
