@@ -22,7 +22,7 @@ bool verify_makes_requests(void);
  * The last calls of drivers and the callbacks in them, oldest first, as text: at most `count` of them. Returns how many
  * there are. Empty without DXGK_VERIFY=rules.
  */
-enum { VERIFY_HISTORY_TEXT = 256, VERIFY_HISTORY_CALLS = 32 };
+enum { VERIFY_HISTORY_TEXT = 704, VERIFY_HISTORY_CALLS = 32 };
 size_t verify_history(char (*lines)[VERIFY_HISTORY_TEXT], size_t count);
 
 /*

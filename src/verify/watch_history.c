@@ -16,6 +16,8 @@
 
 static struct lock history_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "verifier history");
 
+_Static_assert(VERIFY_HISTORY_TEXT >= DDI_ARGUMENTS_TEXT + 128, "a name and a status beside them");
+
 /* Guarded by history_lock. */
 static char history[VERIFY_HISTORY_CALLS][VERIFY_HISTORY_TEXT];
 static uint64_t written;
@@ -32,8 +34,8 @@ static void describe(enum ddi ddi, const char *end, char *line, size_t size_byte
 	char arguments[DDI_ARGUMENTS_TEXT];
 
 	ddi_describe_arguments(ddi_innermost, arguments, sizeof(arguments));
-	snprintf(line, size_bytes, "%s(%.180s)%s%s", ddi_infos[ddi].name, arguments,
-		 end ? ": " : "", end ? end : "");
+	snprintf(line, size_bytes, "%s(%s)%s%s", ddi_infos[ddi].name, arguments, end ? ": " : "",
+		 end ? end : "");
 }
 
 static void after(struct verify_call *call, void *state)
@@ -55,7 +57,7 @@ static void callback_after(struct verify_callback *callback, void *state)
 	(void)state;
 	if (callback->id == VERIFY_CB_NotifyInterrupt)
 		ddi_describe_interrupt(callback->arguments, about, sizeof(about));
-	snprintf(line, sizeof(line), "  %s(%.200s)", verify_callback_names[callback->id], about);
+	snprintf(line, sizeof(line), "  %s(%s)", verify_callback_names[callback->id], about);
 	write_line(line);
 }
 

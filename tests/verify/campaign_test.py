@@ -51,6 +51,7 @@ EDITS = {
 '''),
     'undefined': (ALLOCATION, ALLOCATION + '	volatile int bits = 40;\n	volatile int wide = 1 << bits; /* here */\n	(void)wide;\n'),
     'race': (SUBMIT, SUBMIT + '	((struct gpu *)hAdapter)->is_stuck &= 1; /* here */\n'),
+    'ninth': (SUBMIT, SUBMIT + '	NT_ASSERT(args->SubmissionFenceId != 9);\n'),
     'slow': (INITIALIZE, '	for (volatile long i = 0; i < 200000000; i++)\n		;\n' + INITIALIZE),
     'no-start': ('static NTSTATUS APIENTRY add_device(', 'static NTSTATUS APIENTRY add_nothing(void);\n'
                                                         'static NTSTATUS APIENTRY add_device('),
@@ -180,6 +181,14 @@ def test_a_crash_is_named_with_its_line_in_every_report(root):
     kinds = {case[2][:2] for case in cases}
     assert kinds == {('error', 'DDI-CRASH')}, kinds
     assert cases[0][1]['plan'] == 'none' and cases[0][1]['seed'] == '0', cases[0]
+
+
+def test_the_last_calls_have_all_of_their_arguments(root):
+    report = os.path.join(root, 'r')
+    campaign(built('ninth'), report, '--plan', 'none', '--workload', 'W12', seeds='0..2', status=1)
+    (_, finding), = results(report)[2].items()
+    built_calls = [call for call in finding['calls'] if 'DxgkDdiBuildPagingBuffer(' in call]
+    assert len(built_calls) > 3 and all(re.search(r'MultipassOffset \d+\): STATUS_SUCCESS$', call) for call in built_calls), built_calls
 
 
 def test_tap_has_a_test_for_each_seed_and_says_what_is_wrong(root):
