@@ -73,13 +73,7 @@ static const char *read_bytes(const char *text, void *into)
 
 static const char *read_times(const char *text, void *into)
 {
-	double *times = into;
-	char *end;
-
-	*times = strtod(text, &end);
-	return end != text && *end == '\0' && *times >= 0.01 && *times <= 1e6
-		       ? NULL
-		       : "a number from 0.01 to 1000000";
+	return text_is_decimal(text, 0.01, 1e6, into) ? NULL : "a number from 0.01 to 1000000";
 }
 
 /* "cyclic:1.25" */

@@ -59,13 +59,7 @@ static const char *read_count(const char *text, void *into)
 
 static const char *read_seconds(const char *text, void *into)
 {
-	double *seconds = into;
-	char *end;
-
-	*seconds = strtod(text, &end);
-	return end != text && *end == '\0' && *seconds >= 0.1 && *seconds <= 3600
-		       ? NULL
-		       : "seconds from 0.1 to 3600";
+	return text_is_decimal(text, 0.1, 3600, into) ? NULL : "seconds from 0.1 to 3600";
 }
 
 /* As options_take(). */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -37,4 +38,16 @@ bool text_is_number(const char *text, uint64_t least, uint64_t most, uint64_t *n
 
 	return text_read_number(text, number_out, &end) && *end == '\0' && *number_out >= least &&
 	       *number_out <= most;
+}
+
+bool text_is_decimal(const char *text, double least, double most, double *number_out)
+{
+	static const char digits[] = "0123456789";
+	size_t whole = strspn(text, digits);
+	size_t fraction = text[whole] == '.' ? strspn(text + whole + 1, digits) : 0;
+
+	if (whole == 0 || text[whole + (fraction > 0 ? 1 + fraction : 0)] != '\0')
+		return false;
+	*number_out = strtod(text, NULL);
+	return *number_out >= least && *number_out <= most;
 }

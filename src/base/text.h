@@ -34,4 +34,7 @@ MUST_CHECK bool text_read_number(const char *text, uint64_t *number_out, const c
 MUST_CHECK bool text_is_number(const char *text, uint64_t least, uint64_t most,
 			       uint64_t *number_out);
 
+/* The same with a fraction: digits, perhaps a point and more of them. */
+MUST_CHECK bool text_is_decimal(const char *text, double least, double most, double *number_out);
+
 #endif

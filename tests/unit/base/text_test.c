@@ -64,4 +64,18 @@ TEST(number, leaves_what_is_behind_it)
 	EXPECT(!text_read_number("M", &number, &end));
 }
 
+TEST(number, with_a_fraction_is_digits_and_a_point)
+{
+	static const char *const wrong[] = { "",     ".",   "1.", ".5", "1e3",  "0x10",
+					     "inf",  "nan", " 1", "+1", "-1",   "3s",
+					     "1.5.", "1,5", "4",  "0",  "0.49", "3.51" };
+	double number = 0;
+
+	EXPECT(text_is_decimal("0.5", 0.5, 3.5, &number) && number == 0.5);
+	EXPECT(text_is_decimal("3.50", 0.5, 3.5, &number) && number == 3.5);
+	EXPECT(text_is_decimal("007", 0.5, 7, &number) && number == 7);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		EXPECT(!text_is_decimal(wrong[i], 0.5, 3.5, &number));
+}
+
 TEST_MAIN("base/text")
