@@ -26,9 +26,9 @@ enum { SEEDS_DEFAULT = 2000, JOBS_MOST = 256 };
 static void print_usage(FILE *out)
 {
 	fputs("usage: dxgk verify [options] DRIVER.so\n"
-	      "       dxgk verify replay DIR/failing/RULE-FINGERPRINT\n"
+	      "       dxgk verify replay [--trace FILE] DIR/failing/RULE-FINGERPRINT\n"
 	      "       dxgk verify shrink DIR/failing/RULE-FINGERPRINT\n"
-	      "       dxgk verify merge [--report DIR] PART…\n"
+	      "       dxgk verify merge [--report DIR] [--baseline FILE] [--strict] [--tap] PART…\n"
 	      "       dxgk verify --rules\n\n"
 	      "Makes a display miniport work, and says which rules it breaks. dxgk-verify(1) has\n"
 	      "all of it.\n\n"
@@ -106,10 +106,9 @@ static bool read_seeds(const char *text, struct verify_settings *settings)
 /* Also parts of one. */
 static bool read_minutes(const char *text, struct verify_settings *settings)
 {
-	char *end;
-	double minutes = strtod(text, &end);
+	double minutes;
 
-	if (end == text || *end != '\0' || !(minutes > 0) || minutes > 1000000)
+	if (!text_is_decimal(text, 0, 1000000, &minutes) || minutes == 0)
 		return refuse("minutes", text, "a number above 0, as 90 or 0.5");
 	settings->seconds = (uint64_t)(minutes * 60) + 1;
 	return true;
@@ -130,7 +129,7 @@ static bool read_shard(const char *text, struct verify_settings *settings)
 
 static bool read_workloads(const char *text, struct verify_settings *settings)
 {
-	while (*text) {
+	do {
 		size_t length = strcspn(text, ",");
 		const struct workload *workload = workload_find(text, length);
 
@@ -138,18 +137,21 @@ static bool read_workloads(const char *text, struct verify_settings *settings)
 			return refuse("workload", text, "names of workloads, as --help lists them");
 		settings->workloads[settings->workload_count++] = workload;
 		text += length + (text[length] == ',');
-	}
+	} while (*text);
 	return true;
 }
 
 static bool read_plan(const char *text, struct verify_settings *settings)
 {
 	char problem[256] = "there are too many plans";
+	struct plan *plan = &settings->plans[settings->plan_count];
 
 	if (settings->plan_count < VERIFY_PLANS_MOST &&
-	    plan_read(text, &settings->plans[settings->plan_count], problem, sizeof(problem))) {
+	    plan_read(text, plan, problem, sizeof(problem))) {
 		settings->plan_count++;
-		return true;
+		if (plan->text[0] != '\0' || strcmp(text, "none") == 0)
+			return true;
+		snprintf(problem, sizeof(problem), "expected a fault, or none");
 	}
 	fprintf(stderr, "dxgk verify: --plan \"%s\": %s\n", text, problem);
 	return false;
@@ -353,7 +355,8 @@ int cmd_verify(int argc, char **argv)
 		return run_shrink(argc - 1, argv + 1);
 	int exit_status = parse(argc, argv, &settings);
 	if (exit_status < 0)
-		exit_status = sanitize_host(settings.sanitizers, whole_argv)
+		exit_status = sanitize_is_built(settings.driver, settings.sanitizers) &&
+					      sanitize_host(settings.sanitizers, whole_argv)
 				      ? verify_campaign(&settings)
 				      : VERIFY_EXIT_USAGE;
 	settings_finish(&settings);

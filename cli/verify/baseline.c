@@ -12,6 +12,7 @@
 static bool is_day(const char *text)
 {
 	static const char shape[] = "dddd-dd-dd";
+	static const int days[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 
 	if (strlen(text) != strlen(shape))
 		return false;
@@ -20,7 +21,10 @@ static bool is_day(const char *text)
 		if (shape[i] == 'd' ? !is_digit : text[i] != '-')
 			return false;
 	}
-	return true;
+	int month = 10 * (text[5] - '0') + (text[6] - '0');
+	int day = 10 * (text[8] - '0') + (text[9] - '0');
+
+	return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
 }
 
 /* NULL after a complaint; "" for what may be left out and is. */

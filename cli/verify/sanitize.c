@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,10 +23,12 @@
 static const struct {
 	const char *name;
 	uint32_t sanitizer;
+	const char *
+		trace; /* what it leaves in a library: the name of a function that it wants to be there */
 } names[] = {
-	{ "address", SANITIZE_ADDRESS },
-	{ "undefined", SANITIZE_UNDEFINED },
-	{ "thread", SANITIZE_THREAD },
+	{ "address", SANITIZE_ADDRESS, "__asan_init" },
+	{ "undefined", SANITIZE_UNDEFINED, "__ubsan_handle_" },
+	{ "thread", SANITIZE_THREAD, "__tsan_init" },
 };
 
 /* What this program itself was built with. */
@@ -40,7 +44,7 @@ uint32_t sanitize_read(const char *text)
 {
 	uint32_t sanitizers = 0;
 
-	while (*text) {
+	do {
 		size_t length = strcspn(text, ",");
 		uint32_t one = 0;
 
@@ -58,12 +62,38 @@ uint32_t sanitize_read(const char *text)
 		}
 		sanitizers |= one;
 		text += length + (text[length] == ',');
-	}
+	} while (*text);
 	if ((sanitizers & SANITIZE_THREAD) && sanitizers != SANITIZE_THREAD) {
 		fputs("dxgk verify: --sanitize: thread goes with no other\n", stderr);
 		return 0;
 	}
 	return sanitizers;
+}
+
+bool sanitize_is_built(const char *driver, uint32_t sanitizers)
+{
+	int file = sanitizers ? open(driver, O_RDONLY | O_CLOEXEC) : -1;
+	struct stat info;
+	bool is_built = true;
+
+	if (file < 0)
+		return true;
+	void *bytes = fstat(file, &info) == 0
+			      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0)
+			      : MAP_FAILED;
+	/* What is no file of bytes is told when it is to be loaded. */
+	for (size_t i = 0; bytes != MAP_FAILED && i < ARRAY_SIZE(names); i++) {
+		if (!(sanitizers & names[i].sanitizer) ||
+		    memmem(bytes, (size_t)info.st_size, names[i].trace, strlen(names[i].trace)))
+			continue;
+		fprintf(stderr, "dxgk verify: --sanitize: %s was not built with -fsanitize=%s\n",
+			driver, names[i].name);
+		is_built = false;
+	}
+	if (bytes != MAP_FAILED)
+		munmap(bytes, (size_t)info.st_size);
+	close(file);
+	return is_built;
 }
 
 /* ---- the host ---- */

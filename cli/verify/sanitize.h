@@ -18,6 +18,9 @@
 /* "address,undefined", "thread"; 0: that is none, and standard error says what there is. */
 uint32_t sanitize_read(const char *text);
 
+/* False after saying with which of them the driver was not built: its runs would find nothing of what was asked for. */
+MUST_CHECK bool sanitize_is_built(const char *driver, uint32_t sanitizers);
+
 /*
  * Returns in a host that fits, after an exec() with the same arguments where this one does not. False after saying what is
  * missing.

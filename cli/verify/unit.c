@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/attributes.h"
 #include "cli/verify/finding.h"
 #include "cli/verify/unit.h"
 
@@ -11,21 +12,69 @@
 enum { TWICE_OF = 97 };
 
 /* Those that are never drawn count when they are named. */
+static uint32_t candidates(const struct verify_settings *settings,
+			   const struct workload *found[VERIFY_WORKLOADS_MOST])
+{
+	uint32_t count = settings->workload_count;
+
+	for (uint32_t i = 0; i < settings->workload_count; i++)
+		found[i] = settings->workloads[i];
+	for (size_t i = 0; settings->workload_count == 0 && i < workload_count; i++) {
+		if (workloads[i]->weight > 0 && count < VERIFY_WORKLOADS_MOST)
+			found[count++] = workloads[i];
+	}
+	return count;
+}
+
 uint32_t unit_choices(const struct verify_settings *settings, const struct verify_facts *facts,
 		      const struct workload *chosen[VERIFY_WORKLOADS_MOST])
 {
+	const struct workload *found[VERIFY_WORKLOADS_MOST];
+	uint32_t all = candidates(settings, found);
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < settings->workload_count; i++) {
-		if (workload_fits(settings->workloads[i], facts))
-			chosen[count++] = settings->workloads[i];
-	}
-	for (size_t i = 0; settings->workload_count == 0 && i < workload_count; i++) {
-		if (workloads[i]->weight > 0 && workload_fits(workloads[i], facts) &&
-		    count < VERIFY_WORKLOADS_MOST)
-			chosen[count++] = workloads[i];
+	for (uint32_t i = 0; i < all; i++) {
+		if (workload_fits(found[i], facts))
+			chosen[count++] = found[i];
 	}
 	return count;
+}
+
+/* What workloads need and not every driver has, the first thing first. */
+static const struct {
+	uint32_t ability;
+	const char *words;
+} wants[] = {
+	{ ABLE_ALLOCATE, "private data of allocations (allocation_data of an exerciser)" },
+	{ ABLE_COMMANDS, "commands (fill and copy of an exerciser)" },
+	{ ABLE_HANG, "a command that does not end (hang of an exerciser)" },
+	{ ABLE_GPUMMU, "GPU virtual addresses" },
+};
+
+void unit_print_left_out(FILE *out, const struct verify_settings *settings,
+			 const struct verify_facts *facts)
+{
+	const struct workload *found[VERIFY_WORKLOADS_MOST];
+	uint32_t all = candidates(settings, found);
+	uint32_t told = 0;
+
+	for (size_t want = 0; want < ARRAY_SIZE(wants); want++) {
+		bool is_begun = false;
+
+		told |= wants[want].ability;
+		for (uint32_t i = 0; i < all; i++) {
+			uint32_t missing = found[i]->needs & ~facts->abilities;
+
+			if ((missing & told) != wants[want].ability)
+				continue;
+			if (!is_begun)
+				fprintf(out, "left out, for want of %s:", wants[want].words);
+			fprintf(out, " %s", found[i]->id);
+			is_begun = true;
+		}
+		if (is_begun)
+			fputc('\n', out);
+	}
 }
 
 static uint64_t weight_of(const struct workload *workload)

@@ -22,6 +22,10 @@ struct unit {
 uint32_t unit_choices(const struct verify_settings *settings, const struct verify_facts *facts,
 		      const struct workload *chosen[VERIFY_WORKLOADS_MOST]);
 
+/* Lines that say which workloads could have been and do not fit, and why; none where all do. */
+void unit_print_left_out(FILE *out, const struct verify_settings *settings,
+			 const struct verify_facts *facts);
+
 /* There is at least one choice. */
 void unit_draw(const struct verify_settings *settings, const struct verify_facts *facts,
 	       uint64_t seed, struct unit *unit_out);

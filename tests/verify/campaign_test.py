@@ -276,7 +276,15 @@ def test_a_driver_that_does_not_start_says_why(root):
 
 def test_where_nothing_fits_everything_is_skipped(root):
     done = verify(EXAMPLE, '--seeds', '0..9', '--workload', 'W10', '--report', os.path.join(root, 'r'))
-    assert done.returncode == 77, done
+    assert done.returncode == 77 and done.stdout.endswith(
+        'left out, for want of private data of allocations (allocation_data of an exerciser): W10\n'), done
+
+
+def test_what_a_driver_has_no_words_for_is_said_to_be_left_out(root):
+    done = verify(EXAMPLE, '--seeds', '0..1', '--report', os.path.join(root, 'r'))
+    assert done.returncode == 0 and re.search('^left out, for want of private data of .*: W01 W02 .* W20$', done.stdout, re.M), done
+    done = campaign(EXAMPLE, os.path.join(root, 'r'), seeds='0..1')
+    assert 'left out' not in done.stdout, done
 
 
 def test_wrong_usage_is_said_and_ends_with_2(root):
@@ -284,7 +292,12 @@ def test_wrong_usage_is_said_and_ends_with_2(root):
             ([], 'expected one DRIVER.so'), (['a', 'b'], 'expected one'),
             (['--seeds', '9..3', 'x'], '--seeds: "9..3": expected A..B'),
             (['--seeds', str(1 << 60), 'x'], '--seeds'), (['--shard', '3/3', 'x'], '--shard: "3/3": expected I/N'),
-            (['--jobs', '0', 'x'], '--jobs'), (['--minutes', '-1', 'x'], '--minutes'),
+            (['--jobs', '0', 'x'], '--jobs'), (['--minutes', '-1', 'x'], '--minutes'), (['--minutes', '0', 'x'], '--minutes'),
+            (['--minutes', '1e3', 'x'], '--minutes: "1e3": expected a number above 0'),
+            (['--workload', '', 'x'], '--workload'), (['--plan', '', 'x'], 'expected a fault, or none'),
+            (['--plan', ' ; ', 'x'], 'expected a fault, or none'), (['--sanitize', '', 'x'], '--sanitize'),
+            (['--sanitize', 'address,undefined', built('leak')], 'was not built with -fsanitize=address'),
+            (['--sanitize', 'thread', built('leak')], 'leak.so was not built with -fsanitize=thread'),
             (['--plan', 'sunshine', 'x'], '"sunshine" is no fault'),
             (['--plan', 'memory-nth; reset-at', 'x'], 'without its number'),
             (['--plan', 'late-dpc', 'x'], 'late-dpc'), (['--workload', 'W99', 'x'], '--workload'),
@@ -538,7 +551,9 @@ def test_known_findings_are_shown_and_do_not_fail_until_their_day(root):
     done = campaign(EXAMPLE, report, '--plan', 'none', '--baseline', path, seeds='1')
     assert 'is in the baseline and was not seen' in done.stdout, done.stdout
     for wrong, said in (([{'rule': 'A', 'fingerprint': 'b'}], 'reason'),
-                        ([{'rule': 'A', 'fingerprint': 'b', 'reason': 'c', 'until': 'soon'}], 'a day as')):
+                        ([{'rule': 'A', 'fingerprint': 'b', 'reason': 'c', 'until': 'soon'}], 'a day as'),
+                        ([{'rule': 'A', 'fingerprint': 'b', 'reason': 'c', 'until': '2999-13-01'}], 'a day as'),
+                        ([{'rule': 'A', 'fingerprint': 'b', 'reason': 'c', 'until': '2999-02-30'}], 'a day as')):
         done = verify(EXAMPLE, '--baseline', baseline(root, wrong), '--report', report)
         assert done.returncode == 2 and said in done.stderr and 'baseline.json:1:' in done.stderr, done
 
