@@ -20,7 +20,7 @@
 
 struct replay {
 	const char *folder;
-	char *trace;      /* where the new one goes */
+	char *trace;      /* where the new one goes; NULL: not yet known */
 	bool keeps_trace; /* somebody asked for it */
 };
 
@@ -31,6 +31,18 @@ static void print_usage(FILE *out)
 	      "more about it (opendxgk(7)).\n\n"
 	      "  --trace FILE  keeps the trace of it\n",
 	      out);
+}
+
+/* For a trace that nobody keeps: the folder of a failure may be one to read only. */
+static char *passing_name(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char *name = needed_text("%s/dxgk-replay-XXXXXX.json", folder && *folder ? folder : "/tmp");
+	int file = mkstemps(name, 5);
+
+	if (file >= 0)
+		close(file);
+	return name;
 }
 
 /* As options_take(). */
@@ -49,9 +61,16 @@ static int parse(int argc, char **argv, struct replay *replay)
 		return VERIFY_EXIT_USAGE;
 	}
 	replay->folder = argv[optind];
+	/* That of the failure is JSON, and so has to be what is compared with it. */
+	size_t length = trace ? strlen(trace) : 0;
+	if (trace && (length < 5 || strcmp(trace + length - 5, ".json") != 0)) {
+		fprintf(stderr,
+			"dxgk verify replay: --trace: \"%s\": expected a name that ends in .json\n",
+			trace);
+		return VERIFY_EXIT_USAGE;
+	}
 	replay->keeps_trace = trace != NULL;
-	replay->trace =
-		trace ? needed_text("%s", trace) : needed_text("%s/.trace.json", replay->folder);
+	replay->trace = trace ? needed_text("%s", trace) : NULL;
 	return OPTIONS_GO_ON;
 }
 
@@ -64,6 +83,8 @@ static void compare_traces(const struct replay *replay, const struct job_result 
 
 	if (access(before, R_OK) != 0 || !result->has_ended)
 		puts("trace: none to compare with, the run did not come to its end");
+	else if (!traces_is_whole(replay->trace))
+		puts("trace: it was not written, so it is not compared");
 	else if (difference)
 		printf("trace: not the same: %s\n", difference);
 	else
@@ -100,15 +121,19 @@ static int tell(const struct replay *replay, const struct failing *failing,
 			       other->sentence);
 	}
 	compare_traces(replay, result);
+	if (replay->keeps_trace && result->has_ended && !traces_is_whole(replay->trace))
+		return VERIFY_EXIT_USAGE;
 	return again ? exit_status_of(again) : VERIFY_EXIT_CLEAN;
 }
 
-static int run(const struct replay *replay, const struct failing *failing)
+static int run(struct replay *replay, const struct failing *failing)
 {
 	struct subject subject;
 	struct job_result result;
 	int exit_status = VERIFY_EXIT_USAGE;
 
+	if (!replay->keeps_trace)
+		replay->trace = passing_name();
 	if (subject_init_again(&subject, failing->driver, failing->exerciser, failing->profile)) {
 		if (failing_run(failing, &subject, replay->trace, &result)) {
 			exit_status = tell(replay, failing, &subject, &result);
@@ -134,7 +159,7 @@ int verify_replay(int argc, char **argv, char **whole_argv)
 				      sanitize_host(failing.sanitizers, whole_argv)
 			      ? run(&replay, &failing)
 			      : VERIFY_EXIT_USAGE;
-	if (!replay.keeps_trace)
+	if (!replay.keeps_trace && replay.trace)
 		unlink(replay.trace);
 	failing_finish(&failing);
 	free(replay.trace);

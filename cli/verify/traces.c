@@ -110,8 +110,7 @@ char *traces_compare(const char *path, const char *other_path, char entry[TRACES
 	return sentence;
 }
 
-/* Or was there no room for all of it? */
-static bool is_whole(const char *path)
+bool traces_is_whole(const char *path)
 {
 	static const char last_line[] = "\n],\"displayTimeUnit\":\"ns\"}\n";
 	size_t length;
@@ -126,7 +125,7 @@ static bool is_whole(const char *path)
 struct finding *traces_difference(const char *path, const char *other_path, const char *driver)
 {
 	char entry[TRACES_ENTRY_BYTES];
-	char *difference = is_whole(path) && is_whole(other_path)
+	char *difference = traces_is_whole(path) && traces_is_whole(other_path)
 				   ? traces_compare(path, other_path, entry)
 				   : NULL;
 

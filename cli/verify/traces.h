@@ -8,6 +8,8 @@
 #ifndef CLI_VERIFY_TRACES_H
 #define CLI_VERIFY_TRACES_H
 
+#include <stdbool.h>
+
 #include "cli/verify/finding.h"
 
 /*
@@ -16,6 +18,9 @@
  */
 enum { TRACES_ENTRY_BYTES = 64 };
 char *traces_compare(const char *path, const char *other_path, char entry[TRACES_ENTRY_BYTES]);
+
+/* Is it there, with its end? Where a disk is full, or a folder nobody's to write to, it is not. */
+bool traces_is_whole(const char *path);
 
 /* The same as a finding about the driver in this image. */
 struct finding *traces_difference(const char *path, const char *other_path, const char *driver);

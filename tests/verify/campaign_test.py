@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
 
 DXGK, CC, EXAMPLE, EXERCISER = map(os.path.abspath, sys.argv[1:5])
 PROJECT = pathlib.Path(sys.argv[5])
@@ -407,6 +408,18 @@ def test_replay_is_the_same_run_byte_for_byte(root):
         assert done.returncode == 1 and ' again: ' in done.stdout, done
         assert 'trace: the same, byte for byte' in done.stdout, done
         assert pathlib.Path(kept).read_bytes() == (folder / 'trace.json').read_bytes()
+    # One that could not be written is not called the same, and is not wanted in the folder of the failure.
+    done = verify('replay', '--trace', os.path.join(root, 'nowhere', 'trace.json'), folders[0])
+    assert done.returncode == 2 and ' again: ' in done.stdout and 'trace: it was not written' in done.stdout, done
+    done = verify('replay', '--trace', os.path.join(root, 'trace'), folders[0])
+    assert done.returncode == 2 and 'expected a name that ends in .json' in done.stderr, done
+    with tempfile.TemporaryDirectory() as other:
+        with unittest.mock.patch.dict(os.environ, TMPDIR=os.path.join(other, 'nowhere')):
+            done = verify('replay', folders[0])
+        assert done.returncode == 1 and 'trace: it was not written' in done.stdout, done
+        with unittest.mock.patch.dict(os.environ, TMPDIR=other):
+            done = verify('replay', folders[0])
+        assert 'byte for byte' in done.stdout and os.listdir(other) == [], done
     (folders[0] / 'seed').write_text('many\n')
     assert verify('replay', folders[0]).returncode == 2
 
