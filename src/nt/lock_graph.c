@@ -392,8 +392,8 @@ static void tell(const struct finding *finding, const void *wanted)
 	nt_report_where_called(finding->back_held_site, back_held_at, sizeof(back_held_at));
 	nt_report_where_called(finding->back_wanted_site, back_wanted_at, sizeof(back_wanted_at));
 	nt_report(RULE_DDI_DEADLOCK,
-		  "The lock %p is wanted while %p is held, taken at %.100s; the other order was "
-		  "taken at %.100s and then at %.100s: two threads can wait for each other",
+		  "The lock %p is wanted while %p is held, taken at %.120s; the other order was "
+		  "taken at %.120s and then at %.120s: two threads can wait for each other",
 		  wanted, finding->held, held_at, back_held_at, back_wanted_at);
 }
 

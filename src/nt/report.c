@@ -24,7 +24,7 @@
 enum {
 	FRAMES_MAX = 48, /* walked */
 	KNOWN_MAX = 64,
-	SENTENCE_MAX = 400,
+	SENTENCE_MAX = 576,
 };
 
 /* A report that was made: the same rule, broken at the same site, is only counted. */
@@ -52,10 +52,18 @@ static struct symbols symbols;
 
 void nt_report_where(const void *address, char *text, size_t size_bytes)
 {
+	struct source_line line;
+
 	symbols_load();
 	lock_acquire(&report_lock);
 	symbols_refresh(&symbols);
-	symbols_where(&symbols, address, text, size_bytes);
+	symbols_source_line(&symbols, address, &line);
+	const char *slash = line.file ? strrchr(line.file, '/') : NULL;
+	if (line.file)
+		snprintf(text, size_bytes, "%s (%s:%u) in %s", line.function,
+			 slash ? slash + 1 : line.file, line.line, line.image);
+	else
+		symbols_where(&symbols, address, text, size_bytes);
 	lock_release(&report_lock);
 }
 

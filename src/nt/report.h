@@ -107,7 +107,7 @@ struct nt_source_line {
 };
 void nt_report_source_line(const void *address, struct nt_source_line *line_out);
 
-/* "function (file.c:12) in driver.so", as much of it as is known. */
+/* "function (file.c:12) in driver.so", as much of it as is known; for sentences, of which the folder would take the room. */
 void nt_report_where(const void *address, char *text, size_t size_bytes);
 
 /* The same of a call, by the address that it returns to: that may be on the next line. */

@@ -148,9 +148,9 @@ NT_TEST(report, leaks_are_told_per_tag_with_count_bytes_and_first_call_site)
 	void *ours = ExAllocatePoolWithTag(NonPagedPoolNx, 10, 0x33676154);
 
 	EXPECT_EQ(nt_pool_report_leaks(begin, end), 3);
+	/* Several places have to fit into a sentence, wherever the sources are. */
 	EXPECT_CONTAINS(nt_test_log, "The driver left 2 blocks of 128 bytes, tag 'Tag1', the first "
-				     "allocated at report_driver_allocate (");
-	EXPECT_CONTAINS(nt_test_log, "report_driver.c:");
+				     "allocated at report_driver_allocate (report_driver.c:");
 	EXPECT_CONTAINS(nt_test_log, "The driver left 1 block of 5000 bytes, tag 'Tag2'");
 	EXPECT_REPORTS(RULE_NT_POOL_LEAK, 2);
 	EXPECT_EQ(nt_pool_usage().blocks, 1); /* what somebody else allocated stays */
