@@ -279,6 +279,8 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 		   const char *format, va_list arguments)
 {
 	char sentence[SENTENCE_MAX];
+	/* A stack that is given says all that is known of the place, also when it is empty. */
+	const void *routine = given ? NULL : nt_entered.routine;
 	struct nt_stack stack;
 	struct walk walk;
 	bool is_new;
@@ -308,7 +310,7 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 		log_warn("driver: %s (%s)", sentence, rule_id(rule));
 		symbols_refresh(&symbols);
 		if (!stack.has_driver)
-			print_routine(&symbols, nt_entered.routine);
+			print_routine(&symbols, routine);
 		nt_stack_print(&symbols, &stack);
 	} else {
 		report->repeats++;
@@ -322,7 +324,7 @@ static void report(enum rule rule, uint64_t subject, const struct nt_stack *give
 					.site = site,
 					.is_repeated = !is_new,
 					.stack = &stack,
-					.routine = stack.has_driver ? NULL : nt_entered.routine,
+					.routine = stack.has_driver ? NULL : routine,
 				});
 }
 

@@ -395,6 +395,23 @@ def test_help_and_rules_are_there(root):
 
 # ---- again ----
 
+def test_wrong_bytes_are_one_finding_that_blames_no_line(root):
+    place = pathlib.Path(root, 'content')
+    shutil.copytree(PROJECT / 'examples/miniport', place)
+    text = (place / 'gpu.c').read_text(encoding='utf-8')
+    # Fills of clients lose all pages but the first.
+    edited = text.replace('at < size; at +=', 'at < size && (done == 0 || command->from == 0); at +=')
+    assert edited != text
+    (place / 'gpu.c').write_text(edited, encoding='utf-8')
+    subprocess.run([CC, '-shared', 'driver.c', 'gpu.c', '-o', 'content.so'], cwd=place, check=True, timeout=120)
+    report = os.path.join(root, 'r')
+    campaign(place / 'content.so', report, '--plan', 'none', seeds=first(100), status=1)
+    (key, finding), = results(report)[2].items()
+    assert key[0] == 'DDI-CONTENT' and finding['frames'] == [], finding
+    assert re.fullmatch(r'check a\d+ 0x[0-9a-f]+: the byte at a\d+\+0x[0-9a-f]+ is 0x[0-9a-f]+, expected 0x[0-9a-f]+',
+                        finding['sentence']), finding
+
+
 def test_replay_is_the_same_run_byte_for_byte(root):
     report, driver = os.path.join(root, 'r'), built('leak')
     campaign(driver, report, seeds='0..19', status=1)

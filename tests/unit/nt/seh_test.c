@@ -422,6 +422,14 @@ static void raise_outside(void)
 	ExRaiseStatus(STATUS_NO_MEMORY);
 }
 
+static void go_on_there(void)
+{
+	__try {
+		ExRaiseStatus(STATUS_NO_MEMORY);
+	} __except (EXCEPTION_CONTINUE_EXECUTION) {
+	}
+}
+
 TEST(seh, without_a_client_handler_a_fault_ends_the_process_as_ever)
 {
 	char output[8192];
@@ -441,6 +449,18 @@ TEST(seh, raising_where_nobody_catches_stops_the_machine_and_says_why)
 	EXPECT(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
 	EXPECT_CONTAINS(output, "STATUS_NO_MEMORY was raised and no __try is there to catch it "
 				"(NT-SEH-UNHANDLED)");
+}
+
+TEST(seh, a_filter_that_wants_to_go_on_where_it_was_stops_the_machine_and_says_why)
+{
+	char output[8192];
+
+	int status = child_run(go_on_there, output, sizeof(output));
+	EXPECT(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+	EXPECT_CONTAINS(output,
+			"A filter answered EXCEPTION_CONTINUE_EXECUTION to STATUS_NO_MEMORY "
+			"(NT-SEH-CONTINUE)");
+	EXPECT_CONTAINS(output, "KMODE_EXCEPTION_NOT_HANDLED");
 }
 
 TEST_MAIN("nt/seh")
