@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/verify/child.h"
 #include "cli/verify/finding.h"
 #include "cli/verify/rules.h"
@@ -272,7 +273,7 @@ static int next_option(int argc, char **argv, const struct option *names)
 	char *verb = argv[0]; /* whoever starts over with these arguments needs it */
 
 	argv[0] = program;
-	int option = getopt_long(argc, argv, "", names, NULL);
+	int option = getopt_long(argc, argv, "h", names, NULL);
 	argv[0] = verb;
 	return option;
 }
@@ -330,13 +331,26 @@ static void start_over_without_seed(char **whole_argv)
 	fprintf(stderr, "dxgk verify: cannot start over: %s\n", strerror(errno));
 }
 
+static void print_shrink_usage(FILE *out)
+{
+	fputs("usage: dxgk verify shrink DIR/failing/RULE-FINGERPRINT\n\n"
+	      "Makes a run small that broke a rule: small.dxgk and small_test.c in the folder.\n",
+	      out);
+}
+
 static int run_shrink(int argc, char **argv)
 {
-	if (argc != 2 || argv[1][0] == '-') {
-		fputs("usage: dxgk verify shrink DIR/failing/RULE-FINGERPRINT\n", stderr);
-		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : VERIFY_EXIT_USAGE;
+	static const struct command_option none[] = { { 0 } };
+	const struct command_options of = { "verify shrink", print_shrink_usage, none };
+	int status = options_take(argc, argv, &of);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind + 1 != argc) {
+		print_shrink_usage(stderr);
+		return VERIFY_EXIT_USAGE;
 	}
-	return verify_shrink(argv[1], 0);
+	return verify_shrink(argv[optind], 0);
 }
 
 int cmd_verify(int argc, char **argv)

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/view/names.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PROBLEM_BYTES = 512 };
@@ -207,29 +208,37 @@ static int tell_all(const struct view_model *model, const char *trace, const cha
 	return is_found ? 0 : EXIT_FAILED;
 }
 
+static void print_usage(FILE *out)
+{
+	fputs("Usage: dxgk why ID|HANDLE TRACE\n"
+	      "Tells the life of an allocation, or of all allocations of a resource, in "
+	      "sentences.\n",
+	      out);
+}
+
 int cmd_why(int argc, char **argv)
 {
+	static const struct command_option none[] = { { 0 } };
+	const struct command_options of = { "why", print_usage, none };
+	int status = options_take(argc, argv, &of);
 	char problem[PROBLEM_BYTES];
 	struct view_model model;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: dxgk why ID|HANDLE TRACE\n"
-		       "Tells the life of an allocation, or of all allocations of a resource, in "
-		       "sentences.\n");
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "Usage: dxgk why ID|HANDLE TRACE\n");
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind + 2 != argc) {
+		print_usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (!view_model_read(argv[2], &model, problem, sizeof(problem))) {
+	const char *what = argv[optind], *trace = argv[optind + 1];
+	if (!view_model_read(trace, &model, problem, sizeof(problem))) {
 		fprintf(stderr, "dxgk why: %s\n", problem);
 		return EXIT_FAILED;
 	}
 	if (problem[0])
 		fprintf(stderr, "dxgk why: %s\n", problem);
 
-	int exit_status = tell_all(&model, argv[2], argv[1]);
+	int exit_status = tell_all(&model, trace, what);
 
 	view_model_finish(&model);
 	return exit_status;

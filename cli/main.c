@@ -50,7 +50,8 @@ static int run(int argc, char **argv)
 		printf("dxgk %s\n", DXGK_VERSION);
 		return 0;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
 		print_help(stdout);
 		return 0;
 	}

@@ -40,6 +40,20 @@ def test_the_version_is_that_of_the_project(root):
     assert done.stdout == f'dxgk {version}\n', done.stdout
 
 
+def test_every_verb_explains_itself(root):
+    verbs = re.findall(r'^  (\w+) +\S', run('--help').stdout, re.MULTILINE)
+    assert 'info' in verbs and 'why' in verbs and len(verbs) > 10, verbs
+    commands = [[verb] for verb in verbs] + [['verify', word] for word in ('replay', 'shrink', 'merge')]
+    for command in [[], *commands]:
+        for option in ('--help', '-h'):
+            done = run(*command, option)
+            assert done.returncode == 0 and done.stderr == '', (command, option, done)
+            assert re.match('usage: dxgk ' + ' '.join(command), done.stdout, re.IGNORECASE), (command, option, done)
+    for command in commands:
+        done = run(*command, '--nonsense')
+        assert done.returncode == 2 and '--nonsense' in done.stderr, (command, done)
+
+
 def test_info_is_readable(root):
     done = run('info')
     assert done.returncode == 0 and done.stderr == '', done
