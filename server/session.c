@@ -154,8 +154,8 @@ static bool take_quota(struct session *session)
 	struct refusal_scope scope;
 
 	refusal_begin(&scope, "dxgkd");
-	NTSTATUS status = quota_open(&session->server->kernel.quotas, session->identity.pid,
-				     session->user, NULL, &session->ledger);
+	NTSTATUS status = quota_join(&session->server->kernel.quotas, session->identity.pid,
+				     session->user, &session->ledger);
 	if (!NT_SUCCESS(status))
 		status = refuse_no_memory("the server has no memory for another client");
 	else if (session->server->session_count >= SERVER_SESSIONS_MOST)

@@ -14,6 +14,7 @@
 #define BASE_QUOTA_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -80,7 +81,9 @@ struct quota_ledger {
 	uint32_t id;                /* pid or user */
 	struct quota_limits limits;
 
-	struct list link; /* quota_book.ledgers, guarded by its lock */
+	/* Guarded by the book's lock. */
+	struct list link; /* quota_book.ledgers */
+	bool is_joined;   /* whoever joins the process finds it */
 
 	struct lock lock;                    /* LOCK_RANK_LEAF; around changes of `drawn` */
 	_Atomic uint64_t drawn[QUOTA_KINDS]; /* of the one above */
@@ -97,6 +100,13 @@ void quota_book_finish(struct quota_book *book);
  */
 MUST_CHECK NTSTATUS quota_open(struct quota_book *book, uint32_t pid, uint32_t user,
 			       const struct quota_limits *limits, struct quota_ledger **ledger_out);
+
+/*
+ * The same for what a process has in all of its connections together: there is one ledger, whoever opens it. Who
+ * has no pid (another namespace) has one of his own.
+ */
+MUST_CHECK NTSTATUS quota_join(struct quota_book *book, uint32_t pid, uint32_t user,
+			       struct quota_ledger **ledger_out);
 
 /* Both accept NULL. */
 struct quota_ledger *quota_get(struct quota_ledger *ledger);

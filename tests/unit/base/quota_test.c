@@ -107,6 +107,36 @@ QUOTA_TEST(quota, is_above_its_limit_with_what_cannot_be_refused)
 	quota_put(two);
 }
 
+QUOTA_TEST(quota, of_a_process_that_joins_is_one_for_all_of_its_connections)
+{
+	struct quota_ledger *lone = open_one(1, ALICE);
+	struct quota_ledger *first, *second, *other, *nameless[2];
+
+	EXPECT_EQ(quota_join(&book, 1, ALICE, &first), STATUS_SUCCESS);
+	EXPECT_EQ(quota_join(&book, 1, ALICE, &second), STATUS_SUCCESS);
+	EXPECT(first == second && first != lone);
+	EXPECT_EQ(quota_join(&book, 1, BOB, &other), STATUS_SUCCESS);
+	EXPECT(other != first);
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(quota_join(&book, 0, ALICE, &nameless[i]), STATUS_SUCCESS);
+	EXPECT(nameless[0] != nameless[1]);
+	EXPECT_EQ(quota_take(first, QUOTA_EVENTS, PROCESS_MOST), STATUS_SUCCESS);
+	expect_refused(second, 1, "8000");
+	quota_give(second, QUOTA_EVENTS, PROCESS_MOST);
+	quota_put(first);
+	EXPECT_EQ(quota_take(second, QUOTA_EVENTS, 1), STATUS_SUCCESS);
+	quota_give(second, QUOTA_EVENTS, 1);
+	quota_put(second);
+	/* Who comes after the last begins anew. */
+	EXPECT_EQ(quota_join(&book, 1, ALICE, &first), STATUS_SUCCESS);
+	EXPECT_EQ(quota_used(first, QUOTA_EVENTS), 0);
+	quota_put(first);
+	quota_put(nameless[0]);
+	quota_put(nameless[1]);
+	quota_put(other);
+	quota_put(lone);
+}
+
 TEST(quota, of_nobody_is_none)
 {
 	struct quota_book none = { 0 };
