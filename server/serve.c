@@ -32,35 +32,89 @@
 #include "trace/trace.h"
 
 enum {
-	OWED_AGAIN_MS =
-		100, /* where descriptors are too many on their way, nothing tells when there is room */
+	AGAIN_MS =
+		100, /* where descriptors are too many, here or on their way, nothing tells when there is room */
 	EXIT_NOT_STARTED = 1,
 	EVENTS_AT_ONCE = 64,
 	SPARE_DESCRIPTORS = 64, /* for the kernel itself: drivers, shared objects, files */
+	FIRST_DESCRIPTORS =
+		8, /* without which a client can do nothing: for a channel, a bank, its process */
 };
 
 static struct server server;
 
 /* ---- connections ---- */
 
+static void keep_spare(void)
+{
+	if (server.spare_file < 0)
+		server.spare_file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* What has a low number may be all that is left. */
+static bool has_descriptors(int socket)
+{
+	int taken[FIRST_DESCRIPTORS];
+	struct rlimit limit;
+	int count = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    (rlim_t)socket + SPARE_DESCRIPTORS >= limit.rlim_cur)
+		return false;
+	while (count < FIRST_DESCRIPTORS && (taken[count] = fcntl(socket, F_DUPFD_CLOEXEC, 0)) >= 0)
+		count++;
+	bool has_all = count == FIRST_DESCRIPTORS;
+	while (count > 0)
+		close(taken[--count]);
+	return has_all;
+}
+
+static void turn_away_crowded(int socket)
+{
+	complain("a client is turned away: the server has few descriptors left");
+	session_turn_away(socket, STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_SERVER,
+			  "the server has few descriptors left, and takes no more clients");
+	close(socket);
+}
+
+/* Who connects is there until he is let in, or told that he is not. */
+static void let_listen(bool is_letting)
+{
+	struct epoll_event wish = { .events = is_letting ? EPOLLIN : 0, .data.ptr = &server };
+
+	if (epoll_ctl(server.poll_file, EPOLL_CTL_MOD, server.listener, &wish) == 0)
+		server.let_again_ns = is_letting ? 0 : clock_deadline(AGAIN_MS * NS_PER_MS);
+}
+
+/* -1: nobody is there, or can be let in now. */
+static int accept_one(bool *is_crowded_out)
+{
+	int socket = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
+
+	*is_crowded_out = socket < 0 && errno == EMFILE && server.spare_file >= 0;
+	if (*is_crowded_out) {
+		close(server.spare_file);
+		server.spare_file = -1;
+		socket = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
+	}
+	if (socket < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		let_listen(false); /* it would be found again at once, and without end */
+	return socket;
+}
+
 static void accept_clients(void)
 {
-	struct rlimit limit;
+	bool is_crowded;
 	int socket;
 
-	while ((socket = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		bool fits = getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-			    (rlim_t)socket + SPARE_DESCRIPTORS < limit.rlim_cur;
-
-		if (fits) {
-			session_begin(&server, socket);
-			continue;
-		}
-		complain("a client is turned away: the server has few descriptors left");
-		session_turn_away(socket, STATUS_INSUFFICIENT_RESOURCES, RULE_SYS_SERVER,
-				  "the server has few descriptors left, and takes no more clients");
-		close(socket);
+	while ((socket = accept_one(&is_crowded)) >= 0) {
+		if (!is_crowded && has_descriptors(socket))
+			newcomers_let_in(&server, socket);
+		else
+			turn_away_crowded(socket);
+		keep_spare();
 	}
+	keep_spare();
 }
 
 /* Every client has some; the host's usual limit is for programs that have few. */
@@ -88,11 +142,20 @@ static void fill_standard_descriptors(void)
 
 /* ---- the loop ---- */
 
+static int ms_until(uint64_t end_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (end_ns <= now_ns)
+		return 0;
+	uint64_t left_ms = (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
 /* Milliseconds until it has been idle long enough; -1: it never is. */
 static int idle_timeout_ms(const struct dxgk_serve_options *options, uint64_t *idle_since_ns)
 {
 	uint64_t now_ns = clock_now_ns();
-	uint64_t end_ns;
 
 	if (options->idle_exit_ns < 0 || server.session_count > 0 ||
 	    atomic_load(&server.ending) > 0) {
@@ -100,11 +163,21 @@ static int idle_timeout_ms(const struct dxgk_serve_options *options, uint64_t *i
 		/* The end of a session does not wake the loop. */
 		return options->idle_exit_ns >= 0 && server.session_count == 0 ? 100 : -1;
 	}
-	end_ns = *idle_since_ns + (uint64_t)options->idle_exit_ns;
-	if (end_ns <= now_ns)
-		return 0;
-	uint64_t left_ms = (end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
-	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+	return ms_until(*idle_since_ns + (uint64_t)options->idle_exit_ns);
+}
+
+/* How long the loop may sleep, if nobody else has something for it until then. */
+static int sooner_of(int timeout_ms)
+{
+	uint64_t first_ns = newcomers_deadline_ns(&server);
+
+	if (server.owing_count)
+		timeout_ms = AGAIN_MS;
+	if (server.let_again_ns != 0 && server.let_again_ns < first_ns)
+		first_ns = server.let_again_ns;
+	return first_ns != CLOCK_FOREVER && (timeout_ms < 0 || ms_until(first_ns) < timeout_ms)
+		       ? ms_until(first_ns)
+		       : timeout_ms;
 }
 
 static struct session *find_hung_up(void)
@@ -164,6 +237,12 @@ static bool take_event(const struct epoll_event *event, int signals)
 		settle();
 		return true;
 	}
+	if (event->data.ptr == &server.newcomer_file) {
+		uint64_t count;
+
+		(void)!read(server.newcomer_file, &count, sizeof(count));
+		return true; /* they are looked at in each round */
+	}
 	struct session *session = (struct session *)(uintptr_t)(event->data.u64 & ~UINT64_C(1));
 	if (event->data.u64 & 1)
 		session_process_ended(session);
@@ -178,7 +257,7 @@ static bool is_gone(const struct epoll_event *event)
 	const void *named = (const void *)(uintptr_t)(event->data.u64 & ~UINT64_C(1));
 
 	if (event->data.u64 == 0 || event->data.ptr == &server ||
-	    event->data.ptr == &server.settle_file)
+	    event->data.ptr == &server.settle_file || event->data.ptr == &server.newcomer_file)
 		return false;
 	list_each (const struct session, session, &server.sessions, link) {
 		if (session == named)
@@ -203,15 +282,19 @@ static void loop(const struct dxgk_serve_options *options, int signals)
 
 	while (goes_on) {
 		int timeout_ms = idle_timeout_ms(options, &idle_since_ns);
-		int count = epoll_wait(server.poll_file, events, EVENTS_AT_ONCE,
-				       server.owing_count ? OWED_AGAIN_MS : timeout_ms);
+		int count =
+			epoll_wait(server.poll_file, events, EVENTS_AT_ONCE, sooner_of(timeout_ms));
 
 		if (count == 0 && timeout_ms == 0)
 			return; /* idle for long enough */
+		if (server.let_again_ns != 0 && server.let_again_ns <= clock_now_ns())
+			let_listen(true);
 		for (int i = 0; i < count && goes_on; i++)
 			goes_on = is_gone(&events[i]) || take_event(&events[i], signals);
 		if (server.owing_count)
 			say_owed();
+		if (atomic_load(&server.newcomer_count) > 0)
+			newcomers_look(&server);
 	}
 }
 
@@ -244,6 +327,7 @@ static int take_signals(void)
 
 static void end_sessions(void)
 {
+	newcomers_turn_away(&server);
 	while (!list_is_empty(&server.sessions))
 		session_part(container_of(server.sessions.next, struct session, link),
 			     "the server ends");
@@ -292,6 +376,8 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 		return status;
 	}
 	list_init(&server.sessions);
+	list_init(&server.endings);
+	list_init(&server.newcomers);
 	lock_init(&server.lock, LOCK_RANK_SESSION, "sessions");
 	fill_standard_descriptors();
 	raise_descriptor_limit();
@@ -300,7 +386,11 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 	int signals = take_signals();
 	server.poll_file = epoll_create1(EPOLL_CLOEXEC);
 	server.settle_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (signals < 0 || server.poll_file < 0 || server.settle_file < 0) {
+	server.newcomer_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	server.spare_file = -1;
+	keep_spare();
+	if (signals < 0 || server.poll_file < 0 || server.settle_file < 0 ||
+	    server.newcomer_file < 0) {
 		log_error("dxgkd: %s", strerror(errno));
 		return status;
 	}
@@ -311,6 +401,7 @@ EXPORTED int dxgk_serve(const struct dxgk_serve_options *options)
 		clock_learn_ticks();
 		if (watch(signals, NULL) && watch(server.listener, &server) &&
 		    watch(server.settle_file, &server.settle_file) &&
+		    watch(server.newcomer_file, &server.newcomer_file) &&
 		    NT_SUCCESS(bank_watch_start(&server))) {
 			serve_until_end(options, signals);
 			status = EXIT_SUCCESS;

@@ -4,6 +4,7 @@
  *
  *	serve.c            start, the loop that watches sockets, end
  *	listener.c         the socket at its path, or systemd's
+ *	newcomers.c        who connects while others of his user are on their way out
  *	session.c          one client: from its first message to the end of what it made
  *	session_port.c     events and callbacks of a client
  *	session_files.c    descriptors, both ways
@@ -57,12 +58,22 @@ struct server {
 	struct lock lock;     /* LOCK_RANK_SESSION */
 	struct list sessions; /* session.link: those that are not over */
 	uint32_t session_count;
+	struct list
+		endings;   /* session.link: those that are over, until all they had is given back */
+	uint64_t last_end; /* session.end_number */
 	uint32_t last_number; /* of sessions; the loop's */
 	uint32_t owing_count; /* sessions that owe an answer; the loop's */
 
 	/* Sessions and workers that are being ended, on threads of their own. */
 	_Atomic uint32_t ending;
 	struct notice ended;
+
+	/* The loop's; others look whether there is one. */
+	struct list newcomers; /* newcomer.link, in the order they came */
+	_Atomic uint32_t newcomer_count;
+	int newcomer_file;     /* an eventfd that wakes the loop */
+	int spare_file;        /* given up to turn somebody away; -1: it is gone */
+	uint64_t let_again_ns; /* the loop's: nobody can be let in until then; 0: he can */
 
 	/* Somebody wants to know that those who have hung up are gone. */
 	int settle_file; /* an eventfd that wakes the loop */
@@ -92,8 +103,9 @@ struct session {
 	struct client_port port;
 	struct refcount refs; /* the loop's or the end's, workers, events, notifiers */
 	struct server *server;
-	struct list link; /* server.sessions */
-	uint32_t number;  /* not 0 */
+	struct list link;    /* server.sessions, then server.endings */
+	uint64_t end_number; /* in the order they ended, of one that is over */
+	uint32_t number;     /* not 0 */
 	int socket;
 	int process_file; /* a pidfd; -1: the host has none */
 	uid_t user;
@@ -146,6 +158,19 @@ struct session {
 /* Waits until everything is gone of the clients that have hung up by now. For tests; not on the loop's
  * thread. */
 void serve_settle(void);
+
+/* ---- newcomers.c ---- */
+
+/* Somebody has connected: a session begins, now or when those of his user that have gone by now are over. */
+void newcomers_let_in(struct server *server, int socket);
+/* On the loop's thread: whose wait is over is let in. */
+void newcomers_look(struct server *server);
+/* When the next one has waited long enough; CLOCK_FOREVER: nobody waits. */
+uint64_t newcomers_deadline_ns(const struct server *server);
+/* A session is over. From any thread. */
+void newcomers_wake(struct server *server);
+/* The server ends: they are told. */
+void newcomers_turn_away(struct server *server);
 
 /* ---- session.c ---- */
 

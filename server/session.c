@@ -449,9 +449,17 @@ static void run_end(void *context)
 	thread_leave_kernel();
 	log_topic(LOG_START, "client %s[%u] has gone", session->identity.name,
 		  session->identity.pid);
+	/* Who comes after it finds all of it given back, whoever still has the struct. */
+	if (session->has_session_quota)
+		quota_give(session->ledger, QUOTA_SESSIONS, 1);
+	session->has_session_quota = false;
+	lock_acquire(&server->lock);
+	list_remove(&session->link);
+	lock_release(&server->lock);
 	session_put(session);
 	atomic_fetch_sub(&server->ending, 1);
 	notice_give(&server->ended);
+	newcomers_wake(server);
 }
 
 /* Everything of it is destroyed on another thread. `why` is for the log; NULL: it has done nothing wrong. */
@@ -469,6 +477,8 @@ static void session_end(struct session *session, const char *why)
 		epoll_ctl(server->poll_file, EPOLL_CTL_DEL, session->process_file, NULL);
 	lock_acquire(&server->lock);
 	list_remove(&session->link);
+	list_push_back(&server->endings, &session->link);
+	session->end_number = ++server->last_end;
 	server->session_count--;
 	server->owing_count -= session->owes;
 	lock_release(&server->lock);

@@ -344,6 +344,78 @@ def turned_away_by_name(folder):
     return problems
 
 
+def numbers_of(server):
+    return {int(name) for name in os.listdir(f'/proc/{server.process.pid}/fd')}
+
+
+def crowded_is_said(folder):
+    """The server has a descriptor or two left, of low numbers, and then none at all."""
+    problems = []
+    with Server(folder) as server, contextlib.ExitStack() as visitors:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        client(server.path)
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+        first = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        first.connect(server.path)
+        # They take what is free between others, and more, so that low numbers are far from the limit.
+        deadline = time.monotonic() + PATIENCE_S
+        for _ in range(60):
+            taken = numbers_of(server)
+            visitors.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(server.path)
+            while len(numbers_of(server)) < len(taken) + 2 and time.monotonic() < deadline:
+                time.sleep(0.001)
+        taken = numbers_of(server)
+        limit = next(number for number in range(len(taken) + 1) if number not in taken)
+        expect(problems, limit > 100, f'{limit} descriptors')
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (limit, before[1]))
+        while True:
+            status, said = client(server.path)
+            expect(problems, status == 1 and 'few descriptors left' in said, f'with {first}: {said}')
+            if first.fileno() < 0:
+                break
+            first.close()
+        # Others connect as ever when there is room, and nobody has waited at the expense of everybody.
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+        status, said = client(server.path)
+        expect(problems, status == 0, f'with descriptors again: {said}')
+    return problems
+
+
+def a_process_has_so_many_sessions(folder):
+    problems = []
+    profile = os.path.join(folder, 'two.json')
+    with open(profile, 'w', encoding='ascii') as file:
+        file.write('{"adapters": [{"driver": "soft"}], "limits": {"process": {"sessions": 2}}}')
+    with Server(folder, '--profile', profile) as server, contextlib.ExitStack() as visitors:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        for _ in range(2):
+            visitors.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(server.path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as third:
+            third.settimeout(PATIENCE_S)
+            third.connect(server.path)
+            with contextlib.suppress(TimeoutError):
+                said = b''
+                said = third.recv(4096)
+            expect(problems, b'SYS-QUOTA' in said and b'limits.process.sessions' in said, f'{said}')
+        status, said = client(server.path)
+        expect(problems, status == 0, f'another process: {said}')
+    return problems
+
+
+def who_comes_next_finds_room(folder):
+    """What a program had is its user's again when somebody has waited for its end."""
+    problems = []
+    profile = os.path.join(folder, 'one.json')
+    with open(profile, 'w', encoding='ascii') as file:
+        file.write('{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
+    with Server(folder, '--profile', profile) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        for i in range(100):
+            status, said = client(server.path)
+            expect(problems, status == 0, f'number {i}: {said}')
+    return problems
+
+
 def complaints_are_few(folder):
     problems = []
     visitors = 2000
@@ -420,6 +492,9 @@ CLAIMS = {
     'programs of its own user find nothing in a server': nobody_looks_in,
     'a server that is asked to end tells its clients, and says nothing about them': says_nothing_about_clients,
     'who is turned away hears why': turned_away_by_name,
+    'who comes when there are hardly any descriptors left hears of it': crowded_is_said,
+    'a process has as many sessions as its quota says': a_process_has_so_many_sessions,
+    'who comes after somebody has gone finds room': who_comes_next_finds_room,
     'who does wrong by the thousand does not fill the log': complaints_are_few,
     'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
