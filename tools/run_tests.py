@@ -12,7 +12,7 @@ usage: run_tests.py [--suite name] [--test pattern ...] [variant ...]
    coverage   gcc, assertions off, counters, everything but `habits`: what tools/coverage.py runs, and
            nobody who names no variant
 
-Suite `soak` runs only when asked for by name. With --test only programs whose names match a pattern
+Suite `soak` runs only when asked for by name. With --test only programs whose names, or suites and names (habits/*), match a pattern
 are built and run (those of `soak` when named in full), in plain unless a variant is named. Each
 program has its line as soon as it ends. The last line is `N passed, N failed` over all variants (and
 `, N skipped` if any were). A program that crashes, stops before its plan is fulfilled, prints no plan
@@ -147,12 +147,26 @@ def introspect(path, what):
                                      capture_output=True, text=True).stdout)
 
 
+def suites_of(test):
+    return {name.split(':')[-1] for name in test['suite']}
+
+
+def is_called(test, pattern):
+    """By its name, or by suite and name as its line has them: habits/locks."""
+    names = [test['name'], *(f"{suite}/{test['name']}" for suite in suites_of(test))]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def without_a_test(tests, patterns):
+    """Those of the patterns that no test has."""
+    return [pattern for pattern in patterns if not any(is_called(test, pattern) for test in tests)]
+
+
 def is_chosen(test, plan, suite, patterns):
     """Is this test, as Meson describes it, to run by this plan?"""
-    suites = {name.split(':')[-1] for name in test['suite']}
+    suites = suites_of(test)
     if patterns:
-        return test['name'] in patterns or 'soak' not in suites and any(
-            fnmatch.fnmatchcase(test['name'], pattern) for pattern in patterns)
+        return test['name'] in patterns or 'soak' not in suites and any(is_called(test, pattern) for pattern in patterns)
     only = suite or plan['only']
     return (only is None or only in suites) and not suites & (plan['without'] - {suite})
 
@@ -254,8 +268,12 @@ def run_variant(name, suite, patterns, compiled_by_clang=None):
     # Which tests there are may have changed since.
     built = variants.configure(name, {'tests': 'true'}) and build.ninja(path, ['build.ninja'])
     plan = RUNS[name]
-    tests = [test for test in introspect(path, '--tests')
-             if is_chosen(test, plan, suite, patterns)] if built and plan else []
+    known = introspect(path, '--tests') if built and plan else []
+    tests = [test for test in known if is_chosen(test, plan, suite, patterns)]
+    # Other variants have fewer.
+    for pattern in without_a_test(known, patterns or []) if name == 'plain' and tests else []:
+        print(f'not ok   {name}: there is no test {pattern}')
+        count.fail(f'{name}: there is no test {pattern}')
     if built and plan and not tests:
         print(f'not ok   {name}: there is no such test')
         count.fail(f'{name}: there is no such test')

@@ -29,6 +29,23 @@ def test_a_skipped_test_is_neither(_):
     assert counts('1..2\nok 1 - a # SKIP no GPU here\nok 2\n') == (1, 0, 1)
 
 
+def test_programs_are_chosen_by_name_and_by_suite(_):
+    def is_chosen(name, *suites, patterns):
+        return run_tests.is_chosen({'name': name, 'suite': [f'opendxgk:{suite}' for suite in suites]}, run_tests.RUNS['plain'], None,
+                                   patterns)
+
+    assert is_chosen('api/offer', 'api', patterns=['api/off*']) and not is_chosen('api/lock', 'api', patterns=['api/off*'])
+    # As the line of a program is printed.
+    assert is_chosen('locks', 'habits', patterns=['habits/*']) and not is_chosen('nt/locks', 'nt', patterns=['habits/*'])
+    assert not is_chosen('tidy_deep', 'habits', 'soak', patterns=['habits/*'])
+    assert is_chosen('tidy_deep', 'habits', 'soak', patterns=['tidy_deep'])
+
+
+def test_a_pattern_that_no_program_has_is_said(_):
+    tests = [{'name': 'api/offer', 'suite': ['opendxgk:api']}, {'name': 'locks', 'suite': ['opendxgk:habits']}]
+    assert run_tests.without_a_test(tests, ['api/*', 'habits/*', 'offer', 'locks']) == ['offer']
+
+
 def test_why_tests_were_skipped_is_kept(_):
     count = run_tests.count_tap('1..3\nok 1 - a # SKIP no GPU\nok 2 - b # SKIP no GPU\nok 3 - c # SKIP\n', 0)
     assert count.not_here == {'no GPU': 2, 'no reason was given': 1}, count.not_here
