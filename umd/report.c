@@ -137,6 +137,14 @@ static const char *kinds_text(unsigned kinds)
 	}
 }
 
+static bool is_busy(const struct dxgk_umd_device *device, HANDLE handle, enum umd_kind kind)
+{
+	const struct umd_slot *slot =
+		kind == UMD_RESOURCE ? umd_slot_find(&device->handles, handle, UMD_RESOURCE) : NULL;
+
+	return slot && atomic_load(&slot->kernel) == UMD_KERNEL_BUSY;
+}
+
 void umd_report_handle(enum umd_callback callback, const char *argument, HANDLE handle,
 		       unsigned kinds, const struct dxgk_umd_device *device)
 {
@@ -163,6 +171,9 @@ void umd_report_handle(enum umd_callback callback, const char *argument, HANDLE 
 			   kinds_text((unsigned)kind), wanted);
 	else if (device && (number >> 48 & (UMD_OWNERS - 1)) != device->owner)
 		umd_report(RULE_UMD_HANDLE, callback, argument, "is of another device");
+	else if (device && is_busy(device, handle, kind))
+		umd_report(RULE_UMD_RESOURCE_BUSY, callback, argument,
+			   "is being made, or ended, by another thread");
 	else
 		umd_report(RULE_UMD_HANDLE, callback, argument, "is of %s that has %s", wanted,
 			   kind == UMD_RESOURCE ? "nothing allocated (any more)" : "ended");

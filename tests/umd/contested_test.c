@@ -9,20 +9,25 @@
 static void (*meanwhile)(void);
 static NTSTATUS refusal; /* of the next call; the kernel never hears of it */
 
-EXPORTED NTSTATUS APIENTRY D3DKMTDestroyContext(CONST D3DKMT_DESTROYCONTEXT *args)
-{
-	NTSTATUS(APIENTRY * destroy)(CONST D3DKMT_DESTROYCONTEXT *);
-	void *symbol = dlsym(RTLD_NEXT, "D3DKMTDestroyContext");
-	void (*now)(void) = meanwhile;
-	NTSTATUS refused = refusal;
+#define CONTESTED(name, type)                                                                      \
+	EXPORTED NTSTATUS APIENTRY name(type *args)                                                \
+	{                                                                                          \
+		NTSTATUS(APIENTRY *kernel)(type *);                                                \
+		void *symbol = dlsym(RTLD_NEXT, #name);                                            \
+		void (*now)(void) = meanwhile;                                                     \
+		NTSTATUS refused = refusal;                                                        \
+                                                                                                   \
+		meanwhile = NULL;                                                                  \
+		refusal = STATUS_SUCCESS;                                                          \
+		if (now)                                                                           \
+			now();                                                                     \
+		memcpy(&kernel, &symbol, sizeof(symbol));                                          \
+		return NT_SUCCESS(refused) ? kernel(args) : refused;                               \
+	}
 
-	meanwhile = NULL;
-	refusal = STATUS_SUCCESS;
-	if (now)
-		now();
-	memcpy(&destroy, &symbol, sizeof(symbol));
-	return NT_SUCCESS(refused) ? destroy(args) : refused;
-}
+CONTESTED(D3DKMTDestroyContext, CONST D3DKMT_DESTROYCONTEXT)
+CONTESTED(D3DKMTCreateAllocation2, D3DKMT_CREATEALLOCATION)
+CONTESTED(D3DKMTDestroyAllocation2, CONST D3DKMT_DESTROYALLOCATION2)
 
 static HANDLE contested, innocent;
 static HRESULT second;
@@ -126,6 +131,42 @@ TEST(contested, a_resource_ends_once)
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &two[0]));
 	EXPECT_S_OK(DxgkUmdDestroyResource(device, &two[1]));
 	reported.count = 0;
+	close_probe();
+	EXPECT_EQ(reported.count, 0);
+}
+
+/* What another thread does to the resource, and that it is told to be too early, or too late. */
+static void allocate_and_deallocate_it_too(void)
+{
+	D3DKMT_HANDLE handle;
+
+	EXPECT_REPORTED(try_allocate(kept.runtime, 1, &handle), E_INVALIDARG, "UMD-RESOURCE-BUSY",
+			"hResource");
+	EXPECT_REPORTED(deallocate(kept.runtime, 0, NULL), E_INVALIDARG, "UMD-RESOURCE-BUSY",
+			"hResource");
+	second = S_OK;
+}
+
+TEST(contested, a_resource_that_is_being_made_or_ended_is_nobody_elses_meanwhile)
+{
+	D3DKMT_HANDLE first, another;
+
+	open_probe(D3D_UMD_INTERFACE_VERSION_WDDM2_1);
+	unsigned before = live_allocations();
+	kept = make_resource();
+	second = E_FAIL;
+	meanwhile = allocate_and_deallocate_it_too;
+	EXPECT_S_OK(try_allocate(kept.runtime, 1, &first));
+	EXPECT_EQ(second, S_OK);
+	EXPECT_S_OK(try_allocate(kept.runtime, 1, &another));
+	EXPECT_EQ(live_allocations(), before + 2);
+	second = E_FAIL;
+	meanwhile = allocate_and_deallocate_it_too;
+	EXPECT_S_OK(deallocate(kept.runtime, 0, NULL));
+	EXPECT_EQ(second, S_OK);
+	EXPECT_EQ(live_allocations(), before);
+	reported.count = 0;
+	EXPECT_S_OK(DxgkUmdDestroyResource(device, &kept));
 	close_probe();
 	EXPECT_EQ(reported.count, 0);
 }
