@@ -579,7 +579,7 @@ static int report(struct campaign *campaign)
 		.exit_status = report_exit_status(record, settings->is_strict),
 	};
 	report_print(settings->is_tap ? stderr : stdout, &all);
-	if (!record->not_started)
+	if (record->facts)
 		unit_print_left_out(settings->is_tap ? stderr : stdout, settings, &campaign->facts);
 	baseline_print_unseen(settings->is_tap ? stderr : stdout, &campaign->baseline);
 	if (settings->is_tap)
