@@ -53,15 +53,16 @@ static bool make_folder(struct private_server *server)
 	return true;
 }
 
+static const char *const file_names[] = { "dxgk.sock", "dxgk.sock.lock", ready_name };
+
 static void remove_folder(struct private_server *server)
 {
-	static const char *const names[] = { "dxgk.sock", "dxgk.sock.lock", ready_name };
 	char path[128];
 
 	if (server->folder[0] == '\0')
 		return;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		name_in(server, names[i], path, sizeof(path));
+	for (size_t i = 0; i < sizeof(file_names) / sizeof(file_names[0]); i++) {
+		name_in(server, file_names[i], path, sizeof(path));
 		unlink(path);
 	}
 	rmdir(server->folder);
@@ -131,6 +132,58 @@ static _Noreturn void run_child(const struct private_server *server, pid_t paren
 	_exit(EXIT_NOT_FOUND);
 }
 
+/* ---- signals ---- */
+
+/* Whoever is ended by a signal leaves no folder; what a handler needs is here before it can run. */
+static struct {
+	volatile pid_t owner; /* 0: there is no server */
+	pid_t server;
+	char names[3][128];
+	char folder[sizeof(((struct private_server *)0)->folder)];
+} standing;
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void end_with_signal(int number)
+{
+	/* Clients are its children, and have the handler, too. */
+	if (standing.owner == getpid()) {
+		kill(standing.server, SIGTERM);
+		for (size_t i = 0; i < sizeof(standing.names) / sizeof(standing.names[0]); i++)
+			unlink(standing.names[i]);
+		rmdir(standing.folder);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Who ignores a signal, or has a handler of his own, keeps that. */
+static void change_handlers(void (*from)(int), void (*to)(int))
+{
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+		struct sigaction now;
+
+		if (sigaction(ending_signals[i], NULL, &now) == 0 && now.sa_handler == from)
+			signal(ending_signals[i], to);
+	}
+}
+
+static void watch_signals(const struct private_server *server)
+{
+	for (size_t i = 0; i < sizeof(standing.names) / sizeof(standing.names[0]); i++)
+		name_in(server, file_names[i], standing.names[i], sizeof(standing.names[i]));
+	snprintf(standing.folder, sizeof(standing.folder), "%s", server->folder);
+	standing.server = server->process;
+	standing.owner = getpid();
+	change_handlers(SIG_DFL, end_with_signal);
+}
+
+static void forget_signals(void)
+{
+	standing.owner = 0;
+	change_handlers(end_with_signal, SIG_DFL);
+}
+
 /* ---- beginning and end ---- */
 
 static bool is_ready(int ready)
@@ -175,6 +228,8 @@ bool private_server_start(struct private_server *server, const char *verb)
 	server->process = fork();
 	if (server->process == 0)
 		run_child(server, parent);
+	if (server->process > 0)
+		watch_signals(server);
 	is_up = server->process > 0 ? wait_until_ready(server, ready, verb)
 				    : complain(verb, strerror(errno));
 	close(ready);
@@ -210,6 +265,7 @@ bool private_server_end(struct private_server *server, const char *verb)
 {
 	int status = 0;
 
+	forget_signals();
 	if (server->process > 0) {
 		kill(server->process, SIGTERM);
 		while (waitpid(server->process, &status, 0) < 0 && errno == EINTR)

@@ -317,6 +317,22 @@ def test_a_trace_ends_with_a_signal_and_a_second_one_is_refused(root):
         assert any(event['name'] == 'D3DKMTMakeResident' for event in events_of(trace))
 
 
+def test_who_is_ended_by_a_signal_leaves_no_server_of_its_own(root):
+    scratch = os.path.join(root, 'scratch')
+    os.mkdir(scratch)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        tour = subprocess.Popen([DXGK, 'tour', '--processes', '--quiet', '--frames', '4000'],
+                                env=environment(XDG_RUNTIME_DIR=scratch), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not [name for folder in os.listdir(scratch) for name in os.listdir(os.path.join(scratch, folder))
+                   if name == 'dxgk.sock'] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.killpg(tour.pid, number)                                # as a terminal does, to all of them
+        assert tour.wait(timeout=60) == -number
+        assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
 def test_the_trace_of_a_tracer_that_died_is_over(root):
     trace, other = (os.path.join(root, name) for name in ('trace.json', 'other.json'))
     with Server(root) as server:
