@@ -255,10 +255,7 @@ static bool run_with_server(struct options *options, const char *trace, struct t
 
 	if (!control_find_server(&client, said))
 		return run_with_own_server(options, counts);
-	int file = open(trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	is_good = control_trace_begin(&client, "tour", file, 0);
-	close(file);
-	if (!is_good)
+	if (!control_trace_begin(&client, "tour", trace, 0))
 		return false;
 	options->settings.is_shared = true;
 	unsetenv("DXGK_TRACE");

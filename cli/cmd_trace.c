@@ -32,6 +32,7 @@
 #include "cli/view/page.h"
 #include "trace/convert.h"
 #include "trace/summary.h"
+#include "trace/trace_file.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
@@ -177,10 +178,17 @@ static void report_events(const char *path, const struct trace_summary *summary)
 
 static void report(const char *path, const char *program, int status)
 {
+	const char *server = getenv("DXGK_SOCKET");
 	struct trace_summary summary;
 	struct stat file;
 
-	if (stat(path, &file) != 0) {
+	if (stat(path, &file) != 0 && server && *server && strcmp(program, "dxgkd") != 0) {
+		fprintf(stderr,
+			"dxgk trace: no trace: %s has the kernel of a server (DXGK_SOCKET=%s), "
+			"which "
+			"is traced with --socket %s\n",
+			program, server, server);
+	} else if (stat(path, &file) != 0) {
 		fprintf(stderr,
 			"dxgk trace: no trace: %s never used libdxcore.so, or its first call did "
 			"not reach the kernel\n",
@@ -268,23 +276,6 @@ static int run_with_server(const char *path, char **arguments)
 
 /* ---- a running server ---- */
 
-/* Created or emptied; the server writes it, with the rights of who opened it. */
-static bool start_on(const struct control_client *client, const char *path, uint32_t wishes)
-{
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	bool is_started;
-
-	if (file < 0) {
-		(void)complain(path, errno);
-		return false;
-	}
-	if (trace_name_is_json(path))
-		wishes |= TRACE_AS_JSON;
-	is_started = control_trace_begin(client, "trace", file, wishes);
-	close(file);
-	return is_started;
-}
-
 static void wait_for_signal(const sigset_t *signals)
 {
 	int number;
@@ -311,7 +302,9 @@ static int run_on_server(const char *path, const char *said, uint32_t wishes, ch
 	sigaddset(&ends, SIGHUP);
 	if (!arguments[0])
 		sigprocmask(SIG_BLOCK, &ends, NULL);
-	if (!start_on(&client, path, wishes))
+	if (trace_name_is_json(path))
+		wishes |= TRACE_AS_JSON;
+	if (!control_trace_begin(&client, "trace", path, wishes))
 		return EXIT_CANNOT_RUN;
 	unsetenv("DXGK_TRACE");
 	setenv("DXGK_SOCKET", client.path, 1);
@@ -465,6 +458,12 @@ static int parse(int argc, char **argv, struct options *options)
 				      : (options->socket ? options->is_server : !has_program);
 	if (is_wrong)
 		print_usage(stderr);
+	if (!is_wrong && options->html && options->path &&
+	    (strcmp(options->html, options->path) == 0 ||
+	     trace_file_is_same(options->html, options->path))) {
+		fprintf(stderr, "dxgk trace: %s cannot be the trace and the page\n", options->html);
+		is_wrong = true;
+	}
 	return is_wrong ? OPTIONS_WRONG : OPTIONS_GO_ON;
 }
 

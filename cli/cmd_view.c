@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/view/page.h"
 #include "cli/view/query.h"
+#include "trace/trace_file.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2, PROBLEM_BYTES = 512 };
 
@@ -155,6 +156,12 @@ int cmd_view(int argc, char **argv)
 
 	if (exit_status != OPTIONS_GO_ON)
 		return exit_status;
+	if (!options.query &&
+	    trace_file_is_same(options.trace, options.page ? options.page : default_path)) {
+		fprintf(stderr, "dxgk view: %s is the trace itself\n",
+			options.page ? options.page : default_path);
+		return EXIT_USAGE;
+	}
 	if (!view_model_read(options.trace, &model, problem, sizeof(problem))) {
 		fprintf(stderr, "dxgk view: %s\n", problem);
 		return EXIT_FAILED;

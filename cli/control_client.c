@@ -3,6 +3,7 @@
  * control_client.c - see control_client.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -129,10 +130,24 @@ static bool ask_about_trace(const struct control_client *client, const char *ver
 	return NT_SUCCESS(reply.status);
 }
 
-bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor,
+/* The server empties it when it begins, and writes with the rights of who opened it. */
+bool control_trace_begin(const struct control_client *client, const char *verb, const char *path,
 			 uint32_t wishes)
 {
-	return ask_about_trace(client, verb, CONTROL_TRACE_START, descriptor, wishes);
+	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	bool is_new = file >= 0;
+
+	if (!is_new && errno == EEXIST)
+		file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file < 0) {
+		fprintf(stderr, "dxgk %s: %s: %s\n", verb, path, strerror(errno));
+		return false;
+	}
+	bool has_begun = ask_about_trace(client, verb, CONTROL_TRACE_START, file, wishes);
+	close(file);
+	if (!has_begun && is_new)
+		unlink(path);
+	return has_begun;
 }
 
 bool control_trace_end(const struct control_client *client, const char *verb)

@@ -26,10 +26,10 @@ bool control_find_server(struct control_client *client, const char *said);
 void control_of_program(struct control_client *client, const char *path);
 
 /*
- * A trace of the server, from now until the end: of `descriptor`'s file, which is the caller's and may be closed. False
- * after saying why for `verb`. The file is complete when control_trace_end() returns.
+ * A trace of the server, from now until the end, in the file at `path`. False after saying why for `verb`; then
+ * what was there is as it was. The file is complete when control_trace_end() returns.
  */
-bool control_trace_begin(const struct control_client *client, const char *verb, int descriptor,
+bool control_trace_begin(const struct control_client *client, const char *verb, const char *path,
 			 uint32_t wishes);
 bool control_trace_end(const struct control_client *client, const char *verb);
 

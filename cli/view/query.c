@@ -193,8 +193,11 @@ static void longest_wait(const struct view_model *model, const struct view_about
 static void thrash(const struct view_model *model, const struct view_about *about,
 		   struct view_answer *answer)
 {
-	int64_t within = (about->milliseconds >= 0 ? about->milliseconds : DEFAULT_THRASH_MS) *
-			 (int64_t)NS_PER_MS;
+	int64_t within;
+	if (__builtin_mul_overflow(about->milliseconds >= 0 ? about->milliseconds
+							    : DEFAULT_THRASH_MS,
+				   (int64_t)NS_PER_MS, &within))
+		within = INT64_MAX; /* longer than any trace */
 	uint32_t count = VIEW_ROWS(model, allocations);
 	int64_t *left = mem_zalloc_array(count ? count : 1, sizeof(*left));
 	struct ranking ranking = { 0 };

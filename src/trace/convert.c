@@ -97,6 +97,8 @@ bool trace_convert(const char *from, const char *to, char *problem, size_t probl
 	struct trace_file file;
 	bool is_good;
 
+	if (trace_file_is_same(from, to))
+		return say(problem, problem_bytes, to, "is the trace itself");
 	if (!trace_file_open(from, &file))
 		return say(problem, problem_bytes, from, strerror(errno));
 	is_good = convert(&file, to, problem, problem_bytes);

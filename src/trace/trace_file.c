@@ -87,6 +87,15 @@ bool trace_file_open(const char *path, struct trace_file *file_out)
 	return is_read;
 }
 
+bool trace_file_is_same(const char *one, const char *other)
+{
+	struct stat of_one;
+	struct stat of_other;
+
+	return stat(one, &of_one) == 0 && stat(other, &of_other) == 0 && S_ISREG(of_one.st_mode) &&
+	       of_one.st_dev == of_other.st_dev && of_one.st_ino == of_other.st_ino;
+}
+
 void trace_file_close(struct trace_file *file)
 {
 	if (file->bytes)

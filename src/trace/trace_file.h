@@ -21,4 +21,7 @@ struct trace_file {
 MUST_CHECK bool trace_file_open(const char *path, struct trace_file *file_out);
 void trace_file_close(struct trace_file *file);
 
+/* Two names of one ordinary file: what is written to one is gone from the other. */
+bool trace_file_is_same(const char *one, const char *other);
+
 #endif

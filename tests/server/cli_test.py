@@ -309,12 +309,32 @@ def test_a_trace_ends_with_a_signal_and_a_second_one_is_refused(root):
         assert 'Ctrl-C' in tracing.stderr.readline()
         refused = run(DXGK, 'trace', '-o', other, '--socket', server.path, 'true', status=126)
         assert 'Another controller' in refused.stderr, refused
+        assert not os.path.exists(other)
+        # Nor is a file emptied for who is refused.
+        with open(other, 'w', encoding='ascii') as file:
+            file.write('kept')
+        run(DXGK, 'trace', '-o', other, '--socket', server.path, 'true', status=126)
+        with open(other, encoding='ascii') as file:
+            assert file.read() == 'kept'
         with Client(server.path):
             pass
         tracing.send_signal(signal.SIGINT)
         tracing.communicate(timeout=60)
         assert tracing.returncode == 0
         assert any(event['name'] == 'D3DKMTMakeResident' for event in events_of(trace))
+
+
+def test_a_running_trace_is_not_emptied_by_who_is_refused(root):
+    trace = os.path.join(root, 'trace')
+    with Server(root) as server:
+        tracing = subprocess.Popen([DXGK, 'trace', '-o', trace, '--socket', server.path], env=environment(),
+                                   stderr=subprocess.PIPE, text=True)
+        assert 'Ctrl-C' in tracing.stderr.readline()
+        run(DXGK, 'trace', '-o', trace, '--socket', server.path, 'true', status=126)
+        tracing.send_signal(signal.SIGINT)
+        said = tracing.communicate(timeout=60)[1]
+        assert tracing.returncode == 0 and 'events (' in said, said
+        assert run(DXGK, 'view', trace, '--query', 'thrash').stderr == ''
 
 
 def test_who_is_ended_by_a_signal_leaves_no_server_of_its_own(root):
@@ -331,6 +351,13 @@ def test_who_is_ended_by_a_signal_leaves_no_server_of_its_own(root):
         os.killpg(tour.pid, number)                                # as a terminal does, to all of them
         assert tour.wait(timeout=60) == -number
         assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
+def test_who_traces_a_client_of_a_server_is_told_how(root):
+    with Server(root) as server:
+        said = run(DXGK, 'trace', '-o', os.path.join(root, 'trace'), '--', DXGK, 'info',
+                   settings={'DXGK_SOCKET': server.path}).stderr
+        assert f'traced with --socket {server.path}' in said, said
 
 
 def test_the_trace_of_a_tracer_that_died_is_over(root):

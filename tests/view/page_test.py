@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -145,6 +146,30 @@ def test_damaged_and_foreign_files_get_a_sentence(root):
     for words in ((), (trace, 'more'), (trace, '--json'), (trace, '--query', 'x'), (trace, '--query', 'thrash', '--within', '-1'),
                   (trace, '--query', 'thrash', '-o', 'x'), (trace, '--query', 'why-evicted', '--allocation', '1')):
         run('view', *words, status=2)
+
+
+def test_nothing_takes_the_place_of_its_trace(root):
+    trace, other = (os.path.join(root, name) for name in ('trace', 'other'))
+    shutil.copy(tour(root), trace)
+    os.link(trace, other)
+    with open(trace, 'rb') as file:
+        content = file.read()
+    for words, status in (((trace, '-o', trace), 2), ((trace, '-o', other), 2)):
+        assert 'the trace itself' in run('view', *words, status=status).stderr
+    assert 'the trace itself' in run('trace', '--convert', trace, '-o', other, status=126).stderr
+    assert 'and the page' in run('trace', '-o', trace, '--html', other, '--', DXGK, 'info', status=2).stderr
+    new = os.path.join(root, 'new')
+    assert 'and the page' in run('trace', '-o', new, '--html', new, '--', DXGK, 'info', status=2).stderr
+    assert not os.path.exists(new)
+    with open(trace, 'rb') as file:
+        assert file.read() == content
+
+
+def test_a_time_is_as_long_as_it_says(root):
+    trace = tour(root)
+    rows = [len(run('view', trace, '--query', 'thrash', '--within', within).stdout.splitlines())
+            for within in ('1', '100000000', '9223372036855', '9223372036854775807')]
+    assert rows[0] <= rows[1] == rows[2] == rows[3] and rows[1] > 1, rows
 
 
 def test_every_example_script_has_a_page(root):
