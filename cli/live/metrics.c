@@ -226,15 +226,20 @@ static void put_adapter(const struct page *page)
 	family(page, INFO, "dxgk_build", "Which opendxgk this is.");
 	number(page, "dxgk_build_info", "version=\"" DXGK_VERSION "\"", 1);
 	family(page, COUNTER, "dxgk_paging_bytes",
-	       "Bytes of allocations that were brought in, or left.");
+	       "Bytes of allocations that were brought in, left, or were moved within their "
+	       "segment.");
 	adapter_number(page, "dxgk_paging_bytes_total", "direction=\"in\"",
 		       snapshot->moved_in_bytes);
 	adapter_number(page, "dxgk_paging_bytes_total", "direction=\"out\"",
 		       snapshot->moved_out_bytes);
+	adapter_number(page, "dxgk_paging_bytes_total", "direction=\"within\"",
+		       snapshot->moved_within_bytes);
 	family(page, COUNTER, "dxgk_paging_moves",
-	       "Times that an allocation was brought in, or left.");
+	       "Times that an allocation was brought in, left, or was moved within its segment.");
 	adapter_number(page, "dxgk_paging_moves_total", "direction=\"in\"", snapshot->moves_in);
 	adapter_number(page, "dxgk_paging_moves_total", "direction=\"out\"", snapshot->moves_out);
+	adapter_number(page, "dxgk_paging_moves_total", "direction=\"within\"",
+		       snapshot->moves_within);
 	family(page, COUNTER, "dxgk_discarded_bytes", "Bytes that were given up without a copy.");
 	adapter_number(page, "dxgk_discarded_bytes_total", "", snapshot->discarded_bytes);
 	uint64_t discards = 0;

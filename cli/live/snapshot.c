@@ -339,7 +339,7 @@ static void read_adapter_line(struct live_snapshot *snapshot, const char *text)
 {
 	struct live_line line;
 
-	if (live_line_split(text, "segment", 5, &line)) {
+	if (live_line_split(text, "segment", 7, &line)) {
 		uint64_t at = live_line_number(&line, 1);
 
 		if (at < 1 || at > snapshot->segment_count)
@@ -347,6 +347,8 @@ static void read_adapter_line(struct live_snapshot *snapshot, const char *text)
 		snapshot->segments[at - 1].largest_gap_bytes = live_line_number(&line, 2);
 		snapshot->segments[at - 1].offered_bytes = live_line_number(&line, 3);
 		snapshot->segments[at - 1].discards = live_line_number(&line, 4);
+		snapshot->moves_within += live_line_number(&line, 5);
+		snapshot->moved_within_bytes += live_line_number(&line, 6);
 	} else if (live_line_split(text, "node", 4, &line)) {
 		uint64_t at = live_line_number(&line, 1);
 

@@ -80,6 +80,7 @@ struct live_snapshot {
 	uint64_t resets;
 	uint64_t moved_in_bytes, moved_out_bytes, discarded_bytes; /* so far, likewise the rest */
 	uint64_t moves_in, moves_out;
+	uint64_t moves_within, moved_within_bytes; /* of their segments */
 	uint32_t segment_count;
 	struct live_segment segments[LIVE_SEGMENTS_MAX];
 	uint32_t node_count;

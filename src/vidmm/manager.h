@@ -210,7 +210,7 @@ struct vidmm_traffic {
 	struct vidmm_counter evicted;   /* copied to system memory */
 	struct vidmm_counter discarded; /* dropped */
 	struct vidmm_counter closed;    /* left because they were destroyed */
-	struct vidmm_counter shifted;   /* copied from page to page of the segment */
+	struct vidmm_counter shifted;   /* to other pages of the segment, whatever that took */
 	uint64_t mapped_bytes;          /* into an aperture */
 	uint64_t unmapped_bytes;
 	uint64_t evicted_by_band[5];      /* bytes copied out, by enum evict_band */

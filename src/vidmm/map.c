@@ -84,8 +84,10 @@ NTSTATUS vidmm_map_take(struct vidmm *manager, uint32_t segment_id, struct vidmm
 	struct survey survey = { 0 };
 	bool is_complete = false;
 
+	/* System memory behind page tables is nobody's segment: neither statistics nor traces have it. */
 	if (segment_id == 0 || segment_id > manager->segment_count ||
-	    manager->segments[segment_id - 1].page_count == 0)
+	    manager->segments[segment_id - 1].page_count == 0 ||
+	    manager->segments[segment_id - 1].config.is_implicit_system)
 		return invalid(RULE_API_VALUE, "segment",
 			       "%u is none that has addresses; they count from 1", segment_id);
 	const struct vidmm_segment *segment = &manager->segments[segment_id - 1];

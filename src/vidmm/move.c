@@ -174,11 +174,11 @@ static void count_locked(struct vidmm_place *place)
 	if (place->move.content == MOVE_FILL) {
 		vidmm_count(&traffic->filled, bytes);
 		account_charge_brought(place->allocation->account, bytes);
-	} else if (place->move.content == MOVE_COPY && place->move.way == MOVE_SHIFT) {
-		vidmm_count(&traffic->shifted, bytes);
 	} else if (move_leaves_nothing(&place->move) ||
 		   place->move.content == MOVE_EXCHANGE_DROPPED) {
 		vidmm_count(&traffic->discarded, bytes);
+	} else if (place->move.way == MOVE_SHIFT) {
+		vidmm_count(&traffic->shifted, bytes);
 	} else if (is_copy && is_in) {
 		vidmm_count(&traffic->copied_in, bytes);
 		account_charge_brought(place->allocation->account, bytes);

@@ -300,6 +300,20 @@ def test_metrics_agree_with_the_statistics(root):
         assert len(families) == len(set(families)) and 'dxgk_refusals_total' in families
 
 
+def test_what_moves_within_a_segment_is_counted(root):
+    def within(name):
+        return samples(run('metrics', '--socket', server.path).stdout)[(name, 'adapter="1",direction="within"')]
+    with Server(root) as server:
+        with subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=server.path), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as behind:
+            assert behind.stdout.readline().startswith('ready')
+            assert within('dxgk_paging_bytes_total') == 0
+            server.client.communicate('', timeout=PATIENCE)
+            run('ctl', '--socket', server.path, 'defrag', '1')
+            assert within('dxgk_paging_bytes_total') >= 1 << 20 and within('dxgk_paging_moves_total') >= 1
+            behind.communicate('', timeout=PATIENCE)
+
+
 def test_metrics_count_calls_deaths_and_quotas(root):
     with Server(root) as server:
         found = samples(run('metrics', '--socket', server.path).stdout)

@@ -194,8 +194,10 @@ static void add_adapter(struct control_text *text, struct dxg_adapter *adapter, 
 	struct queues queues = { .process_id = UINT32_MAX };
 
 	for (uint32_t id = 1; vidmm_segment_usage(adapter->memory, id, &usage); id++)
-		add(text, "segment %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", id,
-		    usage.largest_gap_bytes, usage.offered_bytes, usage.traffic.discarded.count);
+		add(text,
+		    "segment %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", id,
+		    usage.largest_gap_bytes, usage.offered_bytes, usage.traffic.discarded.count,
+		    usage.traffic.shifted.count, usage.traffic.shifted.bytes);
 	sched_for_each_queue(sched, look_at_queue, &queues);
 	for (uint32_t i = 0; i < adapter->info->node_count && i < NODES_MOST; i++)
 		add(text, "node %u %" PRIu64 " %u\n", i, queues.by_node[i], queues.hw_by_node[i]);
