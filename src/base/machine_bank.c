@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file_size.h"
 #include "base/machine.h"
 #include "base/machine_parts.h"
 #include "base/mem.h"
@@ -28,7 +29,7 @@ static bool file_map(struct machine_bank *bank, int file, uint64_t size_bytes)
 		    (bank->kind == BANK_READ_ELSEWHERE ? F_SEAL_FUTURE_WRITE : 0);
 	void *source;
 
-	if (ftruncate(file, (off_t)size_bytes) != 0)
+	if (!file_size_is_allowed(size_bytes) || ftruncate(file, (off_t)size_bytes) != 0)
 		return false;
 	source =
 		mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);

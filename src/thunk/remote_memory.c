@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/file_size.h"
 #include "thunk/remote.h"
 
 /* Of memory whose size only the driver knows: as much as there is, up to this. */
@@ -52,7 +53,7 @@ static bool file_is_there_locked(void)
 	file = memfd_create("dxgk-client-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (file < 0)
 		return false;
-	if (ftruncate(file, (off_t)FILE_BYTES) != 0 ||
+	if (!file_size_is_allowed(FILE_BYTES) || ftruncate(file, (off_t)FILE_BYTES) != 0 ||
 	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
 	    fstat(file, &facts) != 0) {
 		close(file);

@@ -13,6 +13,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/file_size.h"
 #include "trace/put.h"
 #include "trace/spool.h"
 
@@ -73,8 +74,8 @@ static void spool_write(const void *memory, uint64_t left_bytes)
 
 	while (left_bytes > 0) {
 		int number = spool_number();
-		ssize_t written =
-			number < 0 ? -1 : pwrite(number, bytes, left_bytes, (off_t)offset);
+		bool may_write = number >= 0 && file_size_is_allowed(offset + left_bytes);
+		ssize_t written = may_write ? pwrite(number, bytes, left_bytes, (off_t)offset) : -1;
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file_size.h"
 #include "base/processor.h"
 #include "base/thread.h"
 #include "base/tally.h"
@@ -28,7 +29,7 @@ int channel_file_create(uint64_t size_bytes)
 	if (file < 0)
 		return -1;
 	/* Whoever has it can neither cut pages off under the other one nor add any. */
-	if (ftruncate(file, (off_t)size_bytes) == 0 &&
+	if (file_size_is_allowed(size_bytes) && ftruncate(file, (off_t)size_bytes) == 0 &&
 	    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		return file;
 	int problem = errno;

@@ -416,6 +416,20 @@ def who_comes_next_finds_room(folder):
     return problems
 
 
+def short_files_are_said(folder):
+    """A limit for the length of files ends nobody by a signal."""
+    problems = []
+    limited = ['sh', '-c', 'ulimit -f 100; exec "$@"', 'sh']
+    done = subprocess.run([*limited, CLIENT, 'info'], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    expect(problems, done.returncode >= 0 and 'File too large' in done.stderr, f'with a kernel of its own: {done}')
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        done = subprocess.run([*limited, CLIENT, 'info'], env={**os.environ, 'DXGK_SOCKET': server.path},
+                              capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        expect(problems, done.returncode == 0, f'a client: {done}')
+    return problems
+
+
 def complaints_are_few(folder):
     problems = []
     visitors = 2000
@@ -495,6 +509,7 @@ CLAIMS = {
     'who comes when there are hardly any descriptors left hears of it': crowded_is_said,
     'a process has as many sessions as its quota says': a_process_has_so_many_sessions,
     'who comes after somebody has gone finds room': who_comes_next_finds_room,
+    'a limit for the length of files is said': short_files_are_said,
     'who does wrong by the thousand does not fill the log': complaints_are_few,
     'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
