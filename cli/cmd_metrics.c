@@ -95,7 +95,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **state)
 {
-	const struct options *options = context;
+	struct options *options = context;
 	const char *accept =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 	struct metrics_form form = options->form;
@@ -110,8 +110,10 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
 	form.is_openmetrics |= accept && strstr(accept, "application/openmetrics-text");
 
 	FILE *out = open_memstream(&text, &size);
-	bool is_there = out && print_to(options, &form, out);
+	bool is_there =
+		out && control_connect(&options->target.client) && print_to(options, &form, out);
 
+	control_disconnect(&options->target.client);
 	if (out && fclose(out) != 0)
 		is_there = false;
 	if (!is_there) {
@@ -157,6 +159,7 @@ static int serve(struct options *options)
 	sigset_t ends;
 	int signal_number;
 
+	control_disconnect(&options->target.client);
 	if (!parse_address(options->listen, &address))
 		return EXIT_USAGE;
 	sigemptyset(&ends);

@@ -100,6 +100,20 @@ bool control_find_server(struct control_client *client, const char *said)
 	return true;
 }
 
+bool control_connect(struct control_client *client)
+{
+	if (client->is_server && client->server < 0)
+		client->server = open_server(client->path);
+	return !client->is_server || client->server >= 0;
+}
+
+void control_disconnect(struct control_client *client)
+{
+	if (client->is_server && client->server >= 0)
+		close(client->server);
+	client->server = -1;
+}
+
 void control_of_program(struct control_client *client, const char *path)
 {
 	client->is_server = false;

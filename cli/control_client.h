@@ -23,6 +23,12 @@ struct control_client {
  * it is a control socket that is at the path. False: "auto", and nobody listens.
  */
 bool control_find_server(struct control_client *client, const char *said);
+/*
+ * Who asks now and then is connected for one question's time, so that a server may end when it is idle, and another
+ * one may have taken its place. False after saying why not.
+ */
+bool control_connect(struct control_client *client);
+void control_disconnect(struct control_client *client);
 void control_of_program(struct control_client *client, const char *path);
 
 /*

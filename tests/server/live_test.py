@@ -405,6 +405,49 @@ def test_a_scrape_over_http(root):
         assert exporter.wait(timeout=PATIENCE) == 0
 
 
+def start_server(root, *options):
+    ready = os.path.join(root, 'ready')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(ready)
+        told.settimeout(PATIENCE)
+        server = subprocess.Popen([DXGKD, '--socket', os.path.join(root, 'dxgk.sock'), *options],
+                                  env=environment(NOTIFY_SOCKET=ready))
+        assert b'READY=1' in told.recv(256)
+    os.unlink(ready)
+    return server
+
+
+def test_who_is_scraped_outlives_its_server_and_does_not_keep_it(root):
+    path = os.path.join(root, 'dxgk.sock')
+    exporter = subprocess.Popen([DXGK, 'metrics', '--listen', '127.0.0.1:0', '--socket', path], env=environment(),
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def scrape():
+        try:
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+                return any(name == 'dxgk_segment_size_bytes' for name, _ in samples(answer.read().decode()))
+        except urllib.error.HTTPError as refused:
+            assert refused.code == 503
+            return False
+    try:
+        address = exporter.stdout.readline().strip()
+        assert not scrape()                                      # nobody is there yet
+        server = start_server(root, '--idle-exit', '0.3')
+        assert scrape() and server.wait(timeout=PATIENCE) == 0 and not scrape()
+        server = start_server(root)
+        assert scrape() and scrape()
+        server.kill()
+        server.wait()
+        assert not scrape()
+        server = start_server(root)
+        assert scrape()
+        server.terminate()
+        assert server.wait(timeout=PATIENCE) == 0
+    finally:
+        exporter.terminate()
+        assert exporter.wait(timeout=PATIENCE) == 0
+
+
 def test_promtool_is_content(root):
     if not shutil.which('promtool'):
         raise tap.Skip('promtool (package prometheus) is not installed')
