@@ -204,19 +204,19 @@ no_memory:
 	return refuse_no_memory("no memory for the quotas of a process");
 }
 
-/* Another one of the same process, with a reference; or NULL, and it is the one that is found from now on. */
-static struct quota_ledger *find_joined(struct quota_ledger *fresh)
+/* The one that the sessions of its process share, with a reference; or NULL, and `fresh` is that one from now on. */
+static struct quota_ledger *find_shared(struct quota_ledger *fresh)
 {
 	struct quota_book *book = fresh->book;
 	struct quota_ledger *found = NULL;
 
 	lock_acquire(&book->lock);
 	list_each (struct quota_ledger, ledger, &book->ledgers, link) {
-		if (!found && ledger->is_joined && ledger->id == fresh->id &&
+		if (!found && ledger->is_shared && ledger->id == fresh->id &&
 		    ledger->above == fresh->above && refcount_get_unless_zero(&ledger->refs))
 			found = ledger;
 	}
-	fresh->is_joined = !found;
+	fresh->is_shared = !found;
 	lock_release(&book->lock);
 	return found;
 }
@@ -226,7 +226,7 @@ NTSTATUS quota_join(struct quota_book *book, uint32_t pid, uint32_t user,
 {
 	struct quota_ledger *fresh;
 	NTSTATUS status = quota_open(book, pid, user, NULL, &fresh);
-	struct quota_ledger *found = fresh && pid != 0 ? find_joined(fresh) : NULL;
+	struct quota_ledger *found = fresh && pid != 0 ? find_shared(fresh) : NULL;
 
 	*ledger_out = found ? found : fresh;
 	if (found)

@@ -83,7 +83,7 @@ struct quota_ledger {
 
 	/* Guarded by the book's lock. */
 	struct list link; /* quota_book.ledgers */
-	bool is_joined;   /* whoever joins the process finds it */
+	bool is_shared;   /* by all sessions of the process that join it */
 
 	struct lock lock;                    /* LOCK_RANK_LEAF; around changes of `drawn` */
 	_Atomic uint64_t drawn[QUOTA_KINDS]; /* of the one above */
