@@ -317,17 +317,21 @@ static void drop_count_down(void *context)
 		drop->done(drop);
 }
 
-/* Which views go: of one space and its pools, or of all; of that space perhaps only one. */
+/*
+ * Which views go: of one space and its pools, or of all; of that space perhaps only one. Its number is not
+ * used again; once it is dropped, its memory may be that of the next one.
+ */
 struct drop_scope {
 	const struct address_space *space;
-	const struct space_memory *one;
+	uint64_t one_id; /* 0: all of them */
 };
 
 static bool is_in_scope(const struct space_memory *candidate, const struct drop_scope *scope)
 {
 	if (!scope->space || candidate->space->user == scope->space)
 		return true;
-	return candidate->space == scope->space && (!scope->one || candidate == scope->one);
+	return candidate->space == scope->space &&
+	       (scope->one_id == 0 || candidate->view.id == scope->one_id);
 }
 
 /* The next view that nobody has begun to drop. */
@@ -375,8 +379,9 @@ bool address_space_drop(struct address_space *only, struct mapped_memory *memory
 
 bool address_space_drop_opened(struct space_memory *memory, struct memory_drop *drop)
 {
-	return drop_views(memory->view.memory,
-			  &(struct drop_scope){ .space = memory->space, .one = memory }, drop);
+	const struct drop_scope scope = { .space = memory->space, .one_id = memory->view.id };
+
+	return drop_views(memory->view.memory, &scope, drop);
 }
 
 /* ---- life ---- */

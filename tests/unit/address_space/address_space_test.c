@@ -4,6 +4,7 @@
  * writing page tables, against a GPU that executes what was built.
  */
 #include "base/random.h"
+#include "base/sim.h"
 #include "support/failing.h"
 #include "steps.h"
 
@@ -531,6 +532,60 @@ TEST(threads, may_map_and_free_in_one_space)
 			thread_join(threads[i]);
 		finish();
 	}
+}
+
+/* ---- openings ---- */
+
+static void close_opening(struct space_memory *memory)
+{
+	struct counted_drop closing = { .drop.done = drop_done };
+
+	if (!space_memory_close(memory) || address_space_drop_opened(memory, &closing.drop))
+		return;
+	flush();
+	EXPECT_EQ(atomic_load(&closing.count), 1);
+}
+
+static struct space_memory *open_memory(void)
+{
+	struct space_memory *memory = NULL;
+
+	EXPECT_EQ(address_space_open(app->space, &memories[0].mapped, &memory), STATUS_SUCCESS);
+	return memory;
+}
+
+static void open_and_close(void *argument)
+{
+	struct space_memory *memory = open_memory();
+	bool *was_parked = argument;
+
+	space_memory_put(memory);
+	close_opening(memory);
+	*was_parked = sim_park_end();
+}
+
+/* The one that goes is gone, and its memory may be that of the next one, before who closed it looks again. */
+TEST(openings, stay_when_they_begin_while_another_thread_ends_the_one_before)
+{
+	bool was_parked = true;
+
+	SKIP_UNLESS(thread_is_simulated(), "threads are parked in seeded runs only");
+	begin(MINIPORT_TABLE_CPU_VIRTUAL, 0);
+	for (uint64_t point = 1; was_parked; point++) {
+		struct thread *closer;
+
+		sim_park("closer", point);
+		EXPECT_EQ(thread_create("closer", open_and_close, &was_parked, &closer),
+			  STATUS_SUCCESS);
+		sim_park_await();
+		flush();
+		struct space_memory *memory = open_memory();
+		thread_join(closer);
+		EXPECT(!memory->is_gone);
+		space_memory_put(memory);
+		close_opening(memory);
+	}
+	finish();
 }
 
 TEST_MAIN("address_space/address_space")
