@@ -24,6 +24,7 @@ enum {
 _Atomic uint32_t gangs_waiting;
 static _Atomic uint32_t slots_free;
 static uint32_t slot_count;
+/* Who comes to wait reads it before he is counted among those who wait: he is woken, or does not sleep. */
 static struct notice slot_given;
 static _Atomic uint64_t credit_all_ns; /* as gang.credit_ns, of all clients */
 
@@ -46,23 +47,11 @@ static bool slot_take(void)
 	return false;
 }
 
-/*
- * Who comes to wait reads the notice before it is counted among those who wait: it is woken, or does not sleep. Returns
- * the notice that was given, for one who is going to wait himself.
- */
-static uint32_t call_next(void)
-{
-	uint32_t given = atomic_fetch_add(&slot_given.count, 1) + 1;
-
-	thread_wake_one(&slot_given.count);
-	return given;
-}
-
 static void slot_give(void)
 {
 	atomic_fetch_add(&slots_free, 1);
 	if (atomic_load(&gangs_waiting) > 0)
-		(void)call_next();
+		(void)notice_give_to_one(&slot_given);
 }
 
 /* The call waits: the processor is not needed meanwhile. */
@@ -115,7 +104,7 @@ void gang_wait(struct gang *gang, const _Atomic bool *is_over)
 	if (gang->runs) {
 		gang->runs = false;
 		atomic_fetch_add(&slots_free, 1);
-		seen = call_next();
+		seen = notice_give_to_one(&slot_given);
 	}
 	if (is_first && slot_take())
 		run(gang);
@@ -125,7 +114,7 @@ void gang_wait(struct gang *gang, const _Atomic bool *is_over)
 	atomic_fetch_sub(&gangs_waiting, 1);
 	/* What woke us may have been for the next one. */
 	if (atomic_load(&slots_free) > 0 && atomic_load(&gangs_waiting) > 0)
-		(void)call_next();
+		(void)notice_give_to_one(&slot_given);
 	gang->is_back = gang->runs;
 	gang->credit_ns = clock_now_ns();
 }

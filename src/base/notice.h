@@ -17,20 +17,31 @@
 #include "base/lock.h"
 #include "base/thread.h"
 
+/* Of one that nobody waits for the system is told nothing: that takes longer than all else here. */
 struct notice {
-	_Atomic uint32_t count; /* of notices given */
+	_Atomic uint32_t count; /* of notices given, times NOTICE_STEP; and NOTICE_AWAITED */
+};
+
+enum {
+	NOTICE_AWAITED = 1, /* somebody may sleep until the next one */
+	NOTICE_STEP = 2,
 };
 
 static inline uint32_t notice_read(struct notice *notice)
 {
-	return atomic_load_explicit(&notice->count, memory_order_acquire);
+	return atomic_load_explicit(&notice->count, memory_order_acquire) & ~NOTICE_AWAITED;
 }
 
 /* Returns when a notice was given after `seen` was read, at the deadline, or for no reason. */
 static inline enum thread_wait_result notice_wait(struct notice *notice, uint32_t seen,
 						  uint64_t deadline_ns)
 {
-	return thread_wait(&notice->count, seen, deadline_ns);
+	uint32_t awaited = seen | NOTICE_AWAITED;
+	uint32_t now = seen;
+
+	if (!atomic_compare_exchange_strong(&notice->count, &now, awaited) && now != awaited)
+		return THREAD_WOKEN;
+	return thread_wait(&notice->count, awaited, deadline_ns);
 }
 
 /*
@@ -89,8 +100,27 @@ static inline void notice_wait_until(struct notice *notice, const _Atomic bool *
 
 static inline void notice_give(struct notice *notice)
 {
-	atomic_fetch_add_explicit(&notice->count, 1, memory_order_release);
-	thread_wake_all(&notice->count);
+	uint32_t before = atomic_load_explicit(&notice->count, memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak_explicit(&notice->count, &before,
+						      (before & ~NOTICE_AWAITED) + NOTICE_STEP,
+						      memory_order_release, memory_order_relaxed))
+		;
+	/* A wake is a step of a seeded run, whoever waits. */
+	if ((before & NOTICE_AWAITED) || thread_is_simulated())
+		thread_wake_all(&notice->count);
+}
+
+/* One of those who wait is woken. Returns what notice_read() would. */
+static inline uint32_t notice_give_to_one(struct notice *notice)
+{
+	uint32_t before =
+		atomic_fetch_add_explicit(&notice->count, NOTICE_STEP, memory_order_release);
+
+	/* Others still wait for the next one. */
+	if ((before & NOTICE_AWAITED) || thread_is_simulated())
+		thread_wake_one(&notice->count);
+	return (before & ~NOTICE_AWAITED) + NOTICE_STEP;
 }
 
 #endif
