@@ -126,13 +126,35 @@ static ULONGLONG entry_at(const struct gpu_windows *windows, ULONGLONG page)
 	return leaf ? gpu_entry_load(&leaf[page % LEAF_ENTRIES]) : 0;
 }
 
+/* How many pages from this one on, of `wanted`, are in a row. `entry` is what shows the first. */
+static ULONGLONG row_length(const struct gpu_windows *windows, ULONGLONG page, ULONGLONG entry,
+			    ULONGLONG wanted)
+{
+	ULONGLONG count = 1;
+
+	while (count < wanted) {
+		ULONGLONG index = (page + count) % LEAF_ENTRIES;
+		ULONGLONG end = LEAF_ENTRIES - index;
+		const ULONGLONG *leaf = leaf_of(windows, page + count);
+
+		if (!leaf)
+			return count;
+		end = end < wanted - count ? end : wanted - count;
+		for (ULONGLONG i = 0; i < end; i++, count++) {
+			if (gpu_entry_load(&leaf[index + i]) != entry + (count << GPU_PAGE_BITS))
+				return count;
+		}
+	}
+	return count;
+}
+
 BOOLEAN gpu_windows_find(const struct gpu_windows *windows, ULONGLONG address, ULONGLONG wanted,
 			 BOOLEAN is_write, struct gpu_place *place_out, ULONGLONG *size_out)
 {
+	const ULONGLONG page_bytes = 1ULL << GPU_PAGE_BITS;
 	ULONGLONG page = address >> GPU_PAGE_BITS;
-	ULONGLONG in_page = address & ((1ULL << GPU_PAGE_BITS) - 1);
+	ULONGLONG in_page = address & (page_bytes - 1);
 	ULONGLONG entry = entry_at(windows, page);
-	ULONGLONG size_bytes = (1ULL << GPU_PAGE_BITS) - in_page;
 
 	if (!(entry & SOFTGPU_PTE_VALID) || (is_write && (entry & SOFTGPU_PTE_READ_ONLY)))
 		return FALSE;
@@ -140,12 +162,8 @@ BOOLEAN gpu_windows_find(const struct gpu_windows *windows, ULONGLONG address, U
 		.segment = (ULONG)((entry & SOFTGPU_PTE_SEGMENT_MASK) >> SOFTGPU_PTE_SEGMENT_SHIFT),
 		.offset = (entry & SOFTGPU_PTE_ADDRESS_MASK) + in_page,
 	};
-	while (size_bytes < wanted) {
-		entry += 1ULL << GPU_PAGE_BITS;
-		if (entry_at(windows, ++page) != entry)
-			break;
-		size_bytes += 1ULL << GPU_PAGE_BITS;
-	}
+	ULONGLONG pages = (in_page + wanted + page_bytes - 1) >> GPU_PAGE_BITS;
+	ULONGLONG size_bytes = row_length(windows, page, entry, pages) * page_bytes - in_page;
 	*size_out = size_bytes < wanted ? size_bytes : wanted;
 	return TRUE;
 }

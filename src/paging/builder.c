@@ -280,6 +280,7 @@ static void end_piece(struct pager *pager)
 		build->slot->last_sequence = build->job->last_sequence;
 	build->slot = NULL;
 	build->window_count = 0;
+	build->part_count = 0;
 	build->needs_flush = false;
 	build->has_piece = false;
 	build->step = 0;

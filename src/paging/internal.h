@@ -162,6 +162,7 @@ struct pager_build {
 	struct pager_slot *slot;
 	struct pager_window windows[2];
 	uint32_t window_count;
+	uint32_t part_count; /* of the windows, by leaf table */
 	bool needs_flush;
 
 	uint32_t op_count; /* in this turn */

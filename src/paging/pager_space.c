@@ -128,6 +128,7 @@ static void use_slot(struct pager *pager, struct pager_slot *slot)
 
 	build->slot = slot;
 	build->window_count = 0;
+	build->part_count = 0;
 	build->needs_flush = slot->was_used || !(pager->space.mmu.flags & CAPS_INVALID_NOT_CACHED);
 	slot->was_used = true;
 }
@@ -142,6 +143,15 @@ static uint64_t mapped_table(const struct pager_space *space, uint64_t address)
 	return (layout->first_table + table * layout->table_pages) << MACHINE_PAGE_SHIFT;
 }
 
+/* In how many leaf tables the window is: each is an update of its own. */
+static uint32_t parts_of(const struct pager_space *space, uint64_t address, uint64_t page_count)
+{
+	uint32_t entries = space->layout.leaf_entries;
+	uint64_t first = address >> MACHINE_PAGE_SHIFT;
+
+	return (uint32_t)((first + page_count - 1) / entries - first / entries + 1);
+}
+
 static void map(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
 		uint64_t address, struct miniport_location *location)
 {
@@ -153,6 +163,7 @@ static void map(struct pager *pager, const struct miniport_location *shown, uint
 		.location = shown,
 		.offset_bytes = build->job->done_bytes,
 	};
+	build->part_count += parts_of(&pager->space, address, page_count);
 	location->gpu_address = address;
 	location->gpu_table = mapped_table(&pager->space, address);
 }
@@ -224,40 +235,23 @@ struct window_part {
 	uint32_t count;
 };
 
-/* The n-th part of the windows; false when there are fewer. */
-static bool find_part(const struct pager *pager, uint32_t n, struct window_part *part_out)
+/* The n-th part of the windows. */
+static struct window_part part_at(const struct pager *pager, uint32_t n)
 {
+	const struct pager_window *window = pager->build.windows;
 	uint32_t entries = pager->space.layout.leaf_entries;
+	uint32_t here;
 
-	for (uint32_t i = 0; i < pager->build.window_count; i++) {
-		const struct pager_window *at = &pager->build.windows[i];
-		uint64_t first = at->address >> MACHINE_PAGE_SHIFT;
-		uint64_t end = first + at->page_count;
-
-		while (first < end) {
-			uint64_t next = (first / entries + 1) * entries;
-
-			if (next > end)
-				next = end;
-			if (n-- == 0) {
-				*part_out =
-					(struct window_part){ at, first, (uint32_t)(next - first) };
-				return true;
-			}
-			first = next;
-		}
+	while (n >= (here = parts_of(&pager->space, window->address, window->page_count))) {
+		n -= here;
+		window++;
 	}
-	return false;
-}
-
-static uint32_t part_count(const struct pager *pager)
-{
-	struct window_part part;
-	uint32_t count = 0;
-
-	while (find_part(pager, count, &part))
-		count++;
-	return count;
+	uint64_t first = window->address >> MACHINE_PAGE_SHIFT;
+	uint64_t end = first + window->page_count;
+	if (n > 0)
+		first = (first / entries + n) * entries;
+	uint64_t next = (first / entries + 1) * entries;
+	return (struct window_part){ window, first, (uint32_t)(lower_of(next, end) - first) };
 }
 
 static struct miniport_paging_op write_entries(const struct pager *pager,
@@ -313,13 +307,14 @@ static struct miniport_paging_op flush(const struct pager *pager)
 bool space_step(struct pager *pager, struct miniport_paging_op *op_out)
 {
 	const struct pager_build *build = &pager->build;
-	struct window_part part;
 
-	if (find_part(pager, build->step, &part)) {
+	if (build->step < build->part_count) {
+		struct window_part part = part_at(pager, build->step);
+
 		*op_out = write_entries(pager, &part);
 		return true;
 	}
-	if (!build->needs_flush || build->step > part_count(pager))
+	if (!build->needs_flush || build->step > build->part_count)
 		return false;
 	*op_out = flush(pager);
 	return true;
