@@ -29,16 +29,24 @@ void paging_job_init(struct paging_job *job, struct pager *pager)
 	atomic_init(&job->state, JOB_NEW);
 }
 
+/* What it had to wait for is over, all of it: true. */
+static bool ready_locked(struct paging_job *job)
+{
+	lock_assert_held(&job->pager->lock);
+	if (atomic_fetch_sub(&job->pending, 1) != 1)
+		return false;
+	atomic_store(&job->state, JOB_READY);
+	list_push_back(&job->pager->ready, &job->link);
+	return true;
+}
+
 static void job_release(struct paging_job *job)
 {
 	struct pager *pager = job->pager;
 
-	if (atomic_fetch_sub(&job->pending, 1) != 1)
-		return;
 	lock_acquire(&pager->lock);
-	atomic_store(&job->state, JOB_READY);
-	list_push_back(&pager->ready, &job->link);
-	notice_give(&pager->changed);
+	if (ready_locked(job))
+		notice_give(&pager->changed);
 	lock_release(&pager->lock);
 }
 
@@ -85,11 +93,11 @@ void paging_job_behind(struct paging_job *job, uint64_t packet)
 	job->last_sequence = packet;
 }
 
-void paging_job_queue(struct paging_job *job)
+static bool queue_locked(struct paging_job *job)
 {
 	struct pager *pager = job->pager;
 
-	lock_acquire(&pager->lock);
+	lock_assert_held(&pager->lock);
 	assert(atomic_load(&job->state) == JOB_NEW);
 	atomic_store(&job->state, JOB_WAITING);
 	job->ticket = ++pager->last_ticket;
@@ -100,8 +108,31 @@ void paging_job_queue(struct paging_job *job)
 		list_push_back(&pager->changes, &job->change_link);
 	atomic_fetch_add(&pager->outstanding, 1);
 	trace_paging_job_queued(pager->own.node, job->ticket);
+	return ready_locked(job);
+}
+
+void paging_job_queue(struct paging_job *job)
+{
+	struct pager *pager = job->pager;
+
+	lock_acquire(&pager->lock);
+	if (queue_locked(job))
+		notice_give(&pager->changed);
 	lock_release(&pager->lock);
-	job_release(job);
+}
+
+void paging_jobs_queue(struct pager *pager, struct list *jobs)
+{
+	bool is_any_ready = false;
+
+	if (list_is_empty(jobs))
+		return;
+	lock_acquire(&pager->lock);
+	list_drain (struct paging_job, job, jobs, link)
+		is_any_ready |= queue_locked(job);
+	if (is_any_ready)
+		notice_give(&pager->changed);
+	lock_release(&pager->lock);
 }
 
 void pager_trace_jobs(struct pager *pager)

@@ -263,6 +263,8 @@ void paging_job_behind(struct paging_job *job, uint64_t packet);
 
 /* Cannot fail. `done` may run before it returns, on another thread. */
 void paging_job_queue(struct paging_job *job);
+/* All on the list, by paging_job.link, at once: the pager's thread waits for no turn between them. */
+void paging_jobs_queue(struct pager *pager, struct list *jobs);
 
 /* In done(): a reset began after it was queued. What it brought into local memory is lost. */
 bool paging_job_is_stale(const struct paging_job *job);

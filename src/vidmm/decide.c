@@ -13,7 +13,8 @@
  *	prepare     each move takes what it needs: pages, runs, an MDL, a window. One that cannot have it turns
  *	            back, and that has happened, too: the next look knows it.
  *	            So does what finds no memory in decide_locked() itself (ROOM_NO_MEMORY).
- *	carry out   jobs go to the pager, owners are resumed, callers are answered. Cannot fail.
+ *	carry out   jobs go to the pager, owners are resumed, callers are answered. Cannot fail. Of many moves
+ *	            the pager has the first ones while others are prepared.
  *
  * What ends at once lets others go on, so it goes round until a look finds nothing to do. The lock
  * makes decisions one after the other; who carries a plan out holds up nobody. That is a client's
@@ -45,6 +46,8 @@
 
 /* ---- moves ---- */
 
+enum { MOVES_AT_ONCE = 64 };
+
 /* What is over already: nothing was to be moved, or it could not begin. */
 struct ended {
 	struct list done;
@@ -58,32 +61,44 @@ static struct vidmm_place *place_pop(struct list *places)
 	return link ? container_of(link, struct vidmm_place, plan_link) : NULL;
 }
 
-/* What is ready stays on the list. */
-static void moves_prepare(struct list *places, struct ended *ended)
+/* Those that are ready go to `ready_out`. */
+static void moves_prepare(struct list *places, struct list *ready_out, struct ended *ended)
 {
 	struct vidmm_place *place;
-	struct list ready;
 
-	if (list_is_empty(places))
-		return;
-	list_init(&ready);
-	while ((place = place_pop(places))) {
+	for (uint32_t i = 0; i < MOVES_AT_ONCE && (place = place_pop(places)); i++) {
 		enum move_result result = move_prepare(place);
 
-		list_push_back(result == MOVE_READY  ? &ready
+		list_push_back(result == MOVE_READY  ? ready_out
 			       : result == MOVE_DONE ? &ended->done
 						     : &ended->failed,
 			       &place->plan_link);
 	}
-	list_splice_back(places, &ready);
 }
 
-static void moves_start(struct list *places)
+static void moves_start(struct vidmm *manager, struct list *places)
 {
 	struct vidmm_place *place;
+	struct list jobs;
 
+	list_init(&jobs);
+	mem_forbid();
 	while ((place = place_pop(places)))
-		move_start(place);
+		move_start(place, &jobs);
+	paging_jobs_queue(manager->config.pager, &jobs);
+	mem_permit();
+}
+
+/* The pager builds the first ones while the next are prepared. */
+static void moves_follow(struct vidmm *manager, struct list *places, struct ended *ended)
+{
+	struct list ready;
+
+	list_init(&ready);
+	while (!list_is_empty(places)) {
+		moves_prepare(places, &ready, ended);
+		moves_start(manager, &ready);
+	}
 }
 
 static void move_over_locked(struct vidmm_place *place, bool is_done)
@@ -200,23 +215,17 @@ void decide_locked(struct vidmm *manager)
 	budget_news_locked(manager);
 }
 
-static void plan_prepare(struct plan *plan, struct ended *ended)
-{
-	list_init(&ended->done);
-	list_init(&ended->failed);
-	moves_prepare(&plan->parts[PLAN_LEAVING], ended);
-	moves_prepare(&plan->parts[PLAN_SHIFTING], ended);
-	moves_prepare(&plan->parts[PLAN_ENTERING], ended);
-}
-
-static void plan_carry_out(struct vidmm *manager, struct plan *plan)
+static void plan_carry_out(struct vidmm *manager, struct plan *plan, struct ended *ended)
 {
 	if (!list_is_empty(&plan->parts[PLAN_DEVICES]) || !list_is_empty(&plan->parts[PLAN_NEWS]))
 		plan->has_changes = true;
+	list_init(&ended->done);
+	list_init(&ended->failed);
+	windows_carry_out(&plan->parts[PLAN_WINDOWS]);
+	moves_follow(manager, &plan->parts[PLAN_LEAVING], ended);
+	moves_follow(manager, &plan->parts[PLAN_SHIFTING], ended);
+	moves_follow(manager, &plan->parts[PLAN_ENTERING], ended);
 	mem_forbid();
-	moves_start(&plan->parts[PLAN_LEAVING]);
-	moves_start(&plan->parts[PLAN_SHIFTING]);
-	moves_start(&plan->parts[PLAN_ENTERING]);
 	tables_move(&plan->parts[PLAN_TABLES]);
 	mem_permit();
 	devices_tell(manager, &plan->parts[PLAN_DEVICES]);
@@ -249,9 +258,7 @@ static void plan_follow_relock(struct vidmm *manager)
 	lock_assert_held(&manager->lock);
 	plan_take(&plan, &manager->plan);
 	lock_release(&manager->lock);
-	windows_carry_out(&plan.parts[PLAN_WINDOWS]);
-	plan_prepare(&plan, &ended);
-	plan_carry_out(manager, &plan);
+	plan_carry_out(manager, &plan, &ended);
 	lock_acquire(&manager->lock);
 	moves_over_locked(manager, &ended);
 }

@@ -657,12 +657,12 @@ static enum paging_way way_of(const struct vidmm_place *place)
 	return move->way == MOVE_IN ? PAGING_WAY_IN : PAGING_WAY_OUT;
 }
 
-void move_start(struct vidmm_place *place)
+void move_start(struct vidmm_place *place, struct list *jobs)
 {
 	place->move.job.way = way_of(place);
 	if (place->move.way == MOVE_IN)
 		paging_job_behind(&place->move.job, place->handover.behind_packet);
 	else
 		order_behind_users(place);
-	paging_job_queue(&place->move.job);
+	list_push_back(jobs, &place->move.job.link);
 }

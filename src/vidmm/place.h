@@ -528,8 +528,8 @@ enum move_result { MOVE_READY, MOVE_DONE, MOVE_FAILED };
 MUST_CHECK enum move_result move_prepare(struct vidmm_place *place);
 /* On the way out: its content goes, and there is no copy. The allocation's lock is held. */
 bool move_drops(const struct vidmm_place *place);
-/* Cannot fail; its end comes by itself. */
-void move_start(struct vidmm_place *place);
+/* Its job, to be queued by the caller, which cannot fail; its end comes by itself. */
+void move_start(struct vidmm_place *place, struct list *jobs);
 
 /* ---- reset.c ---- */
 

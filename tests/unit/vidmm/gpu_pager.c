@@ -99,6 +99,13 @@ void paging_job_queue(struct paging_job *job)
 	job_count_down(job);
 }
 
+void paging_jobs_queue(struct pager *pager, struct list *jobs)
+{
+	(void)pager;
+	list_drain (struct paging_job, job, jobs, link)
+		paging_job_queue(job);
+}
+
 /* No page of both: what a driver does then nobody knows. */
 static void expect_apart(const struct miniport_location *source,
 			 const struct miniport_location *destination)
