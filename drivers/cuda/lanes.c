@@ -3,9 +3,8 @@
  * lanes.c - see lanes.h.
  *
  *	cuda_lanes_…()  ─▶ touch(): who was there before? ─▶ need(): wait for its mark
- *	                ─▶ items of a list
- *	mark()          ─▶ launch(): the list, behind what all of it has to wait for; long rows of it
- *	                   over the bus go to a copy engine
+ *	                ─▶ a copy engine, or an item of a list
+ *	mark()          ─▶ launch(): the list, behind what all of it has to wait for
  *	                ─▶ the number of the mark, where the CPU and other lanes see it
  *
  * What a list has to wait for as a whole is put into its stream when it is launched, so that lists
@@ -465,41 +464,55 @@ static BOOLEAN add_items(struct cuda_device *device, struct cuda_lane *lane,
 	return TRUE;
 }
 
-/* Over the bus: what is long enough in a row is for a copy engine when it is launched. */
-static BOOLEAN add_copy(struct cuda_device *device, struct cuda_lane *lane,
-			const struct cuda_item *item, const struct side *to,
-			const struct side *from)
+/* Behind what is in the lane, and without a list. */
+static BOOLEAN begin_row(struct cuda_device *device, struct cuda_lane *lane)
 {
-	BOOLEAN is_own;
-
-	return begin(device, lane, item->size_bytes) && touch(device, lane, to, from, &is_own) &&
-	       add_items(device, lane, item, is_own);
+	if (!launch(device, lane) || !need_what_comes_first(device, lane))
+		return FALSE;
+	lane->has_work = TRUE;
+	return TRUE;
 }
 
 BOOLEAN cuda_lanes_copy_in(struct cuda_device *device, ULONGLONG local_offset, ULONGLONG system,
 			   ULONGLONG physical, ULONGLONG size_bytes)
 {
+	struct cuda_lane *lane = &device->lanes.lanes[CUDA_LANE_IN];
 	const struct cuda_item item = { .to = device->local + local_offset,
 					.from = system,
 					.size_bytes = size_bytes,
 					.piece = physical >> CUDA_PIECE_BITS };
-	const struct side local = side_of(device->lanes.local, local_offset, size_bytes);
-	const struct side bus = side_of(device->lanes.system, physical, size_bytes);
+	const struct side to = side_of(device->lanes.local, local_offset, size_bytes);
+	const struct side from = side_of(device->lanes.system, physical, size_bytes);
+	BOOLEAN is_row = size_bytes >= CUDA_ROW_BYTES;
+	BOOLEAN is_own;
 
-	return add_copy(device, &device->lanes.lanes[CUDA_LANE_IN], &item, &local, &bus);
+	if (!begin(device, lane, is_row ? 0 : size_bytes) ||
+	    !touch(device, lane, &to, &from, &is_own))
+		return FALSE;
+	if (!is_row)
+		return add_items(device, lane, &item, is_own);
+	return begin_row(device, lane) && copy_over(device, lane, item.to, system, size_bytes);
 }
 
 BOOLEAN cuda_lanes_copy_out(struct cuda_device *device, ULONGLONG system, ULONGLONG physical,
 			    ULONGLONG local_offset, ULONGLONG size_bytes)
 {
+	struct cuda_lane *lane = &device->lanes.lanes[CUDA_LANE_OUT];
 	const struct cuda_item item = { .to = system,
 					.from = device->local + local_offset,
 					.size_bytes = size_bytes,
 					.piece = physical >> CUDA_PIECE_BITS };
-	const struct side local = side_of(device->lanes.local, local_offset, size_bytes);
-	const struct side bus = side_of(device->lanes.system, physical, size_bytes);
+	const struct side to = side_of(device->lanes.system, physical, size_bytes);
+	const struct side from = side_of(device->lanes.local, local_offset, size_bytes);
+	BOOLEAN is_row = size_bytes >= CUDA_ROW_BYTES;
+	BOOLEAN is_own;
 
-	return add_copy(device, &device->lanes.lanes[CUDA_LANE_OUT], &item, &bus, &local);
+	if (!begin(device, lane, is_row ? 0 : size_bytes) ||
+	    !touch(device, lane, &to, &from, &is_own))
+		return FALSE;
+	if (!is_row)
+		return add_items(device, lane, &item, is_own);
+	return begin_row(device, lane) && copy_over(device, lane, system, item.from, size_bytes);
 }
 
 static BOOLEAN copy_local_part(struct cuda_device *device, ULONGLONG to_offset,
@@ -546,11 +559,8 @@ BOOLEAN cuda_lanes_fill(struct cuda_device *device, ULONGLONG local_offset, ULON
 		return FALSE;
 	if (!is_row)
 		return add_items(device, lane, &item, is_own);
-	/* Behind what is in the lane, and without a list. */
-	if (!launch(device, lane) || !need_what_comes_first(device, lane))
-		return FALSE;
-	lane->has_work = TRUE;
-	return cuda_did(device,
+	return begin_row(device, lane) &&
+	       cuda_did(device,
 			device->api.fill_words(item.to, pattern, size_bytes / sizeof(pattern),
 					       lane->stream),
 			"cuMemsetD32Async");

@@ -310,9 +310,9 @@ static bool is_worth_a_packet(struct pager *pager)
 	if (work_bytes < PAGING_FIRST_WORK_BYTES || work_bytes >= PAGING_PACKET_WORK_BYTES)
 		return work_bytes >= PAGING_PACKET_WORK_BYTES;
 	lock_acquire(&pager->lock);
-	bool is_short = pager->submitted_sequence - pager->retired_sequence < PAGING_PACKETS_AHEAD;
+	bool is_idle = pager->retired_sequence == pager->submitted_sequence;
 	lock_release(&pager->lock);
-	return is_short;
+	return is_idle;
 }
 
 static enum build_result build_piece(struct pager *pager)

@@ -33,9 +33,8 @@ enum {
 	PAGING_BUFFERS = 8,
 	/* More than this in one packet, and building the next would begin too late. */
 	PAGING_PACKET_WORK_BYTES = 16 << 20,
-	/* … and this much is enough while the hardware has fewer packets: one that it does, and the next. */
+	/* … and this much is enough while the hardware has nothing else to do. */
 	PAGING_FIRST_WORK_BYTES = 1 << 20,
-	PAGING_PACKETS_AHEAD = 2,
 	/* Of one TRANSFER or FILL in the physical model. */
 	PAGING_PIECE_BYTES = 16 << 20,
 };

@@ -86,7 +86,15 @@ static void happens(unsigned call)
 
 /* ---- the driver API ---- */
 
-enum work_kind { WORK_FILL, WORK_PAGES, WORK_ENTRIES, WORK_WRITE, WORK_RECORD, WORK_WAIT };
+enum work_kind {
+	WORK_COPY,
+	WORK_FILL,
+	WORK_PAGES,
+	WORK_ENTRIES,
+	WORK_WRITE,
+	WORK_RECORD,
+	WORK_WAIT
+};
 
 struct work {
 	enum work_kind kind;
@@ -169,6 +177,11 @@ static void do_work(unsigned stream)
 	const struct work *work = &streams[stream].work[streams[stream].done++];
 
 	switch (work->kind) {
+	case WORK_COPY:
+		happens(work->call);
+		memcpy((void *)(uintptr_t)work->to, (const void *)(uintptr_t)work->from,
+		       work->size_bytes);
+		break;
 	case WORK_FILL:
 		happens(work->call);
 		fill((unsigned char *)(uintptr_t)work->to, work->size_bytes, (uint32_t)work->value);
@@ -308,8 +321,12 @@ static bool is_put_as_row(cuda_stream stream, uint64_t to, uint64_t from, uint64
 
 static cuda_status put_bytes(cuda_stream stream, uint64_t to, uint64_t from, uint64_t size_bytes)
 {
-	EXPECT(is_put_as_row(stream, to, from, size_bytes));
-	return CUDA_OK;
+	if (is_put_as_row(stream, to, from, size_bytes))
+		return CUDA_OK;
+	calls[call_count - 1].parts++;
+	return put(stream,
+		   (struct work){
+			   .kind = WORK_COPY, .to = to, .from = from, .size_bytes = size_bytes });
 }
 
 static cuda_status copy_to_device(cuda_pointer to, const void *from, size_t size_bytes,
@@ -456,7 +473,8 @@ static void do_copy(bool is_out, uint64_t local, uint64_t system, uint64_t size_
 	call_begins(is_out ? ASKED_BYTES_OUT : ASKED_BYTES_IN);
 	EXPECT(is_out ? cuda_lanes_copy_out(&device, pointer, system, local, size_bytes)
 		      : cuda_lanes_copy_in(&device, local, pointer, system, size_bytes));
-	call_ends(is_out ? CUDA_LANE_OUT : CUDA_LANE_IN, items_for(size_bytes));
+	if (size_bytes < CUDA_ROW_BYTES)
+		call_ends(is_out ? CUDA_LANE_OUT : CUDA_LANE_IN, items_for(size_bytes));
 	if (is_out)
 		memcpy(ought.system + system, ought.local + local, size_bytes);
 	else
