@@ -16,9 +16,12 @@
 #include <dxg/d3dkmthk.h>
 
 #include "base/attributes.h"
+#include "base/log.h"
 #include "dispatch/decode.h"
 #include "object/ending/destruction.h"
+#include "object/fence/sync_object.h"
 #include "object/memory/share.h"
+#include "trace/trace.h"
 #include "wire/call.h"
 
 /* More private data than drivers have mostly goes the whole way. */
@@ -32,6 +35,14 @@ enum { QUICK_PRIVATE_BYTES = 128 };
 #define QUICK_POINTER(client, type, field) ((void *)(uintptr_t)QUICK_U64(client, type, field))
 #define QUICK_WRITE_U32(client, type, field, value)                                                \
 	client_write_u32((char *)(client) + offsetof(type, field), 0, (value))
+
+#define QUICK_WRITE_U64(client, type, field, value)                                                \
+	quick_write_u64((char *)(client) + offsetof(type, field), (value))
+
+SPECIALIZED void quick_write_u64(void *client, uint64_t value)
+{
+	memcpy(client, &value, sizeof(value));
+}
 
 SPECIALIZED uint64_t quick_read_u64(const void *client)
 {
@@ -145,6 +156,65 @@ put:
 	return false;
 }
 
+/* ---- fences ---- */
+
+/* The log and the trace have no arguments of calls. */
+SPECIALIZED bool quick_is_unwatched(void)
+{
+	return LIKELY(!trace_has(TRACE_WITH_ARGUMENTS) && !log_is_on(LOG_CALLS));
+}
+
+/* A monitored fence without flags, on a device of which one ended before. */
+SPECIALIZED bool quick_create_fence(struct dxg_process *process, uint32_t seat, void *client,
+				    NTSTATUS *status_out)
+{
+	typedef D3DKMT_CREATESYNCHRONIZATIONOBJECT2 T;
+	struct sync_names names;
+
+	if (UNLIKELY(!client || !quick_is_unwatched() || share_has_bundles(process->shares)))
+		return false;
+	uint32_t device_handle = QUICK_U32(client, T, hDevice);
+	uint64_t value = QUICK_U64(client, T, Info.MonitoredFence.InitialFenceValue);
+	uint32_t unusual = (QUICK_U32(client, T, Info.Type) ^ D3DDDI_MONITORED_FENCE) |
+			   QUICK_U32(client, T, Info.Flags);
+	if (UNLIKELY(unusual != 0 || QUICK_U32(client, T, Info.MonitoredFence.EngineAffinity) > 1))
+		return false;
+	struct object *device = quick_find(process, device_handle, &device_class);
+	if (UNLIKELY(!device))
+		return false;
+	bool is_made = sync_object_create_again(object_as(device, device), seat, value, &names);
+	object_put(device);
+	if (UNLIKELY(!is_made))
+		return false;
+	QUICK_WRITE_U32(client, T, hSyncObject, names.handle);
+	QUICK_WRITE_U32(client, T, Info.SharedHandle, 0);
+	QUICK_WRITE_U64(client, T, Info.MonitoredFence.FenceValueCPUVirtualAddress,
+			(uintptr_t)names.view);
+	QUICK_WRITE_U64(client, T, Info.MonitoredFence.FenceValueGPUVirtualAddress,
+			names.gpu_address);
+	*status_out = STATUS_SUCCESS;
+	return true;
+}
+
+/* One that no queue owns. */
+SPECIALIZED bool quick_destroy_fence(struct dxg_process *process, uint32_t seat, const void *client,
+				     NTSTATUS *status_out)
+{
+	if (UNLIKELY(!client || !quick_is_unwatched() || share_has_bundles(process->shares)))
+		return false;
+	uint32_t handle = QUICK_U32(client, D3DKMT_DESTROYSYNCHRONIZATIONOBJECT, hSyncObject);
+	struct object *found = quick_find(process, handle, &sync_object_class);
+	if (UNLIKELY(!found))
+		return false;
+	struct dxg_sync_object *fence = object_as(sync_object, found);
+	if (UNLIKELY(fence->access.is_owned || !sync_object_destroy_and_put(fence, seat))) {
+		object_put(found);
+		return false;
+	}
+	*status_out = STATUS_SUCCESS;
+	return true;
+}
+
 /* False: it has to go the whole way. For a call that is a constant here. */
 SPECIALIZED bool quick_call(enum call_id id, struct dxg_process *process, uint32_t seat,
 			    void *client, NTSTATUS *status_out)
@@ -153,6 +223,10 @@ SPECIALIZED bool quick_call(enum call_id id, struct dxg_process *process, uint32
 		return quick_create_allocation2(process, seat, client, status_out);
 	if (id == CALL_destroy_allocation2)
 		return quick_destroy_allocation2(process, seat, client, status_out);
+	if (id == CALL_create_synchronization_object2)
+		return quick_create_fence(process, seat, client, status_out);
+	if (id == CALL_destroy_synchronization_object)
+		return quick_destroy_fence(process, seat, client, status_out);
 	return false;
 }
 
