@@ -122,6 +122,14 @@ SPECIALIZED bool quick_create_allocation2(struct dxg_process *process, uint32_t 
 	return true;
 }
 
+/* Where there is nothing to wait for, a client may say that there is not. */
+SPECIALIZED uint32_t quick_destruction_flags(void)
+{
+	const D3DDDICB_DESTROYALLOCATION2FLAGS flags = { .AssumeNotInUse = true };
+
+	return flags.Value;
+}
+
 /* One that nothing and nobody is in the way of. */
 SPECIALIZED bool quick_destroy_allocation2(struct dxg_process *process, uint32_t seat,
 					   const void *client, NTSTATUS *status_out)
@@ -134,7 +142,7 @@ SPECIALIZED bool quick_destroy_allocation2(struct dxg_process *process, uint32_t
 	const void *list = QUICK_POINTER(client, T, phAllocationList);
 	uint32_t unusual = QUICK_U32(client, T, hResource) |
 			   (QUICK_U32(client, T, AllocationCount) ^ 1) |
-			   QUICK_U32(client, T, Flags);
+			   (QUICK_U32(client, T, Flags) & ~quick_destruction_flags());
 	if (UNLIKELY(unusual != 0 || !list))
 		return false;
 	struct object *found = quick_find(process, client_read_u32(list, 0), &allocation_class);
