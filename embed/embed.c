@@ -69,11 +69,19 @@ static struct {
 	/* Changed with the gate closed, or in a forked child that is still alone. */
 	_Atomic enum embed_state state;
 	struct dxg_kernel kernel;
-	struct dxg_process *process;
+	struct call_door door;
+	struct dxgk_ways ways;
 	uint64_t handles_drawn; /* by the processes before this one: theirs stay stale */
 
 	_Atomic uint32_t slow_calls; /* under way; one of them starts the kernel */
 } embed = { .gate = GATE_INITIALIZER(LOCK_RANK_KERNEL, "embedded kernel") };
+
+/* Calls come in by the door while it runs, and nothing more has to be known of them. */
+static void embed_set_state(enum embed_state state)
+{
+	atomic_store(&embed.state, state);
+	atomic_store(&embed.door.is_open, state == EMBED_RUNNING);
+}
 
 static bool kernel_runs(void)
 {
@@ -85,13 +93,13 @@ static bool kernel_runs(void)
 /* The gate is shut. */
 static void embed_end_process(void)
 {
-	if (embed.process)
-		process_cancel_waits(embed.process);
+	if (embed.door.process)
+		process_cancel_waits(embed.door.process);
 	gate_drain(&embed.gate);
-	if (embed.process)
-		embed.handles_drawn = handle_table_drawn(&embed.process->handles);
-	process_destroy(embed.process);
-	embed.process = NULL;
+	if (embed.door.process)
+		embed.handles_drawn = handle_table_drawn(&embed.door.process->handles);
+	process_destroy(embed.door.process);
+	embed.door.process = NULL;
 }
 
 static void embed_end(void)
@@ -106,7 +114,7 @@ static void embed_end(void)
 		embed_end_process();
 		kernel_end(&embed.kernel);
 	}
-	atomic_store(&embed.state, EMBED_ENDED);
+	embed_set_state(EMBED_ENDED);
 	gate_open(&embed.gate);
 	control_stop();
 	verify_requests_stop();
@@ -119,7 +127,7 @@ static void embed_end(void)
 static void embed_forked(void)
 {
 	if (atomic_load(&embed.state) != EMBED_NOT_STARTED || atomic_load(&embed.slow_calls) != 0)
-		atomic_store(&embed.state, EMBED_FORKED);
+		embed_set_state(EMBED_FORKED);
 }
 
 __attribute__((constructor)) static void embed_follow_fork(void)
@@ -181,7 +189,7 @@ static void embed_control(const struct control_request *request, void *body,
 		return;
 	}
 	gate_enter(&embed.gate);
-	control_request_run(&embed.kernel, kernel_runs() ? embed.process : NULL, request, body,
+	control_request_run(&embed.kernel, kernel_runs() ? embed.door.process : NULL, request, body,
 			    reply);
 	gate_leave(&embed.gate);
 	thread_leave_kernel();
@@ -204,7 +212,7 @@ static NTSTATUS embed_start_kernel(void)
 	if (!NT_SUCCESS(status))
 		return status;
 	atexit(embed_end);
-	atomic_store(&embed.state, sim_is_on() ? EMBED_RUNNING_SLOWLY : EMBED_RUNNING);
+	embed_set_state(sim_is_on() ? EMBED_RUNNING_SLOWLY : EMBED_RUNNING);
 	control_start(getenv("DXGK_CONTROL"), embed_control);
 	if (verify_makes_requests())
 		verify_requests_serve(embed_do_to_adapter);
@@ -222,7 +230,7 @@ static NTSTATUS embed_create_process(void)
 	};
 
 	snprintf(identity.name, sizeof(identity.name), "%s", program_invocation_short_name);
-	return process_create(&embed.kernel, &identity, NULL, &embed.process);
+	return process_create(&embed.kernel, &identity, NULL, &embed.door.process);
 }
 
 static NTSTATUS embed_begin(void)
@@ -231,7 +239,7 @@ static NTSTATUS embed_begin(void)
 
 	gate_shut(&embed.gate);
 	/* Another thread was faster, and its call may wait for something this thread will do. */
-	if (embed.process) {
+	if (embed.door.process) {
 		gate_open(&embed.gate);
 		return STATUS_SUCCESS;
 	}
@@ -252,7 +260,7 @@ static NTSTATUS embed_begin(void)
 	if (NT_SUCCESS(status))
 		status = embed_create_process();
 	if (NT_SUCCESS(status))
-		handle_table_continue(&embed.process->handles, embed.handles_drawn);
+		handle_table_continue(&embed.door.process->handles, embed.handles_drawn);
 	gate_open(&embed.gate);
 	return status;
 }
@@ -302,7 +310,7 @@ static NTSTATUS embed_begin_apart(const char *call)
 /* Does the kernel run, with the gate passed? It has a process as long as it does. */
 static bool embed_is_running(void)
 {
-	return LIKELY(embed.process != NULL);
+	return LIKELY(embed.door.process != NULL);
 }
 
 /* Takes no lock: whoever held one in the parent is not here to release it. */
@@ -362,7 +370,7 @@ RARE static NTSTATUS embed_call_slowly(uint32_t id, void *arguments)
 		gate_enter(&embed.gate);
 		is_done = embed_is_running();
 		if (is_done)
-			status = dispatch_call(&embed.kernel, embed.process, id, arguments);
+			status = dispatch_call(&embed.kernel, embed.door.process, id, arguments);
 		gate_leave(&embed.gate);
 		if (is_done)
 			break;
@@ -398,26 +406,10 @@ static const bool is_quick[CALL_COUNT] = {
 	[CALL_wait_for_synchronization_object_from_cpu] = true,
 };
 
-SPECIALIZED NTSTATUS embed_call_here(uint32_t id, void *arguments)
-{
-	if (UNLIKELY(atomic_load_explicit(&embed.state, memory_order_relaxed) != EMBED_RUNNING))
-		return embed_call_slowly(id, arguments);
-	uint32_t seat = thread_own_seat;
-	gate_enter_from(&embed.gate, seat);
-	if (UNLIKELY(!embed_is_running())) {
-		gate_leave_from(&embed.gate, seat);
-		return embed_call_slowly(id, arguments);
-	}
-	NTSTATUS status = dispatch_paths[id](&embed.kernel, embed.process, arguments);
-	gate_leave_from(&embed.gate, seat);
-	return status;
-}
-
-/* Apart: what it keeps meanwhile is nothing that a quick call has to make room for. */
-__attribute__((noinline)) static NTSTATUS embed_call_held_off(uint32_t id, void *arguments)
+static NTSTATUS embed_call_held_off(void *door, void *arguments, uint32_t id)
 {
 	int before = cancel_hold_off();
-	NTSTATUS status = embed_call_here(id, arguments);
+	NTSTATUS status = dispatch_paths[id](door, arguments, id);
 
 	cancel_give_back(before);
 	return status;
@@ -426,9 +418,17 @@ __attribute__((noinline)) static NTSTATUS embed_call_held_off(uint32_t id, void 
 static NTSTATUS embed_call(uint32_t id, void *arguments)
 {
 	assert(id < CALL_COUNT);
-	if (LIKELY(is_quick[id]))
-		return embed_call_here(id, arguments);
-	return embed_call_held_off(id, arguments);
+	return embed.ways.calls[id](&embed.door, arguments, id);
+}
+
+__attribute__((constructor)) static void embed_make_ways(void)
+{
+	embed.door.elsewhere = embed_call_slowly;
+	embed.door.gate = &embed.gate;
+	embed.door.kernel = &embed.kernel;
+	embed.ways.door = &embed.door;
+	for (uint32_t id = 0; id < CALL_COUNT; id++)
+		embed.ways.calls[id] = is_quick[id] ? dispatch_paths[id] : embed_call_held_off;
 }
 
 static void embed_close_process(void)
@@ -466,7 +466,7 @@ bool embed_validate(char *wrong, size_t wrong_size)
 void embed_look_inside(void **kernel_out, void **process_out)
 {
 	*kernel_out = kernel_runs() ? &embed.kernel : NULL;
-	*process_out = kernel_runs() ? embed.process : NULL;
+	*process_out = kernel_runs() ? embed.door.process : NULL;
 }
 
 bool embed_remove_adapter(uint64_t luid, bool is_surprise)
@@ -507,7 +507,6 @@ NTSTATUS embed_control_adapter(uint64_t luid, const char *name,
 struct guest *embed_create_guest(const struct process_identity *identity,
 				 const struct process_arena *arena)
 {
-	enum embed_state running = EMBED_RUNNING;
 	struct guest *guest = NULL;
 	struct refusal_scope scope;
 
@@ -520,7 +519,7 @@ struct guest *embed_create_guest(const struct process_identity *identity,
 	if (NT_SUCCESS(status) && arena)
 		guest_show_here(guest);
 	if (NT_SUCCESS(status))
-		atomic_compare_exchange_strong(&embed.state, &running, EMBED_RUNNING_SLOWLY);
+		embed_set_state(EMBED_RUNNING_SLOWLY); /* it runs, and no end comes meanwhile */
 	refusal_end_call(&scope, status);
 	gate_leave(&embed.gate);
 	thread_leave_kernel();
@@ -572,7 +571,7 @@ static bool embed_enter(int *cancel_state, struct dxg_process **process_out)
 		return true;
 	}
 	gate_enter(&embed.gate);
-	*process_out = embed.process;
+	*process_out = embed.door.process;
 	return true;
 }
 
@@ -630,6 +629,7 @@ EXPORTED const struct dxgk_embed *dxgk_embed(void)
 		.version = DXGK_EMBED_VERSION,
 		.call_count = CALL_COUNT,
 		.call = embed_call,
+		.ways = &embed.ways,
 		.last_refusal = refusal_last,
 		.close_process = embed_close_process,
 		.listen = embed_listen,

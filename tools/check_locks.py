@@ -31,7 +31,7 @@ FUNCTION = re.compile(r'^(?:[A-Za-z_][\w \t*]*[ \t*])([a-z_]\w*_(?:locked|relock
 ANY_FUNCTION = re.compile(FUNCTION.pattern.replace(r'_(?:locked|relock|unlock)', ''), FUNCTION.flags)
 ASSERTS = re.compile(r'\b(?:\w+_)?assert_(?:held|locked)\(')
 STEP = re.compile(r'\b(\w+)\(')
-TAKES = re.compile(r'(?:\w+_)?(?:lock_)?acquire|\w+_lock(?:_as_\w+)?')
+TAKES = re.compile(r'(?:\w+_)?(?:lock_)?acquire(?:_from)?|\w+_lock(?:_as_\w+)?')
 DROPS = re.compile(r'(?:\w+_)?lock_release|\w+_unlock|\w+_relock')
 
 

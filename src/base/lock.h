@@ -78,6 +78,15 @@ static inline void lock_acquire(struct lock *lock)
 		lock_acquire_slowly(lock);
 }
 
+/* The same for who has a seat (thread_own_seat), whom no seeded run has: it knows that already. */
+SPECIALIZED void lock_acquire_from(struct lock *lock, uint32_t seat)
+{
+	if (seat == 0)
+		lock_acquire(lock);
+	else if (UNLIKELY(LOCK_IS_WATCHED || !lock_take(lock)))
+		lock_acquire_slowly(lock);
+}
+
 static inline void lock_release(struct lock *lock)
 {
 	if (LOCK_IS_WATCHED)

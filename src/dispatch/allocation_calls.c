@@ -42,23 +42,6 @@ static NTSTATUS destroy_resource(struct call *call, struct dxg_device *device,
 	return status;
 }
 
-static NTSTATUS destroy_one(struct call *call, struct dxg_device *device, D3DKMT_HANDLE handle,
-			    const struct destruction_options *options)
-{
-	struct dxg_allocation *allocation;
-
-	NTSTATUS status =
-		call_find_allocation(call, device, "phAllocationList", 0, handle, &allocation);
-	if (!NT_SUCCESS(status))
-		return status;
-	allocation_prefetch(allocation);
-	call_forget_object(call, 0);
-	status = destruction_of_single(device, allocation, options);
-	if (UNLIKELY(!NT_SUCCESS(status)))
-		object_put(&allocation->object);
-	return status;
-}
-
 static NTSTATUS destroy_list(struct call *call, struct dxg_device *device,
 			     const D3DKMT_DESTROYALLOCATION2 *args,
 			     const struct destruction_options *options)
@@ -88,9 +71,6 @@ NTSTATUS dispatch_destroy_allocation2(struct call *call, D3DKMT_DESTROYALLOCATIO
 	struct dxg_device *device = call_device(call, 0);
 
 	share_sweep(call->process->shares);
-	if (LIKELY(!args->hResource && args->AllocationCount == 1 && args->phAllocationList))
-		return destroy_one(call, device, client_read_u32(args->phAllocationList, 0),
-				   &options);
 	return args->hResource ? destroy_resource(call, device, args, &options)
 			       : destroy_list(call, device, args, &options);
 }

@@ -135,8 +135,7 @@ static NTSTATUS copy_elements(struct create_args *create)
 	return STATUS_SUCCESS;
 }
 
-/* Not given the element: that stays in registers. */
-static RARE NTSTATUS refuse_private_data(bool is_missing, uint32_t size_bytes, uint32_t index)
+static NTSTATUS refuse_private_data(bool is_missing, uint32_t size_bytes, uint32_t index)
 {
 	if (is_missing)
 		return invalid_item(RULE_API_NULL_ARGUMENT, "pAllocationInfo", index,
@@ -147,9 +146,8 @@ static RARE NTSTATUS refuse_private_data(bool is_missing, uint32_t size_bytes, u
 			    size_bytes, (uint32_t)CALL_MAX_PRIVATE_BYTES);
 }
 
-/* Also of the one that is made alone: without a create_args. */
-SPECIALIZED NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index,
-				   bool is_old, bool has_section)
+static NTSTATUS check_element(const D3DDDI_ALLOCATIONINFO2 *element, uint32_t index, bool is_old,
+			      bool has_section)
 {
 	/* Priorities came with version 2. */
 	if (element->Flags.Reserved || (element->Flags.OverridePriority && is_old))
@@ -332,53 +330,7 @@ static NTSTATUS create_group(struct call *call, D3DKMT_CREATEALLOCATION *args, s
 	return status;
 }
 
-/* ---- one alone, of no memory that the client has: what nearly all calls ask for ---- */
-
-static NTSTATUS create_single(struct call *call, D3DKMT_CREATEALLOCATION *args,
-			      const D3DDDI_ALLOCATIONINFO2 *element)
-{
-	struct allocation_item item;
-	void *private_data = NULL;
-	NTSTATUS status = check_element(element, 0, false, false);
-
-	if (UNLIKELY(NT_SUCCESS(status) && args->PrivateDriverDataSize != 0))
-		status = call_copy_bytes(call, "pPrivateDriverData", args->pPrivateDriverData,
-					 "PrivateDriverDataSize", args->PrivateDriverDataSize,
-					 &private_data);
-	if (UNLIKELY(!NT_SUCCESS(status)))
-		return status;
-	item.private_data = element->pPrivateDriverData;
-	item.private_bytes = element->PrivateDriverDataSize;
-	item.has_priority = element->Flags.OverridePriority;
-	item.priority = element->Priority;
-	struct dxg_device *device = call_device(call, 0);
-	call_forget_object(call, 0);
-	status = allocation_create_single(device, &item, private_data, args->PrivateDriverDataSize);
-	if (UNLIKELY(!NT_SUCCESS(status)))
-		return status;
-	char *client = (char *)args->pAllocationInfo2;
-	memcpy(client + offsetof(D3DDDI_ALLOCATIONINFO2, hAllocation), &item.handle,
-	       sizeof(item.handle));
-	memset(client + offsetof(D3DDDI_ALLOCATIONINFO2, GpuVirtualAddress), 0,
-	       sizeof(element->GpuVirtualAddress));
-	args->hResource = 0;
-	args->hGlobalShare = 0;
-	/* All flags at once, as they are read next. */
-	args->Flags = (D3DKMT_CREATEALLOCATIONFLAGS){ .Zeroed = true };
-	return STATUS_SUCCESS;
-}
-
-/* But the answer to a call before, where a client asks with the same struct again. */
-static bool has_flags(D3DKMT_CREATEALLOCATIONFLAGS flags)
-{
-	uint32_t bits;
-
-	_Static_assert(sizeof(flags) == sizeof(bits), "the flags are one word");
-	flags.Zeroed = false;
-	memcpy(&bits, &flags, sizeof(bits));
-	return bits != 0;
-}
-
+/* What nearly all calls ask for comes here only when there is more to it (quick.h). */
 NTSTATUS dispatch_create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *args)
 {
 	return create_group(call, args, sizeof(D3DDDI_ALLOCATIONINFO));
@@ -386,13 +338,5 @@ NTSTATUS dispatch_create_allocation(struct call *call, D3DKMT_CREATEALLOCATION *
 
 NTSTATUS dispatch_create_allocation2(struct call *call, D3DKMT_CREATEALLOCATION *args)
 {
-	if (LIKELY(args->NumAllocations == 1 && args->pAllocationInfo2 && !has_flags(args->Flags) &&
-		   args->hResource == 0 && args->PrivateRuntimeDataSize == 0)) {
-		D3DDDI_ALLOCATIONINFO2 element;
-		bytes_copy_words(&element, args->pAllocationInfo2, sizeof(element), 0);
-		call_is_copied();
-		if (LIKELY(!element.pSystemMem))
-			return create_single(call, args, &element);
-	}
 	return create_group(call, args, sizeof(D3DDDI_ALLOCATIONINFO2));
 }

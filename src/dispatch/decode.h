@@ -41,7 +41,6 @@ struct call {
 	struct dxg_kernel *kernel;
 	struct dxg_process *process;
 	const struct call_description *description;
-	struct refusal_scope refusals;
 
 	void *client_args;
 	union {

@@ -7,6 +7,7 @@
 #include "dispatch/capture.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/path.h"
+#include "dispatch/quick.h"
 #include "wire/fields.h"
 
 RARE static NTSTATUS refuse_not_built(void)
@@ -15,14 +16,27 @@ RARE static NTSTATUS refuse_not_built(void)
 		      "the call is not built yet");
 }
 
+/* As the table says. */
+SPECIALIZED void whole_begin(struct call *call, const struct call_door *door, enum call_id id)
+{
+	call->kernel = door->kernel;
+	call->process = door->process;
+	call->description = call_describe(id);
+}
+
+SPECIALIZED void whole_end(const struct call *call, const void *client_args, NTSTATUS status)
+{
+	if (trace_is_on() || UNLIKELY(log_is_on(LOG_CALLS)))
+		call_tell(call, client_args, status);
+}
+
 #define CALL(id, name, type, constness, ...)                                                       \
-	static NTSTATUS run_##id(struct dxg_kernel *kernel, struct dxg_process *process,           \
-				 void *client_args)                                                \
+	static NTSTATUS whole_##id(const struct call_door *door, void *client_args)                \
 	{                                                                                          \
 		typedef type T;                                                                    \
 		static const struct call_field fields[] = { __VA_ARGS__ };                         \
 		struct call call;                                                                  \
-		call_begin(&call, kernel, process, CALL_##id, #name);                              \
+		whole_begin(&call, door, CALL_##id);                                               \
 		NTSTATUS status =                                                                  \
 			call_capture(&call, client_args, sizeof(T), fields, ARRAY_SIZE(fields));   \
 		if (NT_SUCCESS(status))                                                            \
@@ -30,24 +44,47 @@ RARE static NTSTATUS refuse_not_built(void)
 		if (NT_SUCCESS(status))                                                            \
 			call_hand_back_fields(&call, fields, ARRAY_SIZE(fields));                  \
 		call_finish(&call, fields, ARRAY_SIZE(fields));                                    \
-		return call_end(&call, client_args, status);                                       \
-	}
+		whole_end(&call, client_args, status);                                             \
+		return status;                                                                     \
+	}                                                                                          \
+	PATH(id, #name)
 #define CALL_NOT_BUILT(name, type, constness)                                                      \
-	static NTSTATUS run_##name(struct dxg_kernel *kernel, struct dxg_process *process,         \
-				   void *client_args)                                              \
+	static NTSTATUS whole_##name(const struct call_door *door, void *client_args)              \
 	{                                                                                          \
 		struct call call;                                                                  \
-		call_begin(&call, kernel, process, CALL_##name, #name);                            \
+		whole_begin(&call, door, CALL_##name);                                             \
 		(void)client_args;                                                                 \
-		return call_end(&call, NULL, refuse_not_built());                                  \
+		NTSTATUS status = refuse_not_built();                                              \
+		whole_end(&call, NULL, status);                                                    \
+		return status;                                                                     \
+	}                                                                                          \
+	PATH(name, #name)
+#define PATH(id, name)                                                                             \
+	static NTSTATUS path_##id(void *opaque_door, void *client_args, uint32_t number)           \
+	{                                                                                          \
+		const struct call_door *door = opaque_door;                                        \
+		uint32_t seat = thread_own_seat;                                                   \
+		struct refusal_scope refusals;                                                     \
+		NTSTATUS status;                                                                   \
+		if (UNLIKELY(!door_enter(door, seat)))                                             \
+			return door->elsewhere(CALL_##id, client_args);                            \
+		call_begin(&refusals, door->process, name);                                        \
+		if (quick_call(CALL_##id, door->process, seat, client_args, &status))              \
+			trace_api_call_end(status);                                                \
+		else                                                                               \
+			status = whole_##id(door, client_args);                                    \
+		call_end(&refusals, status);                                                       \
+		door_leave(door, seat);                                                            \
+		(void)number;                                                                      \
+		return status;                                                                     \
 	}
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
 
-call_path *const dispatch_paths[CALL_COUNT] = {
-#define CALL(id, name, type, constness, ...)  [CALL_##id] = run_##id,
-#define CALL_NOT_BUILT(name, type, constness) [CALL_##name] = run_##name,
+dxgk_way *const dispatch_paths[CALL_COUNT] = {
+#define CALL(id, name, type, constness, ...)  [CALL_##id] = path_##id,
+#define CALL_NOT_BUILT(name, type, constness) [CALL_##name] = path_##name,
 #include "wire/calls.def"
 #undef CALL
 #undef CALL_NOT_BUILT
@@ -56,6 +93,8 @@ call_path *const dispatch_paths[CALL_COUNT] = {
 NTSTATUS dispatch_call(struct dxg_kernel *kernel, struct dxg_process *process, uint32_t id,
 		       void *client_args)
 {
+	struct call_door door = { .is_open = true, .kernel = kernel, .process = process };
+
 	assert(id < CALL_COUNT);
-	return dispatch_paths[id](kernel, process, client_args);
+	return dispatch_paths[id](&door, client_args, id);
 }

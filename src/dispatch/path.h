@@ -6,19 +6,47 @@
 #define DISPATCH_PATH_H
 
 #include <assert.h>
+#include <stdatomic.h>
 
 #include "base/attributes.h"
+#include "base/gate.h"
 #include "base/log.h"
 #include "base/refusal.h"
 #include "dispatch/decode.h"
 #include "trace/trace.h"
 #include "wire/call.h"
+#include "wire/embed.h"
 
-/* The whole of a call, from the client's struct and back. */
-typedef NTSTATUS call_path(struct dxg_kernel *kernel, struct dxg_process *process,
-			   void *client_args);
+/* By which way calls come in: whose they are, and which gate they pass. */
+struct call_door {
+	_Atomic bool is_open; /* or they go elsewhere */
+	NTSTATUS (*elsewhere)(uint32_t id, void *client_args);
+	struct gate *gate; /* NULL: who comes has passed what there is to pass */
+	struct dxg_kernel *kernel;
+	struct dxg_process *process; /* guarded by the gate; NULL: they go elsewhere, too */
+};
 
-extern call_path *const dispatch_paths[CALL_COUNT];
+/* The whole of a call, from the client's struct and back; `door` is a call_door. */
+extern dxgk_way *const dispatch_paths[CALL_COUNT];
+
+SPECIALIZED void door_leave(const struct call_door *door, uint32_t seat)
+{
+	if (LIKELY(door->gate != NULL))
+		gate_leave_from(door->gate, seat);
+}
+
+/* False: not inside, it is a call for elsewhere. `seat` is thread_own_seat. */
+MUST_CHECK SPECIALIZED bool door_enter(const struct call_door *door, uint32_t seat)
+{
+	if (UNLIKELY(!atomic_load_explicit(&door->is_open, memory_order_relaxed)))
+		return false;
+	if (LIKELY(door->gate != NULL))
+		gate_enter_from(door->gate, seat);
+	if (LIKELY(door->process != NULL))
+		return true;
+	door_leave(door, seat);
+	return false;
+}
 
 /*
  * "D3DKMTCreateDevice(hAdapter 0x40000040, Flags 0x0): STATUS_SUCCESS, hDevice 0x400000c0", to the log,
@@ -27,25 +55,21 @@ extern call_path *const dispatch_paths[CALL_COUNT];
 RARE void call_tell(const struct call *call, const void *client_args, NTSTATUS status);
 
 /* For who runs a call, which is a constant here. */
-SPECIALIZED void call_begin(struct call *call, struct dxg_kernel *kernel,
-			    struct dxg_process *process, enum call_id id, const char *name)
+SPECIALIZED void call_begin(struct refusal_scope *refusals, const struct dxg_process *process,
+			    const char *name)
 {
-	call->kernel = kernel;
-	call->process = process;
-	call->description = call_describe(id);
-	refusal_begin(&call->refusals, name);
+	refusal_begin(refusals, name);
 	trace_api_call_begin(name, process->id);
 }
 
-SPECIALIZED NTSTATUS call_end(struct call *call, const void *client_args, NTSTATUS status)
+/* Its end was told. */
+SPECIALIZED void call_end(struct refusal_scope *refusals, NTSTATUS status)
 {
-	if (trace_is_on() || UNLIKELY(log_is_on(LOG_CALLS)))
-		call_tell(call, client_args, status);
-	bool has_refused = refusal_end_call(&call->refusals, status);
+	bool has_refused = refusal_end_call(refusals, status);
+
 	/* Every refusal has a reason: a failure without one is a mistake of ours. */
 	assert(NT_SUCCESS(status) || has_refused);
 	(void)has_refused;
-	return status;
 }
 
 #endif

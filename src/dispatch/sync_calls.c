@@ -232,10 +232,9 @@ NTSTATUS dispatch_destroy_synchronization_object(struct call *call,
 		return invalid(RULE_API_SYNC_OWNED, "hSyncObject",
 			       "0x%08x is the fence of a queue and ends with that",
 			       args->hSyncObject);
-	if (!sync_object_destroy_and_put(sync))
+	if (!sync_object_destroy(sync))
 		return invalid(RULE_API_HANDLE, "hSyncObject",
 			       "0x%08x was destroyed by another thread", args->hSyncObject);
-	call_forget_object(call, 0);
 	return STATUS_SUCCESS;
 }
 

@@ -256,33 +256,10 @@ NTSTATUS object_init_slowly(struct object *object, const struct object_class *cl
 
 /* ---- giving back ---- */
 
-/* The object is gone; its ordinal rests until the sequence comes round. */
-SPECIALIZED void slot_free(struct handle_table *table, uint32_t handle, struct handle_slot *slot,
-			   bool is_counted)
-{
-	uint32_t index = ((handle - HANDLE_FIRST) / HANDLE_GAP) / HANDLE_CHUNK;
-	uint32_t own_seat = thread_own_seat;
-	struct handle_chunk *chunk =
-		atomic_load_explicit(&table->directory[index], memory_order_acquire);
-
-	atomic_store_explicit(&slot->object, NULL, memory_order_relaxed);
-	atomic_store_explicit(&slot->state, 0, memory_order_release);
-	if (LIKELY(own_seat != 0 && own_seat == chunk->seat))
-		atomic_store_explicit(
-			&chunk->freed_here,
-			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
-			memory_order_release);
-	else
-		atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
-	if (is_counted)
-		quota_give(table->ledger, QUOTA_HANDLES, 1);
-	handle_count(table, own_seat, -1);
-}
-
 void object_abandon(struct object *object)
 {
 	assert(atomic_load(&object->slot->state) == 1);
-	slot_free(object->table, object->handle, object->slot, true);
+	handle_slot_free(object->table, object->handle, object->slot, thread_own_seat, true);
 }
 
 void object_uncount(struct object *object)
@@ -293,7 +270,7 @@ void object_uncount(struct object *object)
 void object_abandon_uncounted(struct object *object)
 {
 	assert(atomic_load(&object->slot->state) == 1);
-	slot_free(object->table, object->handle, object->slot, false);
+	handle_slot_free(object->table, object->handle, object->slot, thread_own_seat, false);
 }
 
 void object_end(struct object *object)
@@ -305,7 +282,7 @@ void object_end(struct object *object)
 	/* Retired before the last reference went. */
 	assert(SLOT_HANDLE(atomic_load(&slot->state)) == 0);
 	object->class->destroy(object);
-	slot_free(table, handle, slot, true);
+	handle_slot_free(table, handle, slot, thread_own_seat, true);
 }
 
 bool object_retire(struct object *object)

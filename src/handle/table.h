@@ -42,6 +42,9 @@ enum {
 
 #define HANDLE_FIRST UINT32_C(0x40000000)
 #define HANDLE_GAP   UINT32_C(0x40)
+_Static_assert(HANDLE_FIRST % (HANDLE_GAP * HANDLE_CHUNK) == 0 &&
+		       HANDLE_GAP % sizeof(struct handle_slot) == 0,
+	       "where a slot is in its chunk stands in the handle's bits");
 
 /*
  * Of the slots that were handed out, those that came back are counted by who brought them: the seat
@@ -159,11 +162,11 @@ static inline bool handle_slot_is_ready(const struct handle_slot *slot)
 MUST_CHECK NTSTATUS object_init_slowly(struct object *object, const struct object_class *class,
 				       struct handle_table *table);
 
-/* Numbers the object, with one reference, not yet findable. */
-MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct object_class *class,
-					    struct handle_table *table)
+/* Numbers the object, with one reference, not yet findable. For who knows its seat. */
+MUST_CHECK SPECIALIZED NTSTATUS object_init_from(struct object *object,
+						 const struct object_class *class,
+						 struct handle_table *table, uint32_t own_seat)
 {
-	uint32_t own_seat = thread_own_seat;
 	const struct handle_seat *seat = &table->seats[own_seat];
 
 	if (UNLIKELY(own_seat == 0 || seat->next == seat->end ||
@@ -171,6 +174,41 @@ MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct 
 		return object_init_slowly(object, class, table);
 	handle_settle(table, own_seat, object, class);
 	return STATUS_SUCCESS;
+}
+
+MUST_CHECK SPECIALIZED NTSTATUS object_init(struct object *object, const struct object_class *class,
+					    struct handle_table *table)
+{
+	return object_init_from(object, class, table, thread_own_seat);
+}
+
+/* The object is gone; its ordinal rests until the sequence comes round. */
+SPECIALIZED void handle_slot_free(struct handle_table *table, uint32_t handle,
+				  struct handle_slot *slot, uint32_t own_seat, bool is_counted)
+{
+	uint32_t index = ((handle - HANDLE_FIRST) / HANDLE_GAP) / HANDLE_CHUNK;
+	struct handle_chunk *chunk =
+		atomic_load_explicit(&table->directory[index], memory_order_acquire);
+
+	atomic_store_explicit(&slot->object, NULL, memory_order_relaxed);
+	atomic_store_explicit(&slot->state, 0, memory_order_release);
+	if (LIKELY(own_seat != 0 && own_seat == chunk->seat))
+		atomic_store_explicit(
+			&chunk->freed_here,
+			atomic_load_explicit(&chunk->freed_here, memory_order_relaxed) + 1,
+			memory_order_release);
+	else
+		atomic_fetch_add_explicit(&chunk->freed_elsewhere, 1, memory_order_release);
+	if (is_counted)
+		quota_give(table->ledger, QUOTA_HANDLES, 1);
+	handle_count(table, own_seat, -1);
+}
+
+/* object_abandon(), for who knows its seat. */
+SPECIALIZED void object_abandon_from(struct object *object, uint32_t own_seat)
+{
+	assert(atomic_load(&object->slot->state) == 1);
+	handle_slot_free(object->table, object->handle, object->slot, own_seat, true);
 }
 
 enum handle_verdict { HANDLE_FOUND, HANDLE_UNKNOWN, HANDLE_OTHER_KIND };
@@ -194,7 +232,10 @@ static inline struct handle_slot *handle_slot_of(const struct handle_table *tabl
 		return NULL;
 	struct handle_chunk *chunk = atomic_load_explicit(&table->directory[ordinal / HANDLE_CHUNK],
 							  memory_order_acquire);
-	return LIKELY(chunk) ? &chunk->slots[ordinal % HANDLE_CHUNK] : NULL;
+	/* Of slots[ordinal % HANDLE_CHUNK], as the handle's own bits have it. */
+	uint32_t offset = handle / (HANDLE_GAP / sizeof(struct handle_slot)) &
+			  (HANDLE_CHUNK - 1) * sizeof(struct handle_slot);
+	return LIKELY(chunk) ? (struct handle_slot *)((char *)chunk->slots + offset) : NULL;
 }
 
 /*

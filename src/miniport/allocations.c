@@ -468,44 +468,65 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 
 /* ---- one, in one visit ---- */
 
-_Static_assert(sizeof(struct ddi_crossing) <= sizeof(((struct miniport_visit *)0)->storage),
-	       "room for a crossing, in front of the status");
+_Static_assert(sizeof(struct ddi_crossing) <= sizeof(struct miniport_visit), "room for a crossing");
+
+bool miniport_can_visit(void)
+{
+	return LIKELY(!ddi_innermost && nt_irql_is_plain() &&
+		      !trace_has(TRACE_WITH_DRIVER | TRACE_WITH_ARGUMENTS) &&
+		      !log_is_on(LOG_CALLS));
+}
+
+SPECIALIZED NTSTATUS visit_leave(struct ddi_crossing *crossing, uint32_t seat, NTSTATUS status)
+{
+	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
+	ddi_leave_simply(crossing->miniport, crossing->client, seat);
+	return LIKELY(status == STATUS_SUCCESS) ? status : ddi_level_0_judge(crossing, status);
+}
+
+/*
+ * From one entry point, which returned `status`, to the next without letting go of the driver.
+ * Nothing between the two may wait for another thread.
+ */
+SPECIALIZED void visit_go_on(struct ddi_crossing *crossing, NTSTATUS status, enum ddi next)
+{
+	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
+	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
+	if (UNLIKELY(status != STATUS_SUCCESS))
+		ddi_level_0_judge(crossing, status);
+	crossing->ddi = next;
+	nt_entered = (struct nt_entered){ .routine = ddi_routine(crossing->miniport, next) };
+}
 
 NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,
-			       struct miniport_client *client, const void *private_data,
-			       uint32_t private_bytes, struct miniport_allocation *allocation)
+			       struct miniport_client *client, uint32_t seat,
+			       struct miniport_allocation *allocation)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
 	DXGK_ALLOCATIONINFO answer = {
 		.pPrivateDriverData = allocation->private_data,
 		.PrivateDriverDataSize = allocation->private_bytes,
 	};
-	DXGKARG_CREATEALLOCATION args = {
-		.pPrivateDriverData = private_data,
-		.PrivateDriverDataSize = private_bytes,
-		.NumAllocations = 1,
-		.pAllocationInfo = &answer,
-	};
+	DXGKARG_CREATEALLOCATION args = { .NumAllocations = 1, .pAllocationInfo = &answer };
 
-	ddi_enter_level_0(crossing, miniport, client, DDI_CREATE_ALLOCATION);
+	ddi_enter_simply(crossing, miniport, client, DDI_CREATE_ALLOCATION, seat);
 	ddi_note(crossing, miniport->context, &args);
 	NTSTATUS status = call_create(miniport, &args);
 	if (UNLIKELY(status != STATUS_SUCCESS))
-		return ddi_leave_level_0(crossing, status);
-	ddi_forget_arguments(crossing, status);
+		return visit_leave(crossing, seat, status);
+	ddi_note(crossing, NULL, NULL); /* they go before it does */
 	status = judge_next_answer(&client->judged, &answer, &miniport->info, allocation);
 	if (UNLIKELY(!NT_SUCCESS(status))) {
 		HANDLE made = answer.hAllocation;
 		DXGKARG_DESTROYALLOCATION unmake = { .NumAllocations = 1,
 						     .pAllocationList = &made };
-		ddi_leave_level_0(crossing, STATUS_SUCCESS);
+		(void)!visit_leave(crossing, seat, STATUS_SUCCESS);
 		destroy(miniport, client, &unmake, NULL);
 	}
 	return status;
 }
 
-NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
-			     const void *private_data, uint32_t private_bytes,
+NTSTATUS miniport_visit_open(struct miniport_visit *visit, uint32_t seat, void *driver_device,
 			     void *driver_allocation, struct miniport_binding *binding)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
@@ -518,23 +539,22 @@ NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
 	DXGKARG_OPENALLOCATION args = {
 		.NumAllocations = 1,
 		.pOpenAllocation = &answer,
-		.pPrivateDriverData = (void *)private_data,
-		.PrivateDriverSize = private_bytes,
 		.Flags = { .Create = 1 },
 	};
 
-	ddi_go_on_level_0(crossing, STATUS_SUCCESS, DDI_OPEN_ALLOCATION);
+	visit_go_on(crossing, STATUS_SUCCESS, DDI_OPEN_ALLOCATION);
 	ddi_note(crossing, driver_device, &args);
 	crossing->subject = binding->handle;
 	crossing->subject_data = driver_allocation;
 	NTSTATUS status = call_open(miniport, driver_device, &args);
-	status = ddi_leave_level_0(crossing, status);
+	status = visit_leave(crossing, seat, status);
 	binding->driver_binding = answer.hDeviceSpecificAllocation;
 	return NT_SUCCESS(status) ? judge_bindings(&answer, 1) : status;
 }
 
-void miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
-			  struct miniport_client *client, void *driver_device, void *driver_binding)
+NTSTATUS miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
+			      struct miniport_client *client, uint32_t seat, void *driver_device,
+			      void *driver_binding)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
 	DXGKARG_CLOSEALLOCATION args = {
@@ -542,13 +562,15 @@ void miniport_visit_close(struct miniport_visit *visit, struct miniport *minipor
 		.pOpenHandleList = (const HANDLE *)&driver_binding,
 	};
 
-	ddi_enter_level_0(crossing, miniport, client, DDI_CLOSE_ALLOCATION);
+	ddi_enter_simply(crossing, miniport, client, DDI_CLOSE_ALLOCATION, seat);
 	ddi_note(crossing, driver_device, &args);
-	visit->status = miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args);
-	ddi_forget_arguments(crossing, visit->status);
+	NTSTATUS status = miniport->ddi.DxgkDdiCloseAllocation(driver_device, &args);
+	ddi_note(crossing, NULL, NULL);
+	return status;
 }
 
-void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation)
+void miniport_visit_destroy(struct miniport_visit *visit, uint32_t seat, NTSTATUS close_status,
+			    void *driver_allocation)
 {
 	struct ddi_crossing *crossing = (struct ddi_crossing *)visit;
 	struct miniport *miniport = crossing->miniport;
@@ -557,15 +579,15 @@ void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocatio
 		.pAllocationList = (const HANDLE *)&driver_allocation,
 	};
 
-	ddi_go_on_level_0(crossing, visit->status, DDI_DESTROY_ALLOCATION);
+	visit_go_on(crossing, close_status, DDI_DESTROY_ALLOCATION);
 	ddi_note(crossing, miniport->context, &args);
 	NTSTATUS status = miniport->ddi.DxgkDdiDestroyAllocation(miniport->context, &args);
-	ddi_leave_level_0(crossing, status);
+	(void)!visit_leave(crossing, seat, status);
 }
 
-void miniport_visit_end(struct miniport_visit *visit)
+void miniport_visit_end(struct miniport_visit *visit, uint32_t seat, NTSTATUS close_status)
 {
-	ddi_leave_level_0((struct ddi_crossing *)visit, visit->status);
+	(void)!visit_leave((struct ddi_crossing *)visit, seat, close_status);
 }
 
 /* ---- properties ---- */

@@ -101,31 +101,39 @@ void miniport_destroy_allocations(struct miniport *miniport, struct miniport_cli
  * between. What happens between the two may wait for nobody.
  */
 struct miniport_visit {
-	void *storage[11];
-	NTSTATUS status;
+	void *storage[12];
 };
 
-/* DxgkDdiCreateAllocation; on failure the driver has nothing, and the visit is over. */
+/*
+ * Not by a thread that is in a driver already, nor while somebody is told of each entry point: then
+ * there is more to entering and leaving. For the visit that follows.
+ */
+bool miniport_can_visit(void);
+
+/*
+ * DxgkDdiCreateAllocation; on failure the driver has nothing, and the visit is over. `seat` is the
+ * thread's (thread_own_seat), all along.
+ */
 MUST_CHECK NTSTATUS miniport_visit_create(struct miniport_visit *visit, struct miniport *miniport,
-					  struct miniport_client *client, const void *private_data,
-					  uint32_t private_bytes,
+					  struct miniport_client *client, uint32_t seat,
 					  struct miniport_allocation *allocation);
 
 /* … and DxgkDdiOpenAllocation, which ends the visit; on failure it is not open. */
-MUST_CHECK NTSTATUS miniport_visit_open(struct miniport_visit *visit, void *driver_device,
-					const void *private_data, uint32_t private_bytes,
-					void *driver_allocation, struct miniport_binding *binding);
+MUST_CHECK NTSTATUS miniport_visit_open(struct miniport_visit *visit, uint32_t seat,
+					void *driver_device, void *driver_allocation,
+					struct miniport_binding *binding);
 
-/* DxgkDdiCloseAllocation … */
-void miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
-			  struct miniport_client *client, void *driver_device,
-			  void *driver_binding);
+/* DxgkDdiCloseAllocation, whose answer is judged with what follows … */
+MUST_CHECK NTSTATUS miniport_visit_close(struct miniport_visit *visit, struct miniport *miniport,
+					 struct miniport_client *client, uint32_t seat,
+					 void *driver_device, void *driver_binding);
 
 /* … and DxgkDdiDestroyAllocation, which ends the visit. */
-void miniport_visit_destroy(struct miniport_visit *visit, void *driver_allocation);
+void miniport_visit_destroy(struct miniport_visit *visit, uint32_t seat, NTSTATUS close_status,
+			    void *driver_allocation);
 
 /* … or nothing more. */
-void miniport_visit_end(struct miniport_visit *visit);
+void miniport_visit_end(struct miniport_visit *visit, uint32_t seat, NTSTATUS close_status);
 
 /* What a client wants to change about an allocation. */
 struct miniport_property_update {

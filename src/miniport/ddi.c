@@ -335,13 +335,10 @@ bool ddi_enter_until(struct ddi_crossing *crossing, struct miniport *miniport,
 	return enter(crossing, deadline_ns);
 }
 
-void ddi_say(struct ddi_crossing *crossing, NTSTATUS status)
+static void say(const struct ddi_crossing *crossing, NTSTATUS status)
 {
 	char arguments[DDI_ARGUMENTS_TEXT];
 
-	if (crossing->is_said)
-		return;
-	crossing->is_said = true;
 	ddi_describe_arguments(crossing, arguments, sizeof(arguments));
 	log_topic(LOG_CALLS, "%s(%s): %s", ddi_infos[crossing->ddi].name, arguments,
 		  status_name(status));
@@ -366,7 +363,7 @@ static void cross_back(struct ddi_crossing *crossing, NTSTATUS status)
 	ddi_innermost = crossing->outer;
 	locks_release(crossing);
 	if (UNLIKELY(log_is_on(LOG_CALLS)))
-		ddi_say(crossing, status);
+		say(crossing, status);
 }
 
 struct ddi_said ddi_said(void)
@@ -445,7 +442,7 @@ NTSTATUS ddi_leave(struct ddi_crossing *crossing, NTSTATUS status)
 RARE NTSTATUS ddi_level_0_judge(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (log_is_on(LOG_CALLS))
-		ddi_say(crossing, status);
+		say(crossing, status);
 	return judge(crossing, status);
 }
 

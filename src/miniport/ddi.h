@@ -103,7 +103,6 @@ struct ddi_crossing {
 	bool has_level;
 	bool has_class;
 	bool is_simple;     /* of a client, inside of no other, at level 0 */
-	bool is_said;       /* it was logged already */
 	uint32_t seat;      /* of a simple one: from which it passed the level's gate */
 	void *subject_data; /* the driver's, behind the handle */
 

@@ -180,19 +180,13 @@ static inline void callback_trace_end(NTSTATUS status)
 		trace_callback_end(status);
 }
 
-SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct miniport *miniport,
-				   struct miniport_client *client, enum ddi ddi)
+/* What a simple crossing is entered with: nothing that others would be told. */
+SPECIALIZED void ddi_enter_simply(struct ddi_crossing *crossing, struct miniport *miniport,
+				  struct miniport_client *client, enum ddi ddi, uint32_t seat)
 {
 	assert(ddi_infos[ddi].level == DDI_LEVEL_0 && ddi_infos[ddi].irql == DDI_IRQL_PASSIVE);
-	/* Inside of another crossing, or for the kernel itself, there is more to it. A client's
-	   thread is at the level already. */
-	if (UNLIKELY(ddi_innermost || client == &miniport->system_client || !nt_irql_is_plain())) {
-		ddi_enter(crossing, miniport, client, ddi);
-		return;
-	}
 	lock_assert_none_held(ddi_infos[ddi].name);
-	lock_acquire(&client->entry);
-	uint32_t seat = thread_own_seat;
+	lock_acquire_from(&client->entry, seat);
 	gate_enter_from(&miniport->level_gate, seat);
 	/* What is not set is not read of a simple one, or while there is no subject. */
 	crossing->miniport = miniport;
@@ -205,10 +199,22 @@ SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct minipor
 	crossing->has_level = true;
 	crossing->has_class = false;
 	crossing->is_simple = true;
-	crossing->is_said = false;
 	ddi_note(crossing, NULL, NULL);
 	ddi_innermost = crossing;
 	nt_entered = (struct nt_entered){ .routine = ddi_routine(miniport, ddi) };
+}
+
+SPECIALIZED void ddi_enter_level_0(struct ddi_crossing *crossing, struct miniport *miniport,
+				   struct miniport_client *client, enum ddi ddi)
+{
+	assert(ddi_infos[ddi].level == DDI_LEVEL_0 && ddi_infos[ddi].irql == DDI_IRQL_PASSIVE);
+	/* Inside of another crossing, or for the kernel itself, there is more to it. A client's
+	   thread is at the level already. */
+	if (UNLIKELY(ddi_innermost || client == &miniport->system_client || !nt_irql_is_plain())) {
+		ddi_enter(crossing, miniport, client, ddi);
+		return;
+	}
+	ddi_enter_simply(crossing, miniport, client, ddi, thread_own_seat);
 	ddi_trace_begin(ddi_infos[ddi].name, PASSIVE_LEVEL);
 }
 
@@ -227,49 +233,24 @@ static inline void ddi_trace_end(const struct ddi_crossing *crossing, NTSTATUS s
 	trace_ddi_call_end(status);
 }
 
+SPECIALIZED void ddi_leave_simply(struct miniport *miniport, struct miniport_client *client,
+				  uint32_t seat)
+{
+	ddi_innermost = NULL;
+	gate_leave_from(&miniport->level_gate, seat);
+	lock_release(&client->entry);
+}
+
 SPECIALIZED NTSTATUS ddi_leave_level_0(struct ddi_crossing *crossing, NTSTATUS status)
 {
 	if (UNLIKELY(!crossing->is_simple))
 		return ddi_leave(crossing, status);
 	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
 	ddi_trace_end(crossing, status);
-	ddi_innermost = NULL;
-	gate_leave_from(&crossing->miniport->level_gate, crossing->seat);
-	lock_release(&crossing->client->entry);
+	ddi_leave_simply(crossing->miniport, crossing->client, crossing->seat);
 	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
 		return ddi_level_0_judge(crossing, status);
 	return STATUS_SUCCESS;
-}
-
-/* Says what the log says of a call whose arguments are about to go, before it is left. */
-void ddi_say(struct ddi_crossing *crossing, NTSTATUS status);
-static inline void ddi_forget_arguments(struct ddi_crossing *crossing, NTSTATUS status)
-{
-	if (UNLIKELY(log_is_on(LOG_CALLS)))
-		ddi_say(crossing, status);
-	ddi_note(crossing, NULL, NULL);
-}
-
-/*
- * From one entry point, which returned `status`, to the next without letting go of the driver.
- * Nothing between the two may wait for another thread.
- */
-SPECIALIZED void ddi_go_on_level_0(struct ddi_crossing *crossing, NTSTATUS status, enum ddi next)
-{
-	if (UNLIKELY(!crossing->is_simple)) {
-		ddi_leave(crossing, status);
-		ddi_enter(crossing, crossing->miniport, crossing->client, next);
-		return;
-	}
-	nt_irql_expect_plain(ddi_infos[crossing->ddi].name);
-	ddi_trace_end(crossing, status);
-	if (UNLIKELY(status != STATUS_SUCCESS || log_is_on(LOG_CALLS)))
-		ddi_level_0_judge(crossing, status);
-	assert(ddi_infos[next].level == DDI_LEVEL_0 && ddi_infos[next].irql == DDI_IRQL_PASSIVE);
-	crossing->ddi = next;
-	crossing->is_said = false;
-	nt_entered = (struct nt_entered){ .routine = ddi_routine(crossing->miniport, next) };
-	ddi_trace_begin(ddi_infos[next].name, PASSIVE_LEVEL);
 }
 
 /* For a refusal of what the driver has just failed: ': "its last line"', or "". */

@@ -20,7 +20,8 @@
 #include "wire/call.h"
 #include "wire/server_link.h"
 
-_Atomic(const struct dxgk_embed *) connection_kernel;
+_Atomic(const struct dxgk_ways *) connection_ways;
+static _Atomic(const struct dxgk_embed *) connection_kernel;
 
 /* NULL after a refusal, whose status is in *status_out. */
 static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
@@ -54,10 +55,11 @@ static const struct dxgk_embed *load_kernel(NTSTATUS *status_out)
 	if (wire && strcmp(wire, "loopback") == 0)
 		found = loopback_around(found);
 	atomic_store_explicit(&connection_kernel, found, memory_order_release);
+	atomic_store_explicit(&connection_ways, found->ways, memory_order_release);
 	return found;
 }
 
-RARE NTSTATUS connection_call_first(uint32_t id, void *arguments)
+RARE static NTSTATUS call_first(uint32_t id, void *arguments)
 {
 	NTSTATUS status = STATUS_UNSUCCESSFUL;
 	struct refusal_scope scope;
@@ -68,6 +70,14 @@ RARE NTSTATUS connection_call_first(uint32_t id, void *arguments)
 	refusal_end_call(&scope, found ? STATUS_SUCCESS : status);
 	cancel_give_back(before);
 	return found ? found->call(id, arguments) : status;
+}
+
+NTSTATUS connection_call_otherwise(uint32_t id, void *arguments)
+{
+	const struct dxgk_embed *found =
+		atomic_load_explicit(&connection_kernel, memory_order_acquire);
+
+	return LIKELY(found != NULL) ? found->call(id, arguments) : call_first(id, arguments);
 }
 
 bool connection_last_refusal(struct dxgk_refusal *refusal)

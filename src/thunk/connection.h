@@ -13,18 +13,17 @@
 #include "base/status.h"
 #include "wire/embed.h"
 
-/* Behind connection_call(): NULL before the first. */
-extern _Atomic(const struct dxgk_embed *) connection_kernel __attribute__((visibility("hidden")));
-NTSTATUS connection_call_first(uint32_t id, void *arguments);
+/* Behind connection_call(): NULL before the first, and where there are none. */
+extern _Atomic(const struct dxgk_ways *) connection_ways __attribute__((visibility("hidden")));
+NTSTATUS connection_call_otherwise(uint32_t id, void *arguments);
 
 /* One call, by its number in calls.def, with the client's own struct. */
 static inline NTSTATUS connection_call(uint32_t id, void *arguments)
 {
-	const struct dxgk_embed *kernel =
-		atomic_load_explicit(&connection_kernel, memory_order_acquire);
+	const struct dxgk_ways *ways = atomic_load_explicit(&connection_ways, memory_order_acquire);
 
-	return LIKELY(kernel != NULL) ? kernel->call(id, arguments)
-				      : connection_call_first(id, arguments);
+	return LIKELY(ways != NULL) ? ways->calls[id](ways->door, arguments, id)
+				    : connection_call_otherwise(id, arguments);
 }
 
 bool connection_last_refusal(struct dxgk_refusal *refusal);

@@ -222,6 +222,7 @@ const struct dxgk_embed *loopback_around(const struct dxgk_embed *kernel)
 	loopback.kernel = kernel;
 	loopback.table = *kernel;
 	loopback.table.call = call;
+	loopback.table.ways = NULL;
 	loopback.table.last_refusal = last_refusal;
 	return &loopback.table;
 }

@@ -119,9 +119,13 @@ void vidmm_allocation_retire(struct vidmm_allocation *allocation)
 
 bool vidmm_allocation_retire_untouched(struct vidmm_allocation *allocation)
 {
-	if (UNLIKELY(allocation_content(allocation) != VIDMM_CONTENT_NONE ||
-		     vidmm_is_paged(allocation) ||
-		     ((uintptr_t)allocation->view.range | (uintptr_t)allocation->elsewhere) != 0))
+	uintptr_t use = (uintptr_t)atomic_load_explicit(&allocation->place, memory_order_relaxed) |
+			(uintptr_t)atomic_load_explicit(&allocation->mapped, memory_order_relaxed) |
+			(uintptr_t)allocation->view.range | (uintptr_t)allocation->elsewhere |
+			allocation_content(allocation);
+
+	_Static_assert(VIDMM_CONTENT_NONE == 0, "it is none of the uses");
+	if (UNLIKELY(use != 0))
 		return false;
 	/* A trace is told when it is dead, which is in the same call. */
 	allocation->life = state_step(STATES_LIFE, allocation->life, VIDMM_DYING);

@@ -202,6 +202,18 @@ SPECIALIZED void vidmm_allocation_finish(struct vidmm_allocation *allocation)
 	trace_allocation_dead(allocation->id);
 }
 
+/* The same for one that vidmm_allocation_retire_untouched() has retired. */
+SPECIALIZED void vidmm_allocation_finish_untouched(struct vidmm_allocation *allocation)
+{
+	assert(!atomic_load_explicit(&allocation->mapped, memory_order_relaxed) &&
+	       !allocation->elsewhere &&
+	       atomic_load_explicit(&allocation->content, memory_order_relaxed) ==
+		       VIDMM_CONTENT_NONE);
+	lock_finish(&allocation->lock);
+	allocation->life = state_step(STATES_LIFE, allocation->life, VIDMM_DEAD);
+	trace_allocation_dead(allocation->id);
+}
+
 static inline uint64_t vidmm_size_bytes(const struct vidmm_allocation *allocation)
 {
 	return allocation->size_bytes;

@@ -14,8 +14,9 @@
 #include <opendxgk/refusal.h>
 
 #include "base/status.h"
+#include "wire/call.h"
 
-enum { DXGK_EMBED_VERSION = 3 };
+enum { DXGK_EMBED_VERSION = 4 };
 
 /* What can be heard of adapters. */
 enum dxgk_embed_news {
@@ -35,12 +36,22 @@ struct dxgk_embed_listener {
 	void (*release)(struct dxgk_embed_listener *listener);
 };
 
+/*
+ * A way for each call, without asking which one it is; `door` is how it comes in. All may be the same.
+ */
+typedef NTSTATUS dxgk_way(void *door, void *arguments, uint32_t id);
+struct dxgk_ways {
+	void *door;
+	dxgk_way *calls[CALL_COUNT];
+};
+
 struct dxgk_embed {
 	uint32_t version;    /* DXGK_EMBED_VERSION, or the two files do not belong together */
 	uint32_t call_count; /* CALL_COUNT, likewise */
 
 	/* `arguments` is the client's own struct. Starts the kernel at the first call. */
 	NTSTATUS (*call)(uint32_t id, void *arguments);
+	const struct dxgk_ways *ways; /* the same, shorter; NULL: there are none */
 	bool (*last_refusal)(struct dxgk_refusal *refusal);
 
 	/* Everything this process made is destroyed; the next call starts with nothing. */

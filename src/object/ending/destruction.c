@@ -383,72 +383,6 @@ RARE static NTSTATUS defer_list(struct dxg_device *device, uint32_t count,
 	return STATUS_SUCCESS;
 }
 
-/*
- * One in no resource that no other thread has found or will find: retired in one step, and nobody
- * is kept waiting for it.
- */
-static bool take_unreachable(struct dxg_device *device, struct dxg_allocation *allocation)
-{
-	if (allocation->resource)
-		return false;
-	lock_acquire(&device->lock);
-	/* Its neighbours in the list, which nobody has touched for long. */
-	__builtin_prefetch(allocation->owner_link.prev, 1);
-	__builtin_prefetch(allocation->owner_link.next, 1);
-	bool is_ours = !allocation->is_being_destroyed && object_retire_alone(&allocation->object);
-	if (LIKELY(is_ours))
-		list_unlink(&allocation->owner_link);
-	lock_release(&device->lock);
-	return is_ours;
-}
-
-/* Most that come and go so were never put to use: then a client in another process need not wait for the driver. */
-static void end_unreachable_use(struct dxg_allocation *allocation)
-{
-	bool has_use = atomic_load_explicit(&allocation->binding, memory_order_relaxed) ||
-		       atomic_load_explicit(&allocation->addresses, memory_order_relaxed);
-
-	if (UNLIKELY(has_use || !vidmm_allocation_retire_untouched(&allocation->body->memory))) {
-		end_use(allocation);
-	} else if (UNLIKELY(client_call_can_settle())) {
-		/* Another thread of the client may have waited for just this one to go. */
-		allocation_uncount(allocation);
-		client_call_settle();
-	}
-}
-
-/* In one visit. Of no resource, so that this was the only binding. */
-SPECIALIZED void close_and_destroy_unreachable(struct dxg_allocation *allocation)
-{
-	struct dxg_device *device = allocation->device;
-	struct allocation_body *body = allocation->body;
-	struct miniport *miniport = device->adapter->miniport;
-	struct miniport_client *client = device->process_adapter->client;
-	struct miniport_visit visit;
-
-	/* While the driver holds it, it is waited for: not on a visit. */
-	if (UNLIKELY(!hold_end_unreachable_unless_held(&allocation->holds)))
-		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-	miniport_visit_close(&visit, miniport, client, device->driver_device,
-			     allocation->driver_binding);
-	if (LIKELY(hold_end_unreachable_unless_held(&body->holds))) {
-		miniport_visit_destroy(&visit, body->driver_allocation);
-		return;
-	}
-	miniport_visit_end(&visit);
-	end_allocation_holds(body);
-	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
-}
-
-static void give_unreachable_back(struct dxg_allocation *allocation)
-{
-	struct dxg_device *device = allocation->device;
-
-	adapter_leave(device->adapter);
-	allocation_end_alone(allocation);
-	object_put_some(&device->object, 2); /* the caller's, and the allocation's */
-}
-
 static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 				 struct dxg_allocation **allocations)
 {
@@ -476,26 +410,6 @@ static NTSTATUS destroy_list_now(struct dxg_device *device, uint32_t count,
 	return status;
 }
 
-RARE static NTSTATUS destroy_in_turn(struct dxg_device *device, struct dxg_allocation *allocation)
-{
-	adapter_leave(device->adapter);
-	NTSTATUS status = destroy_list_now(device, 1, &allocation);
-	object_put(&device->object);
-	return status;
-}
-
-static NTSTATUS destroy_single_now(struct dxg_device *device, struct dxg_allocation *subject,
-				   const struct destruction_options *options)
-{
-	adapter_enter_to_release(device->adapter);
-	if (UNLIKELY(!take_unreachable(device, subject)))
-		return destroy_in_turn(device, subject);
-	if (UNLIKELY(options->is_synchronous))
-		client_call_settle_late();
-	ENDING_OF_UNREACHABLE_ALLOCATION(ENDING_CALL)
-	return STATUS_SUCCESS;
-}
-
 NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 			     struct dxg_allocation **allocations,
 			     const struct destruction_options *options)
@@ -507,14 +421,112 @@ NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t count,
 	return destroy_list_now(device, count, allocations);
 }
 
-NTSTATUS destruction_of_single(struct dxg_device *device, struct dxg_allocation *allocation,
-			       const struct destruction_options *options)
+/* ---- one alone that no other thread has found or will find ---- */
+
+struct unreachable {
+	struct dxg_allocation *allocation;
+	struct dxg_device *device;
+	uint32_t seat;
+	bool was_used;
+};
+
+/* Retired in one step, and nobody is kept waiting for it. */
+SPECIALIZED bool take_unreachable(const struct unreachable *subject)
 {
-	if (LIKELY(!has_to_wait(device) && !is_paged(allocation)))
-		return destroy_single_now(device, allocation, options);
-	NTSTATUS status = defer_list(device, 1, &allocation, options);
-	object_put(&device->object);
-	return status;
+	struct dxg_allocation *allocation = subject->allocation;
+	struct dxg_device *device = subject->device;
+
+	if (UNLIKELY(allocation->resource))
+		return false;
+	lock_acquire_from(&device->lock, subject->seat);
+	/* Its neighbours in the list, which nobody has touched for long. */
+	__builtin_prefetch(allocation->owner_link.prev, 1);
+	__builtin_prefetch(allocation->owner_link.next, 1);
+	bool is_ours = !allocation->is_being_destroyed && object_retire_alone(&allocation->object);
+	if (LIKELY(is_ours))
+		list_unlink(&allocation->owner_link);
+	lock_release(&device->lock);
+	return is_ours;
+}
+
+/* Most that come and go so were never put to use: then a client in another process need not wait for the driver. */
+SPECIALIZED void end_unreachable_use(struct unreachable *subject)
+{
+	struct dxg_allocation *allocation = subject->allocation;
+
+	subject->was_used =
+		((uintptr_t)atomic_load_explicit(&allocation->binding, memory_order_relaxed) |
+		 (uintptr_t)atomic_load_explicit(&allocation->addresses, memory_order_relaxed)) !=
+			0 ||
+		!vidmm_allocation_retire_untouched(&allocation->body->memory);
+	if (UNLIKELY(subject->was_used)) {
+		end_use(allocation);
+	} else if (UNLIKELY(client_call_can_settle())) {
+		/* Another thread of the client may have waited for just this one to go. */
+		allocation_uncount(allocation);
+		client_call_settle();
+	}
+}
+
+/* In one visit. Of no resource, so that this was the only binding. */
+SPECIALIZED void close_and_destroy_unreachable(const struct unreachable *subject)
+{
+	struct dxg_allocation *allocation = subject->allocation;
+	struct dxg_device *device = subject->device;
+	struct allocation_body *body = allocation->body;
+	struct miniport *miniport = device->adapter->miniport;
+	struct miniport_client *client = device->process_adapter->client;
+	struct miniport_visit visit;
+
+	/* While the driver holds it, it is waited for: not on a visit. */
+	if (UNLIKELY(!hold_end_unreachable_unless_held(&allocation->holds)))
+		hold_end(&allocation->holds, "opening", allocation->driver_binding);
+	NTSTATUS status = miniport_visit_close(&visit, miniport, client, subject->seat,
+					       device->driver_device, allocation->driver_binding);
+	if (LIKELY(hold_end_unreachable_unless_held(&body->holds))) {
+		miniport_visit_destroy(&visit, subject->seat, status, body->driver_allocation);
+		return;
+	}
+	miniport_visit_end(&visit, subject->seat, status);
+	end_allocation_holds(body);
+	miniport_destroy_allocations(miniport, client, 1, &body->driver_allocation, NULL, false);
+}
+
+SPECIALIZED void give_unreachable_back(const struct unreachable *subject)
+{
+	gate_leave_from(&subject->device->adapter->gate, subject->seat);
+	allocation_end_alone(subject->allocation, subject->seat, subject->was_used);
+	object_put_some(&subject->device->object, 2); /* the caller's, and the allocation's */
+}
+
+/*
+ * What has_to_wait() and is_paged() ask the source, which looks at just this: not of what is asked all the
+ * time.
+ */
+SPECIALIZED bool is_over(const struct dxg_device *device, const struct dxg_allocation *allocation)
+{
+	return LIKELY(sched_owner_is_idle(&device->work) &&
+		      atomic_load_explicit(&device->ordered_endings, memory_order_acquire) == 0 &&
+		      !vidmm_is_paged(&allocation->body->memory));
+}
+
+bool destruction_of_unreachable(struct dxg_device *device, uint32_t seat,
+				struct dxg_allocation *allocation)
+{
+	struct unreachable unreachable = { .allocation = allocation,
+					   .device = device,
+					   .seat = seat };
+	struct unreachable *subject = &unreachable;
+
+	if (UNLIKELY(!is_over(device, allocation)))
+		return false;
+	gate_enter_from(&device->adapter->gate, seat);
+	if (UNLIKELY(!take_unreachable(subject))) {
+		gate_leave_from(&device->adapter->gate, seat);
+		return false;
+	}
+	ENDING_OF_UNREACHABLE_ALLOCATION(ENDING_CALL)
+	return true;
 }
 
 /* ---- a resource ---- */

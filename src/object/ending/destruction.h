@@ -27,10 +27,14 @@ MUST_CHECK NTSTATUS destruction_of_list(struct dxg_device *device, uint32_t coun
 					struct dxg_allocation **allocations,
 					const struct destruction_options *options);
 
-/* The same for one. The caller's reference to the device goes, too, whatever comes of it. */
-MUST_CHECK NTSTATUS destruction_of_single(struct dxg_device *device,
-					  struct dxg_allocation *allocation,
-					  const struct destruction_options *options);
+/*
+ * The same for one that nothing has to be waited for, that nobody else can find, and that is in no
+ * resource, while allocation_may_go_alone(): what nearly all calls are about. `seat` is the thread's
+ * (thread_own_seat). True: the caller's references on it and on the device went with it. False:
+ * nothing happened, and it takes the other way.
+ */
+MUST_CHECK bool destruction_of_unreachable(struct dxg_device *device, uint32_t seat,
+					   struct dxg_allocation *allocation);
 
 /* Ends the resource and what is in it; refused when another thread was faster. */
 MUST_CHECK NTSTATUS destruction_of_resource(struct dxg_resource *resource,

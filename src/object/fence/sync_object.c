@@ -233,8 +233,8 @@ static NTSTATUS map_for_gpu(struct dxg_sync_object *sync)
 /* ---- whose it is ---- */
 
 /* With a reference for the caller, unless that wants to know nothing but the names. */
-static void publish_locked(struct dxg_sync_object *sync, struct list *owners,
-			   struct sync_names *names_out)
+SPECIALIZED void publish_locked(struct dxg_sync_object *sync, struct list *owners,
+				struct sync_names *names_out)
 {
 	lock_assert_held(sync->device ? &sync->device->lock : &sync->process->lock);
 	trace_sync_object_create(sync->process->id, sync->object.handle, (uint32_t)sync->body->kind,
@@ -374,12 +374,13 @@ static void begin_again(struct sync_body *body, const struct sync_options *optio
 }
 
 /* False: none is kept, or no number is left for it. */
-static bool create_again(struct dxg_device *device, const struct sync_options *options,
-			 struct sync_names *names_out, struct dxg_sync_object **object_out)
+SPECIALIZED bool create_again(struct dxg_device *device, uint32_t seat,
+			      const struct sync_options *options, struct sync_names *names_out,
+			      struct dxg_sync_object **object_out)
 {
 	struct sync_body *body = NULL;
 
-	lock_acquire(&device->lock);
+	lock_acquire_from(&device->lock, seat);
 	if (LIKELY(!device->is_dying && device_state(device) == DEVICE_ACTIVE))
 		body = kept_fences_take(&device->kept_fences);
 	/* A client elsewhere is told each time. */
@@ -387,8 +388,8 @@ static bool create_again(struct dxg_device *device, const struct sync_options *o
 		(void)!kept_fences_keep(&device->kept_fences, body);
 		body = NULL;
 	}
-	if (body && UNLIKELY(!NT_SUCCESS(object_init(&body->first.object, &sync_object_class,
-						     &device->process->handles)))) {
+	if (body && UNLIKELY(!NT_SUCCESS(object_init_from(&body->first.object, &sync_object_class,
+							  &device->process->handles, seat)))) {
 		(void)!kept_fences_keep(&device->kept_fences, body); /* there is room */
 		body = NULL;
 	}
@@ -407,7 +408,7 @@ static NTSTATUS create(struct dxg_device *device, const struct sync_options *opt
 		       struct sync_names *names_out, struct dxg_sync_object **object_out)
 {
 	if (is_usual(options->kind, options->scheme, &options->access) &&
-	    LIKELY(create_again(device, options, names_out, object_out)))
+	    LIKELY(create_again(device, thread_own_seat, options, names_out, object_out)))
 		return STATUS_SUCCESS;
 	return create_new(device, options, names_out, object_out);
 }
@@ -446,6 +447,23 @@ NTSTATUS sync_object_create_named(struct dxg_device *device, const struct sync_o
 				  struct sync_names *names_out)
 {
 	return create(device, options, names_out, NULL);
+}
+
+bool sync_object_create_again(struct dxg_device *device, uint32_t seat, uint64_t initial_value,
+			      struct sync_names *names_out)
+{
+	const struct sync_options options = {
+		.kind = SYNC_MONITORED_FENCE,
+		.scheme = SHARE_PRIVATE,
+		.access = { .may_signal = true,
+			    .may_wait = true,
+			    .jumps_when_lost = true,
+			    .has_gpu_access = true },
+		.initial_value = initial_value,
+	};
+
+	assert(is_usual(options.kind, options.scheme, &options.access));
+	return create_again(device, seat, &options, names_out, NULL);
 }
 
 static NTSTATUS check_open(const struct dxg_device *device, const struct sync_body *body)
@@ -594,20 +612,20 @@ static void body_end_alone(struct sync_body *body)
 }
 
 /* The body that has to end: this one, one that was kept before, or none. */
-static struct sync_body *end_opening_locked(struct dxg_sync_object *sync)
+SPECIALIZED struct sync_body *end_opening_locked(struct dxg_sync_object *sync, uint32_t seat)
 {
 	struct dxg_device *device = sync->device;
 	struct sync_body *body = sync->body;
 
 	lock_assert_held(&device->lock);
 	trace_sync_object_destroy(sync->process->id, sync->object.handle);
-	object_abandon(&sync->object);
+	object_abandon_from(&sync->object, seat);
 	if (device->is_dying || !is_usual(body->kind, body->share.scheme, &sync->access))
 		return body;
 	return kept_fences_keep(&device->kept_fences, body);
 }
 
-bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
+bool sync_object_destroy_and_put(struct dxg_sync_object *sync, uint32_t seat)
 {
 	struct dxg_device *device = sync->device;
 	struct sync_body *rest = NULL;
@@ -617,14 +635,14 @@ bool sync_object_destroy_and_put(struct dxg_sync_object *sync)
 	if (!device)
 		goto not_alone;
 	/* Who finds it without a reference does so in the device's list. */
-	lock_acquire(&device->lock);
+	lock_acquire_from(&device->lock, seat);
 	bool is_alone = object_retire_alone(&sync->object);
 	if (is_alone) {
 		list_remove(&sync->owned.link);
 		is_body_too = is_body_alone(sync) && LIKELY(!is_in_use(sync));
 	}
 	if (is_body_too) {
-		rest = end_opening_locked(sync);
+		rest = end_opening_locked(sync, seat);
 		is_last = uncount_opening_locked(device);
 	}
 	lock_release(&device->lock);

@@ -165,6 +165,13 @@ MUST_CHECK NTSTATUS sync_object_create_named(struct dxg_device *device,
 					     struct sync_names *names_out);
 
 /*
+ * The same for a monitored fence without flags, of one that ended and was kept. False: none was, and nothing
+ * happened. `seat` is the thread's (thread_own_seat).
+ */
+MUST_CHECK bool sync_object_create_again(struct dxg_device *device, uint32_t seat,
+					 uint64_t initial_value, struct sync_names *names_out);
+
+/*
  * One more opening of the object whose base is `share`, with a reference for the caller; of
  * `device` or, when that is NULL, of the process.
  */
@@ -175,8 +182,11 @@ MUST_CHECK NTSTATUS sync_object_open(struct dxg_process *process, struct dxg_dev
 /* Ends the handle, and the CPU waits through it. False when another thread was faster. */
 MUST_CHECK bool sync_object_destroy(struct dxg_sync_object *object);
 
-/* The same, and the caller's reference goes, unless it was not the faster one. */
-MUST_CHECK bool sync_object_destroy_and_put(struct dxg_sync_object *object);
+/*
+ * The same for who has nothing but one reference, which goes, unless it was not the faster one. `seat` is the
+ * thread's (thread_own_seat).
+ */
+MUST_CHECK bool sync_object_destroy_and_put(struct dxg_sync_object *object, uint32_t seat);
 
 /* For kernel_validate(): its subject is a dxg_sync_object. */
 bool sync_object_is_ending(const struct ending *ending);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocation.c - making allocations. How they end is in destruction.c.
+ * allocation.c - making allocations. How they end is in destruction.c; one alone is made in
+ * allocation_single.c.
  *
  *   in:   a request that was decoded and checked (allocation.h)
  *   out:  handles that a client can use, or nothing at all
@@ -17,6 +18,7 @@
 #include "base/section.h"
 #include "miniport/allocations.h"
 #include "object/memory/allocation.h"
+#include "object/memory/allocation_body.h"
 #include "object/memory/allocation_extra.h"
 #include "object/memory/brought.h"
 #include "object/memory/resource.h"
@@ -45,18 +47,10 @@ struct group {
 	void *few_storage[FEW];
 };
 
-static size_t body_bytes(uint32_t private_bytes)
-{
-	return sizeof(struct allocation_body) + private_bytes;
-}
-
-SPECIALIZED void body_end(struct allocation_body *body)
+static void body_end(struct allocation_body *body)
 {
 	vidmm_allocation_finish(&body->memory);
-	if (UNLIKELY(body->has_extra))
-		allocation_extra_end(body);
-	allocation_end_name(body);
-	mem_give(body, body_bytes(body->private_bytes));
+	allocation_body_give(body);
 }
 
 void allocation_body_put(struct allocation_body *body)
@@ -65,8 +59,7 @@ void allocation_body_put(struct allocation_body *body)
 		body_end(body);
 }
 
-/* In the place of a binding that nobody needed before the end. */
-static struct vidmm_binding ended_binding;
+struct vidmm_binding allocation_ended_binding;
 
 static void allocation_finish(struct object *object)
 {
@@ -77,7 +70,7 @@ static void allocation_finish(struct object *object)
 	struct dxg_device *device = allocation->device;
 	struct allocation_body *body = allocation->body;
 
-	if (binding != &ended_binding)
+	if (binding != &allocation_ended_binding)
 		mem_free(binding);
 	if (allocation != &body->maker)
 		mem_free(allocation);
@@ -89,20 +82,6 @@ static void allocation_finish(struct object *object)
 }
 
 const struct object_class allocation_class = { "an allocation", allocation_finish };
-
-void allocation_end_alone(struct dxg_allocation *allocation)
-{
-	struct allocation_body *body = allocation->body;
-	struct vidmm_binding *binding =
-		atomic_load_explicit(&allocation->binding, memory_order_relaxed);
-
-	assert(allocation == &body->maker && !allocation->resource);
-	if (UNLIKELY(binding && binding != &ended_binding))
-		mem_free(binding);
-	allocation_abandon_handle(allocation);
-	if (LIKELY(refcount_put_both(&body->lookers)))
-		body_end(body);
-}
 
 static NTSTATUS no_memory(void)
 {
@@ -128,7 +107,7 @@ NTSTATUS allocation_binding(struct dxg_allocation *allocation, struct vidmm_bind
 			mem_free(fresh);
 		}
 	}
-	if (binding == &ended_binding)
+	if (binding == &allocation_ended_binding)
 		return invalid(RULE_API_HANDLE, NULL,
 			       "Allocation 0x%08x was destroyed during the call",
 			       allocation->object.handle);
@@ -141,7 +120,8 @@ void allocation_retire_binding(struct dxg_allocation *allocation, bool is_in_use
 	struct resource_body *resource = allocation->body->resource;
 	struct vidmm_binding *binding = NULL;
 
-	if (!atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding))
+	if (!atomic_compare_exchange_strong(&allocation->binding, &binding,
+					    &allocation_ended_binding))
 		vidmm_binding_retire(binding, is_in_use, !resource || !resource->is_shared);
 }
 
@@ -149,7 +129,8 @@ bool allocation_end_binding(struct dxg_allocation *allocation)
 {
 	struct vidmm_binding *binding = NULL;
 
-	if (LIKELY(atomic_compare_exchange_strong(&allocation->binding, &binding, &ended_binding)))
+	if (LIKELY(atomic_compare_exchange_strong(&allocation->binding, &binding,
+						  &allocation_ended_binding)))
 		return false;
 	vidmm_binding_finish(binding);
 	return true;
@@ -186,64 +167,7 @@ static void group_free_memory(struct group *group)
 	mem_free(group->storage);
 }
 
-/*
- * A body with one reference, and its maker's binding with another. It has the caller's reference to
- * the device from now on, unless this fails.
- */
-SPECIALIZED NTSTATUS body_build(struct dxg_device *device, struct dxg_resource *resource,
-				const struct allocation_item *item,
-				struct allocation_body **body_out)
-{
-	struct quota_ledger *ledger = device->process->ledger;
-	NTSTATUS status;
-
-	if (UNLIKELY(ledger)) {
-		status = allocation_quota_take(ledger, item->private_bytes);
-		if (!NT_SUCCESS(status))
-			return status;
-	}
-	struct allocation_body *body = mem_take(body_bytes(item->private_bytes));
-	if (UNLIKELY(!body)) {
-		status = STATUS_NO_MEMORY;
-		goto give_quota;
-	}
-	struct dxg_allocation *allocation = &body->maker;
-	/* By pieces: to wipe it all takes the processor longer. The object is object_init()'s, and
-	   whoever puts it into a list sets the links. */
-	allocation->device = device;
-	allocation->resource = resource;
-	allocation->body = body;
-	bytes_wipe_from(allocation, driver_binding);
-	status = object_init(&allocation->object, &allocation_class, &device->process->handles);
-	if (UNLIKELY(!NT_SUCCESS(status)))
-		goto give_body;
-	if (UNLIKELY(resource))
-		object_get(&resource->object);
-
-	refcount_init(&body->refs);
-	refcount_init_to(&body->lookers, 2);
-	body->resource = NULL;
-	body->private_bytes = item->private_bytes;
-	body->has_extra = false;
-	atomic_init(&body->name, NULL);
-	if (UNLIKELY(ledger))
-		allocation_extra_begin(body, ledger);
-	body->holds = (struct hold_count){ 0 };
-	if (LIKELY(item->private_bytes))
-		bytes_copy(body + 1, item->private_data, item->private_bytes);
-	vidmm_allocation_init_empty(&body->memory);
-	*body_out = body;
-	return STATUS_SUCCESS;
-
-give_body:
-	mem_give(body, body_bytes(item->private_bytes));
-give_quota:
-	if (ledger)
-		allocation_quota_give(ledger, item->private_bytes);
-	return refused(refuse(status, RULE_API_NO_MEMORY, NULL, "no memory for an allocation"));
-}
-
-static void body_free(struct allocation_body *body)
+void allocation_body_abandon(struct allocation_body *body)
 {
 	object_put(&body->maker.object);
 	allocation_body_put(body);
@@ -259,7 +183,7 @@ static enum share_scheme scheme_of(const struct allocation_request *request)
 static void group_free_objects(struct group *group)
 {
 	while (group->built > 0)
-		body_free(group->bodies[--group->built]);
+		allocation_body_abandon(group->bodies[--group->built]);
 	if (group->new_body) {
 		/* Never published, so this is the last reference. */
 		if (group->resource)
@@ -308,8 +232,9 @@ static NTSTATUS group_build_objects(struct group *group)
 		group->resource = request->resource;
 	}
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < count; i++) {
-		status = body_build(group->device, group->resource, &request->items[i],
-				    &group->bodies[i]);
+		status = allocation_body_build(group->device, thread_own_seat, group->resource,
+					       request->items[i].private_data,
+					       request->items[i].private_bytes, &group->bodies[i]);
 		if (NT_SUCCESS(status)) {
 			object_get(&group->device->object);
 			group->built++;
@@ -380,45 +305,17 @@ static struct vidmm_account *account_of(const struct dxg_allocation *allocation)
 	return &allocation->device->process_adapter->memory.account;
 }
 
-/* The handle, as its client has it; those of further processes are told apart by what is above it. */
-static uint64_t trace_id_of(const struct dxg_allocation *allocation)
-{
-	return (uint64_t)(allocation->device->process->id - 1) << 32 | allocation->object.handle;
-}
-
-SPECIALIZED void body_take_answer(struct allocation_body *body,
-				  const struct miniport_allocation *answer,
-				  const struct allocation_item *item, void *existing_memory)
-{
-	const struct vidmm_wishes wishes = {
-		.id = trace_id_of(&body->maker),
-		.size_bytes = answer->size_bytes,
-		.alignment_bytes = answer->alignment_bytes,
-		.supported_segments = answer->supported_segments,
-		.preferred_segments = answer->preferred_segments,
-		.eviction_segments = answer->eviction_segments,
-		.priority = UNLIKELY(item->has_priority) ? item->priority : answer->priority,
-		.account = account_of(&body->maker),
-		.hinted_banks = answer->hinted_banks,
-		.traits.bits = answer->traits.bits,
-		.existing_memory = existing_memory,
-	};
-
-	body->driver_allocation = answer->driver_allocation;
-	if (trace_is_on())
-		allocation_trace_live(&body->maker, wishes.id, wishes.size_bytes,
-				      wishes.supported_segments);
-	vidmm_allocation_init(&body->memory, &wishes);
-}
-
 static void group_take_answers(struct group *group)
 {
 	for (uint32_t i = 0; i < group->request->count; i++) {
 		const struct allocation_item *item = &group->request->items[i];
 		struct allocation_body *body = group->bodies[i];
 		const struct section *section = allocation_section(body);
-		body_take_answer(body, &group->answers[i], item,
-				 section ? section->pointer : item->existing_memory);
+		allocation_body_take_answer(body, group->device, &group->answers[i],
+					    item->has_priority ? item->priority
+							       : group->answers[i].priority,
+					    account_of(&body->maker),
+					    section ? section->pointer : item->existing_memory);
 		vidmm_allocation_only_read(&body->memory, group->request->is_read_only);
 	}
 }
@@ -694,107 +591,4 @@ NTSTATUS allocation_create(struct allocation_request *request)
 	mem_free(standard.allocation_data);
 	mem_free(standard.resource_data);
 	return status;
-}
-
-/* ---- one alone: the same order, in one visit to the driver ---- */
-
-/* How far it came: made in the driver, and open there. */
-RARE static void single_undo(struct allocation_body *body, bool is_made, bool is_open)
-{
-	struct dxg_allocation *allocation = &body->maker;
-	struct dxg_device *device = allocation->device;
-	struct miniport *miniport = device->adapter->miniport;
-
-	if (is_made)
-		(void)!object_retire(&allocation->object);
-	if (is_open) {
-		hold_end(&allocation->holds, "opening", allocation->driver_binding);
-		miniport_close_allocations(miniport, device->process_adapter->client,
-					   device->driver_device, 1, &allocation->driver_binding);
-	}
-	if (is_made) {
-		hold_end(&body->holds, "allocation", body->driver_allocation);
-		miniport_destroy_allocations(miniport, device->process_adapter->client, 1,
-					     &body->driver_allocation, NULL, false);
-	}
-	adapter_leave(device->adapter);
-	body_free(body);
-}
-
-static NTSTATUS single_join(struct dxg_device *device, struct dxg_allocation *allocation)
-{
-	lock_acquire(&device->lock);
-	if (UNLIKELY(device->is_dying)) {
-		lock_release(&device->lock);
-		return device_refuse_dying(device);
-	}
-	list_push_back(&device->allocations, &allocation->owner_link);
-	atomic_store_explicit(&allocation->is_ready, true, memory_order_release);
-	lock_release(&device->lock);
-	return STATUS_SUCCESS;
-}
-
-static NTSTATUS single_make(struct dxg_device *device, struct allocation_item *item,
-			    const void *private_data, uint32_t private_bytes,
-			    struct allocation_body *body)
-{
-	struct miniport_allocation answer; /* the rest is the driver's */
-	answer.private_data = allocation_private_data(body);
-	answer.private_bytes = body->private_bytes;
-	struct miniport_binding binding = {
-		.handle = body->maker.object.handle,
-		.private_data = allocation_private_data(body),
-		.private_bytes = body->private_bytes,
-	};
-	struct dxg_adapter *adapter = device->adapter;
-	struct miniport_visit visit;
-	NTSTATUS status =
-		miniport_visit_create(&visit, adapter->miniport, device->process_adapter->client,
-				      private_data, private_bytes, &answer);
-
-	if (UNLIKELY(!NT_SUCCESS(status))) {
-		single_undo(body, false, false);
-		return status;
-	}
-	body_take_answer(body, &answer, item, NULL);
-	object_publish_new(&body->maker.object, false);
-	status = miniport_visit_open(&visit, device->driver_device, private_data, private_bytes,
-				     body->driver_allocation, &binding);
-	if (UNLIKELY(!NT_SUCCESS(status))) {
-		single_undo(body, true, false);
-		return status;
-	}
-	body->maker.driver_binding = binding.driver_binding;
-	/* Before the joining: once it is listed another thread can end it at any time, and the
-	   device with it. What a call that fails leaves in private data means nothing. */
-	item->handle = binding.handle;
-	if (LIKELY(item->private_bytes))
-		bytes_copy(item->private_data, allocation_private_data(body), item->private_bytes);
-	status = single_join(device, &body->maker);
-	if (UNLIKELY(!NT_SUCCESS(status))) {
-		single_undo(body, true, true);
-		return status;
-	}
-	adapter_leave(adapter);
-	return STATUS_SUCCESS;
-}
-
-NTSTATUS allocation_create_single(struct dxg_device *device, struct allocation_item *item,
-				  const void *private_data, uint32_t private_bytes)
-{
-	struct allocation_body *body = NULL;
-	NTSTATUS status = device_check_alive(device);
-
-	if (LIKELY(NT_SUCCESS(status)))
-		status = body_build(device, NULL, item, &body);
-	if (UNLIKELY(!NT_SUCCESS(status))) {
-		object_put(&device->object);
-		return status;
-	}
-	status = adapter_enter(device->adapter);
-	if (UNLIKELY(!NT_SUCCESS(status))) {
-		body_free(body);
-		return status;
-	}
-	return single_make(device, item, private_data, private_bytes, body);
 }

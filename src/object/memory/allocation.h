@@ -128,7 +128,7 @@ void allocation_body_put(struct allocation_body *body);
  * The end of one in no resource that was retired by the only thread that has it; nobody else looks
  * at it for the driver's sake any more, either. The reference on its device stays the caller's.
  */
-void allocation_end_alone(struct dxg_allocation *allocation);
+void allocation_end_alone(struct dxg_allocation *allocation, uint32_t seat, bool was_used);
 
 static inline bool allocation_is_ready(const struct dxg_allocation *allocation)
 {
@@ -239,12 +239,15 @@ void allocation_unlock_undo(struct dxg_allocation *allocation);
 MUST_CHECK NTSTATUS allocation_create(struct allocation_request *request);
 
 /*
- * The same for one alone, of nobody's memory: what nearly all calls make. The caller's reference to
- * the device goes with it, also when it fails.
+ * The same for one alone, of nobody's memory and with private data, while the calling thread may go in and out of the driver for it alone: what
+ * nearly all calls make. The private data is read once, and the driver's changes come back in it.
+ * `seat` is the thread's (thread_own_seat). The caller's reference to the device goes with it, also
+ * when it fails.
  */
-MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device,
-					     struct allocation_item *item, const void *private_data,
-					     uint32_t private_bytes);
+bool allocation_may_go_alone(void);
+MUST_CHECK NTSTATUS allocation_create_single(struct dxg_device *device, uint32_t seat,
+					     void *private_data, uint32_t private_bytes,
+					     uint32_t *handle_out);
 
 /* What its client calls it, for traces; the last name counts, an empty one is none. Refused. */
 MUST_CHECK NTSTATUS allocation_set_name(struct dxg_allocation *allocation, const char *name);

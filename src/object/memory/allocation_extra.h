@@ -20,12 +20,12 @@ RARE void allocation_extra_end(struct allocation_body *body);
 RARE void allocation_uncount(struct dxg_allocation *allocation);
 
 /* Of one that nobody else has: its number, which may have been uncounted before. */
-static inline void allocation_abandon_handle(struct dxg_allocation *allocation)
+SPECIALIZED void allocation_abandon_handle(struct dxg_allocation *allocation, uint32_t seat)
 {
 	if (UNLIKELY(allocation->body->has_extra && allocation->body->extra.is_uncounted))
 		object_abandon_uncounted(&allocation->object);
 	else
-		object_abandon(&allocation->object);
+		object_abandon_from(&allocation->object, seat);
 }
 
 /* What is shared is charged to the adapter, whose it may become; the quota is its maker's. */

@@ -69,9 +69,13 @@ void share_table_finish(struct share_table *table);
 /* First thing of every call that shares, opens or destroys: ends bundles nobody can open any more.
  */
 RARE void share_sweep_bundles(struct share_table *table);
+static inline bool share_has_bundles(struct share_table *table)
+{
+	return UNLIKELY(atomic_load_explicit(&table->descriptor_count, memory_order_relaxed) != 0);
+}
 static inline void share_sweep(struct share_table *table)
 {
-	if (UNLIKELY(atomic_load_explicit(&table->descriptor_count, memory_order_relaxed) != 0))
+	if (share_has_bundles(table))
 		share_sweep_bundles(table);
 }
 

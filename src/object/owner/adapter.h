@@ -101,13 +101,19 @@ void adapter_destroy(struct dxg_adapter *adapter);
  */
 RARE NTSTATUS adapter_refuse_gone(struct dxg_adapter *adapter);
 
-MUST_CHECK SPECIALIZED NTSTATUS adapter_enter(struct dxg_adapter *adapter)
+/* For who knows its seat. */
+MUST_CHECK SPECIALIZED NTSTATUS adapter_enter_from(struct dxg_adapter *adapter, uint32_t seat)
 {
-	gate_enter(&adapter->gate);
+	gate_enter_from(&adapter->gate, seat);
 	if (UNLIKELY(adapter->is_stopped ||
 		     atomic_load_explicit(&adapter->is_lost, memory_order_relaxed)))
 		return refused(adapter_refuse_gone(adapter));
 	return STATUS_SUCCESS;
+}
+
+MUST_CHECK SPECIALIZED NTSTATUS adapter_enter(struct dxg_adapter *adapter)
+{
+	return adapter_enter_from(adapter, thread_own_seat);
 }
 
 SPECIALIZED void adapter_enter_to_release(struct dxg_adapter *adapter)

@@ -3,6 +3,7 @@
  * guarded_calls_test.c - with DXGK_VERIFY=answers a driver that writes behind its answer is reported in
  * calls that are made often, too. The run sets that.
  */
+#include "base/thread.h"
 #include "paging_world.h"
 
 #include "miniport/allocations.h"
@@ -33,9 +34,11 @@ static void create_and_open(struct host *host, struct data *data)
 
 	EXPECT_EQ(miniport_create_device(host->miniport, host->client, host, NULL, &device),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_visit_create(&visit, host->miniport, host->client, NULL, 0, &allocation),
+	EXPECT(miniport_can_visit());
+	EXPECT_EQ(miniport_visit_create(&visit, host->miniport, host->client, thread_seat(),
+					&allocation),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_visit_open(&visit, device, NULL, 0, allocation.driver_allocation,
+	EXPECT_EQ(miniport_visit_open(&visit, thread_seat(), device, allocation.driver_allocation,
 				      &binding),
 		  STATUS_SUCCESS);
 	miniport_close_allocations(host->miniport, host->client, device, 1,

@@ -2,6 +2,7 @@
 /*
  * said_test.c - when a driver says why it fails a call, the refusal of the call says so too.
  */
+#include "base/thread.h"
 #include "host.h"
 
 #include <ddk/ntddk.h>
@@ -90,7 +91,8 @@ TEST(said, of_what_a_client_asks_for)
 
 	EXPECT_EQ(host_start(&host, TEXT("Fail", "CreateAllocation"), NUMBER("Says", 1)),
 		  STATUS_SUCCESS);
-	EXPECT_EQ(miniport_visit_create(&visit, host.miniport, host.client, NULL, 0, &allocation),
+	EXPECT_EQ(miniport_visit_create(&visit, host.miniport, host.client, thread_seat(),
+					&allocation),
 		  STATUS_UNSUCCESSFUL);
 	expect_said(last_reason(), "CreateAllocation");
 	host_stop(&host);

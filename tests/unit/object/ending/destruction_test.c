@@ -9,6 +9,7 @@
 
 #include "base/client_call.h"
 #include "base/probe.h"
+#include "base/thread.h"
 #include "object/ending/destruction.h"
 #include "object/ending/ending.h"
 #include "object/memory/gpu_addresses.h"
@@ -155,12 +156,23 @@ static NTSTATUS destroy_one(struct world *world, struct dxg_allocation *allocati
 	return status;
 }
 
-/* The same for whose door is one allocation; with the reference that make() left. */
+/* By the short way, with the reference that make() left; false: it has to go the other way. */
+static bool destroy_unreachable(struct world *world, struct dxg_allocation *allocation)
+{
+	object_get(&world->device->object); /* as the call that found it */
+	bool is_done = destruction_of_unreachable(world->device, thread_seat(), allocation);
+	if (!is_done)
+		object_put(&world->device->object);
+	return is_done;
+}
+
+/* By whichever way is open, as a call goes that is about one allocation. */
 static NTSTATUS destroy_single_as(struct world *world, struct dxg_allocation *allocation,
 				  const struct destruction_options *options)
 {
-	object_get(&world->device->object); /* as the call that found it */
-	return destruction_of_single(world->device, allocation, options);
+	if (!options->is_synchronous && destroy_unreachable(world, allocation))
+		return STATUS_SUCCESS;
+	return destruction_of_list(world->device, 1, &allocation, options);
 }
 
 static NTSTATUS destroy_single(struct world *world, struct dxg_allocation *allocation)
@@ -323,7 +335,7 @@ WORLD_TEST(single, that_nobody_else_knows_is_gone_at_once)
 	uint64_t references = references_to(&world->device->object);
 	make(world, 1, false, &allocation, NULL);
 	EXPECT_EQ(references_to(&world->device->object), references + 1);
-	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
+	EXPECT(destroy_unreachable(world, allocation));
 	EXPECT_EQ(notes_of("CloseAllocation"), 1);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	EXPECT_EQ(references_to(&world->device->object), references);
@@ -337,6 +349,8 @@ WORLD_TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the
 	uint64_t references = references_to(&world->device->object);
 	make(world, 1, false, &allocation, NULL);
 	object_get(&allocation->object); /* another call */
+	EXPECT(!destroy_unreachable(world, allocation));
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
 	EXPECT_EQ(destroy_single(world, allocation), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	EXPECT(allocation->device == world->device);
@@ -344,6 +358,23 @@ WORLD_TEST(single, that_somebody_looks_at_goes_from_the_driver_and_stays_for_the
 	EXPECT_EQ(references_to(&world->device->object), references + 1);
 	object_put(&allocation->object);
 	EXPECT_EQ(references_to(&world->device->object), references);
+}
+
+WORLD_TEST(single, that_queued_work_may_use_takes_the_way_on_which_that_is_waited_for)
+{
+	struct dxg_allocation *allocation;
+
+	make(world, 1, false, &allocation, NULL);
+	atomic_fetch_add(&world->device->work.pending, 1);
+	EXPECT(!destroy_unreachable(world, allocation));
+	atomic_fetch_sub(&world->device->work.pending, 1);
+	atomic_fetch_add(&world->device->ordered_endings, 1);
+	EXPECT(!destroy_unreachable(world, allocation));
+	atomic_fetch_sub(&world->device->ordered_endings, 1);
+	EXPECT_EQ(notes_of("CloseAllocation"), 0);
+	EXPECT(!allocation->is_being_destroyed);
+	EXPECT(destroy_unreachable(world, allocation));
+	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 }
 
 WORLD_TEST(single, that_the_cpu_sees_is_hidden_from_it)
@@ -443,6 +474,7 @@ WORLD_TEST(single, of_a_resource_leaves_the_resource)
 
 	world->fake.is_idle = true;
 	make(world, 2, true, allocations, &resource);
+	EXPECT(!destroy_unreachable(world, allocations[0]));
 	EXPECT_EQ(destroy_single(world, allocations[0]), STATUS_SUCCESS);
 	EXPECT_EQ(notes_of("DestroyAllocation"), 1);
 	EXPECT_EQ(resource->allocation_count, 1);

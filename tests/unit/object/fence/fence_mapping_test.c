@@ -6,6 +6,7 @@
 #include "unit/object/scene.h"
 
 #include "base/random.h"
+#include "base/thread.h"
 #include "object/fence/sync_object.h"
 #include "object/fence/sync_wait.h"
 
@@ -39,7 +40,7 @@ static void end(uint32_t handle)
 	struct dxg_sync_object *sync = find(handle);
 
 	EXPECT(sync);
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 	EXPECT(!find(handle));
 }
 
@@ -62,7 +63,7 @@ PLAIN_TEST(names, are_those_of_the_object_that_the_handle_finds)
 	EXPECT_EQ(*names.view, 7);
 	EXPECT(names.gpu_address != 0);
 	EXPECT_EQ(names.gpu_address, sync->gpu_address);
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 }
 
 /* ---- places ---- */
@@ -74,7 +75,7 @@ PLAIN_TEST(place, of_a_fence_that_ended_is_the_next_ones_with_the_value_that_one
 	struct sync_names first = make(&options);
 	struct dxg_sync_object *sync = find(first.handle);
 	EXPECT(sync_body_signal(sync->body, 100, false));
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 	options.initial_value = 3;
 	struct sync_names second = make(&options);
 	EXPECT(second.view == first.view);
@@ -101,7 +102,7 @@ TEST(place, of_a_fence_that_ended_comes_with_nothing_else_of_it)
 	EXPECT(sync->access.may_wait);
 	EXPECT_EQ(sync->access.jumps_when_lost, usual.access.jumps_when_lost);
 	EXPECT(!sync->body->is_cross_adapter);
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 	finish_plain();
 }
 
@@ -204,7 +205,7 @@ PLAIN_TEST(end, that_comes_second_is_told_so_and_keeps_its_reference)
 	struct sync_names names = make(&usual);
 	struct dxg_sync_object *late = find(names.handle);
 	end(names.handle);
-	EXPECT(!sync_object_destroy_and_put(late));
+	EXPECT(!sync_object_destroy_and_put(late, thread_seat()));
 	EXPECT_EQ(late->object.handle, names.handle);
 	object_put(&late->object);
 	EXPECT_EQ(app.device->sync_object_count, 0);
@@ -217,7 +218,7 @@ PLAIN_TEST(end, of_a_fence_that_is_still_to_be_signalled_keeps_the_value_where_i
 	struct dxg_sync_object *sync = find(names.handle);
 	struct sync_body *body = sync->body;
 	share_get(&body->share);
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 	EXPECT(make(&usual).view != names.view);
 	EXPECT(sync_body_signal(body, 8, false));
 	EXPECT_EQ(*names.view, 8);
@@ -238,7 +239,7 @@ PLAIN_TEST(end, of_a_fence_that_was_waited_for_takes_it_off_the_list)
 	EXPECT(sync_body_watch(sync->body, 8, &watch));
 	EXPECT(!list_is_empty(&app.device->process_adapter->watched));
 	EXPECT(sync_body_signal(sync->body, 8, false));
-	EXPECT(sync_object_destroy_and_put(sync));
+	EXPECT(sync_object_destroy_and_put(sync, thread_seat()));
 	EXPECT(list_is_empty(&app.device->process_adapter->watched));
 	sync_object_look_at_fences(app.device);
 }
@@ -273,11 +274,11 @@ static void use(struct dxg_sync_object *sync, uint32_t how)
 		struct sync_body *body = sync->body;
 
 		share_get(&body->share);
-		if (!sync_object_destroy_and_put(sync))
+		if (!sync_object_destroy_and_put(sync, thread_seat()))
 			object_put(&sync->object);
 		(void)sync_body_signal(body, 1000, false);
 		share_put(&body->share);
-	} else if (!sync_object_destroy_and_put(sync)) {
+	} else if (!sync_object_destroy_and_put(sync, thread_seat())) {
 		object_put(&sync->object);
 	}
 }
