@@ -695,7 +695,7 @@ bool device_list_fits_locked(const struct vidmm_device *device);
 /* True when all of it is in place, and kept there from now on. */
 bool list_look_locked(struct vidmm_allocation_list *list, bool is_head);
 void list_fail_locked(struct vidmm_allocation_list *list);
-/* Lets go of what it holds so far, to be put together anew. */
+/* Unpins what it holds so far: it is put together anew. */
 void list_loosen_locked(struct vidmm_allocation_list *list);
 
 #endif

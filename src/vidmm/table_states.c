@@ -176,7 +176,7 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 	}
 }
 
-/* Takes the lock; arrive_unlock() lets go of it. */
+/* Takes the lock; arrive_unlock() releases it. */
 static void end_way_lock(struct vidmm_process *process, enum vidmm_tables_state way)
 {
 	lock_acquire(&process->manager->lock);

@@ -3,8 +3,8 @@
  * vidmm.h - the memory manager, as object/ sees it.
  *
  * It decides where the bytes of an allocation live and keeps the books on it; it never enters the
- * driver. Four little states say all about an allocation (D4), each with one function that changes
- * it (states.c):
+ * driver. Four little states say all about an allocation, each with one function that changes it
+ * (states.c):
  *
  *	life      LIVE ──retire──▶ DYING ──finish──▶ DEAD
  *	content   NONE ─▶ BACKED ⇄ LOCAL          system memory is taken at the first use

@@ -2,9 +2,9 @@
 /*
  * teardown.c - the end of a process, in the order of endings.h.
  *
- * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
- * connection, and the end of the kernel); all of them come through here, with no call of the
- * process under way.
+ * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, the end of a client's
+ * connection to a server, and the end of the kernel); all of them come through here, with no call
+ * of the process under way.
  */
 #include "base/tally.h"
 #include "base/machine_bank.h"
