@@ -124,7 +124,8 @@ static enum lock_step window_step(const struct cpu_window *window)
 	return window->state == CPU_WINDOW_OPEN ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
 }
 
-/* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
+/* What is listed has to get a window first. Else who waits for it to be resident would wait for the unlock, and
+ * that may be the same thread. */
 static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lock_step step,
 					      enum lock_step otherwise)
 {
@@ -136,7 +137,7 @@ static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lo
 	return status == STATUS_NO_MEMORY ? LOCK_REFUSE_FOR_MEMORY : otherwise;
 }
 
-/* In a memory segment. Clients in other processes are shown its pages, and not the segment's. */
+/* It is in a memory segment. Clients in other processes are shown the allocation's own pages, not the segment's. */
 static enum lock_step elsewhere_step_locked(struct vidmm_place *place, const struct locker *locker)
 {
 	bool has_windows = place->segment->config.window_pages > 0;
@@ -246,7 +247,7 @@ static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
 	return atomic_load_explicit(&allocation->place, memory_order_relaxed);
 }
 
-/* What the CPU sees through a window it sees until that is closed. */
+/* It counts as locked as long as its window is not closed, also behind the last unlock. */
 static void count_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -263,7 +264,7 @@ static bool ends_last_lock_locked(struct vidmm_place *place)
 	return !place_has_cpu_lock(place);
 }
 
-/* The lock was taken, or was not after all. */
+/* After a try to lock it, which may have succeeded or not. */
 static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 		    struct locker *locker)
 {

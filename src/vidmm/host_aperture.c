@@ -383,7 +383,7 @@ static void closed_locked(struct vidmm_place *place)
 	place_settle_locked(place);
 }
 
-/* No lock is held. */
+/* Closes the window in the driver, and notes it. Called with no lock held. */
 static void window_close(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -522,7 +522,8 @@ void window_close_table(struct vidmm *manager, struct vidmm_table_block *block)
 
 /* ---- after a reset ---- */
 
-/* One of the kernel's own tables, which stays: the pager that has it is suspended. */
+/* The next of the kernel's own table blocks whose window has to be opened again after a reset; NULL behind the last. The
+ * pager, which uses them, is suspended meanwhile. */
 static struct vidmm_table_block *next_block_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);
