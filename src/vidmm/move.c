@@ -141,13 +141,13 @@ static void out_done_locked(struct vidmm_place *place)
 		return;
 	if (move_exchanges(&place->move) && elsewhere_is_inside(allocation))
 		elsewhere_set_inside_locked(allocation, false);
-	if (move_drops(place) && has_copy)
+	if (move_drops_locked(place) && has_copy)
 		system_memory_give_locked(place);
 	if (move_leaves_nothing(&place->move) && allocation->driver)
 		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
-	if (move_drops(place) && allocation->offer == VIDMM_OFFERED) {
+	if (move_drops_locked(place) && allocation->offer == VIDMM_OFFERED) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
 		if (place_is_offered(place)) /* not of what dies */
@@ -572,7 +572,7 @@ static enum move_result in_prepare(struct vidmm_place *place)
 	return MOVE_READY;
 }
 
-bool move_drops(const struct vidmm_place *place)
+bool move_drops_locked(const struct vidmm_place *place)
 {
 	lock_assert_held(&place->allocation->lock);
 	return place->move.content == MOVE_EXCHANGE_DROPPED || place->move.content == MOVE_DROP;

@@ -211,11 +211,12 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 
 /* ---- reclaim ---- */
 
-/* Has the GPU nothing of it, nor a way to it? The allocation's lock is held. */
-static bool is_out(const struct vidmm_binding *binding)
+/* Has the GPU nothing of it, nor a way to it? */
+static bool is_out_locked(const struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;
 
+	lock_assert_held(&binding->allocation->lock);
 	lock_acquire(&manager->lock);
 	const struct vidmm_place *place = binding_place(binding);
 	bool is_out = !place || (place->state == PLACE_OUT && place_offer_is_due(place));
@@ -231,7 +232,7 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 
 	lock_assert_held(&allocation->lock);
 	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DISCARD_OFFERS) &&
-	    is_out(binding))
+	    is_out_locked(binding))
 		(void)allocation_discard_locked(allocation);
 	if (UNLIKELY(vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM) &&
 	    allocation->offer == VIDMM_DECOMMITTED)
@@ -276,7 +277,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 		return result;
 	}
 	/* It was being dropped: too late. */
-	if (place->state == PLACE_LEAVING && move_drops(place))
+	if (place->state == PLACE_LEAVING && move_drops_locked(place))
 		result = VIDMM_RECLAIM_DISCARDED;
 	/* Of the device's work only what comes behind the reclaim may use it again. */
 	if (request && place_offer_is_due(place))

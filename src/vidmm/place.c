@@ -365,7 +365,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
-	place_set_placed(place);
+	place_set_placed_locked(place);
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
 	place->reset.moved_generation = pager_generation(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
@@ -593,9 +593,9 @@ void place_stay_locked(struct vidmm_place *place)
 		shortage_count_locked(place);
 	place_lead_there_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
-	place_set_wanted(place);
+	place_set_wanted_locked(place);
 	if (place->lock == PLACE_LOCK_AWAITED)
-		place_set_lock(place, PLACE_NOT_LOCKED);
+		place_set_lock_locked(place, PLACE_NOT_LOCKED);
 	window_settle_locked(place);
 	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
@@ -696,7 +696,7 @@ void place_out_locked(struct vidmm_place *place)
 	segment_trace_locked(place->manager, place->segment);
 	place->segment = NULL;
 	place->shift.slide_to = 0;
-	place_set_stay(place, PLACE_STAYS);
+	place_set_stay_locked(place, PLACE_STAYS);
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
 		place->manager->retry_generation++;

@@ -237,7 +237,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 	if (binding->count == 0 && !placement_group_locked(binding, &group))
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group);
-	place_set_wanted(place);
+	place_set_wanted_locked(place);
 	place_copy_open_locked(place);
 	if (place->state != PLACE_IN)
 		device_suspend_locked(binding->device);
@@ -264,7 +264,7 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 		struct vidmm_place *place = binding_place(bindings[i]);
 
 		bindings[i]->leaves_clean = false;
-		place_set_wanted(place);
+		place_set_wanted_locked(place);
 		place_copy_open_locked(place);
 	}
 }
@@ -509,7 +509,7 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, bool leaves_soo
 	if (place->copy != PLACE_COPY_OLD &&
 	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
 		place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_GOOD);
-	place_set_evicted(place, leaves_soon);
+	place_set_evicted_locked(place, leaves_soon);
 }
 
 static void kept_release_locked(struct vidmm_binding *binding)
@@ -519,7 +519,7 @@ static void kept_release_locked(struct vidmm_binding *binding)
 
 	if (!binding_is_kept(binding) || binding->keeps > 0)
 		return;
-	binding_set_keep(binding, BINDING_NOT_KEPT);
+	binding_set_keep_locked(binding, BINDING_NOT_KEPT);
 	unlist_as_told_locked(binding, leaves_soon);
 }
 
@@ -552,7 +552,8 @@ static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags)
 	lock_assert_held(&binding->device->process->manager->lock);
 	binding->leaves_clean |= (flags & VIDMM_EVICT_NOT_WRITTEN_TO) != 0;
 	if (must_keep || binding_is_kept(binding)) /* the last eviction counts */
-		binding_set_keep(binding, leaves_soon ? BINDING_KEPT_TO_LEAVE : BINDING_KEPT);
+		binding_set_keep_locked(binding,
+					leaves_soon ? BINDING_KEPT_TO_LEAVE : BINDING_KEPT);
 	if (must_keep)
 		binding_charge_locked(binding);
 	else
@@ -700,8 +701,8 @@ static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 		return;
 	binding_set_count_locked(binding, 1);
 	/* Its end takes it away, or who needs its room. */
-	binding_set_keep(binding,
-			 is_in_use && must_be_kept(binding) ? BINDING_KEPT : BINDING_NOT_KEPT);
+	binding_set_keep_locked(binding, is_in_use && must_be_kept(binding) ? BINDING_KEPT
+									    : BINDING_NOT_KEPT);
 	if (binding_is_kept(binding))
 		binding_charge_locked(binding);
 	else

@@ -72,9 +72,9 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 								   : STATUS_SUCCESS;
 	if (!NT_SUCCESS(status))
 		return status;
-	place_set_placed(place);
+	place_set_placed_locked(place);
 	if (is_misplaced)
-		place_set_stay(place, PLACE_MISPLACED);
+		place_set_stay_locked(place, PLACE_MISPLACED);
 	if (!is_misplaced || place->state != PLACE_IN)
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
@@ -132,7 +132,7 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 	struct vidmm_place *place = binding_place(binding);
 	allocation_update_locked(allocation, before);
 	if (place) {
-		place_set_placed(place);
+		place_set_placed_locked(place);
 		place->given_up_at = 0;
 	}
 	lock_release(&allocation->lock); /* first: with the manager's lock it may go */
