@@ -9,7 +9,7 @@ usage: check_locks.py [root]
     ..._unlock    the lock is held on entry, and released
 
 Each of them asserts that the lock is held (lock_assert_held(), or a ..._assert_held() of a lock that is
-none of lock.h). A ..._locked function may take a second lock and release that one, never the one it asserts; an
+none of lock.h), and what asserts lock_assert_held() has such a name. A ..._locked function may take a second lock and release that one, never the one it asserts; an
 ..._unlock that releases no lock it is called under unlocks something else, and has nothing to assert. Who calls a
 ..._locked or ..._relock function has taken a lock before, in its own body, or asserts it as well. Above a
 ..._relock, in its header or in front of a static one, stands which lock is dropped and retaken, and what may have changed. docs/locking.md lists the ranks of src/base/lock_ranks.h, in
@@ -106,6 +106,22 @@ def unasserted(root):
                 yield f'{path}:{line}: {name}() does not assert the lock it is called under'
 
 
+def unnamed(root):
+    """Functions that assert a lock which they have not taken themselves, and are called as if they wanted none."""
+    for path in tree.project_files(root):
+        if not tree.under(path, FOLDERS) or not path.endswith(tree.C_FILES):
+            continue
+        for line, name, body in functions(tree.read(root, path), ANY_FUNCTION):
+            if name.endswith(('_locked', '_relock', '_unlock', '_assert_held')):
+                continue
+            for step in STEP.finditer(body):
+                if TAKES.fullmatch(step.group(1)):
+                    break
+                if step.group(1) == 'lock_assert_held':
+                    yield f'{path}:{line}: {name}() is called under a lock, and its name does not say so'
+                    break
+
+
 def unheld(root):
     """Who calls a function that wants a lock, and neither took one before nor asserts it."""
     for path in tree.project_files(root):
@@ -174,6 +190,7 @@ def check(root):
     return [
         ('names say what becomes of the lock', list(wrong_names(root))),
         ('what is called under a lock asserts it', list(unasserted(root))),
+        ('what asserts a lock is named so', list(unnamed(root))),
         ('who calls it has the lock', list(unheld(root))),
         ('a _relock says what is dropped and retaken, and what may have changed', list(unsaid(root))),
         ('every rank is used', unused_ranks(root)),

@@ -80,7 +80,7 @@ struct client_call {
 /* This thread's calls note there what they show. `call` is zeroed; one call has one. */
 void client_call_begin(struct client_call *call);
 void client_call_end(void);
-/* Forgets what was noted, and lets go of files. Accepts a zeroed one. */
+/* Forgets what was noted, and puts the files. Accepts a zeroed one. */
 void client_call_finish(struct client_call *call);
 
 /*

@@ -171,7 +171,7 @@ SPECIALIZED void call_hand_back_fields(const struct call *call, const struct cal
 	}
 }
 
-/* Lets go of handles and copies. */
+/* Puts the objects that handles named, and frees copies. */
 SPECIALIZED void call_finish(struct call *call, const struct call_field *fields, unsigned count)
 {
 	uint32_t position = 0;

@@ -3,7 +3,7 @@
  * image.h - a driver as a file: finding it, looking at it, loading it.
  *
  * Every adapter has an image of its own, with its own statics, as if each had been loaded on a
- * machine where it is the only one (D9).
+ * machine where it is the only one.
  */
 #ifndef MINIPORT_IMAGE_H
 #define MINIPORT_IMAGE_H

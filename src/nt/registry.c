@@ -48,7 +48,7 @@ static struct {
 	.lock = LOCK_INITIALIZER(LOCK_RANK_NT_OBJECTS, "registry"),
 };
 
-/* Keys. The caller holds tree.lock. */
+/* Keys. */
 
 static uint64_t now_since_1601(void)
 {
@@ -80,31 +80,34 @@ static void value_destroy(struct value_node *node)
 	mem_free(node);
 }
 
-static void key_unref(struct registry_key *key)
+static void key_unref_locked(struct registry_key *key)
 {
+	lock_assert_held(&tree.lock);
 	if (--key->refs == 0)
 		mem_free(key);
 }
 
 /* Takes the key and all below out of the tree. */
-static void key_remove(struct registry_key *key)
+static void key_remove_locked(struct registry_key *key)
 {
+	lock_assert_held(&tree.lock);
 	while (!list_is_empty(&key->children))
-		key_remove(container_of(key->children.next, struct registry_key, link));
+		key_remove_locked(container_of(key->children.next, struct registry_key, link));
 	while (!list_is_empty(&key->values))
 		value_destroy(container_of(key->values.next, struct value_node, link));
 	list_remove(&key->link);
 	key->parent = NULL;
 	key->is_deleted = true;
-	key_unref(key);
+	key_unref_locked(key);
 }
 
 /* The child of that name; else NULL and in *before_out the link it belongs in front of. */
-static struct registry_key *key_find(struct registry_key *key, const uint16_t *name, size_t length,
-				     struct list **before_out)
+static struct registry_key *key_find_locked(struct registry_key *key, const uint16_t *name,
+					    size_t length, struct list **before_out)
 {
 	struct list *link;
 
+	lock_assert_held(&tree.lock);
 	list_for_each (link, &key->children) {
 		struct registry_key *child = container_of(link, struct registry_key, link);
 		int order = nt_utf16_compare(name, length, child->name, child->name_length, true);
@@ -184,7 +187,7 @@ static NTSTATUS key_open_locked(struct registry_key *base, const uint16_t *path,
 			break;
 		if (name_length == 0 || name_length > REGISTRY_MAX_KEY_NAME)
 			return STATUS_OBJECT_NAME_INVALID;
-		struct registry_key *child = key_find(key, name, name_length, &before);
+		struct registry_key *child = key_find_locked(key, name, name_length, &before);
 		if (!child) {
 			if (how == REGISTRY_OPEN || (how == REGISTRY_CREATE_LAST && path != end))
 				return STATUS_OBJECT_NAME_NOT_FOUND;
@@ -232,10 +235,10 @@ static NTSTATUS tree_set_up_locked(void)
 
 		status = key_open_locked(NULL, path, length, REGISTRY_CREATE_ALL, &key, NULL);
 		if (NT_SUCCESS(status))
-			key_unref(key);
+			key_unref_locked(key);
 	}
 	if (!NT_SUCCESS(status)) {
-		key_remove(tree.root);
+		key_remove_locked(tree.root);
 		tree.root = NULL;
 	}
 	return status;
@@ -257,7 +260,7 @@ void registry_key_put(struct registry_key *key)
 	if (!key)
 		return;
 	lock_acquire(&tree.lock);
-	key_unref(key);
+	key_unref_locked(key);
 	lock_release(&tree.lock);
 }
 
@@ -355,15 +358,17 @@ NTSTATUS registry_key_delete(struct registry_key *key, bool with_subkeys)
 	else if (!key->parent || (!with_subkeys && !list_is_empty(&key->children)))
 		status = STATUS_CANNOT_DELETE;
 	else
-		key_remove(key);
+		key_remove_locked(key);
 	lock_release(&tree.lock);
 	return status;
 }
 
 /* Values. */
 
-static struct value_node *value_find(struct registry_key *key, const uint16_t *name, size_t length)
+static struct value_node *value_find_locked(struct registry_key *key, const uint16_t *name,
+					    size_t length)
 {
+	lock_assert_held(&tree.lock);
 	list_each (struct value_node, node, &key->values, link) {
 		if (nt_utf16_compare(name, length, node->name, node->value.name_length, true) == 0)
 			return node;
@@ -377,7 +382,7 @@ static NTSTATUS value_set_locked(struct registry_key *key, const uint16_t *name,
 	lock_assert_held(&tree.lock);
 	if (key->is_deleted)
 		return STATUS_KEY_DELETED;
-	struct value_node *node = value_find(key, name, name_length);
+	struct value_node *node = value_find_locked(key, name, name_length);
 	if (!node) {
 		node = mem_zalloc(sizeof(*node));
 		if (!node)
@@ -443,7 +448,7 @@ NTSTATUS registry_value_get(struct registry_key *key, const uint16_t *name, size
 	NTSTATUS status = STATUS_OBJECT_NAME_NOT_FOUND;
 
 	lock_acquire(&tree.lock);
-	struct value_node *node = value_find(key, name, name_length);
+	struct value_node *node = value_find_locked(key, name, name_length);
 	if (key->is_deleted)
 		status = STATUS_KEY_DELETED;
 	else if (node)
@@ -475,7 +480,7 @@ NTSTATUS registry_value_delete(struct registry_key *key, const uint16_t *name, s
 	NTSTATUS status = STATUS_OBJECT_NAME_NOT_FOUND;
 
 	lock_acquire(&tree.lock);
-	struct value_node *node = value_find(key, name, name_length);
+	struct value_node *node = value_find_locked(key, name, name_length);
 	if (key->is_deleted) {
 		status = STATUS_KEY_DELETED;
 	} else if (node) {
@@ -638,7 +643,7 @@ void nt_registry_finish(void)
 {
 	lock_acquire(&tree.lock);
 	if (tree.root)
-		key_remove(tree.root);
+		key_remove_locked(tree.root);
 	tree.root = NULL;
 	lock_release(&tree.lock);
 }

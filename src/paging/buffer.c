@@ -191,7 +191,7 @@ static bool take_buffer(struct pager *pager)
 	return true;
 }
 
-/* An empty buffer may be filled for any stream; one with something in it is submitted first. */
+/* Makes sure that there is a buffer to build into for this stream; what was built for another is submitted first. */
 bool pager_buffer_current(struct pager *pager, struct pager_stream *stream)
 {
 	if (pager->current && pager->current->stream != stream)
@@ -212,7 +212,7 @@ void pager_buffers_reclaim(struct pager *pager)
 	lock_release(&pager->lock);
 }
 
-/* What was to be carried by a packet that never comes is over with the last one that does. */
+/* The current buffer is given up: jobs that were to be in it end with the last packet that was submitted. */
 static void forget_packet_locked(struct pager *pager, NTSTATUS status)
 {
 	uint64_t last = pager->submitted_sequence;
@@ -254,7 +254,8 @@ void pager_buffer_drop(struct pager *pager, NTSTATUS status)
 		forget_packet(pager, buffer, status);
 }
 
-/* A reset that begins waits until the packet is where it can be cancelled. */
+/* STATUS_DEVICE_REMOVED: a reset has begun. Else one that begins waits until the packet is with the scheduler, where it
+ * can be cancelled. */
 static NTSTATUS begin_sending(struct pager *pager, struct pager_buffer *buffer)
 {
 	NTSTATUS status = STATUS_DEVICE_REMOVED;

@@ -36,7 +36,7 @@ static bool is_written_now(const struct miniport_paging_op *op)
 	       op->update_table.mode == MINIPORT_TABLE_CPU_VIRTUAL;
 }
 
-/* Where the driver may ask for an idle allocation, and is told that it has one. */
+/* Operations for which a driver may answer STATUS_GRAPHICS_ALLOCATION_BUSY. */
 static bool may_be_busy(const struct miniport_paging_op *op)
 {
 	return op->kind == MINIPORT_PAGING_TRANSFER || op->kind == MINIPORT_PAGING_DISCARD_CONTENT;
@@ -351,7 +351,7 @@ static enum build_result build_piece(struct pager *pager)
 
 /* ---- operations ---- */
 
-/* Takes effect when it is built, or does with some drivers. */
+/* True for operations that take effect when they are built, at least with some drivers. */
 static bool may_act_at_once(const struct miniport_paging_op *op)
 {
 	return op->kind == MINIPORT_PAGING_MAP_APERTURE_SEGMENT ||
@@ -405,7 +405,7 @@ static bool must_stall(struct pager *pager, struct paging_job *job)
 	       !pager_is_quiet_for(pager, job);
 }
 
-/* Not while the clients' contexts stand still for it. */
+/* A long row of table operations lets others have a turn, but not while clients' contexts stand still for it. */
 static bool must_yield(const struct pager_build *build)
 {
 	const struct paging_job *job = build->job;
@@ -414,7 +414,7 @@ static bool must_yield(const struct pager_build *build)
 	       job->step == PAGING_NONE && !job->needs_quiet;
 }
 
-/* At the end of a window, or where there is none for it but for the other way. */
+/* At the end of a window a job lets one have a turn that moves the other way; also when only that one has a window. */
 static bool must_turn(struct pager *pager, enum build_result result)
 {
 	const struct paging_job *job = pager->build.job;

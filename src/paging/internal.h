@@ -180,7 +180,7 @@ enum build_result pager_build_job(struct pager *pager);
 /* The piece at hand from its beginning: it could not be finished. */
 void pager_build_again(struct pager *pager);
 
-/* Lets go of a piece that is not going to be finished. */
+/* Gives back what a piece has taken that is not going to be finished. */
 void pager_build_abandon(struct pager *pager);
 
 /* Is there one to be built that moves the other way? */

@@ -198,7 +198,8 @@ static bool has_table_op(const struct paging_job *job)
 	       miniport_paging_is_on_tables(&job->op);
 }
 
-/* Who has one has stalled, or is at turn; and only the pager's thread stalls a job, or goes on. */
+/* True while a stalled job has an operation on tables under way, which this one must not overwrite. Only the pager's
+ * thread asks, and only it stalls jobs. */
 bool pager_job_must_not_ask(const struct pager *pager, const struct paging_job *job)
 {
 	if (!job->shares_tables || job->step != PAGING_NONE)
@@ -227,7 +228,7 @@ bool pager_job_is_behind_yielded_locked(const struct pager *pager, const struct 
 
 /* ---- being told ---- */
 
-/* Jobs end in any order: the one whose done() is being called may be younger than others. */
+/* Are all jobs up to this ticket over? They end in any order, and one whose done() is being called is not over. */
 static bool is_over_locked(const struct pager *pager, uint64_t ticket)
 {
 	lock_assert_held(&pager->lock);

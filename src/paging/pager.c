@@ -49,7 +49,7 @@ static void tables_done(struct paging_job *job, NTSTATUS status)
 	lock_release(&pager->lock);
 }
 
-/* Only when nothing is with the hardware: it might still go through them. */
+/* The pager's own tables are written only when the hardware has nothing that might go through them. */
 static bool tables_may_begin_locked(const struct pager *pager)
 {
 	uint8_t state = atomic_load(&pager->space.job.state);
@@ -83,7 +83,7 @@ static bool begin_tables(struct pager *pager)
 	return true;
 }
 
-/* For GPUs that follow the entries of tables that are gone. True once, when there is need. */
+/* At the end the tables are made invalid once, for GPUs that would follow entries of tables that are gone. */
 static bool begin_last_tables(struct pager *pager)
 {
 	if (!pager->has_space || !(pager->space.mmu.flags & CAPS_EXPLICIT_INVALIDATION) ||
@@ -122,7 +122,7 @@ static bool is_tables_job(const struct pager *pager, const struct paging_job *jo
 	return pager->has_space && job == &pager->space.job;
 }
 
-/* Why a job is not built, or not any further; it need not wait for its turn then. */
+/* STATUS_SUCCESS, or why the job fails without being built (further), and without waiting for its turn. */
 static NTSTATUS fate_locked(const struct pager *pager, const struct paging_job *job)
 {
 	lock_assert_held(&pager->lock);
@@ -222,7 +222,7 @@ static void end_build(struct pager *pager, NTSTATUS status)
 		job->built(job);
 }
 
-/* To the end of the row; when nobody else is ready it goes on at once. */
+/* The job goes to the end of the row, and on at once when no other is ready. */
 static void yield_job(struct pager *pager)
 {
 	struct paging_job *job = pager->build.job;
@@ -236,7 +236,7 @@ static void yield_job(struct pager *pager)
 	lock_release(&pager->lock);
 }
 
-/* It is the next of its way. */
+/* The job makes way for one that moves the other way, and stays the first of its own. */
 static void turn_job(struct pager *pager)
 {
 	struct paging_job *job = pager->build.job;
@@ -332,7 +332,7 @@ static void enter_generation(struct pager *pager)
 		pager->config.forget(pager->config.forget_context);
 }
 
-/* Blocks until nothing of before is with the hardware; a reset has seen to that, or will. */
+/* After a reset, or at the end: cancels packets of before, and waits until the hardware has none of them. */
 static void cancel_stale_packets(struct pager *pager)
 {
 	lock_acquire(&pager->lock);

@@ -24,7 +24,7 @@ enum {
 
 /* ---- slots ---- */
 
-/* Slots that go round: who moves in has half of the big ones, so that nobody has all of them. */
+/* The slots that a job takes turns with. Each way has half of the big ones, so that neither has all of them. */
 struct slot_row {
 	struct pager_slot *slots;
 	uint32_t count;
@@ -98,7 +98,7 @@ static struct miniport_pte entry_of(const struct pager_space *space,
 	};
 }
 
-/* Into the room for those of one update. True: they are pages in a row, and one entry says so. */
+/* Fills in the entries of one update. True: the pages are in a row, and the first entry stands for all. */
 static bool fill_entries(const struct pager_space *space, const struct miniport_location *location,
 			 uint64_t offset_bytes, uint64_t page_count)
 {

@@ -23,7 +23,7 @@
 
 enum { CAPS_REQUIRE_IDLE = 1 << 5 };
 
-/* Some changes need it whatever the GPU says. */
+/* Must clients' contexts stand still for this operation? For some changes they must whatever the GPU says. */
 static bool needs_quiet(const struct pager *pager, const struct paging_job *job)
 {
 	const struct miniport_paging_op *op = &job->op;

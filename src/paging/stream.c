@@ -106,7 +106,7 @@ void pager_streams_set_root(struct pager *pager)
 	for_each(pager, set_root);
 }
 
-/* Nobody is kicked for packets of before any more. */
+/* Cancels the stream's packets; when it returns, no thread is about to kick its queue for one of them. */
 static void cancel(struct pager_stream *stream)
 {
 	struct pager *pager = stream->pager;

@@ -89,7 +89,7 @@ static const char *check_waits_locked(const struct pager *pager)
 	return NULL;
 }
 
-/* Who asked may have failed before it came to that: what was asked for comes, and is given back. */
+/* ASKED without a job is right: the job may have failed meanwhile, and the standstill is then given back when it comes. */
 static const char *check_quiet_locked(const struct pager *pager)
 {
 	lock_assert_held(&pager->lock);

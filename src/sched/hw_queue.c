@@ -72,7 +72,7 @@ uint64_t hw_deadline_locked(const struct sched_node *node)
 	return deadline_ns;
 }
 
-/* What the hardware could not do anything about does not count. */
+/* Starts the clocks of all hardware queues of the node anew: time in which the hardware could do nothing does not count. */
 static void restart_clocks_locked(struct sched_node *node)
 {
 	lock_assert_held(&node->sched->lock);
@@ -210,7 +210,7 @@ static void complete_to_locked(struct sched_node *node, struct sched_queue *queu
 	}
 }
 
-/* The fence says something that it has not said before. */
+/* Judges a progress fence that has changed: it only grows, up to what was given. */
 RARE static void judge_progress_locked(struct sched_queue *queue, uint64_t progress)
 {
 	struct sched_node *node = sched_node_of(queue);
@@ -247,7 +247,7 @@ void hw_look_locked(struct sched_node *node)
 	}
 }
 
-/* Something is over, by its fence, that nobody has looked for. */
+/* A queue whose fence says that its first packet is over, which nobody has noticed yet; NULL: none. */
 static struct sched_queue *find_unseen_locked(const struct sched_node *node)
 {
 	lock_assert_held(&node->sched->lock);
@@ -328,7 +328,7 @@ const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
 	return queue ? queue->owner : NULL;
 }
 
-/* Those before it are complete; it stays with the hardware until that is reset. */
+/* A packet of a hardware queue faulted: those before it are complete, and it stays with the hardware until a reset. */
 void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
 {
 	struct sched_queue *queue = find_locked(node, fault->hw_name);

@@ -154,7 +154,7 @@ static bool awaits_reset_locked(const struct sched_packet *packet)
 	return packet->is_refused && packet->queue->owner->is_system;
 }
 
-/* What the driver refused counts as completed when it is the oldest. */
+/* Packets that the driver refused count as completed as soon as they are the oldest. */
 static void settle_refused_locked(struct sched_node *node)
 {
 	struct sched_packet *packet;
@@ -297,7 +297,7 @@ void node_trace_packets_locked(const struct sched_node *node)
 		trace_submitted_locked(packet, false);
 }
 
-/* A step that ended without submission. The packet is still the first that could go. */
+/* A packet was not submitted after all (not prepared yet, or cancelled meanwhile). It stays the first of its queue. */
 static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 {
 	struct sched_queue *queue = packet->queue;
@@ -316,7 +316,7 @@ static void put_aside_locked(struct sched_packet *packet, bool is_pending)
 	queue_update_ready_locked(queue);
 }
 
-/* The packet itself is to blame, and takes its owner along. */
+/* The driver refused the packet: its owner is lost. */
 static void refuse_packet_locked(struct sched_packet *packet, NTSTATUS status)
 {
 	struct sched_owner *owner = packet->queue->owner;
@@ -335,7 +335,7 @@ static void refuse_packet_locked(struct sched_packet *packet, NTSTATUS status)
 	}
 }
 
-/* Whether something came in between while it was prepared. */
+/* False when something came in between while the packet was prepared: a reset, a preemption, a cancellation. */
 static bool may_still_go_locked(const struct sched_node *node, const struct sched_packet *packet)
 {
 	const struct sched_queue *queue = packet->queue;

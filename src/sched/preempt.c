@@ -109,7 +109,7 @@ static bool is_answer_locked(struct sched_node *node, uint32_t preemption_fence)
 	return false;
 }
 
-/* NULL: what ran then is complete, and what is behind it had no turn yet. */
+/* The queue of the packet that ran when the preemption was asked for; NULL: that packet is complete. */
 static struct sched_queue *queue_that_ran_locked(const struct sched_node *node)
 {
 	const struct sched_packet *first = node_running_locked(node);

@@ -49,7 +49,7 @@ static bool is_late_signal(const struct sched_packet *packet)
 	return packet->kind == SCHED_SIGNAL && !packet->signals_early;
 }
 
-/* Over what needs nothing done before what is behind it. */
+/* Moves `next` on, past packets with which nothing has to be done before those behind them. */
 static void queue_advance_locked(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
@@ -203,7 +203,7 @@ static void signal_relock(struct sched *sched, struct sched_packet *packet)
 	packet->outcome = SCHED_DONE;
 }
 
-/* Another one stands there for the packet, so that that can be given away. */
+/* Puts another ticket in a packet's place in the row, so that the packet can be given away. */
 static void ticket_replace(struct sched_ticket *ticket, struct sched_ticket *with)
 {
 	with->number = ticket->number;
@@ -326,7 +326,7 @@ static void trace_packet_locked(const struct sched_packet *packet)
 			    sched_packet_kind_name(packet->kind));
 }
 
-/* Where it stands still: at the first packet that has to go to the hardware, maybe again. */
+/* For a late trace: what the queue stands at is the first packet that has to go to the hardware, maybe again. */
 static void trace_standstill_locked(const struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
@@ -404,7 +404,7 @@ void sched_trace_queues(struct sched *sched)
 	sched_unlock(sched);
 }
 
-/* Its first packet that was not submitted is a wait, and was tried. */
+/* True when the first packet that is not submitted is a wait that was tried and is not over. */
 static bool queue_stands_at_wait_locked(const struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);
@@ -643,7 +643,7 @@ void sched_queue_kick(struct sched_queue *queue)
 	sched_unlock(queue->sched);
 }
 
-/* After what decides about its turn has changed, or about what should stop for others. */
+/* To be called when anything has changed on which the queue's turn depends, or what has to stop for it. */
 static void queue_turn_changed_locked(struct sched_queue *queue)
 {
 	lock_assert_held(&queue->sched->lock);

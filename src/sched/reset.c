@@ -146,7 +146,7 @@ struct blame {
 	bool is_paging;
 };
 
-/* Whose packet was aborted; it may have completed in the last moment. */
+/* Finds whose packet a reset has aborted, which may have completed in the last moment. */
 static void blame_locked(struct sched_node *node, uint32_t aborted, struct blame *blame)
 {
 	lock_assert_held(&node->sched->lock);
@@ -320,7 +320,7 @@ void reset_engine_relock(struct sched_node *node, const struct reset_cause *caus
 
 /* ---- the adapter ---- */
 
-/* One more, unless there were too many of late. */
+/* Counts one more adapter reset; false: there were too many within the limit's time. */
 static bool is_within_limit(struct sched *sched)
 {
 	uint32_t limit = sched->config.tdr_limit_count;

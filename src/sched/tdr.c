@@ -93,7 +93,7 @@ uint64_t tdr_deadline_locked(struct sched *sched)
 
 enum { HEARING_NS = 10 * NS_PER_MS };
 
-/* What the driver says is completed, and that includes what runs. */
+/* True when the driver says, on being asked, that the running packet is complete: its interrupt was lost. */
 static bool is_lost_locked(const struct sched_node *node, uint32_t fence)
 {
 	lock_assert_held(&node->sched->lock);
@@ -279,7 +279,7 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 	}
 }
 
-/* Whose work it was; NULL: it does not say, or it was nobody's. */
+/* Whose work has faulted; NULL: the fault does not say, or it was nobody's. */
 static const struct sched_owner *faulted_owner_locked(const struct sched_node *node,
 						      const struct sched_fault *fault)
 {
@@ -324,7 +324,7 @@ static void say_fault_locked(const struct sched_node *node, const struct sched_f
 			 node->number, access, packet, status_name(fault->status));
 }
 
-/* Of a packet that the hardware does not have, and no reset is asked for: as good as not said. */
+/* True for a fault that names a packet which the hardware does not have, and asks for no reset: it is ignored. */
 static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fault *fault)
 {
 	lock_assert_held(&node->sched->lock);

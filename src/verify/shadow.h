@@ -238,8 +238,8 @@ shadow_page shadow_cursor_page(const struct shadow_range *range,
 /* ---- shadow_operations.c ---- */
 
 /* What was built, and what it means for places. `shadow->lock` is held. NULL: no memory. */
-struct shadow_operation *shadow_operation_create(struct shadow *shadow,
-						 const DXGKARG_BUILDPAGINGBUFFER *args);
+struct shadow_operation *shadow_operation_create_locked(struct shadow *shadow,
+							const DXGKARG_BUILDPAGINGBUFFER *args);
 void shadow_operation_free(struct shadow_operation *operation);
 void shadow_places_follow(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args,
 			  const struct shadow_operation *operation);

@@ -102,9 +102,10 @@ static void find_virtual_fill(struct shadow *shadow, struct shadow_operation *op
 			       fill->FillSizeInBytes);
 }
 
-static void find_ranges(struct shadow *shadow, struct shadow_operation *operation,
-			const DXGKARG_BUILDPAGINGBUFFER *args)
+static void find_ranges_locked(struct shadow *shadow, struct shadow_operation *operation,
+			       const DXGKARG_BUILDPAGINGBUFFER *args)
 {
+	lock_assert_held(&shadow->lock);
 	switch ((int)args->Operation) {
 	case DXGK_OPERATION_TRANSFER:
 		find_transfer(shadow, operation, args);
@@ -125,25 +126,26 @@ static void find_ranges(struct shadow *shadow, struct shadow_operation *operatio
 		break;
 	case DXGK_OPERATION_UPDATE_PAGE_TABLE:
 	case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES:
-		operation->change = tables_change_create(shadow, args);
+		operation->change = tables_change_create_locked(shadow, args);
 		break;
 	default:
 		break;
 	}
 }
 
-struct shadow_operation *shadow_operation_create(struct shadow *shadow,
-						 const DXGKARG_BUILDPAGINGBUFFER *args)
+struct shadow_operation *shadow_operation_create_locked(struct shadow *shadow,
+							const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	struct shadow_operation *operation = calloc(1, sizeof(*operation));
 
+	lock_assert_held(&shadow->lock);
 	if (!operation)
 		return NULL;
 	list_init(&operation->link);
 	operation->number = ++shadow->built;
 	operation->kind = args->Operation;
 	operation->allocation = subject_of(args);
-	find_ranges(shadow, operation, args);
+	find_ranges_locked(shadow, operation, args);
 	return operation;
 }
 

@@ -87,7 +87,7 @@ void shadow_building(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *arg
 		buffer->part_of = 0;
 	}
 	if (!shadow->building.operation)
-		shadow->building.operation = shadow_operation_create(shadow, args);
+		shadow->building.operation = shadow_operation_create_locked(shadow, args);
 	lock_release(&shadow->lock);
 }
 

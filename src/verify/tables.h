@@ -49,8 +49,8 @@ struct shadow_table_change {
 };
 
 /* As DxgkDdiBuildPagingBuffer is told it. `shadow->lock` is held. NULL: no memory. */
-struct shadow_table_change *tables_change_create(struct shadow *shadow,
-						 const DXGKARG_BUILDPAGINGBUFFER *args);
+struct shadow_table_change *tables_change_create_locked(struct shadow *shadow,
+							const DXGKARG_BUILDPAGINGBUFFER *args);
 void tables_change_free(struct shadow_table_change *change);
 
 /* Bytes of a table, and how many entries are in it; false: it cannot be said. */

@@ -215,8 +215,8 @@ static struct shadow_table_change *copy_create(
 	return change;
 }
 
-struct shadow_table_change *tables_change_create(struct shadow *shadow,
-						 const DXGKARG_BUILDPAGINGBUFFER *args)
+struct shadow_table_change *tables_change_create_locked(struct shadow *shadow,
+							const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	lock_assert_held(&shadow->lock);
 	if (args->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
@@ -612,7 +612,7 @@ static void after_build(struct tables *tables, struct shadow *shadow,
 	if (!table)
 		return;
 	lock_acquire(&shadow->lock);
-	struct shadow_table_change *change = tables_change_create(shadow, args);
+	struct shadow_table_change *change = tables_change_create_locked(shadow, args);
 	lock_release(&shadow->lock);
 	if (!change)
 		return;

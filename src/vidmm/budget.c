@@ -23,7 +23,7 @@
 #include "trace/trace.h"
 #include "vidmm/place.h"
 
-/* Page tables that came later may have taken of what was reserved or claimed. */
+/* 0 where more is taken than there is: page tables that came later take of what was reserved or claimed. */
 static uint64_t left_of(uint64_t bytes, uint64_t taken_bytes)
 {
 	return bytes > taken_bytes ? bytes - taken_bytes : 0;
@@ -157,7 +157,7 @@ static uint64_t resident_wish(const struct vidmm_process *process)
 	return process->usage_bytes[VIDMM_LOCAL] + process->usage_bytes[VIDMM_NON_LOCAL];
 }
 
-/* Who has most, behind `before`; NULL: the first one, and no more. */
+/* The process that has most, next to `before`. With NULL, the one that has most of all; returns NULL behind the last. */
 static const struct vidmm_process *next_holder_locked(const struct vidmm *manager,
 						      const struct vidmm_process *before)
 {

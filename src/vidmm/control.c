@@ -12,7 +12,7 @@
 /* Longer than any move takes; what is still under way then ends by itself. */
 #define SETTLE_NS (10 * NS_PER_S)
 
-/* What is in between two steps is through soon. */
+/* How often, and how far apart, a place is looked at that was in the middle of a step. */
 #define LOOK_AGAIN_NS (10 * NS_PER_MS)
 enum { LOOKS = 100 };
 
@@ -117,7 +117,7 @@ static bool is_selected(const struct vidmm_place *place, const struct vidmm_sele
 	return !selection->process || place_is_of(place, selection->process);
 }
 
-/* Some way is not at its end. */
+/* Is something on its way out, or in? */
 static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
 {
 	lock_assert_held(&manager->lock);
@@ -131,7 +131,7 @@ static bool is_moving_locked(const struct vidmm *manager, bool with_entering)
 	return false;
 }
 
-/* Looks for room itself: between an end and the look that follows it nothing seems to move. */
+/* Decides itself: between the end of a move and the decision that follows from it nothing seems to move. */
 void manager_settle(struct vidmm *manager, bool with_entering)
 {
 	uint64_t deadline_ns = clock_deadline(SETTLE_NS);

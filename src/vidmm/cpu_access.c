@@ -124,7 +124,8 @@ static enum lock_step window_step(const struct cpu_window *window)
 	return window->state == CPU_WINDOW_OPEN ? LOCK_SHOW_WINDOW : LOCK_OPEN_WINDOW;
 }
 
-/* Who waits for it to be resident would wait until the unlock, and may be the one to unlock it. */
+/* What is listed has to get a window first. Else who waits for it to be resident would wait for the unlock, and
+ * that may be the same thread. */
 static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lock_step step,
 					      enum lock_step otherwise)
 {
@@ -136,7 +137,7 @@ static enum lock_step step_if_promised_locked(struct vidmm_place *place, enum lo
 	return status == STATUS_NO_MEMORY ? LOCK_REFUSE_FOR_MEMORY : otherwise;
 }
 
-/* In a memory segment. Clients in other processes are shown its pages, and not the segment's. */
+/* It is in a memory segment. Clients in other processes are shown the allocation's own pages, not the segment's. */
 static enum lock_step elsewhere_step_locked(struct vidmm_place *place, const struct locker *locker)
 {
 	bool has_windows = place->segment->config.window_pages > 0;
@@ -203,7 +204,7 @@ static enum lock_step lock_step_locked(struct vidmm_place *place, const struct l
 	return way == ACCESS_DEMOTE || place->list_count == 0 ? LOCK_MOVE : LOCK_REFUSE;
 }
 
-static NTSTATUS lock_pages(struct vidmm_allocation *allocation, const struct locker *locker)
+static NTSTATUS pages_lock_locked(struct vidmm_allocation *allocation, const struct locker *locker)
 {
 	uint64_t address = 0;
 
@@ -240,18 +241,20 @@ static NTSTATUS lock_refuse(const struct vidmm_place *place, enum lock_step step
 		       "is in GPU memory that the CPU cannot see");
 }
 
-/* Of one that may be retired; the manager's lock is held. NULL: it was destroyed meanwhile. */
-static struct vidmm_place *place_now(const struct vidmm_allocation *allocation)
+/* The place of an allocation that may be retired. NULL: it was destroyed meanwhile. */
+static struct vidmm_place *place_now_locked(const struct vidmm *manager,
+					    const struct vidmm_allocation *allocation)
 {
+	lock_assert_held(&manager->lock);
 	return atomic_load_explicit(&allocation->place, memory_order_relaxed);
 }
 
-/* What the CPU sees through a window it sees until that is closed. */
+/* It counts as locked as long as its window is not closed, also behind the last unlock. */
 static void count_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
 	bool is_locked = place->allocation->lock_count > 0 || window_end_locked(place);
-	place_set_lock(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
+	place_set_lock_locked(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 }
 
 /* Before it moves for a lock. False: nobody has it locked, but the window of who had it is not closed yet. */
@@ -263,12 +266,12 @@ static bool ends_last_lock_locked(struct vidmm_place *place)
 	return !place_has_cpu_lock(place);
 }
 
-/* The lock was taken, or was not after all. */
+/* After a try to lock it, which may have succeeded or not. */
 static void end_try(struct vidmm *manager, struct vidmm_allocation *allocation,
 		    struct locker *locker)
 {
 	lock_acquire(&manager->lock);
-	struct vidmm_place *place = place_now(allocation);
+	struct vidmm_place *place = place_now_locked(manager, allocation);
 	if (place) {
 		count_locked(place);
 		place_settle_locked(place);
@@ -296,7 +299,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	if (step == LOCK_MOVE && !ends_last_lock_locked(place))
 		step = LOCK_WAIT;
 	if (step == LOCK_MOVE && !place->allocation->traits.is_pinned && !locker->has_moved) {
-		place_set_lock(place, PLACE_LOCK_AWAITED);
+		place_set_lock_locked(place, PLACE_LOCK_AWAITED);
 		place_leave_locked(place, VIDMM_LEAVES_FOR_LOCK);
 		locker->has_moved = true;
 		step = LOCK_WAIT;
@@ -304,7 +307,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	/* From here on it does not move: it is no candidate any more. */
 	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_PAGES || step == LOCK_SHOW_SEGMENT ||
 	    step == LOCK_SHOW_WINDOW || step == LOCK_OPEN_WINDOW) {
-		place_set_lock(place, PLACE_LOCKED);
+		place_set_lock_locked(place, PLACE_LOCKED);
 		place_settle_locked(place);
 	}
 	place->awaits_unpin |= step == LOCK_WAIT && place->pins > 0;
@@ -315,7 +318,7 @@ static bool lock_try_locked(struct vidmm_place *place, struct locker *locker, NT
 	if (step == LOCK_WAIT || step == LOCK_OPEN_WINDOW)
 		return false;
 	if (step == LOCK_SHOW_SYSTEM || step == LOCK_SHOW_PAGES)
-		*status_out = lock_pages(allocation, locker);
+		*status_out = pages_lock_locked(allocation, locker);
 	else if (step == LOCK_SHOW_SEGMENT)
 		*status_out = lock_in_segment_locked(place, locker->pointer_out);
 	else if (step == LOCK_SHOW_WINDOW)
@@ -342,7 +345,7 @@ static NTSTATUS lock_for(struct vidmm *manager, struct vidmm_allocation *allocat
 			atomic_load_explicit(&allocation->place, memory_order_relaxed);
 		is_over = !NT_SUCCESS(status) || !place;
 		if (NT_SUCCESS(status) && !place)
-			status = lock_pages(allocation, &locker);
+			status = pages_lock_locked(allocation, &locker);
 		if (!NT_SUCCESS(status) && place && (locker.has_moved || locker.opens_window))
 			end_try(manager, allocation, &locker);
 		locker.opens_window = false;
@@ -388,7 +391,7 @@ bool vidmm_unlock_anywhere(struct vidmm *manager, struct vidmm_allocation *alloc
 	}
 	lock_acquire(&manager->lock);
 	manager->retry_generation++;
-	place = place_now(allocation);
+	place = place_now_locked(manager, allocation);
 	/* Where the host cannot hide what is seen through a window, that stays open. */
 	if (place && (place->window.state == CPU_WINDOW_CLOSED || cpu_view_hide(&allocation->view)))
 		count_locked(place);

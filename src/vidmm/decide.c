@@ -48,7 +48,7 @@
 
 enum { MOVES_AT_ONCE = 64 };
 
-/* What is over already: nothing was to be moved, or it could not begin. */
+/* Moves that end without a job: nothing had to be moved, or it could not begin. */
 struct ended {
 	struct list done;
 	struct list failed;
@@ -61,7 +61,7 @@ static struct vidmm_place *place_pop(struct list *places)
 	return link ? container_of(link, struct vidmm_place, plan_link) : NULL;
 }
 
-/* Those that are ready go to `ready_out`. */
+/* Moves that are ready for a job go to `ready_out`; what ended or failed at once to `ended`. */
 static void moves_prepare(struct list *places, struct list *ready_out, struct ended *ended)
 {
 	struct vidmm_place *place;
@@ -242,7 +242,7 @@ static void log_line(void *unused, const char *line)
 	log_topic(LOG_MEMORY, "%s", line);
 }
 
-/* The lock is held: the next moment it may be another plan. */
+/* Printed under the lock, because others may add to the plan as soon as it is released. */
 static void plan_log_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);

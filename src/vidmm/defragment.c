@@ -36,7 +36,7 @@
 /* Longer than any move takes; what is still under way then ends by itself. */
 #define SHIFT_NS (10 * NS_PER_S)
 
-/* It fills a gap, stands aside and slides, leaves: a few times, while others do. */
+/* How many rounds there are at most for each place: it may fill a gap, stand aside, slide and leave, and do so again. */
 enum { ROUNDS_FOR_EACH = 8 };
 
 /* ---- how it is ---- */
@@ -79,7 +79,7 @@ static bool is_in_order_locked(const struct vidmm *manager, const struct vidmm_s
 
 /* ---- who may move ---- */
 
-/* A stretch of pages of somebody who may. */
+/* A stretch of pages of a place that may be moved. */
 struct resident {
 	struct vidmm_place *place;
 	struct range *range;
@@ -123,7 +123,7 @@ static NTSTATUS residents_collect_locked(struct defragment *order)
 	return STATUS_SUCCESS;
 }
 
-/* Whose pages these are; NULL: of somebody who stays. */
+/* Whose pages these are; NULL: the place may not be moved. */
 static struct vidmm_place *resident_at(const struct defragment *order, struct range *range)
 {
 	const struct resident wanted = { NULL, range };
@@ -145,13 +145,13 @@ static uint64_t free_units(const struct range *range)
 	return range && range->is_free ? range->count : 0;
 }
 
-/* With the gaps next to it. */
+/* How large the gap would be if these pages were free: they, and the gaps on both sides. */
 static uint64_t gap_with(const struct range *range)
 {
 	return free_units(range->lower) + range->count + free_units(range->upper);
 }
 
-/* Away from the end that all is put to. */
+/* The next range, away from the end that everything is moved to. */
 static struct range *further(const struct defragment *order, const struct range *range)
 {
 	return order->how.is_upward ? range->lower : range->upper;
@@ -166,7 +166,7 @@ static struct range *nearest(const struct defragment *order)
 	return range;
 }
 
-/* What of it is in the bank that the place wished for, and is in. */
+/* The part of a stretch that is in the bank the place prefers, if it is in that bank now. */
 static struct segment_stretch in_its_bank(const struct vidmm_place *place, uint64_t first,
 					  uint64_t end, bool is_from_end)
 {
@@ -198,7 +198,7 @@ static void shift_locked(const struct defragment *order, struct vidmm_place *pla
 
 /* ---- the kinds of round ---- */
 
-/* Those who stand aside go to where there is room for them now. */
+/* Places that have stood aside move back, to the beginning of the gap that became free. */
 static bool slides_end_locked(const struct defragment *order)
 {
 	bool has_any = false;
@@ -282,7 +282,7 @@ static bool slide_target(const struct defragment *order, const struct vidmm_plac
 	return order->how.is_upward ? *first_out > range->first : *first_out < range->first;
 }
 
-/* It stands aside for a moment. */
+/* Moves a place out of the way, anywhere in the segment, to come back to `first`. */
 static bool slide_locked(const struct defragment *order, struct vidmm_place *place, uint64_t first)
 {
 	const struct segment_stretch anywhere = { .end = order->segment->page_count,

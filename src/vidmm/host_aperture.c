@@ -169,7 +169,7 @@ static void change_locked(struct vidmm_place *place, enum cpu_window_state chang
 	set_state(place, change);
 	place->window.is_unwanted = false;
 	place->window.opened_at = place->manager->resets;
-	place_set_lock(place, PLACE_LOCKED);
+	place_set_lock_locked(place, PLACE_LOCKED);
 	place->waits++;
 }
 
@@ -335,7 +335,7 @@ bool window_open(struct vidmm_place *place)
 	bool is_open = open_relock(place, true);
 	if (!is_open) {
 		give_locked(place);
-		place_set_lock(place, PLACE_NOT_LOCKED);
+		place_set_lock_locked(place, PLACE_NOT_LOCKED);
 	}
 	lock_release(&manager->lock);
 	notice_give(&manager->changed);
@@ -374,7 +374,7 @@ static void closed_locked(struct vidmm_place *place)
 
 	lock_assert_held(&place->allocation->lock);
 	change_over_locked(place, CPU_WINDOW_CLOSED);
-	place_set_lock(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
+	place_set_lock_locked(place, is_locked ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 	window_settle_locked(place);
 	manager->plan.has_changes = true;
 	manager->retry_generation++; /* there is room in the aperture, and this one may move … */
@@ -383,7 +383,7 @@ static void closed_locked(struct vidmm_place *place)
 	place_settle_locked(place);
 }
 
-/* No lock is held. */
+/* Closes the window in the driver, and notes it. Called with no lock held. */
 static void window_close(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -448,7 +448,7 @@ NTSTATUS window_enter(struct vidmm_place *place)
 		status = STATUS_GRAPHICS_CANT_LOCK_MEMORY;
 	/* It was unlocked meanwhile. */
 	if (place->window.is_unwanted && !window_end_locked(place))
-		place_set_lock(place, PLACE_NOT_LOCKED);
+		place_set_lock_locked(place, PLACE_NOT_LOCKED);
 	lock_release(&manager->lock);
 	notice_give(&manager->changed);
 	return status;
@@ -522,7 +522,8 @@ void window_close_table(struct vidmm *manager, struct vidmm_table_block *block)
 
 /* ---- after a reset ---- */
 
-/* One of the kernel's own tables, which stays: the pager that has it is suspended. */
+/* The next of the kernel's own table blocks whose window has to be opened again after a reset; NULL behind the last. The
+ * pager, which uses them, is suspended meanwhile. */
 static struct vidmm_table_block *next_block_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);

@@ -311,7 +311,7 @@ void vidmm_binding_finish(struct vidmm_binding *binding)
 	}
 	if (binding->count > 0) {
 		binding->count = 1;
-		binding_set_keep(binding, BINDING_NOT_KEPT);
+		binding_set_keep_locked(binding, BINDING_NOT_KEPT);
 		binding_unlist_locked(binding);
 		place_settle_locked(binding_place(binding));
 	}
@@ -367,7 +367,7 @@ bool vidmm_allocation_depart(struct vidmm_allocation *allocation, struct vidmm_d
 	offer_forget_locked(place);
 	place->end = state_step(STATES_PLACE_END, place->end, PLACE_DYING);
 	place->offer = state_step(STATES_PLACE_OFFER, place->offer, PLACE_NOT_OFFERED);
-	place_set_lock(place, window_end_locked(place) ? PLACE_LOCKED : PLACE_NOT_LOCKED);
+	place_set_lock_locked(place, window_end_locked(place) ? PLACE_LOCKED : PLACE_NOT_LOCKED);
 	place->departure = departure;
 	manager->retry_generation++;
 	place_settle_locked(place);

@@ -77,12 +77,12 @@ static struct vidmm_place *job_place(struct paging_job *job)
 	return container_of(job, struct vidmm_place, move.job);
 }
 
-/* The job began after everything that uses it. */
+/* Nothing to do: the job began after all work that uses the allocation. */
 static void job_idle(struct paging_job *job)
 {
 }
 
-/* Whoever waits for room need not wait until the bytes are out. */
+/* The way out is built: who waits for the room can be queued behind it from now on. */
 static void out_built(struct paging_job *job)
 {
 	struct vidmm_place *place = job_place(job);
@@ -95,7 +95,8 @@ static void out_built(struct paging_job *job)
 
 /* ---- the end ---- */
 
-/* Pages that were taken for the way out, and that nothing was copied to, are no copy for anybody. */
+/* Gives its pages of system memory back: the content is in the segment, or dropped. What is kept in system memory keeps
+ * them, but for pages that were taken for this move only: nothing was copied to them. */
 static void system_memory_give_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -129,7 +130,7 @@ static void in_done_locked(struct vidmm_place *place)
 	allocation_set_content(place->allocation, VIDMM_CONTENT_LOCAL);
 }
 
-/* What was dropped and has no copy is lost; an offer that was taken back meanwhile knows it. */
+/* It has left, or a reset has taken it. Without a copy in system memory the content is lost, which a reclaim is told. */
 static void out_done_locked(struct vidmm_place *place)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -140,13 +141,13 @@ static void out_done_locked(struct vidmm_place *place)
 		return;
 	if (move_exchanges(&place->move) && elsewhere_is_inside(allocation))
 		elsewhere_set_inside_locked(allocation, false);
-	if (move_drops(place) && has_copy)
+	if (move_drops_locked(place) && has_copy)
 		system_memory_give_locked(place);
 	if (move_leaves_nothing(&place->move) && allocation->driver)
 		allocation->driver->is_initialized = false;
 	has_copy = allocation->backing.run_count > 0 || allocation->backing.is_clients;
 	allocation_set_content(allocation, has_copy ? VIDMM_CONTENT_BACKED : VIDMM_CONTENT_NONE);
-	if (move_drops(place) && allocation->offer == VIDMM_OFFERED) {
+	if (move_drops_locked(place) && allocation->offer == VIDMM_OFFERED) {
 		allocation_set_offer(allocation, VIDMM_DISCARDED,
 				     (enum vidmm_offer_priority)allocation->offer_priority);
 		if (place_is_offered(place)) /* not of what dies */
@@ -203,7 +204,7 @@ static void move_finish(struct vidmm_place *place)
 	runs_free(&place->move);
 }
 
-/* The content is where the place says, or is not; both change together. */
+/* Where the content is, and where the place is, change together. */
 static void move_end_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -312,7 +313,7 @@ static void way_done_locked(struct vidmm_place *place, NTSTATUS status)
 	}
 }
 
-/* Of what is locked: the pages go back, or stay where they are. Are they where it went to? */
+/* Ends the move of locked memory: its pages change back unless they may stay. True: they are where it went to. */
 static bool exchange_end_locked(struct vidmm_place *place, bool may_stay)
 {
 	lock_assert_held(&place->manager->lock);
@@ -322,7 +323,7 @@ static bool exchange_end_locked(struct vidmm_place *place, bool may_stay)
 	return place->move.has_changed_roles;
 }
 
-/* With a reset in between it is lost here and there; but not what the CPU has locked. */
+/* After a reset the content is lost in the old pages and in the new ones; but not what the CPU has locked. */
 static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 {
 	struct place_move *move = &place->move;
@@ -354,7 +355,7 @@ static void shift_done_locked(struct vidmm_place *place, NTSTATUS status)
 	place_shift_over_locked(place, has_moved);
 }
 
-/* Nothing is in what it leaves, unless others have the room already; and from now on nobody gets it. */
+/* Unless others took over pages of what it leaves, nobody can from now on, and they hold nothing. */
 static void settle_left(struct vidmm_place *place)
 {
 	lock_acquire(&place->manager->lock);
@@ -392,7 +393,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 
 /* ---- what it needs ---- */
 
-/* With nothing to be built, addresses that somebody maps from now on find it as it will be. */
+/* Without a job nothing follows that writes entries: addresses mapped from now on lead to where it will be. */
 static bool needs_job(struct vidmm_place *place)
 {
 	lock_acquire(&place->manager->lock);
@@ -403,7 +404,7 @@ static bool needs_job(struct vidmm_place *place)
 	return is_needed;
 }
 
-/* Nobody else's tables ever led to it. */
+/* Does the job concern these tables? Only those of processes that map the allocation lead to it. */
 static bool move_follows(const struct paging_job *job, const void *tables)
 {
 	const struct vidmm_place *place = container_of(job, struct vidmm_place, move.job);
@@ -426,7 +427,7 @@ static void move_init(struct vidmm_place *place, enum move_way way)
 	move->job.follows = move_follows;
 }
 
-/* That it takes along. */
+/* The pages that locked memory takes along into the segment. */
 static NTSTATUS in_prepare_pages_locked(struct vidmm_allocation *allocation)
 {
 	NTSTATUS status = elsewhere_prepare_locked(allocation);
@@ -520,7 +521,7 @@ static NTSTATUS move_describe(struct vidmm_place *place)
 	return STATUS_SUCCESS;
 }
 
-/* Nothing for the pager: it is over here. */
+/* There is nothing for the pager to do: the move ends here. */
 static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 {
 	struct vidmm_allocation *allocation = place->allocation;
@@ -544,7 +545,7 @@ static enum move_result move_end_now(struct vidmm_place *place, NTSTATUS status)
 	return NT_SUCCESS(status) ? MOVE_DONE : MOVE_FAILED;
 }
 
-/* The room is nobody's before who was there has left: that is waited for. */
+/* It turns back, but behind those whose room it was given: the room is free when they have left. */
 static void turn_back_behind(struct vidmm_place *place, NTSTATUS status)
 {
 	place->move.turned_back = status;
@@ -571,7 +572,7 @@ static enum move_result in_prepare(struct vidmm_place *place)
 	return MOVE_READY;
 }
 
-bool move_drops(const struct vidmm_place *place)
+bool move_drops_locked(const struct vidmm_place *place)
 {
 	lock_assert_held(&place->allocation->lock);
 	return place->move.content == MOVE_EXCHANGE_DROPPED || place->move.content == MOVE_DROP;

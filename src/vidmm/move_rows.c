@@ -45,7 +45,7 @@ static struct miniport_location target_location(const struct vidmm_place *place)
 	};
 }
 
-/* Where the content comes to be in the segment. */
+/* Where in the segment the content will be. */
 static struct miniport_location arrival_location(const struct vidmm_place *place)
 {
 	return place->move.way == MOVE_SHIFT ? target_location(place) : local_location(place);
@@ -109,7 +109,7 @@ static void discard_op(const struct vidmm_place *place, struct miniport_paging_o
 	op->target.offset_bytes = place_offset_bytes(place);
 }
 
-/* In the segment, from outside or from other pages of it. */
+/* True when it ends in the segment, from outside or from other pages of it. */
 static bool move_arrives(const struct place_move *move)
 {
 	return move->way != MOVE_OUT;
@@ -144,7 +144,7 @@ static void tail_op(const struct vidmm_place *place, struct miniport_paging_op *
 	op->size_bytes = segment_bytes(place->segment, &place->wish) - size_bytes;
 }
 
-/* Where the driver finds it, which is in the aperture for what is mapped there. */
+/* The driver is told the place in the segment, or in the aperture where it is mapped there. */
 static void driver_init_op(const struct vidmm_place *place, struct miniport_paging_op *op)
 {
 	op->kind = MINIPORT_PAGING_INIT_CONTEXT_RESOURCE;
@@ -181,14 +181,14 @@ static uint64_t same_bytes(const struct vidmm_place *place)
 	return at;
 }
 
-/* It is where it was after all, and the driver is told so. */
+/* It stays where it was, and the driver is told the old place. */
 static void shift_stay(struct place_move *move)
 {
 	move->check = state_step(STATES_MOVE_CHECK, move->check, MOVE_REFUSED);
 	move->target.first_pfn = move->local[0].first_pfn;
 }
 
-/* When the copy is there: what is wrong stays. */
+/* Compares the copy when it is there; a wrong one is not used, and the content stays where it was. */
 static enum paging_step verify_next(struct vidmm_place *place)
 {
 	struct place_move *move = &place->move;

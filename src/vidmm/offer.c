@@ -70,7 +70,7 @@ void place_wait_over_locked(struct vidmm_place *place)
 		offer_due_locked(place);
 }
 
-/* With a note it is held: whatever it waits for, it is due when that is let go at the earliest. */
+/* With a note the offer is held: it is due when the note is released, or later. */
 static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 			       struct vidmm_offer_note *note, bool *must_start_out)
 {
@@ -100,7 +100,7 @@ static void offer_place_locked(struct vidmm_binding *binding, bool is_immediate,
 	place_settle_locked(place);
 }
 
-/* Of memory that nobody wanted in place yet, who decommits it or waits for work needs a place. */
+/* Memory that was never made resident has no place; an offer that decommits it, or waits for work, needs one. */
 static bool offer_needs_place(const struct vidmm_binding *binding, bool may_decommit,
 			      bool is_immediate)
 {
@@ -211,11 +211,12 @@ void vidmm_offer_let_go(struct vidmm_binding *const bindings[],
 
 /* ---- reclaim ---- */
 
-/* Has the GPU nothing of it, nor a way to it? The allocation's lock is held. */
-static bool is_out(const struct vidmm_binding *binding)
+/* Has the GPU nothing of it, nor a way to it? */
+static bool is_out_locked(const struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;
 
+	lock_assert_held(&binding->allocation->lock);
 	lock_acquire(&manager->lock);
 	const struct vidmm_place *place = binding_place(binding);
 	bool is_out = !place || (place->state == PLACE_OUT && place_offer_is_due(place));
@@ -231,7 +232,7 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 
 	lock_assert_held(&allocation->lock);
 	if (UNLIKELY(vidmm_options(process->manager) & VIDMM_ALWAYS_DISCARD_OFFERS) &&
-	    is_out(binding))
+	    is_out_locked(binding))
 		(void)allocation_discard_locked(allocation);
 	if (UNLIKELY(vidmm_process_options(process) & VIDMM_FAIL_COMMIT_ON_RECLAIM) &&
 	    allocation->offer == VIDMM_DECOMMITTED)
@@ -239,7 +240,7 @@ static enum vidmm_reclaim_result reclaim_memory_locked(struct vidmm_binding *bin
 	return allocation_reclaim_locked(allocation);
 }
 
-/* Others that list it have no fence to wait for: their work waits itself until it is back. */
+/* Devices that list it were given no fence to wait for: they are suspended until it is back. */
 static void others_wait_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -276,7 +277,7 @@ static enum vidmm_reclaim_result reclaim_one(struct vidmm_binding *binding,
 		return result;
 	}
 	/* It was being dropped: too late. */
-	if (place->state == PLACE_LEAVING && move_drops(place))
+	if (place->state == PLACE_LEAVING && move_drops_locked(place))
 		result = VIDMM_RECLAIM_DISCARDED;
 	/* Of the device's work only what comes behind the reclaim may use it again. */
 	if (request && place_offer_is_due(place))
@@ -303,7 +304,7 @@ void vidmm_unoffer(struct vidmm_binding *binding)
 	(void)reclaim_one(binding, NULL);
 }
 
-/* Without a place in the list nothing can have to come in. */
+/* Has any of them a place? If none has, nothing has to come in. */
 static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -313,7 +314,7 @@ static bool has_places(struct vidmm_binding *const bindings[], uint32_t count)
 	return false;
 }
 
-/* That another thread gives one of them a place meanwhile is reclaim_one()'s business. */
+/* True when none of them has a place. One that is given a place meanwhile is handled by reclaim_one(). */
 bool vidmm_reclaim_untouched(struct vidmm_binding *const bindings[], uint32_t count,
 			     enum vidmm_reclaim_result results[])
 {
@@ -366,7 +367,7 @@ static NTSTATUS reclaim_pay(struct vidmm_device *device, struct vidmm_binding *c
 		(unsigned long long)excess);
 }
 
-/* Nothing takes memory any more, but what was decommitted. */
+/* Cannot fail for want of memory any more, except for what was decommitted. */
 static NTSTATUS reclaim_prepared(struct vidmm *manager, struct vidmm_binding *const bindings[],
 				 uint32_t count, enum vidmm_reclaim_result results[],
 				 struct vidmm_request *request)
@@ -403,7 +404,7 @@ NTSTATUS vidmm_reclaim_bindings(struct vidmm_device *device, struct vidmm_bindin
 
 /* ---- reclaim for who has to have the memory ---- */
 
-/* It has memory from now on, and keeps it. It has a place, or is being destroyed. */
+/* Commits its memory and keeps it committed until commit_release(). It has a place, or is being destroyed. */
 static NTSTATUS commit_hold(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
@@ -429,7 +430,7 @@ static NTSTATUS commit_hold(struct vidmm_binding *binding)
 	return status;
 }
 
-/* What is still offered is as it was before. */
+/* Undoes commit_hold() for what is still offered. */
 static void commit_release(struct vidmm_binding *binding)
 {
 	struct vidmm_allocation *allocation = binding->allocation;
@@ -531,7 +532,7 @@ struct vidmm_offer_info vidmm_process_offer_info(struct vidmm_process *process)
 
 enum decommit_step { DECOMMIT_NOW, DECOMMIT_LATER, DECOMMIT_NOT };
 
-/* What the GPU sees of it in system memory goes first: nothing moves for that. */
+/* Memory that the GPU sees in system memory is unmapped first; nothing is moved for that. */
 static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32_t flags)
 {
 	lock_assert_held(&place->manager->lock);
@@ -548,7 +549,7 @@ static enum decommit_step decommit_step_locked(struct vidmm_place *place, uint32
 	return DECOMMIT_LATER;
 }
 
-/* The first that qualifies, taken off its list; NULL when there is none, or not yet. */
+/* The first that can be decommitted, taken off its list; NULL: none can, or (`*is_later_out`) one can later. */
 static struct vidmm_place *decommit_pick_locked(struct vidmm_process *process, uint32_t flags,
 						bool *is_later_out)
 {

@@ -116,7 +116,7 @@ bool place_is_needed(const struct vidmm_place *place)
 	return place->pins > 0;
 }
 
-/* What was in GPU memory went with a reset. IN or LEAVING. */
+/* True when a reset has taken what it had in GPU memory. It is IN or LEAVING. */
 static bool place_is_lost(const struct vidmm_place *place)
 {
 	return !place->segment->is_system &&
@@ -159,7 +159,7 @@ static void place_unsort_locked(struct vidmm_place *place)
 		evict_remove(&place->segment->candidates, &place->eviction);
 }
 
-/* Of those that list it the one that did when it was last sorted, or any: what is needed goes only with all of them. */
+/* The device it is sorted under among candidates: the one of before if it still lists it, else any that does. */
 static const struct vidmm_device *place_owner(const struct vidmm_place *place)
 {
 	const struct vidmm_device *owner = NULL;
@@ -235,7 +235,8 @@ static bool place_goes_now(const struct vidmm_place *place)
 	       !place->allocation->traits.is_pinned && !roles_hold(place);
 }
 
-/* The thread that waits for a driver's own is in the driver, which a reset waits for. */
+/* May it end now? Memory of a driver does not wait for what the driver has to be told after a reset: the thread that
+ * ends it is in the driver, and the reset waits for that. */
 static bool place_may_end(const struct vidmm_place *place)
 {
 	return place->departure && place->waits == 0 && place->pins == 0 &&
@@ -364,7 +365,7 @@ void place_enter_locked(struct vidmm_place *place, const struct placement *where
 	place->wish = where->wish;
 	place->pages = *pages;
 	place->has_changed_group = false;
-	place_set_placed(place);
+	place_set_placed_locked(place);
 	place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_OPEN);
 	place->reset.moved_generation = pager_generation(place->manager->config.pager);
 	place->segment->entering_bytes += place_bytes(place);
@@ -395,7 +396,7 @@ void place_arrive_locked(struct vidmm_place *place)
 	place_settle_locked(place);
 }
 
-/* Work of theirs that the hardware has may use it, whether they are lost or not. */
+/* Notes whose work has to be waited for: of devices that list it, lost ones too, the hardware may have some. */
 static void dependents_collect_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -413,7 +414,7 @@ void device_suspend_locked(struct vidmm_device *device)
 	sched_owner_suspend(device->owner);
 }
 
-/* New work waits until it is back. */
+/* Suspends the devices that list it: their new work waits until it is back. */
 static void devices_suspend_locked(struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -423,7 +424,7 @@ static void devices_suspend_locked(struct vidmm_place *place)
 		device_suspend_locked(each->device);
 }
 
-/* Nobody uses it from now on, but what the hardware has already. */
+/* Begins a move: only work that the hardware has already may still use it. */
 static void place_part_locked(struct vidmm_place *place, enum place_state state)
 {
 	lock_assert_held(&place->manager->lock);
@@ -511,7 +512,7 @@ void place_lead_there_locked(struct vidmm_place *place, bool leads_there)
 	place->leads_there = leads_there;
 }
 
-/* In both it has the content, or has lost it: whichever they are, the others can go. */
+/* Ends a shift: it keeps the pages it moved to, or those it had, and gives the others back. */
 static void shift_end_locked(struct vidmm_place *place, bool has_moved)
 {
 	lock_assert_held(&place->manager->lock);
@@ -592,9 +593,9 @@ void place_stay_locked(struct vidmm_place *place)
 		shortage_count_locked(place);
 	place_lead_there_locked(place, true);
 	place->segment->leaving_bytes -= place_bytes(place);
-	place_set_wanted(place);
+	place_set_wanted_locked(place);
 	if (place->lock == PLACE_LOCK_AWAITED)
-		place_set_lock(place, PLACE_NOT_LOCKED);
+		place_set_lock_locked(place, PLACE_NOT_LOCKED);
 	window_settle_locked(place);
 	place->given_up_at = place->manager->retry_generation;
 	/* In place is no answer where it may not be. */
@@ -626,7 +627,8 @@ static void place_lend_locked(struct vidmm_place *place, uint64_t bytes)
 	place->segment->lent_bytes += bytes;
 }
 
-/* The driver's CPU may write its first content at once; and what is locked comes with its pages. */
+/* Takes room that others are still leaving. Not for memory of a driver, which its CPU may write at once, nor for what
+ * is locked, which comes with its pages. */
 bool place_take_over_locked(struct vidmm_place *place, const struct placement *where,
 			    struct page_set *pages)
 {
@@ -694,7 +696,7 @@ void place_out_locked(struct vidmm_place *place)
 	segment_trace_locked(place->manager, place->segment);
 	place->segment = NULL;
 	place->shift.slide_to = 0;
-	place_set_stay(place, PLACE_STAYS);
+	place_set_stay_locked(place, PLACE_STAYS);
 	/* Who gave up tries again for room that is free for good, not for what its owner wants back. */
 	if (!place_is_wanted(place))
 		place->manager->retry_generation++;

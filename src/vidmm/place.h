@@ -376,39 +376,42 @@ static inline bool place_has_cpu_lock(const struct vidmm_place *place)
 	return place->lock == PLACE_LOCKED;
 }
 
-static inline void place_set_lock(struct vidmm_place *place, enum place_lock lock)
+static inline void place_set_lock_locked(struct vidmm_place *place, enum place_lock lock)
 {
 	lock_assert_held(&place->manager->lock);
 	place->lock = state_step(STATES_PLACE_LOCK, place->lock, lock);
 }
 
-static inline void place_set_stay(struct vidmm_place *place, enum place_stay stay)
+static inline void place_set_stay_locked(struct vidmm_place *place, enum place_stay stay)
 {
 	lock_assert_held(&place->manager->lock);
 	place->stay = state_step(STATES_PLACE_STAY, place->stay, stay);
 }
 
 /* It is wanted there: an eviction before that counts no longer. */
-static inline void place_set_wanted(struct vidmm_place *place)
+static inline void place_set_wanted_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->stay == PLACE_LEAVES_SOON)
-		place_set_stay(place, PLACE_STAYS);
+		place_set_stay_locked(place, PLACE_STAYS);
 }
 
 /* Nobody lists it any more. */
-static inline void place_set_evicted(struct vidmm_place *place, bool leaves_soon)
+static inline void place_set_evicted_locked(struct vidmm_place *place, bool leaves_soon)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->stay != PLACE_MISPLACED)
-		place_set_stay(place, leaves_soon ? PLACE_LEAVES_SOON : PLACE_STAYS);
+		place_set_stay_locked(place, leaves_soon ? PLACE_LEAVES_SOON : PLACE_STAYS);
 	else if (leaves_soon)
 		place->given_up_at = 0; /* it is tried again */
 }
 
 /* It is where it may be, or will be. */
-static inline void place_set_placed(struct vidmm_place *place)
+static inline void place_set_placed_locked(struct vidmm_place *place)
 {
+	lock_assert_held(&place->manager->lock);
 	if (place->stay == PLACE_MISPLACED)
-		place_set_stay(place, PLACE_STAYS);
+		place_set_stay_locked(place, PLACE_STAYS);
 }
 
 static inline bool move_exchanges(const struct place_move *move)
@@ -444,7 +447,7 @@ static inline bool binding_is_kept(const struct vidmm_binding *binding)
 	return binding->keep != BINDING_NOT_KEPT;
 }
 
-static inline void binding_set_keep(struct vidmm_binding *binding, enum binding_keep keep)
+static inline void binding_set_keep_locked(struct vidmm_binding *binding, enum binding_keep keep)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
 	binding->keep = state_step(STATES_BINDING_KEEP, binding->keep, keep);
@@ -526,8 +529,8 @@ bool move_has_rows(const struct vidmm_place *place);
  */
 enum move_result { MOVE_READY, MOVE_DONE, MOVE_FAILED };
 MUST_CHECK enum move_result move_prepare(struct vidmm_place *place);
-/* On the way out: its content goes, and there is no copy. The allocation's lock is held. */
-bool move_drops(const struct vidmm_place *place);
+/* On the way out: its content goes, and there is no copy. Under the allocation's lock. */
+bool move_drops_locked(const struct vidmm_place *place);
 /* Its job, to be queued by the caller, which cannot fail; its end comes by itself. */
 void move_start(struct vidmm_place *place, struct list *jobs);
 
@@ -695,7 +698,7 @@ bool device_list_fits_locked(const struct vidmm_device *device);
 /* True when all of it is in place, and kept there from now on. */
 bool list_look_locked(struct vidmm_allocation_list *list, bool is_head);
 void list_fail_locked(struct vidmm_allocation_list *list);
-/* Lets go of what it holds so far, to be put together anew. */
+/* Unpins what it holds so far: it is put together anew. */
 void list_loosen_locked(struct vidmm_allocation_list *list);
 
 #endif

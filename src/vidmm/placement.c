@@ -11,7 +11,7 @@
  */
 #include "vidmm/place.h"
 
-enum { BANK_ID_MASK = 0x7F, BANK_END = 0x80 };
+enum { BANK_ID_MASK = 0x7F };
 
 static enum segment_form form_in(const struct vidmm *manager, const struct vidmm_segment *segment,
 				 const struct vidmm_allocation *allocation)

@@ -25,7 +25,7 @@
 
 /* ---- a device and its lists ---- */
 
-/* Something is not there that its work may use. */
+/* True while something is missing that its work may use. */
 static bool device_must_wait(const struct vidmm_device *device)
 {
 	return device->needed_count > 0 || !vidmm_tables_are_in(device->process);
@@ -134,7 +134,7 @@ void binding_sort_locked(struct vidmm_binding *binding)
 	device_settle_locked(device);
 }
 
-/* Each change is one event; the number of devices changes with the first and the last. */
+/* Sets how often a device lists it, with one trace event; the place counts devices. */
 static void binding_set_count_locked(struct vidmm_binding *binding, uint32_t count)
 {
 	struct vidmm_place *place = binding_place(binding);
@@ -201,7 +201,7 @@ void vidmm_device_has_work(struct vidmm_device *device)
 
 /* ---- make resident ---- */
 
-/* Everything is where it should be, and counted: only the numbers change. */
+/* The quick way: all of it is in place and listed already, so that only the counts go up. False: it is not. */
 static bool list_settled_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	bindings_assert_locked(bindings, count);
@@ -237,7 +237,7 @@ void binding_need_locked(struct vidmm_binding *binding)
 	if (binding->count == 0 && !placement_group_locked(binding, &group))
 		return; /* looked at before, and segments do not shrink */
 	binding_list_locked(binding, group);
-	place_set_wanted(place);
+	place_set_wanted_locked(place);
 	place_copy_open_locked(place);
 	if (place->state != PLACE_IN)
 		device_suspend_locked(binding->device);
@@ -256,7 +256,7 @@ static void list_take_off_locked(struct vidmm_binding *const bindings[], uint32_
 	}
 }
 
-/* What was said when it was evicted counts no longer. */
+/* They are listed again: what was said about them when they were evicted counts no longer. */
 static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint32_t count)
 {
 	bindings_assert_locked(bindings, count);
@@ -264,7 +264,7 @@ static void list_make_needed_locked(struct vidmm_binding *const bindings[], uint
 		struct vidmm_place *place = binding_place(bindings[i]);
 
 		bindings[i]->leaves_clean = false;
-		place_set_wanted(place);
+		place_set_wanted_locked(place);
 		place_copy_open_locked(place);
 	}
 }
@@ -298,7 +298,7 @@ static enum obstacle binding_add_locked(struct vidmm_binding *binding)
 	return OBSTACLE_NONE;
 }
 
-/* Who was over its budget before, and uses no more now, is refused nothing for it. */
+/* Lists all of them. A process that was over its budget already, and uses no more now, is not refused for it. */
 static enum obstacle list_add_locked(struct vidmm_binding *const bindings[], uint32_t count,
 				     uint32_t flags, uint64_t *excess_out, uint32_t *at_out)
 {
@@ -482,7 +482,7 @@ static uint32_t first_below_zero(struct vidmm_binding *const bindings[], uint32_
 	return first;
 }
 
-/* Of one that is lost, what the hardware has. */
+/* True while it has queued work; of a lost device only what the hardware has counts. */
 static bool device_has_work(const struct vidmm_device *device)
 {
 	return atomic_load_explicit(&device->owner->pending, memory_order_acquire) > 0;
@@ -509,7 +509,7 @@ static void unlist_as_told_locked(struct vidmm_binding *binding, bool leaves_soo
 	if (place->copy != PLACE_COPY_OLD &&
 	    (place->allocation->traits.is_kept_in_system || place->allocation->backing.is_clients))
 		place->copy = state_step(STATES_PLACE_COPY, place->copy, PLACE_COPY_GOOD);
-	place_set_evicted(place, leaves_soon);
+	place_set_evicted_locked(place, leaves_soon);
 }
 
 static void kept_release_locked(struct vidmm_binding *binding)
@@ -519,11 +519,11 @@ static void kept_release_locked(struct vidmm_binding *binding)
 
 	if (!binding_is_kept(binding) || binding->keeps > 0)
 		return;
-	binding_set_keep(binding, BINDING_NOT_KEPT);
+	binding_set_keep_locked(binding, BINDING_NOT_KEPT);
 	unlist_as_told_locked(binding, leaves_soon);
 }
 
-/* Destroyed, and nothing that was queued before can use it any more. */
+/* Marks it destroyed when its last binding was retired and no work that was queued before can use it. */
 static void content_end_locked(const struct vidmm_binding *binding)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
@@ -552,14 +552,15 @@ static void evict_one_locked(struct vidmm_binding *binding, uint32_t flags)
 	lock_assert_held(&binding->device->process->manager->lock);
 	binding->leaves_clean |= (flags & VIDMM_EVICT_NOT_WRITTEN_TO) != 0;
 	if (must_keep || binding_is_kept(binding)) /* the last eviction counts */
-		binding_set_keep(binding, leaves_soon ? BINDING_KEPT_TO_LEAVE : BINDING_KEPT);
+		binding_set_keep_locked(binding,
+					leaves_soon ? BINDING_KEPT_TO_LEAVE : BINDING_KEPT);
 	if (must_keep)
 		binding_charge_locked(binding);
 	else
 		unlist_as_told_locked(binding, leaves_soon);
 }
 
-/* It has left its last list, and is about to go or on its way. */
+/* True when nobody lists it any more, and it leaves or is about to. */
 static bool binding_is_going_locked(const struct vidmm_binding *binding)
 {
 	const struct vidmm_place *place = binding_place(binding);
@@ -692,7 +693,7 @@ void binding_wait_start(struct vidmm_binding *binding)
 
 /* ---- what the client destroys ---- */
 
-/* As an eviction from all of its counts; work that is queued keeps it as it does there. */
+/* Takes it off the list whatever its count, as an eviction of all counts would; queued work keeps it likewise. */
 static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 {
 	lock_assert_held(&binding->device->process->manager->lock);
@@ -700,8 +701,8 @@ static void unlist_whole_locked(struct vidmm_binding *binding, bool is_in_use)
 		return;
 	binding_set_count_locked(binding, 1);
 	/* Its end takes it away, or who needs its room. */
-	binding_set_keep(binding,
-			 is_in_use && must_be_kept(binding) ? BINDING_KEPT : BINDING_NOT_KEPT);
+	binding_set_keep_locked(binding, is_in_use && must_be_kept(binding) ? BINDING_KEPT
+									    : BINDING_NOT_KEPT);
 	if (binding_is_kept(binding))
 		binding_charge_locked(binding);
 	else

@@ -46,7 +46,7 @@ void room_look_again(struct vidmm *manager, uint64_t at_ns)
 
 /* ---- victims ---- */
 
-/* False: it keeps what it has, until `hint->until_ns`. */
+/* May memory that the device lists be taken? If not now, `hint->until_ns` says when to look again. */
 static bool device_gives(const struct room_search *search, const struct vidmm_device *device,
 			 struct retry_hint *hint)
 {
@@ -114,7 +114,7 @@ static bool is_anybody_over_budget_locked(const struct room_search *search)
 	return false;
 }
 
-/* Somebody within his budget lists it. */
+/* True when a process that is within its budget lists it. */
 static bool place_is_spared_locked(const struct vidmm_place *place)
 {
 	lock_assert_held(&place->manager->lock);
@@ -141,7 +141,7 @@ static enum evict_answer answer(bool may_go)
 	return may_go ? EVICT_GOES : EVICT_STAYS;
 }
 
-/* It gives nothing of all that it lists, so that one question is enough for it. */
+/* True when nothing that the device lists may be taken, so that its places need not be asked one by one. */
 static bool device_keeps_all_locked(const struct question *question,
 				    const struct vidmm_device *device)
 {
@@ -274,7 +274,7 @@ static bool segment_make_room_locked(const struct room_search *search,
 	return true;
 }
 
-/* The CPU has it, whatever else is over soon; but for a window that is being closed. */
+/* Locked by the CPU, and not only until a window is closed. */
 static bool place_is_locked_on(const struct vidmm_place *place)
 {
 	return place_has_cpu_lock(place) && (place->window.state == CPU_WINDOW_CLOSED ||
@@ -308,7 +308,7 @@ bool segment_is_busy(const struct vidmm_segment *segment, bool is_asking)
 	return false;
 }
 
-/* Its own list would fit, in another order: all of it leaves and comes back. Once. */
+/* The device's own list would fit if its pieces lay otherwise: all of it leaves and comes back. Done once. */
 static bool device_compact_locked(const struct room_search *search, const struct placement *where)
 {
 	struct vidmm_segment *segment = where->segment;
@@ -330,7 +330,7 @@ static bool device_compact_locked(const struct room_search *search, const struct
 	return segment->leaving_bytes > 0;
 }
 
-/* Room in its segment is of no use beyond what all of them may hold. */
+/* Makes room in the segment, or, where all apertures together are at their limit, in any of them. */
 static bool placement_make_room_locked(const struct room_search *search,
 				       const struct placement *where, struct retry_hint *hint,
 				       bool *is_busy)
@@ -345,7 +345,7 @@ static bool placement_make_room_locked(const struct room_search *search,
 	return is_soon;
 }
 
-/* Those in which room is of use: all apertures, where they have one limit together. */
+/* In which segments a victim would help: in all apertures, where they have one limit together. */
 static uint32_t placement_segments(const struct room_search *search,
 				   const struct placement placements[], uint32_t count)
 {
@@ -384,7 +384,7 @@ enum room room_make_locked(struct room_search *search, const struct placement pl
 
 /* ---- finding room ---- */
 
-/* FOUND: it enters. NEVER: not there. */
+/* Takes room for it there if there is any. ROOM_FOUND: it is entering. ROOM_NEVER: it cannot be there. */
 static enum room room_take_locked(struct room_search *search, struct vidmm_place *place,
 				  const struct placement *where)
 {
@@ -469,7 +469,7 @@ static void place_regroup_locked(struct vidmm_place *place, enum vidmm_group gro
 	}
 }
 
-/* Nothing can be done about it as things are. */
+/* True when looking for room for it makes no sense: it is not out, was given up, or may be nowhere while it is locked. */
 static bool place_is_passed_over(const struct vidmm_place *place)
 {
 	return place->state != PLACE_OUT ||
@@ -498,7 +498,7 @@ static enum room room_find(struct room_search *search, struct vidmm_place *place
 	return room_find_in_locked(search, place, allowed & manager->group_segments[other]);
 }
 
-/* `obstacle`: what it lacks if it is not room. */
+/* It is not tried again before something changes; calls are answered. `obstacle` is what it lacks when that is not room. */
 static void place_give_up_locked(struct vidmm_place *place, NTSTATUS obstacle)
 {
 	lock_assert_held(&place->manager->lock);
@@ -564,7 +564,7 @@ static bool device_is_stuck(const struct vidmm_device *device)
 	return false;
 }
 
-/* A call waits for something that it can have. */
+/* True when a call waits for something of the device for which room can be looked for. */
 static bool device_is_awaited(const struct vidmm_device *device)
 {
 	if (device->awaited_count == 0)
@@ -589,7 +589,7 @@ static bool device_is_eager(const struct vidmm_device *device)
 		!device_is_stuck(device));
 }
 
-/* What its queued work needs comes first: there may be no room for both. */
+/* True for what only a call has asked for while the device's queued work waits for something else: that comes first. */
 static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_stuck)
 {
 	const struct vidmm_device *device = binding->device;
@@ -598,7 +598,7 @@ static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_st
 	       device->needed_count > 0;
 }
 
-/* Do only calls want it that can still be refused? */
+/* True when all requests for it can still be refused, and there is one. */
 static bool place_is_asked_for(const struct vidmm_place *place)
 {
 	list_each (struct vidmm_want, each, &place->wants, link) {

@@ -191,7 +191,7 @@ NTSTATUS segment_take(struct vidmm_segment *segment, const struct segment_wish *
 	return STATUS_SUCCESS;
 }
 
-/* What others took over is theirs. */
+/* How many bytes of its pages are left to it; runs that others took over are not. */
 static uint64_t pages_left_bytes(const struct segment_wish *wish, const struct page_set *pages)
 {
 	const struct page_run *runs = page_set_runs(pages);
@@ -237,7 +237,7 @@ NTSTATUS segment_take_over(struct vidmm_segment *segment, const struct segment_w
 
 /* ---- for what is there already ---- */
 
-/* What large pages show now they show there, too. */
+/* The alignment that it needs elsewhere so that large pages which show it now can show it there. */
 static uint64_t alignment_again(const struct vidmm_segment *segment,
 				const struct segment_wish *wish, const struct page_set *pages_now)
 {

@@ -69,7 +69,6 @@ struct segment_wish {
 	uint64_t alignment_bytes;
 	bool is_from_end;
 	uint32_t bank; /* 0: none; else 1 + index, tried first */
-	bool is_bank_from_end;
 };
 
 /* Bytes it takes up there: whole granules. */

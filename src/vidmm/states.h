@@ -2,7 +2,7 @@
 /*
  * states.h - the states of an allocation, and the one way to change each.
  *
- * A step that is not in the picture of vidmm.h is a mistake of ours and stops. Each step is one
+ * A step that is not in its table (state_tables.c) is a mistake of ours and stops. Each step is one
  * trace event. The caller holds the allocation's lock, or is alone with it.
  */
 #ifndef VIDMM_STATES_H

@@ -75,7 +75,7 @@ void vidmm_device_end(struct vidmm_device *device)
 
 /* ---- memory ---- */
 
-/* Nobody else lists it. */
+/* True when only devices list it that are held or lost. */
 static bool is_held_only(const struct vidmm_place *place)
 {
 	list_each (struct vidmm_binding, each, &place->listings, place_link) {
@@ -87,7 +87,7 @@ static bool is_held_only(const struct vidmm_place *place)
 	return true;
 }
 
-/* What a submission holds already while it waits for the rest. */
+/* Unpins what submissions of held devices have pinned while they wait for the rest of their lists. */
 static void lists_loosen_locked(struct vidmm *manager)
 {
 	lock_assert_held(&manager->lock);

@@ -32,7 +32,7 @@ bool vidmm_tables_are_held(struct vidmm_process *process)
 	return process && atomic_load(&process->tables.word) >= TABLES_ONE_HOLD;
 }
 
-/* Locks may be held: the ticker looks who waited for that. */
+/* Locks may be held here, so that who waits for the last hold is woken by the manager's own thread. */
 void vidmm_tables_release(struct vidmm_process *process)
 {
 	if (!process)
@@ -96,7 +96,7 @@ static bool begin_to_leave_locked(struct vidmm_tables *tables)
 	return true;
 }
 
-/* Whatever comes after the last one of them begins anew. */
+/* Without blocks the tables count as IN: the next ones begin anew. */
 void tables_lost_block_locked(struct vidmm_tables *tables)
 {
 	lock_assert_held(&tables_process(tables)->manager->lock);
@@ -176,7 +176,7 @@ void vidmm_tables_order(struct vidmm_process *process, struct paging_job *job)
 	}
 }
 
-/* Takes the lock; arrive_unlock() lets go of it. */
+/* Takes the lock; arrive_unlock() releases it. */
 static void end_way_lock(struct vidmm_process *process, enum vidmm_tables_state way)
 {
 	lock_acquire(&process->manager->lock);

@@ -53,7 +53,7 @@ static NTSTATUS check_move_locked(const struct vidmm_place *place)
 	return STATUS_SUCCESS;
 }
 
-/* The wishes are new already; when this fails they are set back. */
+/* Makes the place leave where the new wishes do not allow it. When this fails, the caller sets the wishes back. */
 static NTSTATUS place_follow_locked(struct vidmm_place *place)
 {
 	struct placement placements[VIDMM_MAX_SEGMENTS];
@@ -72,9 +72,9 @@ static NTSTATUS place_follow_locked(struct vidmm_place *place)
 								   : STATUS_SUCCESS;
 	if (!NT_SUCCESS(status))
 		return status;
-	place_set_placed(place);
+	place_set_placed_locked(place);
 	if (is_misplaced)
-		place_set_stay(place, PLACE_MISPLACED);
+		place_set_stay_locked(place, PLACE_MISPLACED);
 	if (!is_misplaced || place->state != PLACE_IN)
 		return STATUS_SUCCESS;
 	place->given_up_at = 0;
@@ -94,7 +94,7 @@ static bool is_moving_locked(const struct vidmm_binding *binding)
 	       (place->state == PLACE_ENTERING || place->state == PLACE_SHIFTING);
 }
 
-/* What is on its way somewhere is let arrive first. */
+/* Waits until a move that is under way has ended. */
 static void wait_for_arrival(struct vidmm_binding *binding)
 {
 	struct vidmm *manager = binding->device->process->manager;
@@ -121,7 +121,7 @@ static NTSTATUS update_locked(struct vidmm_binding *binding, const struct vidmm_
 	return status;
 }
 
-/* It could not be moved: it is, or comes back, where it was. */
+/* Sets the wishes back: it could not be moved, and stays or comes back where it was. */
 static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_update *before)
 {
 	struct vidmm *manager = binding->device->process->manager;
@@ -132,7 +132,7 @@ static NTSTATUS update_undo(struct vidmm_binding *binding, const struct vidmm_up
 	struct vidmm_place *place = binding_place(binding);
 	allocation_update_locked(allocation, before);
 	if (place) {
-		place_set_placed(place);
+		place_set_placed_locked(place);
 		place->given_up_at = 0;
 	}
 	lock_release(&allocation->lock); /* first: with the manager's lock it may go */

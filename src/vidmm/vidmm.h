@@ -3,13 +3,13 @@
  * vidmm.h - the memory manager, as object/ sees it.
  *
  * It decides where the bytes of an allocation live and keeps the books on it; it never enters the
- * driver. Four little states say all about an allocation (D4), each with one function that changes
- * it (states.c):
+ * driver. Three little states and a count say all about an allocation, each with one function that
+ * changes it (states.c; state_tables.c has every step):
  *
  *	life      LIVE ──retire──▶ DYING ──finish──▶ DEAD
- *	content   NONE ─▶ BACKED ⇄ LOCAL          system memory is taken at the first use
- *	offer     NOT_OFFERED ⇄ OFFERED ─▶ DISCARDED ⇄ DECOMMITTED, from all of them back
- *	use       CPU locks (the GPU's use comes with residency)
+ *	content   NONE ⇄ BACKED ⇄ LOCAL ⇄ NONE    system memory is taken at the first use
+ *	offer     NOT_OFFERED ⇄ OFFERED ─▶ DISCARDED ─reclaim▶ NOT_OFFERED; without pages DECOMMITTED
+ *	locks     how often the CPU has it (the GPU's use comes with residency)
  *
  * An allocation that nobody ever touched costs its struct and nothing else: no page, no address, no
  * lock, no system call.

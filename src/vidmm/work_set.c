@@ -45,7 +45,7 @@ static void member_let_go_locked(struct work_set_member *member)
 	place_settle_locked(binding_place(&member->binding));
 }
 
-/* Lists it or takes it off, as it is needed or not. */
+/* Puts the members on the device's list, or takes them off, when the set has become needed or is no more. */
 static void set_settle_locked(struct vidmm_work_set *set)
 {
 	bool is_needed = set_is_needed(set);
@@ -63,7 +63,7 @@ static void set_settle_locked(struct vidmm_work_set *set)
 	}
 }
 
-/* What follows is decided by `unlock`: here, or on the memory manager's own thread. */
+/* `unlock` says who decides what follows: this thread, or the memory manager's own. */
 static void set_settle(struct vidmm_work_set *set, void (*unlock)(struct vidmm *manager))
 {
 	if (LIKELY(atomic_load(&set->member_count) == 0))
@@ -134,7 +134,7 @@ void vidmm_work_set_remove(struct vidmm_work_set *set, struct work_set_member *m
 
 /* ---- update ---- */
 
-/* As it was before bring_in(), and, if it is there, kept where it is. */
+/* Undoes bring_in(). True: it is in place and wanted, and stays pinned there. */
 static bool pin(struct vidmm_binding *binding, bool is_wanted)
 {
 	struct vidmm_place *place = binding_place(binding);

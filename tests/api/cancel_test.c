@@ -55,14 +55,10 @@ static D3DKMT_HANDLE fence;
 static void *wait_in_a_call(void *context)
 {
 	const UINT64 value = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
 
 	(void)context;
 	atomic_fetch_add(&inside, 1);
-	CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&args) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_value(device, fence, value) == STATUS_SUCCESS);
 	atomic_fetch_add(&came_out, 1);
 	for (;;)
 		pthread_testcancel();
@@ -71,14 +67,12 @@ static void *wait_in_a_call(void *context)
 
 CHILD(cancels_one_that_waits)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = { 0 };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create;
 	const UINT64 value = 1;
 	pthread_t thread;
 
 	begin();
-	create.hDevice = device;
-	create.Info.Type = D3DDDI_MONITORED_FENCE;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&create) == STATUS_SUCCESS);
+	CHILD_EXPECT(try_monitored_fence(device, false, &create) == STATUS_SUCCESS);
 	fence = create.hSyncObject;
 	CHILD_EXPECT(pthread_create(&thread, NULL, wait_in_a_call, NULL) == 0);
 	while (atomic_load(&inside) == 0)
@@ -87,11 +81,7 @@ CHILD(cancels_one_that_waits)
 	CHILD_EXPECT(pthread_cancel(thread) == 0);
 	usleep(20000);
 	CHILD_EXPECT(atomic_load(&came_out) == 0);
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = { .hDevice = device,
-								.ObjectCount = 1,
-								.ObjectHandleArray = &fence,
-								.FenceValueArray = &value };
-	CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it) == STATUS_SUCCESS);
+	CHILD_EXPECT(signal_value(device, fence, value) == STATUS_SUCCESS);
 	expect_cancelled(thread);
 	CHILD_EXPECT(atomic_load(&came_out) == 1);
 	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { fence };
@@ -167,17 +157,10 @@ static void *make_fences_for_ever(void *context)
 			.FenceValueArray = &value,
 			.hAsyncEvent = (HANDLE)(uintptr_t)event,
 		};
-		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = {
-			.hDevice = device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &make.hSyncObject,
-			.FenceValueArray = &value,
-		};
 		D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = { make.hSyncObject };
 		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait_for) ==
 			     STATUS_SUCCESS);
-		CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it) ==
-			     STATUS_SUCCESS);
+		CHILD_EXPECT(signal_value(device, make.hSyncObject, value) == STATUS_SUCCESS);
 		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait_for) ==
 			     STATUS_SUCCESS);
 		wait_for.hAsyncEvent = NULL;

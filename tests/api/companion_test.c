@@ -295,8 +295,7 @@ TEST(order, the_context_ends_behind_what_its_companion_has_with_the_hardware)
 	D3DKMT_HANDLE context = create_virtual(0);
 
 	begin_update_by_hand(context, address);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_context, &context);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_context, &context);
 	settle();
 	EXPECT_EQ(notes_count("CompanionEnds"), 0);
 	hold_paging(false);

@@ -11,6 +11,7 @@
 
 #include "api/sync.h"
 #include "drivers/recorder/recorder.h"
+#include "support/notes.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -26,38 +27,16 @@ enum {
 
 /* ---- what the driver said ---- */
 
-enum { NOTES_MAX = 1 << 20 };
-static char notes[NOTES_MAX];
-static size_t notes_used;
-static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
-
 __attribute__((visibility("default"))) void recorder_note(const char *line);
 
 void recorder_note(const char *line)
 {
-	size_t length = strlen(line);
-
-	pthread_mutex_lock(&notes_lock);
-	if (notes_used + length + 2 < NOTES_MAX) {
-		memcpy(notes + notes_used, line, length);
-		notes_used += length;
-		notes[notes_used++] = '\n';
-		notes[notes_used] = '\0';
-	}
-	pthread_mutex_unlock(&notes_lock);
+	notes_add(line);
 }
 
 static inline void mark(const char *line)
 {
 	recorder_note(line);
-}
-
-static inline void notes_forget(void)
-{
-	pthread_mutex_lock(&notes_lock);
-	notes_used = 0;
-	notes[0] = '\0';
-	pthread_mutex_unlock(&notes_lock);
 }
 
 /* How many lines begin like this. */
@@ -255,6 +234,31 @@ static inline struct recorder_fetch fetched(unsigned entry)
 	return fetch;
 }
 
+static inline void fetch_arguments(unsigned entry, void *arguments, size_t bytes, void *list,
+				   size_t list_bytes)
+{
+	struct recorder_fetch fetch = fetched(entry);
+
+	EXPECT_EQ(fetch.argument_bytes, bytes);
+	memcpy(arguments, fetch.argument, bytes);
+	if (!list)
+		return;
+	EXPECT_EQ(fetch.list_bytes, list_bytes);
+	memcpy(list, fetch.list, list_bytes);
+}
+
+/* On the device's list from now on, by a paging queue of its own. It may not be there yet. */
+static inline void make_resident(D3DKMT_HANDLE allocation)
+{
+	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
+	D3DDDI_MAKERESIDENT args = { .NumAllocations = 1, .AllocationList = &allocation };
+
+	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
+	args.hPagingQueue = queue.hPagingQueue;
+	NTSTATUS status = D3DKMTMakeResident(&args);
+	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
+}
+
 /* Other threads get along; in a seeded run every call is a turn. */
 static inline void let_others(void)
 {
@@ -403,14 +407,6 @@ static inline NTSTATUS queue_wait(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UI
 							     .ObjectCount = 1,
 							     .ObjectHandleArray = &fence,
 							     .MonitoredFenceValueArray = &value });
-}
-
-static inline unsigned execution_state(D3DKMT_HANDLE of)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = of, .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
 }
 
 /* The kernel's books agree; soon, for another thread may be about to let go of something. */

@@ -123,14 +123,8 @@ static void submits(struct scene *scene)
 static void wait_for_one(const struct scene *scene, D3DKMT_HANDLE fence)
 {
 	const UINT64 value = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = victim_client(scene)->device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence,
-		.FenceValueArray = &value,
-	};
 
-	(void)D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	(void)wait_value(victim_client(scene)->device, fence, value);
 }
 
 static void waits(struct scene *scene)
@@ -250,9 +244,7 @@ static void victims_begin(struct scene *scene)
 	scene->handle = share_one(client, &scene->shared, 7);
 	EXPECT_OK(D3DKMTOpenKeyedMutex(&open));
 	scene->mutex = open.hKeyedMutex;
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client->device };
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = monitored_fence(client->device, false);
 	scene->fence = fence.hSyncObject;
 	be(scene->other.process);
 	scene->opened = open_nt(&scene->other.worker.client, scene->handle);

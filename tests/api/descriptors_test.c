@@ -107,17 +107,6 @@ static void unlock(const struct client *client, D3DKMT_HANDLE handle)
 		&(D3DKMT_UNLOCK2){ .hDevice = client->device, .hAllocation = handle }));
 }
 
-static D3DKMT_HANDLE create_shared_fence(D3DKMT_HANDLE device)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = device };
-
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
-	args.Info.Flags.Shared = 1;
-	args.Info.Flags.NtSecuritySharing = 1;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
-	return args.hSyncObject;
-}
-
 static void share(D3DKMT_HANDLE fence)
 {
 	HANDLE handle;
@@ -127,22 +116,12 @@ static void share(D3DKMT_HANDLE fence)
 
 static void signal_at(const struct scene *scene, UINT64 value)
 {
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &scene->fence,
-							      .FenceValueArray = &value }));
+	EXPECT_OK(signal_value(scene->client.device, scene->fence, value));
 }
 
 static void wait_by_event(const struct scene *scene, UINT64 value, int event)
 {
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &scene->fence,
-							       .FenceValueArray = &value,
-							       .hAsyncEvent =
-								       (HANDLE)(intptr_t)event }));
+	EXPECT_OK(wait_event(scene->client.device, scene->fence, value, event));
 }
 
 static void set_scene(struct scene *scene)
@@ -152,7 +131,7 @@ static void set_scene(struct scene *scene)
 	memset(lock_bytes(&scene->client, scene->kept), 0x5a, LARGE);
 	unlock(&scene->client, scene->kept);
 	EXPECT_OK(make_resident(&scene->client, &scene->kept, 1, 0));
-	scene->fence = create_shared_fence(scene->client.device);
+	scene->fence = monitored_fence(scene->client.device, true).hSyncObject;
 	share(scene->fence);
 	scene->event = eventfd(0, EFD_CLOEXEC);
 	wait_by_event(scene, 1, scene->event);
@@ -180,7 +159,7 @@ static void work_on(const struct scene *scene)
 			EXPECT_OK(destroy_now(client, handles[i]));
 	}
 	signal_at(scene, 1);
-	D3DKMT_HANDLE another = create_shared_fence(client->device);
+	D3DKMT_HANDLE another = monitored_fence(client->device, true).hSyncObject;
 	share(another);
 	const unsigned char *bytes = lock_bytes(client, scene->kept);
 	for (size_t i = 0; i < LARGE; i++)
@@ -486,18 +465,6 @@ static unsigned take_all_numbers(int *taken)
 	return count;
 }
 
-static NTSTATUS wait_with(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value, int event)
-{
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
-			.hDevice = device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &fence,
-			.FenceValueArray = &value,
-			.hAsyncEvent = (HANDLE)(intptr_t)event,
-		});
-}
-
 static bool is_short_of_descriptors(NTSTATUS status)
 {
 	return status == STATUS_TOO_MANY_OPENED_FILES &&
@@ -533,7 +500,7 @@ CHILD(has_all_it_may)
 	fence.Info.Flags.NtSecuritySharing = 1;
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
-	CHILD_EXPECT(wait_with(client.device, fence.hSyncObject, one, event) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_event(client.device, fence.hSyncObject, one, event) == STATUS_SUCCESS);
 	unsigned count = take_all_numbers(taken);
 	/* What is only seen needs none. */
 	make_and_see_memory(&client);
@@ -542,24 +509,19 @@ CHILD(has_all_it_may)
 		pthread_join(thread, NULL);
 	}
 	/* An event that was given before is set. */
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = client.device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray =
-								     &fence.hSyncObject,
-							     .FenceValueArray = &one };
-	CHILD_EXPECT(D3DKMTSignalSynchronizationObjectFromCpu(&signal) == STATUS_SUCCESS);
+	CHILD_EXPECT(signal_value(client.device, fence.hSyncObject, one) == STATUS_SUCCESS);
 	CHILD_EXPECT(read(event, &count_of_event, sizeof(count_of_event)) ==
 		     (ssize_t)sizeof(count_of_event));
 	/* That one is free again. */
 	if (count < FEW && (taken[count] = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0)
 		count++;
 	CHILD_EXPECT(
-		is_short_of_descriptors(wait_with(client.device, fence.hSyncObject, 2, event)));
+		is_short_of_descriptors(wait_event(client.device, fence.hSyncObject, 2, event)));
 	CHILD_EXPECT(is_short_of_descriptors(
 		D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &handle)));
 	while (count > 0)
 		close(taken[--count]);
-	CHILD_EXPECT(wait_with(client.device, fence.hSyncObject, 2, event) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_event(client.device, fence.hSyncObject, 2, event) == STATUS_SUCCESS);
 	CHILD_EXPECT(D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &handle) ==
 		     STATUS_SUCCESS);
 	return 0;

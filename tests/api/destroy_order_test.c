@@ -211,8 +211,7 @@ TEST(destroy, that_is_synchronous_returns_when_the_memory_is_free)
 			       .allocation = make(device, 1, false, false).allocations[0] };
 
 	EXPECT_OK(submit(context, 1));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_later, &later);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(destroy_later, &later);
 	settle();
 	EXPECT_EQ(notes_count("destroyed"), 0);
 	EXPECT_EQ(complete(0), 1);
@@ -368,8 +367,7 @@ HAND_TEST(order, of_a_deferred_destruction_and_its_device_is_kept)
 	EXPECT_OK(submit(context, 1));
 	EXPECT_OK(destroy_flags(device, 0, made.allocations, 1, 0));
 	make(device, 1, false, false);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_the_device, &status);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(destroy_the_device, &status);
 	settle();
 	EXPECT_EQ(complete(0), 1);
 	dxgk_test_thread_join(thread);
@@ -464,11 +462,9 @@ HAND_TEST(process, that_ends_lets_a_synchronous_destroy_go)
 			       .allocation = make(device, 1, false, false).allocations[0] };
 
 	EXPECT_OK(queue_wait(context, never, 1));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_later, &later);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(destroy_later, &later);
 	settle();
-	struct dxgk_test_thread *end = dxgk_test_thread_create(end_process, NULL);
-	EXPECT(end);
+	struct dxgk_test_thread *end = begin_thread(end_process, NULL);
 	dxgk_test_thread_join(thread);
 	dxgk_test_thread_join(end);
 	/* Or it came only after the end, and has a handle of the process before. */

@@ -107,12 +107,8 @@ static void queue_work(struct owner *owner)
 static void open_gate(const struct owner *owner)
 {
 	UINT64 value = 1;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = owner->worker.client.device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &owner->gate,
-							   .FenceValueArray = &value };
 
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&args));
+	EXPECT_OK(signal_value(owner->worker.client.device, owner->gate, value));
 }
 
 #define OWNER_TEST(suite, claim, ...)                                                              \

@@ -148,8 +148,7 @@ TEST(device, is_destroyed_while_a_call_on_it_waits_for_its_client)
 		EXPECT_OK(queue_update(&update));
 	device = create_device(adapter);
 	struct update one_more = prepare_update();
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(update_there, &one_more);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(update_there, &one_more);
 	settle(); /* it waits, or comes too late; both are fine */
 
 	EXPECT_OK(destroy_device(device));

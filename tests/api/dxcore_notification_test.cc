@@ -3,8 +3,9 @@
  * dxcore_notification_test.cc - what IDXCoreAdapterFactory tells of adapters and lists, called
  * through the real interfaces of DirectX-Headers. Skipped where they are not installed.
  */
-#include <cstdio>
 #include <cstring>
+
+#include "support/claims.h"
 
 #if HAS_DIRECTX_HEADERS
 
@@ -23,16 +24,6 @@
 #include <opendxgk/testing.h>
 
 using Type = DXCoreNotificationType;
-
-static unsigned claims;
-static unsigned failed;
-
-static void claim(bool is_true, const char *what)
-{
-	failed += !is_true;
-	std::printf("%sok %u - %s\n", is_true ? "" : "not ", ++claims, what);
-	std::fflush(stdout);
-}
 
 static IDXCoreAdapterFactory *factory;
 
@@ -456,16 +447,14 @@ int main()
 	adapter->Release();
 	claim(list->Release() == 0, "the list goes with its last reference");
 	factory->Release();
-	std::printf("1..%u\n", claims);
-	return failed != 0;
+	return claims_end();
 }
 
 #else
 
 int main()
 {
-	std::printf("1..0 # SKIP directx-headers-dev is not installed\n");
-	return 0;
+	return claims_skip("directx-headers-dev is not installed");
 }
 
 #endif

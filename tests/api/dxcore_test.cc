@@ -3,8 +3,9 @@
  * dxcore_test.cc - DXCoreCreateAdapterFactory, called through the real interfaces of
  * DirectX-Headers. Skipped where they are not installed.
  */
-#include <cstdio>
 #include <cstring>
+
+#include "support/claims.h"
 
 #if HAS_DIRECTX_HEADERS
 
@@ -15,15 +16,6 @@
 #include <string>
 
 #include <dxg/d3dkmthk.h>
-
-static unsigned claims;
-static unsigned failed;
-
-static void claim(bool is_true, const char *what)
-{
-	failed += !is_true;
-	std::printf("%sok %u - %s\n", is_true ? "" : "not ", ++claims, what);
-}
 
 static const GUID nonsense = { 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11 } };
 
@@ -417,16 +409,14 @@ int main()
 	test_list(factory);
 	test_adapter(factory);
 	claim(factory->Release() == 0, "the factory was referenced as often as released");
-	std::printf("1..%u\n", claims);
-	return failed != 0;
+	return claims_end();
 }
 
 #else
 
 int main()
 {
-	std::printf("1..0 # SKIP directx-headers-dev is not installed\n");
-	return 0;
+	return claims_skip("directx-headers-dev is not installed");
 }
 
 #endif

@@ -168,17 +168,6 @@ TEST(fences, are_read_where_the_client_maps_them_and_nowhere_written)
 	stranger_end(&a);
 }
 
-static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 shared_fence(const struct stranger *stranger)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = stranger->worker.client.device };
-
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
-	args.Info.Flags.Shared = 1;
-	args.Info.Flags.NtSecuritySharing = 1;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
-	return args;
-}
-
 TEST(fences, that_are_shared_are_in_the_arena_of_each_and_outlive_their_maker)
 {
 	struct stranger a;
@@ -190,7 +179,7 @@ TEST(fences, that_are_shared_are_in_the_arena_of_each_and_outlive_their_maker)
 	stranger_open(&a, "a");
 	stranger_open(&b, "b");
 	be(&a);
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 made = shared_fence(&a);
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 made = monitored_fence(a.worker.client.device, true);
 	EXPECT_OK(D3DKMTShareObjects(1, &made.hSyncObject, NULL, 0x10000000 /* all */, &handle));
 	be(&b);
 	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 open = { .hNtHandle = handle,
@@ -200,17 +189,13 @@ TEST(fences, that_are_shared_are_in_the_arena_of_each_and_outlive_their_maker)
 	const volatile UINT64 *in_b = open.MonitoredFence.FenceValueCPUVirtualAddress;
 	EXPECT(is_in_arena(&a, in_a) && is_in_arena(&b, in_b));
 	UINT64 value = 5;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = b.worker.client.device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &open.hSyncObject,
-							     .FenceValueArray = &value };
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(signal_value(b.worker.client.device, open.hSyncObject, value));
 	EXPECT_EQ(*in_a, 5);
 	EXPECT_EQ(*in_b, 5);
 	stranger_end(&a);
 	be(&b);
 	value = 9;
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(signal_value(b.worker.client.device, open.hSyncObject, value));
 	EXPECT_EQ(*in_b, 9);
 	stranger_end(&b);
 	EXPECT_EQ(close((int)(intptr_t)handle), 0);

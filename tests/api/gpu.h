@@ -178,15 +178,6 @@ static inline void gpu_write64(struct gpu *gpu, UINT64 address, UINT64 value)
 	gpu_put(gpu, SOFTGPU_WRITE64, &command, sizeof(command));
 }
 
-static inline unsigned execution_state(D3DKMT_HANDLE device)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
-}
-
 /* Runs what was put, and waits for it. False: it was not to be. */
 static inline bool gpu_run(struct gpu *gpu)
 {
@@ -194,17 +185,13 @@ static inline bool gpu_run(struct gpu *gpu)
 				      .BroadcastContextCount = 1,
 				      .BroadcastContext = { gpu->context } };
 	UINT64 value = ++gpu->value;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = gpu->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &gpu->fence,
-							    .FenceValueArray = &value };
 
 	gpu_write64(gpu, gpu->fence_address, value);
 	args.CommandLength = gpu->used;
 	gpu->used = 0;
 	EXPECT_OK(D3DKMTSubmitCommand(&args));
 	/* A lost device's fences are reached, and its waits are over. */
-	return D3DKMTWaitForSynchronizationObjectFromCpu(&wait) == STATUS_SUCCESS &&
+	return wait_value(gpu->client.device, gpu->fence, value) == STATUS_SUCCESS &&
 	       execution_state(gpu->client.device) == D3DKMT_DEVICEEXECUTION_ACTIVE;
 }
 

@@ -506,13 +506,9 @@ static void update(struct gpu *gpu, D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *op
 						.NumOperations = count,
 						.Operations = operations };
 	UINT64 value = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = gpu->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence.hSyncObject,
-							    .FenceValueArray = &value };
 
 	EXPECT_OK(D3DKMTUpdateGpuVirtualAddress(&args));
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_value(gpu->client.device, fence.hSyncObject, value));
 	EXPECT_EQ(*view, 1);
 }
 
@@ -592,15 +588,9 @@ TEST(fence, of_one_device_lets_those_go_that_wait_when_work_of_another_writes_it
 
 	gpu_open(&other, gpu.client.adapter);
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = create_fence(&other, 0);
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = other.client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence.hSyncObject,
-							    .FenceValueArray = &value,
-							    .hAsyncEvent =
-								    (HANDLE)(uintptr_t)event.fd };
 
 	EXPECT(event.fd > 0);
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_event(other.client.device, fence.hSyncObject, value, event.fd));
 	gpu_write64(&gpu, fence.Info.MonitoredFence.FenceValueGPUVirtualAddress, value);
 	EXPECT(gpu_run(&gpu));
 	EXPECT_EQ(poll(&event, 1, PATIENCE_MS), 1);
@@ -708,14 +698,8 @@ static struct held_write hold_write(struct gpu *gpu, UINT64 address, UINT64 valu
 static void let_write(const struct gpu *gpu, const struct held_write *held)
 {
 	UINT64 value = 1;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = {
-		.hDevice = gpu->client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &held->gate.hSyncObject,
-		.FenceValueArray = &value,
-	};
 
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(signal_value(gpu->client.device, held->gate.hSyncObject, value));
 	EXPECT_OK(destroy_now(&gpu->client, create_sized(&gpu->client, PAGE, 0)));
 	EXPECT_EQ(execution_state(gpu->client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 }

@@ -44,14 +44,10 @@ static NTSTATUS update(struct gpu *gpu, D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION
 						.Operations = operations,
 						.FenceValue = value - 1,
 						.Flags.DoNotWait = 1 };
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = gpu->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &gpu->fence,
-							    .FenceValueArray = &value };
 	NTSTATUS status = D3DKMTUpdateGpuVirtualAddress(&args);
 
 	if (NT_SUCCESS(status))
-		EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+		EXPECT_OK(wait_value(gpu->client.device, gpu->fence, value));
 	else
 		gpu->value--;
 	return status;

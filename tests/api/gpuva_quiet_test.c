@@ -95,8 +95,7 @@ TEST(quiet, memory_does_not_leave_while_entries_of_a_freed_address_show_it)
 	make_resident_here(allocation);
 	EXPECT_OK(submit(running, 1));
 	AWAIT(pending(0) == 1);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(free_address, &freed);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(free_address, &freed);
 	settle();
 	evict_here(allocation);
 	settle();

@@ -235,17 +235,11 @@ static void do_update(struct model *model)
 						.NumOperations = 1,
 						.Operations = &operation,
 						.FenceValue = value - 1 };
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = model->gpu.client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &model->gpu.fence,
-		.FenceValueArray = &value,
-	};
 	if (D3DKMTUpdateGpuVirtualAddress(&args) != STATUS_SUCCESS) {
 		model->gpu.value--;
 		return;
 	}
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_value(model->gpu.client.device, model->gpu.fence, value));
 	if (!is_copy) {
 		show(model, first, count, memory, 0);
 		return;

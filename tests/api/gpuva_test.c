@@ -385,11 +385,7 @@ static D3DKMT_HANDLE create_fence(const volatile UINT64 **view_out)
 
 static NTSTATUS signal_fence(D3DKMT_HANDLE fence, UINT64 value)
 {
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value });
+	return signal_value(device, fence, value);
 }
 
 static NTSTATUS update_by(D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value,
@@ -673,8 +669,7 @@ TEST(gpuva, a_process_may_end_while_a_call_waits_for_updates_to_be_fewer)
 	EXPECT_OK(reserve(adapter, SOME, K64, &address, &value));
 	for (unsigned i = 0; i < 128; i++)
 		EXPECT_OK(update(more.context, more.fence, 5, more.allocation, SOME));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(update_once_more, &more);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(update_once_more, &more);
 	usleep(50000); /* it waits, or comes too late; both are fine */
 	D3DKMTCloseDxCoreDevice();
 	dxgk_test_thread_join(thread);

@@ -2,7 +2,6 @@
 /*
  * header_cxx_test.cc - a client in C++17: the headers, and the first program anybody writes.
  */
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -12,14 +11,7 @@
 #include <opendxgk/softgpu.h>
 #include <opendxgk/testing.h>
 
-static unsigned claims;
-static unsigned failed;
-
-static void claim(bool is_true, const char *what)
-{
-	failed += !is_true;
-	std::printf("%sok %u - %s\n", is_true ? "" : "not ", ++claims, what);
-}
+#include "support/claims.h"
 
 static std::vector<D3DKMT_ADAPTERINFO> enumerate()
 {
@@ -79,6 +71,5 @@ int main()
 	claim(D3DKMTDestroyDevice(&no_device) == STATUS_SUCCESS, "the device goes");
 	claim(D3DKMTCloseAdapter(&no_adapter) == STATUS_SUCCESS, "the adapter is closed");
 	claim(dxgk_test_memory().blocks > 0, "the hooks for tests have C linkage");
-	std::printf("1..%u\n", claims);
-	return failed != 0;
+	return claims_end();
 }

@@ -351,8 +351,7 @@ HW_TEST(destroy, of_a_queue_waits_for_what_the_hardware_has, begin_on(HW_BY_HAND
 
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	EXPECT_OK(hw_submit(queue, 2, 2));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_it, &ending);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_it, &ending);
 	settle();
 	EXPECT_EQ(notes_count("DestroyHwQueue"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
@@ -413,8 +412,7 @@ HW_TEST(destroy, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware,
 	EXPECT_OK(hw_submit(queue, 1, 1));
 	EXPECT_OK(hw_wait(stuck, never, 1));
 	EXPECT_OK(hw_submit(stuck, 1, 2));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_it, &ending);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_it, &ending);
 	settle();
 	EXPECT_EQ(notes_count("DestroyDevice"), 0);
 	EXPECT_EQ(hw_complete(0), 1);
@@ -646,8 +644,7 @@ HW_TEST(threads, each_with_queues_of_its_own_get_along, begin_on(HW_AT_ONCE))
 	D3DKMT_HANDLE shared = create_fence(0, 0, NULL);
 	for (unsigned i = 0; i < THREADS; i++) {
 		runners[i].shared = shared;
-		runners[i].thread = dxgk_test_thread_create(run_queues, &runners[i]);
-		EXPECT(runners[i].thread);
+		runners[i].thread = begin_thread(run_queues, &runners[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		dxgk_test_thread_join(runners[i].thread);
@@ -704,8 +701,7 @@ TEST(threads, that_wait_in_a_context_for_its_queues_get_along)
 	swept_context = create_context_of_queues();
 	for (unsigned i = 0; i < THREADS; i++) {
 		runners[i].shared = shared;
-		runners[i].thread = dxgk_test_thread_create(run_gates, &runners[i]);
-		EXPECT(runners[i].thread);
+		runners[i].thread = begin_thread(run_gates, &runners[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		dxgk_test_thread_join(runners[i].thread);
@@ -728,8 +724,7 @@ TEST(threads, in_one_queue_are_ordered_by_progress)
 	atomic_store(&next_value, 1);
 	for (unsigned i = 0; i < THREADS; i++) {
 		racers[i].queue = queue;
-		threads[i] = dxgk_test_thread_create(race, &racers[i]);
-		EXPECT(threads[i]);
+		threads[i] = begin_thread(race, &racers[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		dxgk_test_thread_join(threads[i]);

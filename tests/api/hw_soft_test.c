@@ -34,13 +34,7 @@ struct queue {
 
 static void await_paging(struct client *client, UINT64 value)
 {
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
-			.hDevice = client->device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &client->paging_fence,
-			.FenceValueArray = &value,
-		}));
+	EXPECT_OK(wait_value(client->device, client->paging_fence, value));
 }
 
 static void make_memory(struct client *client)
@@ -175,11 +169,7 @@ static NTSTATUS run_simple(struct client *client, struct queue *queue, unsigned 
 
 static NTSTATUS await(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &fence,
-							       .FenceValueArray = &value });
+	return wait_value(client->device, fence, value);
 }
 
 static NTSTATUS await_all(const struct client *client, const struct queue *queue)
@@ -219,20 +209,11 @@ static void expect_valid_soon(void)
 	EXPECT_STR(problem, "");
 }
 
-static unsigned state_of(const struct client *client)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = client->device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
-}
-
 /* The loss was told when nobody waits any more: the fence went to its maximum. */
 static void await_loss(const struct client *client, const struct queue *queue)
 {
 	(void)await(client, queue->fence, UINT64_MAX - 1);
-	EXPECT(state_of(client) != ACTIVE);
+	EXPECT(execution_state(client->device) != ACTIVE);
 }
 
 /* ---- tests ---- */
@@ -288,7 +269,7 @@ TEST(soft_hw_queue, may_write_its_progress_at_the_address_of_its_fence)
 	EXPECT_OK(run(&client, &queue, &command, sizeof(command)));
 	EXPECT_OK(run_write(&client, &queue, 8, 7));
 	EXPECT_OK(await_all(&client, &queue));
-	EXPECT_EQ(state_of(&client), ACTIVE);
+	EXPECT_EQ(execution_state(client.device), ACTIVE);
 	EXPECT_EQ(data_at(&client, 8), 7);
 	EXPECT_OK(end_queue(&queue));
 }
@@ -328,7 +309,7 @@ TEST(soft_hw_queue, that_faults_takes_down_its_device_with_the_address)
 	EXPECT_OK(run_write(&client, &bad, 0, 1));
 	EXPECT_OK(run(&client, &bad, &command, sizeof(command)));
 	await_loss(&client, &bad);
-	EXPECT_EQ(state_of(&client), PAGE_FAULT);
+	EXPECT_EQ(execution_state(client.device), PAGE_FAULT);
 	D3DKMT_GETDEVICESTATE asked = { .hDevice = client.device,
 					.StateType = D3DKMT_DEVICESTATE_PAGE_FAULT };
 	EXPECT_OK(D3DKMTGetDeviceState(&asked));
@@ -336,7 +317,7 @@ TEST(soft_hw_queue, that_faults_takes_down_its_device_with_the_address)
 	EXPECT_EQ(data_at(&client, 0), 1);
 	EXPECT_OK(run_write(&other, &good, 0, 2));
 	EXPECT_OK(await_all(&other, &good));
-	EXPECT_EQ(state_of(&other), ACTIVE);
+	EXPECT_EQ(execution_state(other.device), ACTIVE);
 	EXPECT_OK(end_queue(&bad));
 }
 
@@ -347,7 +328,7 @@ TEST(soft_hw_queue, that_cannot_read_its_commands_counts_as_hung)
 
 	EXPECT_OK(run_simple(&client, &queue, 77));
 	await_loss(&client, &queue);
-	EXPECT_EQ(state_of(&client), HUNG);
+	EXPECT_EQ(execution_state(client.device), HUNG);
 }
 
 TEST(soft_hw_queue, that_hangs_is_reset_and_another_one_goes_on)
@@ -362,10 +343,10 @@ TEST(soft_hw_queue, that_hangs_is_reset_and_another_one_goes_on)
 	EXPECT_OK(await(&client, bad.fence, 1));
 	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_ENGINETDR, 0));
 	await_loss(&client, &bad);
-	EXPECT_EQ(state_of(&client), HUNG);
+	EXPECT_EQ(execution_state(client.device), HUNG);
 	EXPECT_OK(run_write(&other, &good, 0, 2));
 	EXPECT_OK(await_all(&other, &good));
-	EXPECT_EQ(state_of(&other), ACTIVE);
+	EXPECT_EQ(execution_state(other.device), ACTIVE);
 }
 
 TEST(soft_hw_queue, is_there_again_after_an_adapter_reset)
@@ -404,7 +385,7 @@ TEST(soft_hw_queue, given_private_data_that_is_nonsense_loses_the_device)
 	data.version = 99;
 	EXPECT_OK(D3DKMTSubmitCommandToHwQueue(&args));
 	await_loss(&client, &queue);
-	EXPECT_EQ(state_of(&client), DMA_FAULT);
+	EXPECT_EQ(execution_state(client.device), DMA_FAULT);
 }
 
 /* ---- threads ---- */
@@ -454,8 +435,7 @@ TEST(soft_hw_queue, of_one_context_run_side_by_side)
 		workers[i].context = context;
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
-		workers[i].thread = dxgk_test_thread_create(work, &workers[i]);
-		EXPECT(workers[i].thread);
+		workers[i].thread = begin_thread(work, &workers[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		dxgk_test_thread_join(workers[i].thread);

@@ -96,8 +96,7 @@ TEST(context, of_a_driver_that_cannot_is_not)
 TEST(context, is_destroyed_when_the_driver_says_that_it_is_suspended)
 {
 	D3DKMT_HANDLE context = begin_used(WHEN_TOLD);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_in_thread, &context);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(destroy_in_thread, &context);
 	AWAIT(notes_count("SuspendContext") == 1);
 	say_suspended(suspend_fence() + 1); /* of nobody */
 	settle();
@@ -128,8 +127,7 @@ TEST(no_answer, in_time_resets_the_engine)
 TEST(no_answer, does_not_keep_what_a_reset_of_the_adapter_ends)
 {
 	D3DKMT_HANDLE context = begin_used(WHEN_TOLD);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(destroy_in_thread, &context);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(destroy_in_thread, &context);
 	AWAIT(notes_count("SuspendContext") == 1);
 	EXPECT_OK(force(D3DKMT_TDRDBGCTRLTYPE_GPUTDR, 0));
 	dxgk_test_thread_join(thread);

@@ -37,8 +37,7 @@ static void waiter_start(struct waiter *waiter, D3DKMT_HANDLE mutex, UINT64 key)
 {
 	waiter->mutex = mutex;
 	waiter->key = key;
-	waiter->thread = dxgk_test_thread_create(waiter_run, waiter);
-	EXPECT(waiter->thread);
+	waiter->thread = begin_thread(waiter_run, waiter);
 }
 
 MUTEX_TEST(wait, ends_when_the_mutex_is_released_with_the_key, create(0, &shared))
@@ -246,8 +245,7 @@ MUTEX_TEST(wait, passes_the_mutex_round_in_the_order_of_the_keys, create(0, &sha
 					      .next_key = (i + 1) % PLAYERS,
 					      .counter = &counter,
 					      .rounds = ROUNDS };
-		players[i].thread = dxgk_test_thread_create(player_run, &players[i]);
-		EXPECT(players[i].thread);
+		players[i].thread = begin_thread(player_run, &players[i]);
 	}
 	for (unsigned i = 0; i < PLAYERS; i++) {
 		dxgk_test_thread_join(players[i].thread);
@@ -296,8 +294,7 @@ TEST(open, races_with_the_end_of_the_global_handle)
 
 	for (unsigned i = 0; i < THREADS; i++) {
 		openers[i] = (struct opener){ .shared = shared };
-		openers[i].thread = dxgk_test_thread_create(opener_run, &openers[i]);
-		EXPECT(openers[i].thread);
+		openers[i].thread = begin_thread(opener_run, &openers[i]);
 	}
 	EXPECT_OK(destroy(mutex));
 	for (unsigned i = 0; i < THREADS; i++) {
@@ -326,8 +323,7 @@ TEST(destroy, of_one_handle_by_two_threads_succeeds_once)
 {
 	for (unsigned round = 0; round < 50; round++) {
 		struct destroyer destroyer = { .mutex = create(0, NULL) };
-		destroyer.thread = dxgk_test_thread_create(destroyer_run, &destroyer);
-		EXPECT(destroyer.thread);
+		destroyer.thread = begin_thread(destroyer_run, &destroyer);
 		NTSTATUS status = destroy(destroyer.mutex);
 		dxgk_test_thread_join(destroyer.thread);
 		EXPECT((status == STATUS_SUCCESS) != (destroyer.status == STATUS_SUCCESS));

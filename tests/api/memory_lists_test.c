@@ -62,12 +62,8 @@ static NTSTATUS destroy_group(D3DKMT_HANDLE device, D3DKMT_HANDLE resource)
 
 static D3DKMT_HANDLE make_fence(bool is_shared)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = client.device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = monitored_fence(client.device, is_shared);
 
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
-	args.Info.Flags.Shared = is_shared;
-	args.Info.Flags.NtSecuritySharing = is_shared;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
 	return args.hSyncObject;
 }
 

@@ -73,8 +73,7 @@ static void expect_waits_for_room(struct more *more, unsigned held)
 {
 	for (unsigned i = held; i < FULL; i++)
 		EXPECT_OK(give(more));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(give_one_more, more);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(give_one_more, more);
 	settle();
 	EXPECT_EQ(notes_count("there was room"), 0);
 	mark("made room");
@@ -98,9 +97,8 @@ static void give_many(void *argument)
 /* Who is to end the wait in front may be the thread that gives. */
 static void expect_no_wait(struct more *more)
 {
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(give_many, more);
+	struct dxgk_test_thread *thread = begin_thread(give_many, more);
 
-	EXPECT(thread);
 	AWAIT(notes_count("gave them all") > 0);
 	dxgk_test_thread_join(thread);
 	EXPECT_OK(more->status);

@@ -62,18 +62,10 @@ static void queue_update(const struct tiled *tiled, UINT64 value)
 /* The fence gets there, and the update behind it is executed. */
 static void execute(const struct tiled *tiled, UINT64 value)
 {
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = tiled->client.device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &tiled->fence,
-							     .FenceValueArray = &value };
 	UINT64 next = value + 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = tiled->client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &tiled->fence,
-							    .FenceValueArray = &next };
 
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(signal_value(tiled->client.device, tiled->fence, value));
+	EXPECT_OK(wait_value(tiled->client.device, tiled->fence, next));
 }
 
 static unsigned where(const struct tiled *tiled)

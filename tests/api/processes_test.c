@@ -158,33 +158,13 @@ TEST(keyed_mutex, is_abandoned_when_its_holder_dies)
 	expect_valid();
 }
 
-static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 shared_fence(const struct client *client)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client->device };
-
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Shared = 1;
-	fence.Info.Flags.NtSecuritySharing = 1;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
-	return fence;
-}
-
-static NTSTATUS signal_one(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
-{
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value });
-}
-
 TEST(fence, signalled_in_one_process_is_seen_in_another)
 {
 	struct stranger a;
 	HANDLE handle;
 
 	ours = begin();
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = shared_fence(&ours);
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = monitored_fence(ours.device, true);
 	EXPECT_OK(D3DKMTShareObjects(1, &fence.hSyncObject, NULL,
 				     D3DDDI_SYNC_OBJECT_WAIT | D3DDDI_SYNC_OBJECT_SIGNAL, &handle));
 	stranger_open(&a, "a");
@@ -192,12 +172,12 @@ TEST(fence, signalled_in_one_process_is_seen_in_another)
 	D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 open = { .hNtHandle = handle,
 						    .hDevice = a.worker.client.device };
 	EXPECT_OK(D3DKMTOpenSyncObjectFromNtHandle2(&open));
-	EXPECT_OK(signal_one(&a.worker.client, open.hSyncObject, 5));
+	EXPECT_OK(signal_value(a.worker.client.device, open.hSyncObject, 5));
 	be(NULL);
 	EXPECT_EQ(*(const volatile UINT64 *)fence.Info.MonitoredFence.FenceValueCPUVirtualAddress,
 		  5);
 	stranger_end(&a);
-	EXPECT_OK(signal_one(&ours, fence.hSyncObject, 6));
+	EXPECT_OK(signal_value(ours.device, fence.hSyncObject, 6));
 	close((int)(intptr_t)handle);
 	expect_valid();
 }
@@ -306,15 +286,9 @@ static void wait_for_ever(void *argument)
 {
 	struct waiter *waiter = argument;
 	const UINT64 value = 1;
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = waiter->stranger->worker.client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &waiter->fence,
-		.FenceValueArray = &value,
-	};
 
 	be(waiter->stranger->process);
-	waiter->status = D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	waiter->status = wait_value(waiter->stranger->worker.client.device, waiter->fence, value);
 	be(NULL);
 }
 
@@ -325,7 +299,8 @@ TEST(end, of_a_process_that_waits_ends_its_wait)
 	ours = begin();
 	stranger_open(&a, "a");
 	be(a.process);
-	struct waiter waiter = { &a, shared_fence(&a.worker.client).hSyncObject, STATUS_SUCCESS };
+	struct waiter waiter = { &a, monitored_fence(a.worker.client.device, true).hSyncObject,
+				 STATUS_SUCCESS };
 	be(NULL);
 	struct dxgk_test_thread *thread = dxgk_test_thread_create(wait_for_ever, &waiter);
 	if (!is_seeded())

@@ -237,27 +237,13 @@ TEST(events, are_counted_while_the_kernel_keeps_them)
 	struct client client = limited_open(&stranger, LIMITED({ "events", 1 }));
 	int event = eventfd(0, EFD_CLOEXEC);
 	UINT64 value = 1;
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client.device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = monitored_fence(client.device, false);
 
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence.hSyncObject,
-		.FenceValueArray = &value,
-		.hAsyncEvent = (HANDLE)(intptr_t)event,
-	};
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
-	EXPECT_TOO_MANY(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = client.device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray =
-								     &fence.hSyncObject,
-							     .FenceValueArray = &value };
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(wait_event(client.device, fence.hSyncObject, value, event));
+	EXPECT_TOO_MANY(wait_event(client.device, fence.hSyncObject, value, event));
+	EXPECT_OK(signal_value(client.device, fence.hSyncObject, value));
 	value = 2;
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_event(client.device, fence.hSyncObject, value, event));
 	limited_end(&stranger);
 	close(event);
 }
@@ -281,15 +267,6 @@ TEST(registrations, are_counted)
 }
 
 /* ---- work ---- */
-
-static D3DKMT_HANDLE new_fence(const struct client *client)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = client->device };
-
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
-	return fence.hSyncObject;
-}
 
 static NTSTATUS queue_wait(const struct worker *worker, D3DKMT_HANDLE fence)
 {
@@ -329,12 +306,8 @@ static void expect_bounded(NTSTATUS (*queue)(const struct worker *worker, D3DKMT
 	const UINT64 value = 1;
 	struct stranger stranger;
 	struct client client = limited_open(&stranger, LIMITED({ "queuedKiB", LIMIT }));
-	D3DKMT_HANDLE gate = new_fence(&client);
-	D3DKMT_HANDLE other = new_fence(&client);
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { .hDevice = client.device,
-							     .ObjectCount = 1,
-							     .ObjectHandleArray = &gate,
-							     .FenceValueArray = &value };
+	D3DKMT_HANDLE gate = monitored_fence(client.device, false).hSyncObject;
+	D3DKMT_HANDLE other = monitored_fence(client.device, false).hSyncObject;
 	unsigned count = 0;
 
 	EXPECT_OK(queue_wait(&stranger.worker, gate));
@@ -344,7 +317,7 @@ static void expect_bounded(NTSTATUS (*queue)(const struct worker *worker, D3DKMT
 	EXPECT_TOO_MUCH(queue(&stranger.worker, other));
 	EXPECT(strstr(last_refusal().reason, "(limits.process.queuedKiB)") != NULL);
 	expect_valid();
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(signal_value(client.device, gate, value));
 	/* What is over is not counted any more: as much as there ever was can be queued again. */
 	for (unsigned done = 0, refused = 0; done < 3 * count; done++) {
 		while (queue(&stranger.worker, gate) != STATUS_SUCCESS)
@@ -379,7 +352,7 @@ TEST(queued_work, is_bounded_for_fences_whose_handles_have_ended)
 	unsigned count = 0;
 
 	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(queue_wait(&stranger.worker, new_fence(&client)));
+	EXPECT_OK(queue_wait(&stranger.worker, monitored_fence(client.device, false).hSyncObject));
 	add_write(&row, stranger.worker.data, 1);
 	worker_run(&stranger.worker, &row);
 	while (count < LIMIT / 64 && D3DKMTCreateSynchronizationObject2(&fence) == 0) {

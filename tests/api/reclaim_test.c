@@ -61,15 +61,6 @@ static bool is_offered(const struct client *client, D3DKMT_HANDLE handle)
 	return true;
 }
 
-static unsigned state_of(D3DKMT_HANDLE device)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
-}
-
 #define EXPECT_GONE(call) EXPECT_REFUSED(call, STATUS_DEVICE_REMOVED, "API-DEVICE-GONE", "")
 
 /* ---- what is asked ---- */
@@ -301,7 +292,7 @@ TEST(reclaim_now, goes_beyond_the_budget)
 	EXPECT_OK(reclaim_now(&client, list, 1, NULL));
 	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
 	EXPECT(memory_info(&client, 0).CurrentUsage > memory_info(&client, 0).Budget);
-	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 }
 
 /* ---- commitment ---- */
@@ -337,7 +328,7 @@ TEST(reclaim_now, without_memory_for_one_changes_nothing)
 	EXPECT_EQ(residency_status(&client, list[1]), NOT_RESIDENT);
 	EXPECT(is_offered(&client, list[0]));
 	EXPECT(is_offered(&client, list[2]));
-	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	expect_valid();
 	EXPECT_OK(set_process(&client, 0));
 	EXPECT_OK(reclaim_now(&client, list, 3, discarded));
@@ -376,7 +367,7 @@ TEST(reclaim_now, changes_nothing_when_there_is_no_memory)
 			EXPECT(is_offered(&client, list[2]));
 			failed++;
 		}
-		EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+		EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 		expect_valid();
 	}
 	EXPECT(failed > 0);
@@ -422,14 +413,14 @@ static void list_more_than_fits(const struct client *client, D3DKMT_HANDLE list[
 /* Nothing has changed, and there is a way on. */
 static void expect_still_offered(const struct client *client, const D3DKMT_HANDLE list[2])
 {
-	EXPECT_EQ(state_of(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	EXPECT(is_offered(client, list[0]));
 	EXPECT_EQ(residency_status(client, list[1]), IN_GPU_MEMORY);
 	EXPECT_EQ(memory_info(client, 0).CurrentUsage, 6 * MIB);
 	EXPECT_OK(evict(client, list + 1, 1, 0));
 	EXPECT_OK(reclaim(client, list, 1, NULL));
 	EXPECT_EQ(residency_status(client, list[0]), IN_GPU_MEMORY);
-	EXPECT_EQ(state_of(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client->device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	expect_valid();
 }
 
@@ -469,8 +460,8 @@ TEST(reclaim, of_more_than_fits_beside_another_device_works)
 	client_open(&other, client.adapter);
 	(void)resident_local(&other, 6 * MIB);
 	EXPECT_OK(reclaim(&client, &one, 1, NULL));
-	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
-	EXPECT_EQ(state_of(other.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(other.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 	expect_valid();
 }
 
@@ -484,7 +475,7 @@ TEST(reclaim_now, of_as_much_as_fits_once_the_rest_is_evicted)
 	EXPECT_OK(evict(&client, list + 1, 1, 0));
 	EXPECT_OK(reclaim_now(&client, list, 1, NULL));
 	EXPECT_EQ(residency_status(&client, list[0]), IN_GPU_MEMORY);
-	EXPECT_EQ(state_of(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
+	EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ACTIVE);
 }
 
 API_TEST_MAIN("api/reclaim")

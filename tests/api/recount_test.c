@@ -112,8 +112,7 @@ static void waiting_run(void *argument)
 
 static void begin_waiting(struct waiting *waiting)
 {
-	waiting->thread = dxgk_test_thread_create(waiting_run, waiting);
-	EXPECT(waiting->thread);
+	waiting->thread = begin_thread(waiting_run, waiting);
 	settle();
 	EXPECT(!waiting->is_over);
 }

@@ -363,8 +363,7 @@ TEST(fences, that_do_not_jump_let_who_waits_go_all_the_same)
 	for (unsigned jumps = 0; jumps < 2; jumps++) {
 		begin_by_hand();
 		waited_fence = create_fence(3, jumps ? 0 : NO_JUMP, NULL);
-		struct dxgk_test_thread *thread = dxgk_test_thread_create(wait_there, NULL);
-		EXPECT(thread);
+		struct dxgk_test_thread *thread = begin_thread(wait_there, NULL);
 		for (unsigned i = 0; i < 20; i++)
 			let_others();
 		EXPECT_OK(mark_as_error(device));

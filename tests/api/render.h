@@ -142,9 +142,8 @@ static inline void leaving_run(void *argument)
 static inline void leave_device(D3DKMT_HANDLE handle)
 {
 	struct leaving leaving = { .handle = handle };
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(leaving_run, &leaving);
+	struct dxgk_test_thread *thread = begin_thread(leaving_run, &leaving);
 
-	EXPECT(thread);
 	while (!leaving.is_over)
 		turn_everything();
 	dxgk_test_thread_join(thread);
@@ -175,23 +174,17 @@ static inline void expect_done(const struct painter *painter)
 
 static inline DXGKARG_SUBMITCOMMAND last_submission(void)
 {
-	struct recorder_fetch fetch = fetched(RECORDER_SUBMIT_COMMAND);
 	DXGKARG_SUBMITCOMMAND args;
 
-	EXPECT_EQ(fetch.argument_bytes, sizeof(args));
-	memcpy(&args, fetch.argument, sizeof(args));
+	fetch_arguments(RECORDER_SUBMIT_COMMAND, &args, sizeof(args), NULL, 0);
 	return args;
 }
 
 static inline DXGKARG_PATCH last_patch(DXGK_ALLOCATIONLIST *list, unsigned count)
 {
-	struct recorder_fetch fetch = fetched(RECORDER_PATCH);
 	DXGKARG_PATCH args;
 
-	EXPECT_EQ(fetch.argument_bytes, sizeof(args));
-	memcpy(&args, fetch.argument, sizeof(args));
-	EXPECT_EQ(fetch.list_bytes, count * sizeof(*list));
-	memcpy(list, fetch.list, count * sizeof(*list));
+	fetch_arguments(RECORDER_PATCH, &args, sizeof(args), list, count * sizeof(*list));
 	return args;
 }
 

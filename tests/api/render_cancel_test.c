@@ -27,13 +27,9 @@ static struct painter hold_up(D3DKMT_HANDLE one, D3DKMT_HANDLE other)
 
 static DXGKARG_CANCELCOMMAND last_cancelled(DXGK_ALLOCATIONLIST *list, unsigned count)
 {
-	struct recorder_fetch fetch = fetched(RECORDER_CANCEL_COMMAND);
 	DXGKARG_CANCELCOMMAND args;
 
-	EXPECT_EQ(fetch.argument_bytes, sizeof(args));
-	memcpy(&args, fetch.argument, sizeof(args));
-	EXPECT_EQ(fetch.list_bytes, count * sizeof(*list));
-	memcpy(list, fetch.list, count * sizeof(*list));
+	fetch_arguments(RECORDER_CANCEL_COMMAND, &args, sizeof(args), list, count * sizeof(*list));
 	return args;
 }
 

@@ -47,9 +47,8 @@ static void locking_run(void *argument)
 /* The thread of the lock goes on when the work is done. */
 static void expect_waits_for_work(struct locking *locking)
 {
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, locking);
+	struct dxgk_test_thread *thread = begin_thread(locking_run, locking);
 
-	EXPECT(thread);
 	settle();
 	EXPECT(!locking->is_over);
 	expect_sound("while a lock waits");
@@ -151,8 +150,7 @@ TEST(lock, that_waits_ends_when_the_device_is_lost)
 	EXPECT_OK(queue_wait(painter.context, never, 1));
 	paint_with(&painter, locking.allocation);
 	EXPECT_OK(paint(&painter, 8));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(locking_run, &locking);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(locking_run, &locking);
 	settle();
 	EXPECT(!locking.is_over);
 	EXPECT_OK(mark_as_error(device));

@@ -31,21 +31,17 @@ static unsigned paged(unsigned operation)
 
 static DXGKARG_BUILDPAGINGBUFFER last_paging(void)
 {
-	struct recorder_fetch fetch = fetched(RECORDER_BUILD_PAGING_BUFFER);
 	DXGKARG_BUILDPAGINGBUFFER args;
 
-	EXPECT_EQ(fetch.argument_bytes, sizeof(args));
-	memcpy(&args, fetch.argument, sizeof(args));
+	fetch_arguments(RECORDER_BUILD_PAGING_BUFFER, &args, sizeof(args), NULL, 0);
 	return args;
 }
 
 static DXGKARG_RENDER last_render(void)
 {
-	struct recorder_fetch fetch = fetched(RECORDER_RENDER);
 	DXGKARG_RENDER args;
 
-	EXPECT_EQ(fetch.argument_bytes, sizeof(args));
-	memcpy(&args, fetch.argument, sizeof(args));
+	fetch_arguments(RECORDER_RENDER, &args, sizeof(args), NULL, 0);
 	return args;
 }
 
@@ -337,13 +333,7 @@ TEST(memory, that_is_missing_for_a_submission_queues_nothing)
 
 static void bring_in(D3DKMT_HANDLE allocation)
 {
-	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
-	D3DDDI_MAKERESIDENT args = { .NumAllocations = 1, .AllocationList = &allocation };
-
-	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
-	args.hPagingQueue = queue.hPagingQueue;
-	NTSTATUS status = D3DKMTMakeResident(&args);
-	EXPECT(status == STATUS_PENDING || status == STATUS_SUCCESS);
+	make_resident(allocation);
 	while (!is_resident(allocation))
 		turn_everything();
 }

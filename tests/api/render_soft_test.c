@@ -90,11 +90,9 @@ static NTSTATUS hand_over(struct writer *writer)
 
 static void await_gpu(const struct writer *writer)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = writer->client.device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = monitored_fence(writer->client.device, false);
 	UINT64 one = 1;
 
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&fence));
 	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU signal = {
 		.hContext = writer->context.hContext,
 		.ObjectCount = 1,
@@ -102,13 +100,7 @@ static void await_gpu(const struct writer *writer)
 		.MonitoredFenceValueArray = &one,
 	};
 	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromGpu(&signal));
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = writer->client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence.hSyncObject,
-		.FenceValueArray = &one,
-	};
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_value(writer->client.device, fence.hSyncObject, one));
 }
 
 static UINT word_at(const struct writer *writer, D3DKMT_HANDLE handle, UINT offset)

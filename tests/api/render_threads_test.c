@@ -100,8 +100,7 @@ TEST(render_threads, all_of_it_ends_and_nobody_complains)
 	second = create_device(adapter);
 	for (unsigned i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .device = i % 2 ? second : device, .random = i + 1 };
-		threads[i] = dxgk_test_thread_create(work, &workers[i]);
-		EXPECT(threads[i]);
+		threads[i] = begin_thread(work, &workers[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		dxgk_test_thread_join(threads[i]);

@@ -535,8 +535,7 @@ TEST(adapter_reset, may_come_at_any_moment)
 	expect_work_gets_done(adapter);
 	for (unsigned i = 0; i < MOVERS; i++) {
 		movers[i].adapter = adapter;
-		threads[i] = dxgk_test_thread_create(run_mover, &movers[i]);
-		EXPECT(threads[i]);
+		threads[i] = begin_thread(run_mover, &movers[i]);
 	}
 	for (unsigned i = 0; i < MOVERS; i++) {
 		while (!atomic_load(&movers[i].is_over)) {

@@ -83,12 +83,7 @@ static inline D3DDDI_MAKERESIDENT residency_of(const struct client *client,
 
 static inline void wait_for(const struct client *client, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = client->device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &client->fence,
-							    .FenceValueArray = &value };
-
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_value(client->device, client->fence, value));
 	EXPECT(*client->value >= value);
 }
 

@@ -131,10 +131,7 @@ TEST(make_resident, that_must_succeed_and_cannot_loses_the_device)
 	EXPECT_EQ(make_resident(&client, &one, 1, CANT_TRIM), STATUS_NO_MEMORY);
 	EXPECT_OK(get_execution_state(client.device));
 	EXPECT_EQ(make_resident(&client, &one, 1, CANT_TRIM | MUST_SUCCEED), STATUS_NO_MEMORY);
-	D3DKMT_GETDEVICESTATE question = { .hDevice = client.device,
-					   .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-	EXPECT_OK(D3DKMTGetDeviceState(&question));
-	EXPECT_EQ(question.ExecutionState, D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
+	EXPECT_EQ(execution_state(client.device), D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
 	EXPECT_EQ(make_resident(&client, &one, 1, 0), STATUS_DEVICE_REMOVED);
 	/* Nothing of it is resident; that the device is lost is no reason to refuse. */
 	EXPECT_BAD(evict(&client, &one, 1, 0), "MM-EVICT-COUNT", "AllocationList");
@@ -155,8 +152,6 @@ TEST(make_resident, that_must_succeed_loses_the_device_whenever_there_is_no_memo
 			list[i] = create_sized(&each, 64 * KIB, SOFTGPU_LOCAL_ONLY);
 		D3DDDI_MAKERESIDENT args =
 			residency_of(&each, list, ARRAYSIZE(list), CANT_TRIM | MUST_SUCCEED);
-		D3DKMT_GETDEVICESTATE question = { .hDevice = each.device,
-						   .StateType = D3DKMT_DEVICESTATE_EXECUTION };
 
 		EXPECT(nth < 100);
 		dxgk_test_fail_nth_allocation(nth);
@@ -165,8 +160,7 @@ TEST(make_resident, that_must_succeed_loses_the_device_whenever_there_is_no_memo
 		if (status == STATUS_NO_MEMORY) {
 			failed++;
 			EXPECT_EQ(args.NumAllocations, 0);
-			EXPECT_OK(D3DKMTGetDeviceState(&question));
-			EXPECT_EQ(question.ExecutionState,
+			EXPECT_EQ(execution_state(each.device),
 				  D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
 		}
 		EXPECT_OK(destroy_device(each.device));
@@ -224,9 +218,7 @@ TEST(make_resident, a_process_may_end_while_its_queue_waits_for_it)
 		EXPECT_OK(lock2(client.device, handle, &pointer));
 		D3DDDI_MAKERESIDENT args = residency_of(&client, &handle, 1, 0);
 		EXPECT(NT_SUCCESS(D3DKMTMakeResident(&args)));
-		struct dxgk_test_thread *thread =
-			dxgk_test_thread_create(destroy_queue, &client.queue);
-		EXPECT(thread);
+		struct dxgk_test_thread *thread = begin_thread(destroy_queue, &client.queue);
 		usleep(turn * 100);
 		D3DKMTCloseDxCoreDevice();
 		dxgk_test_thread_join(thread);

@@ -277,11 +277,8 @@ TEST(rights, never_grow_from_one_process_to_the_next)
 	const UINT64 value = 1;
 
 	users_open(&users);
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 made = { .hDevice = users.maker.worker.client.device };
-	made.Info.Type = D3DDDI_MONITORED_FENCE;
-	made.Info.Flags.Shared = 1;
-	made.Info.Flags.NtSecuritySharing = 1;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&made));
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 made =
+		monitored_fence(users.maker.worker.client.device, true);
 	EXPECT_OK(D3DKMTShareObjects(1, &made.hSyncObject, NULL, D3DDDI_SYNC_OBJECT_WAIT, &first));
 	be(users.same.process);
 	EXPECT_OK(open_fence(&users.same.worker.client, first, &fence));
@@ -290,13 +287,8 @@ TEST(rights, never_grow_from_one_process_to_the_next)
 	EXPECT_OK(D3DKMTShareObjects(1, &fence, NULL, MAXIMUM_ALLOWED, &second));
 	be(users.other.process);
 	EXPECT_OK(open_fence(&users.other.worker.client, second, &fence));
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = {
-		.hDevice = users.other.worker.client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &fence,
-		.FenceValueArray = &value
-	};
-	EXPECT_EQ(D3DKMTSignalSynchronizationObjectFromCpu(&signal), STATUS_ACCESS_DENIED);
+	EXPECT_EQ(signal_value(users.other.worker.client.device, fence, value),
+		  STATUS_ACCESS_DENIED);
 	close((int)(intptr_t)first);
 	close((int)(intptr_t)second);
 	users_end(&users);

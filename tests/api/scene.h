@@ -51,13 +51,9 @@ static bool fault_is_for_ever(void);
 
 static inline bool scene_look_lost(struct scene *scene)
 {
-	D3DKMT_GETDEVICESTATE args = { .hDevice = scene->client.device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
 	if (scene->is_lost || scene->client.device == 0)
 		return scene->is_lost;
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	scene->is_lost = args.ExecutionState != D3DKMT_DEVICEEXECUTION_ACTIVE;
+	scene->is_lost = execution_state(scene->client.device) != D3DKMT_DEVICEEXECUTION_ACTIVE;
 	return scene->is_lost;
 }
 
@@ -96,11 +92,7 @@ static inline bool scene_did(struct scene *scene, const char *file, int line, co
 
 static inline NTSTATUS scene_wait(struct scene *scene, D3DKMT_HANDLE fence, UINT64 value)
 {
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = scene->client.device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &fence,
-							       .FenceValueArray = &value });
+	return wait_value(scene->client.device, fence, value);
 }
 
 static inline NTSTATUS scene_wait_paging(struct scene *scene, NTSTATUS status, UINT64 value)

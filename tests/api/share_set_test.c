@@ -147,13 +147,7 @@ TEST(set, gives_no_right_to_its_fence_that_its_maker_had_not)
 	EXPECT_OK(share_set(3, set.objects, &set.shared.nt_handle));
 	opening_init(&opening, &set.shared);
 	EXPECT_OK(open_by(BY_NT, &set.shared, &opening));
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal_it = {
-		.hDevice = opener,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &opening.nt.hSyncObject,
-		.FenceValueArray = &value,
-	};
-	EXPECT_REFUSED(D3DKMTSignalSynchronizationObjectFromCpu(&signal_it), STATUS_ACCESS_DENIED,
+	EXPECT_REFUSED(signal_value(opener, opening.nt.hSyncObject, value), STATUS_ACCESS_DENIED,
 		       "API-SYNC-ACCESS", "ObjectHandleArray");
 	EXPECT_REFUSED(D3DKMTShareObjects(1, &opening.nt.hSyncObject, NULL,
 					  D3DDDI_SYNC_OBJECT_ALL_ACCESS, &set.handle),
@@ -191,21 +185,9 @@ TEST(set, opens_all_three_after_their_creator_has_gone)
 					      .PrivateRuntimeDataSize = MUTEX_BYTES };
 	EXPECT_OK(D3DKMTAcquireKeyedMutex2(&acquire));
 	EXPECT(memcmp(buffer, mutex_data, MUTEX_BYTES) == 0);
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = opener,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &opening.nt.hSyncObject,
-		.FenceValueArray = &value,
-	};
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	EXPECT_OK(wait_value(opener, opening.nt.hSyncObject, value));
 	value = 6;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = {
-		.hDevice = opener,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &opening.nt.hSyncObject,
-		.FenceValueArray = &value,
-	};
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&signal));
+	EXPECT_OK(signal_value(opener, opening.nt.hSyncObject, value));
 
 	EXPECT_EQ(close((int)(intptr_t)set.handle), 0);
 	EXPECT_OK(destroy_resource(opener, opening.resource));

@@ -258,11 +258,7 @@ static inline void worker_run(struct worker *worker, const struct row *row)
 
 static inline unsigned state_of(const struct worker *worker)
 {
-	D3DKMT_GETDEVICESTATE args = { .hDevice = worker->client.device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
+	return execution_state(worker->client.device);
 }
 
 /* Others get along; in a seeded run every call is a turn. */
@@ -276,13 +272,7 @@ static inline void worker_pause(const struct worker *worker)
 /* All of it is done, or counts as done. */
 static inline void worker_wait(const struct worker *worker)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-		.hDevice = worker->client.device,
-		.ObjectCount = 1,
-		.ObjectHandleArray = &worker->fence,
-		.FenceValueArray = &worker->last_value,
-	};
-	NTSTATUS status = D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+	NTSTATUS status = wait_value(worker->client.device, worker->fence, worker->last_value);
 
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_DEVICE_REMOVED);
 	while (*worker->value < worker->last_value)

@@ -82,22 +82,9 @@ static void be_refused(void)
 
 static void use_a_fence(void)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = client.device };
-	const UINT64 value = 3;
-
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
-	fence = args.hSyncObject;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU up = { .hDevice = client.device,
-							 .ObjectCount = 1,
-							 .ObjectHandleArray = &fence,
-							 .FenceValueArray = &value };
-	EXPECT_OK(D3DKMTSignalSynchronizationObjectFromCpu(&up));
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = client.device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-	EXPECT_OK(D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+	fence = monitored_fence(client.device, false).hSyncObject;
+	EXPECT_OK(signal_value(client.device, fence, 3));
+	EXPECT_OK(wait_value(client.device, fence, 3));
 }
 
 static void ask_for_statistics(void)

@@ -134,18 +134,7 @@ TEST(ending, of_a_context_tells_the_driver_before_it_is_gone)
 
 /* ---- primaries ---- */
 
-static void list_primary(D3DKMT_HANDLE primary)
-{
-	D3DKMT_CREATEPAGINGQUEUE queue = { .hDevice = device };
-	D3DDDI_MAKERESIDENT args = { .NumAllocations = 1, .AllocationList = &primary };
-
-	EXPECT_OK(D3DKMTCreatePagingQueue(&queue));
-	args.hPagingQueue = queue.hPagingQueue;
-	NTSTATUS status = D3DKMTMakeResident(&args);
-	EXPECT(status == STATUS_SUCCESS || status == STATUS_PENDING);
-}
-
-static void unlist_primary(D3DKMT_HANDLE primary)
+static void unmake_resident(D3DKMT_HANDLE primary)
 {
 	EXPECT_OK(D3DKMTEvict(&(D3DKMT_EVICT){
 		.hDevice = device, .NumAllocations = 1, .AllocationList = &primary }));
@@ -161,10 +150,10 @@ TEST(submit, writes_only_primaries_that_are_on_the_residency_list)
 	args.WrittenPrimaries[0] = primary;
 	EXPECT_BAD(D3DKMTSubmitCommand(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");
 	EXPECT_EQ(pending(0), 0);
-	list_primary(primary);
+	make_resident(primary);
 	EXPECT_OK(D3DKMTSubmitCommand(&args));
 	EXPECT_EQ(complete(0), 7);
-	unlist_primary(primary);
+	unmake_resident(primary);
 	EXPECT_BAD(D3DKMTSubmitCommand(&args), "MM-LIST-RESIDENT", "WrittenPrimaries");
 }
 
@@ -388,8 +377,7 @@ HAND_TEST(ending, of_a_context_waits_for_what_the_hardware_has)
 	struct ending ending = { .handle = create_virtual(0) };
 	EXPECT_OK(submit(ending.handle, 1));
 	EXPECT_OK(submit(ending.handle, 2));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_context, &ending);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_context, &ending);
 	for (unsigned i = 0; i < 50; i++)
 		let_others();
 	complete_all(0, 2);
@@ -409,8 +397,7 @@ HAND_TEST(ending, of_a_context_runs_what_is_in_front_of_a_wait_and_cancels_the_r
 	EXPECT_OK(queue_wait(ending.handle, never, 1));
 	EXPECT_OK(submit(ending.handle, 2));
 	EXPECT_OK(queue_signal(ending.handle, said, 2));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_context, &ending);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_context, &ending);
 	complete_all(0, 1);
 	dxgk_test_thread_join(thread);
 	EXPECT_OK(ending.status);
@@ -460,8 +447,7 @@ HAND_TEST(ending, of_one_context_keeps_what_is_for_several_from_all_of_them)
 	EXPECT_OK(queue_wait(broadcast.second, never, 1));
 	for (unsigned tag = 1; tag < FULL; tag++)
 		EXPECT_OK(submit(broadcast.second, tag));
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_to_both, &broadcast);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(submit_to_both, &broadcast);
 	settle();
 	EXPECT_EQ(notes_count("submitted to both"), 0);
 	EXPECT_EQ(pending(0), 0);
@@ -483,8 +469,7 @@ HAND_TEST(ending, of_a_device_cancels_what_is_queued_and_waits_for_the_hardware)
 	for (unsigned tag = 1; tag <= MANY; tag++)
 		EXPECT_OK(submit(context, tag));
 	unsigned had = pending(0);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(end_device, &ending);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(end_device, &ending);
 	D3DKMT_GETCONTEXTSCHEDULINGPRIORITY ask = { .hContext = context };
 	AWAIT(D3DKMTGetContextSchedulingPriority(&ask) != STATUS_SUCCESS); /* its handle ended */
 	while (pending(0) > 0)
@@ -544,8 +529,7 @@ static struct dxgk_test_thread *begin_full(D3DKMT_HANDLE *fence_out)
 	begin_by_hand();
 	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
 	fill(fence);
-	struct dxgk_test_thread *thread = dxgk_test_thread_create(submit_more, NULL);
-	EXPECT(thread);
+	struct dxgk_test_thread *thread = begin_thread(submit_more, NULL);
 	for (unsigned i = 0; i < 50; i++)
 		let_others();
 	if (fence_out)

@@ -47,6 +47,15 @@ static inline bool is_physical(void)
 #define SKIP_UNLESS_SEEDED()                                                                       \
 	SKIP_UNLESS(is_seeded(), "takes seconds, which pass at once in simulated time only")
 
+/* In real time, and with DXGK_SEED in the simulated one. */
+static inline struct dxgk_test_thread *begin_thread(void (*run)(void *argument), void *argument)
+{
+	struct dxgk_test_thread *thread = dxgk_test_thread_create(run, argument);
+
+	EXPECT(thread);
+	return thread;
+}
+
 /* ---- refusals ---- */
 
 static inline struct dxgk_refusal last_refusal(void)
@@ -281,6 +290,16 @@ static inline const wchar_t *registry_text(D3DKMT_HANDLE adapter, const wchar_t 
 	return (const wchar_t *)(value.buffer + offsetof(D3DDDI_QUERYREGISTRY_INFO, OutputDword));
 }
 
+/* What has become of a device. */
+static inline unsigned execution_state(D3DKMT_HANDLE device)
+{
+	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
+				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
+
+	EXPECT_OK(D3DKMTGetDeviceState(&args));
+	return args.ExecutionState;
+}
+
 static inline NTSTATUS get_execution_state(D3DKMT_HANDLE device)
 {
 	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
@@ -309,6 +328,55 @@ static inline struct softgpu_escape_info soft_info(D3DKMT_HANDLE adapter)
 static inline bool is_local_handle(D3DKMT_HANDLE handle)
 {
 	return (handle & 0xc0000000) != 0 && (handle & 0x3f) == 0;
+}
+
+/* ---- one monitored fence, and the CPU ---- */
+
+static inline NTSTATUS try_monitored_fence(D3DKMT_HANDLE device, bool is_for_others,
+					   D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *fence_out)
+{
+	*fence_out = (D3DKMT_CREATESYNCHRONIZATIONOBJECT2){ .hDevice = device };
+	fence_out->Info.Type = D3DDDI_MONITORED_FENCE;
+	fence_out->Info.Flags.Shared = is_for_others;
+	fence_out->Info.Flags.NtSecuritySharing = is_for_others;
+	return D3DKMTCreateSynchronizationObject2(fence_out);
+}
+
+static inline D3DKMT_CREATESYNCHRONIZATIONOBJECT2 monitored_fence(D3DKMT_HANDLE device,
+								  bool is_for_others)
+{
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
+
+	EXPECT_OK(try_monitored_fence(device, is_for_others, &fence));
+	return fence;
+}
+
+static inline NTSTATUS signal_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
+{
+	return D3DKMTSignalSynchronizationObjectFromCpu(
+		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
+							      .ObjectCount = 1,
+							      .ObjectHandleArray = &fence,
+							      .FenceValueArray = &value });
+}
+
+/* With an event (an eventfd), that is set, and the call returns at once. */
+static inline NTSTATUS wait_event(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value,
+				  int event)
+{
+	return D3DKMTWaitForSynchronizationObjectFromCpu(
+		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+			.hDevice = device,
+			.ObjectCount = 1,
+			.ObjectHandleArray = &fence,
+			.FenceValueArray = &value,
+			.hAsyncEvent = (HANDLE)(intptr_t)event,
+		});
+}
+
+static inline NTSTATUS wait_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
+{
+	return wait_event(device, fence, value, 0);
 }
 
 /* ---- processes of their own ---- */

@@ -41,8 +41,7 @@ static void waiter_run(void *argument)
 static void waiter_start(struct waiter *waiter)
 {
 	waiter->on = device;
-	waiter->thread = dxgk_test_thread_create(waiter_run, waiter);
-	EXPECT(waiter->thread);
+	waiter->thread = begin_thread(waiter_run, waiter);
 }
 
 static struct waiter waiter_for(D3DKMT_HANDLE fence, UINT64 value)
@@ -50,15 +49,22 @@ static struct waiter waiter_for(D3DKMT_HANDLE fence, UINT64 value)
 	return (struct waiter){ .fences = { fence }, .values = { value }, .count = 1 };
 }
 
+/* A thread that waits for a new fence, which is returned, to have this value. */
+static D3DKMT_HANDLE begin_waiting(struct waiter *waiter, UINT64 value)
+{
+	begin();
+	D3DKMT_HANDLE fence = create_fence(0, 0, NULL);
+
+	*waiter = waiter_for(fence, value);
+	waiter_start(waiter);
+	return fence;
+}
+
 TEST(wait, ends_when_the_value_is_signalled)
 {
 	struct waiter waiter;
-	D3DKMT_HANDLE fence;
+	D3DKMT_HANDLE fence = begin_waiting(&waiter, 2);
 
-	begin();
-	fence = create_fence(0, 0, NULL);
-	waiter = waiter_for(fence, 2);
-	waiter_start(&waiter);
 	EXPECT_OK(signal_fence(fence, 1));
 	let_others_wait();
 	EXPECT_OK(signal_fence(fence, 3));
@@ -103,12 +109,8 @@ TEST(wait, for_any_ends_with_the_first)
 TEST(wait, ends_when_its_handle_is_destroyed)
 {
 	struct waiter waiter;
-	D3DKMT_HANDLE fence;
+	D3DKMT_HANDLE fence = begin_waiting(&waiter, 1);
 
-	begin();
-	fence = create_fence(0, 0, NULL);
-	waiter = waiter_for(fence, 1);
-	waiter_start(&waiter);
 	let_others_wait();
 	EXPECT_OK(destroy_sync(fence));
 	dxgk_test_thread_join(waiter.thread);
@@ -199,19 +201,8 @@ static void player_run(void *argument)
 	for (UINT64 round = 0; round < ROUNDS; round++) {
 		UINT64 turn = round * MOST + player->number;
 		UINT64 next = turn + 1;
-		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU taken = { .hDevice = device,
-								     .ObjectCount = 1,
-								     .ObjectHandleArray =
-									     &player->fence,
-								     .FenceValueArray = &turn };
-		D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU given = { .hDevice = device,
-								    .ObjectCount = 1,
-								    .ObjectHandleArray =
-									    &player->fence,
-								    .FenceValueArray = &next };
-		player->wrong +=
-			D3DKMTWaitForSynchronizationObjectFromCpu(&taken) != STATUS_SUCCESS;
-		player->wrong += D3DKMTSignalSynchronizationObjectFromCpu(&given) != STATUS_SUCCESS;
+		player->wrong += wait_value(device, player->fence, turn) != STATUS_SUCCESS;
+		player->wrong += signal_value(device, player->fence, next) != STATUS_SUCCESS;
 	}
 }
 
@@ -225,8 +216,7 @@ TEST(threads, take_turns_by_a_fence)
 	fence = create_fence(0, 0, &view);
 	for (unsigned i = 0; i < MOST; i++) {
 		players[i] = (struct player){ .fence = fence, .number = i };
-		players[i].thread = dxgk_test_thread_create(player_run, &players[i]);
-		EXPECT(players[i].thread);
+		players[i].thread = begin_thread(player_run, &players[i]);
 	}
 	for (unsigned i = 0; i < MOST; i++) {
 		dxgk_test_thread_join(players[i].thread);
@@ -278,8 +268,7 @@ TEST(threads, may_wait_and_signal_while_fences_end)
 			common[i] = create_fence(0, 0, NULL);
 		for (unsigned i = 0; i < MOST; i++) {
 			players[i] = (struct player){ .number = i };
-			players[i].thread = dxgk_test_thread_create(mixer_run, &players[i]);
-			EXPECT(players[i].thread);
+			players[i].thread = begin_thread(mixer_run, &players[i]);
 		}
 		for (unsigned i = 0; i < MOST; i++)
 			EXPECT_OK(destroy_sync(common[i]));
@@ -309,8 +298,7 @@ TEST(destroy, of_one_handle_by_two_threads_succeeds_once)
 	begin();
 	for (unsigned round = 0; round < 50; round++) {
 		struct destroyer destroyer = { .fence = create_fence(0, 0, NULL) };
-		destroyer.thread = dxgk_test_thread_create(destroyer_run, &destroyer);
-		EXPECT(destroyer.thread);
+		destroyer.thread = begin_thread(destroyer_run, &destroyer);
 		NTSTATUS status = destroy_sync(destroyer.fence);
 		dxgk_test_thread_join(destroyer.thread);
 		EXPECT((status == STATUS_SUCCESS) != (destroyer.status == STATUS_SUCCESS));
@@ -335,8 +323,7 @@ TEST(device, may_end_while_its_fences_are_made_and_destroyed)
 	begin();
 	for (unsigned round = 0; round < 30; round++) {
 		struct device_ender ender = { create_device(adapter), NULL };
-		ender.thread = dxgk_test_thread_create(device_ender_run, &ender);
-		EXPECT(ender.thread);
+		ender.thread = begin_thread(device_ender_run, &ender);
 		for (unsigned i = 0; i < 20; i++) {
 			D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = monitored(0, 0);
 			args.hDevice = ender.on;

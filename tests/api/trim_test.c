@@ -226,8 +226,7 @@ static void leave_in_a_callback(struct leaver *leaver)
 	listen_for_trims(&client, leaver->ear);
 	EXPECT_OK(set_budget(&client, MIB, UINT64_MAX));
 	await(&leaver->ear->calls, 1);
-	leaver->thread = dxgk_test_thread_create(leaver_run, leaver);
-	EXPECT(leaver->thread);
+	leaver->thread = begin_thread(leaver_run, leaver);
 	pause_ms(10);
 }
 
@@ -468,8 +467,7 @@ CLIENT_TEST(threads, register_and_unregister_while_devices_end, begin_quiet())
 	(void)in_memory(client, 4 * MIB);
 	for (int i = 0; i < RACERS; i++) {
 		client_open(&racers[i].client, client->adapter);
-		racers[i].thread = dxgk_test_thread_create(racer_run, &racers[i]);
-		EXPECT(racers[i].thread);
+		racers[i].thread = begin_thread(racer_run, &racers[i]);
 	}
 	for (int i = 0; i < RACERS - 1; i++)
 		EXPECT_OK(destroy_device(racers[i].client.device));

@@ -90,8 +90,15 @@ def test_who_calls_what_wants_the_lock_without_having_it_is_reported(root):
         code=CODE + 'static void go(struct a *a)\n{\n\tlook_locked(a);\n}\n')
     one(root, 'late() calls look_locked(), and neither takes',
         code=CODE + 'void late(struct a *a)\n{\n\tlook_locked(a);\n\tlock_acquire(&a->lock);\n}\n')
-    for has in ('lock_acquire(&a->lock)', 'lock_assert_held(&a->lock)', 'a_lock(a)'):
-        assert problems(root, code=CODE + f'void go(struct a *a)\n{{\n\t{has};\n\tlook_locked(a);\n}}\n') == []
+    for name, has in (('go', 'lock_acquire(&a->lock)'), ('go_locked', 'lock_assert_held(&a->lock)'), ('go', 'a_lock(a)')):
+        assert problems(root, code=CODE + f'void {name}(struct a *a)\n{{\n\t{has};\n\tlook_locked(a);\n}}\n') == []
+
+
+def test_what_asserts_a_lock_is_named_so(root):
+    one(root, 'src/a/a.c:18: go() is called under a lock, and its name does not say so',
+        code=CODE + 'void go(struct a *a)\n{\n\tlock_assert_held(&a->lock);\n}\n')
+    assert problems(root, code=CODE + 'void go(struct a *a)\n{\n\tlock_acquire(&a->lock);\n\tlock_assert_held(&a->lock);\n'
+                                      '\tlock_release(&a->lock);\n}\n') == []
 
 
 def test_what_drops_the_lock_asserts_it_too(root):

@@ -81,13 +81,7 @@ NTSTATUS call_signal(struct work_device *device, D3DKMT_HANDLE context, D3DKMT_H
 
 NTSTATUS call_signal_cpu(struct work_device *device, int fence, UINT64 value)
 {
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){
-			.hDevice = device->client.device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &device->fences[fence].handle,
-			.FenceValueArray = &value,
-		});
+	return signal_value(device->client.device, device->fences[fence].handle, value);
 }
 
 void run_progress(struct work_run *run, struct work_device *device, int context)
@@ -112,13 +106,8 @@ void run_settle(struct work_run *run, struct work_device *device)
 		const struct work_fence *fence = &device->fences[i];
 		if (!fence->is_open)
 			continue;
-		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-			.hDevice = device->client.device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &fence->handle,
-			.FenceValueArray = &fence->value,
-		};
-		GIVES(run, STATUS_SUCCESS, D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+		GIVES(run, STATUS_SUCCESS,
+		      wait_value(device->client.device, fence->handle, fence->value));
 		if (*fence->view != fence->value)
 			run_fail(run, "fence %d has come to %llu, expected %llu", i,
 				 (unsigned long long)*fence->view,

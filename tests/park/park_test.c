@@ -82,14 +82,10 @@ static const struct script *parked_one(unsigned i)
 static void open_gate(void)
 {
 	UINT64 one = 1;
-	D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU args = { .hDevice = stage.client.device,
-							   .ObjectCount = 1,
-							   .ObjectHandleArray = &stage.gate,
-							   .FenceValueArray = &one };
 
 	if (atomic_exchange(&stage.is_open, true))
 		return;
-	NTSTATUS status = D3DKMTSignalSynchronizationObjectFromCpu(&args);
+	NTSTATUS status = signal_value(stage.client.device, stage.gate, one);
 	EXPECT(status == STATUS_SUCCESS || status == STATUS_DEVICE_REMOVED);
 }
 

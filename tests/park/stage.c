@@ -20,11 +20,7 @@ const char *const kind_names[KINDS] = { [OF_GPU] = "gpu", [OF_SYSTEM] = "system"
 
 static D3DKMT_HANDLE create_fence(const struct client *client)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 args = { .hDevice = client->device };
-
-	args.Info.Type = D3DDDI_MONITORED_FENCE;
-	EXPECT_OK(D3DKMTCreateSynchronizationObject2(&args));
-	return args.hSyncObject;
+	return monitored_fence(client->device, false).hSyncObject;
 }
 
 static UINT64 map_it(const struct client *client, D3DKMT_HANDLE handle, UINT64 size_bytes)
@@ -183,11 +179,7 @@ void stage_play(struct side *side)
 
 bool is_lost(D3DKMT_HANDLE device)
 {
-	D3DKMT_GETDEVICESTATE args = { .hDevice = device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState != D3DKMT_DEVICEEXECUTION_ACTIVE;
+	return execution_state(device) != D3DKMT_DEVICEEXECUTION_ACTIVE;
 }
 
 void stage_await_work(void)

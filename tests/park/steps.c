@@ -47,11 +47,7 @@ static bool destroys(const struct script *script)
 
 NTSTATUS wait_fence(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = client->device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &fence,
-							       .FenceValueArray = &value });
+	return wait_value(client->device, fence, value);
 }
 
 /* A call that pages is over when its fence is. */

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,17 +17,13 @@ import time
 DXGK, DXGKD, EXAMPLES = map(os.path.abspath, sys.argv[1:4])
 sys.path[:0] = sys.argv[4:6]
 import page_data  # noqa: E402
+import dxgkd  # noqa: E402
 import tap  # noqa: E402
+from dxgkd import environment  # noqa: E402
 
 PATIENCE = 100
 STATES = ['out', 'entering', 'in', 'leaving', 'shifting']        # enum view_state
 Books = collections.namedtuple('Books', 'in_count in_bytes out_count out_bytes')
-
-
-def environment(**settings):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith('DXGK_') or name == 'DXGK_DRIVER_PATH'}
-    return {**kept, **settings}
 
 
 def run(*words):
@@ -97,13 +92,8 @@ def statistics_when_all_is_over(path):
 
 def check_example(root, name):
     script, profile = prepare(root, name)
-    path, trace, ready = (os.path.join(root, each) for each in ('dxgk.sock', 'trace', 'ready'))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.bind(ready)
-        told.settimeout(PATIENCE)
-        server = subprocess.Popen([DXGKD, '--socket', path], stderr=subprocess.DEVNULL,
-                                  env=environment(NOTIFY_SOCKET=ready, DXGK_PROFILE=profile, DXGK_TRACE=trace))
-        assert b'READY=1' in told.recv(256)
+    path, trace = (os.path.join(root, each) for each in ('dxgk.sock', 'trace'))
+    server = dxgkd.start(DXGKD, root, env=environment(DXGK_PROFILE=profile, DXGK_TRACE=trace), stderr=subprocess.DEVNULL)
     run('run', '--quiet', '--socket', path, script)
     counted = statistics_when_all_is_over(path)
     server.send_signal(signal.SIGTERM)

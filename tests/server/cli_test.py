@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -20,16 +19,12 @@ import time
 
 DXGK, DXGKD, CLIENT, EXAMPLES = map(os.path.abspath, sys.argv[1:5])
 sys.path.insert(0, sys.argv[5])
+import dxgkd  # noqa: E402
 import tap  # noqa: E402
+from dxgkd import environment  # noqa: E402
 
 MIB = 1 << 20
 NOBODY = 65534
-
-
-def environment(**settings):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith('DXGK_') or name == 'DXGK_DRIVER_PATH'}
-    return {**kept, **settings}
 
 
 def run(*words, status=0, text=None, settings=None):
@@ -44,13 +39,7 @@ class Server:
 
     def __init__(self, root, *options, **settings):
         self.path = os.path.join(root, 'dxgk.sock')
-        ready = os.path.join(root, 'ready')
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.bind(ready)
-            told.settimeout(60)
-            self.process = subprocess.Popen([DXGKD, '--socket', self.path, *options], stderr=subprocess.PIPE, text=True,
-                                            env=environment(NOTIFY_SOCKET=ready, **settings))
-            assert b'READY=1' in told.recv(256)
+        self.process = dxgkd.start(DXGKD, root, *options, env=environment(**settings), stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
         return self
@@ -69,9 +58,7 @@ class Client:
     """A program with a MiB resident, which ends when its input does."""
 
     def __init__(self, path, *words):
-        self.process = subprocess.Popen([CLIENT, *words], env=environment(DXGK_SOCKET=path), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline().startswith('ready')
+        self.process = dxgkd.start_client(CLIENT, *words, DXGK_SOCKET=path)
 
     def __enter__(self):
         return self
@@ -145,9 +132,7 @@ def test_a_map_shows_who_is_where_and_agrees_with_the_books(root):
 
 def test_a_map_of_a_program_with_a_kernel_of_its_own(root):
     path = os.path.join(root, 'control')
-    program = subprocess.Popen([CLIENT], env=environment(DXGK_CONTROL=path), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True)
-    assert program.stdout.readline().startswith('ready')
+    program = dxgkd.start_client(CLIENT, DXGK_CONTROL=path)
     found = map_of('--control', path)
     assert sum(each['bytes'] for each in found['runs'] if each['kind'] == 'allocation' and each['process'] == 1) == MIB, found
     assert found['residentBytes'] == resident_of(run(DXGK, 'ctl', '--control', path, 'stats').stdout)

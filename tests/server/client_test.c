@@ -326,15 +326,7 @@ static void *wait_for_what_was(void *unused)
 
 	(void)unused;
 	for (unsigned i = 0; i < TIMES; i++) {
-		D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {
-			.hDevice = common.device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &reached,
-			.FenceValueArray = &value,
-			.hAsyncEvent = (HANDLE)(intptr_t)event,
-		};
-
-		CHILD_EXPECT(D3DKMTWaitForSynchronizationObjectFromCpu(&wait) == STATUS_SUCCESS);
+		CHILD_EXPECT(wait_event(common.device, reached, value, event) == STATUS_SUCCESS);
 	}
 	close(event);
 	return NULL;

@@ -77,13 +77,12 @@ struct held {
 
 static void hold_something(struct held *held)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { 0 };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 	void *pointer;
 
 	worker_open(&held->worker, child_open_adapter());
-	fence.hDevice = held->worker.client.device;
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(try_monitored_fence(held->worker.client.device, false, &fence) ==
+		     STATUS_SUCCESS);
 	held->fence = fence.hSyncObject;
 	held->word = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
 	held->event = eventfd(0, EFD_CLOEXEC);
@@ -95,14 +94,7 @@ static void hold_something(struct held *held)
 
 static NTSTATUS wait_on(const struct held *held, UINT64 value, int event)
 {
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
-			.hDevice = held->worker.client.device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &held->fence,
-			.FenceValueArray = &value,
-			.hAsyncEvent = (HANDLE)(intptr_t)event,
-		});
+	return wait_event(held->worker.client.device, held->fence, value, event);
 }
 
 /*

@@ -25,43 +25,21 @@ struct victim {
 	uint64_t sizes[HELD];
 };
 
-static D3DKMT_HANDLE new_fence(D3DKMT_HANDLE device, unsigned flags)
+static D3DKMT_HANDLE new_fence(D3DKMT_HANDLE device)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Value = flags;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(try_monitored_fence(device, false, &fence) == STATUS_SUCCESS);
 	return fence.hSyncObject;
-}
-
-static NTSTATUS wait_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value, int event)
-{
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &fence,
-							       .FenceValueArray = &value,
-							       .hAsyncEvent =
-								       (HANDLE)(intptr_t)event });
-}
-
-static NTSTATUS signal_value(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
-{
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value });
 }
 
 /* In a wait that nobody ends. */
 static void *wait_for_ever(void *context)
 {
 	const struct victim *victim = context;
-	D3DKMT_HANDLE fence = new_fence(victim->worker.client.device, 0);
+	D3DKMT_HANDLE fence = new_fence(victim->worker.client.device);
 
-	(void)!wait_value(victim->worker.client.device, fence, 1, 0);
+	(void)!wait_value(victim->worker.client.device, fence, 1);
 	return NULL;
 }
 
@@ -139,10 +117,10 @@ static void do_work(struct victim *victim)
 static void do_fence(struct victim *victim)
 {
 	D3DKMT_HANDLE device = victim->worker.client.device;
-	D3DKMT_HANDLE fence = new_fence(device, 0);
+	D3DKMT_HANDLE fence = new_fence(device);
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	CHILD_EXPECT(wait_value(device, fence, 5, event) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_event(device, fence, 5, event) == STATUS_SUCCESS);
 	CHILD_EXPECT(signal_value(device, fence, 5) == STATUS_SUCCESS);
 	D3DKMT_DESTROYSYNCHRONIZATIONOBJECT done = { fence };
 	CHILD_EXPECT(D3DKMTDestroySynchronizationObject(&done) == STATUS_SUCCESS);
@@ -294,18 +272,14 @@ CHILD(hoarder)
 	return 0;
 }
 
-TEST(death, of_a_client_with_very_many_devices_is_soon_over)
+HOUSE_TEST(death, of_a_client_with_very_many_devices_is_soon_over)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	struct lodger hoarder = lodger_start("hoarder");
 	lodger_hear(&hoarder, NEIGHBOUR_BEGUN);
 	lodger_kill(&hoarder);
 	uint64_t killed_ms = now_ms();
 	expect_valid(); /* waits for the end of who has hung up */
 	EXPECT(now_ms() < killed_ms + 10000);
-	house_close(&house);
 }
 
 API_TEST_MAIN("server/death")

@@ -8,29 +8,24 @@ usage: driver_crash_test.py path-of-dxgkd path-of-crash_client path-of-rude.so p
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
 
 DXGKD, CLIENT, DRIVER, NO_NOTES, DXGK = map(os.path.abspath, sys.argv[1:6])
 sys.path.insert(0, sys.argv[6])
+import dxgkd  # noqa: E402
 import tap  # noqa: E402
 
 DEVICE_REMOVED = '0xc00002b6'
 
 
 def start_server(root):
-    profile, ready, path = (os.path.join(root, name) for name in ('rude.json', 'ready', 'dxgk.sock'))
+    profile, path = (os.path.join(root, name) for name in ('rude.json', 'dxgk.sock'))
     with open(profile, 'w', encoding='utf-8') as file:
         json.dump({'adapters': [{'driver': DRIVER}]}, file)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.bind(ready)
-        told.settimeout(60)
-        server = subprocess.Popen([DXGKD, '--socket', path, '--profile', profile], stderr=subprocess.PIPE, text=True,
-                                  env={**os.environ, 'NOTIFY_SOCKET': ready, 'LD_PRELOAD': NO_NOTES})
-        assert b'READY=1' in told.recv(256)
-    os.unlink(ready)
+    server = dxgkd.start(DXGKD, root, '--profile', profile, env={**os.environ, 'LD_PRELOAD': NO_NOTES}, stderr=subprocess.PIPE,
+                         text=True)
     return server, {**os.environ, 'DXGK_SOCKET': path}
 
 

@@ -6,6 +6,7 @@
  *	lodger_start("name")                    a CHILD() of the program; it and the test talk by messages
  *	lodger_hear(), lodger_say()             … in the test; test_say(), test_hear() in the child
  *	house_close(&house)                     asked to end, which it does in order
+ *	HOUSE_TEST(suite, claim)                a test between the first and the last of these
  *
  * Whatever becomes of the test, the server and the children end with it.
  */
@@ -234,6 +235,18 @@ static inline void house_close(struct house *house)
 	EXPECT(access(house->path, F_OK) != 0);
 	house_remove(house);
 }
+
+/* Most tests: a server with the settings of the program, whose books are right at the end. */
+static struct house usual_house;
+
+static inline void usual_house_close(void)
+{
+	expect_valid();
+	house_close(&usual_house);
+}
+
+#define HOUSE_TEST(suite, claim)                                                                   \
+	TEST_BETWEEN(house_open(&usual_house, NULL), usual_house_close(), suite, claim)
 
 /* ---- clients ---- */
 

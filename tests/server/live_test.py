@@ -13,7 +13,6 @@ import re
 import select
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -25,16 +24,11 @@ import urllib.request
 DXGK, DXGKD, CLIENT = map(os.path.abspath, sys.argv[1:4])
 HW_QUEUES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'api', 'hw_queues.json')
 sys.path.insert(0, sys.argv[4])
+import dxgkd  # noqa: E402
 import tap  # noqa: E402
+from dxgkd import PATIENCE, environment  # noqa: E402
 
-PATIENCE = 60
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-?[0-9.e+]+)')
-
-
-def environment(**settings):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith('DXGK_') or name == 'DXGK_DRIVER_PATH'}
-    return {**kept, **settings}
 
 
 def run(*words, status=0):
@@ -49,16 +43,9 @@ class Server:
 
     def __init__(self, root, *doing, **settings):
         self.path = os.path.join(root, 'dxgk.sock')
-        ready = os.path.join(root, 'ready')
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.bind(ready)
-            told.settimeout(PATIENCE)
-            self.process = subprocess.Popen([DXGKD, '--socket', self.path], env=environment(NOTIFY_SOCKET=ready, **settings))
-            assert b'READY=1' in told.recv(256)
+        self.process = dxgkd.start(DXGKD, root, env=environment(**settings))
         try:
-            self.client = subprocess.Popen([CLIENT, *doing], env=environment(DXGK_SOCKET=self.path), stdin=subprocess.PIPE,
-                                           stdout=subprocess.PIPE, text=True)
-            assert self.client.stdout.readline().startswith('ready')
+            self.client = dxgkd.start_client(CLIENT, *doing, DXGK_SOCKET=self.path)
         except BaseException:
             self.process.kill()
             raise
@@ -206,10 +193,7 @@ def test_a_terminal_without_a_screen_gets_lines(root):
 
 def test_the_chosen_one_is_in_sight_among_fifty(root):
     with Server(root) as server:
-        crowd = [subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=server.path), stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True) for _ in range(50)]
-        for client in crowd:
-            assert client.stdout.readline().startswith('ready')
+        crowd = [dxgkd.start_client(CLIENT, DXGK_SOCKET=server.path) for _ in range(50)]
         top = Terminal(24, 80, 'top', '--socket', server.path, '-d', '0.2')
         top.until('ctl_client')
         top.type('p')
@@ -304,9 +288,7 @@ def test_what_moves_within_a_segment_is_counted(root):
     def within(name):
         return samples(run('metrics', '--socket', server.path).stdout)[(name, 'adapter="1",direction="within"')]
     with Server(root) as server:
-        with subprocess.Popen([CLIENT], env=environment(DXGK_SOCKET=server.path), stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as behind:
-            assert behind.stdout.readline().startswith('ready')
+        with dxgkd.start_client(CLIENT, DXGK_SOCKET=server.path) as behind:
             assert within('dxgk_paging_bytes_total') == 0
             server.client.communicate('', timeout=PATIENCE)
             run('ctl', '--socket', server.path, 'defrag', '1')
@@ -405,18 +387,6 @@ def test_a_scrape_over_http(root):
         assert exporter.wait(timeout=PATIENCE) == 0
 
 
-def start_server(root, *options):
-    ready = os.path.join(root, 'ready')
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.bind(ready)
-        told.settimeout(PATIENCE)
-        server = subprocess.Popen([DXGKD, '--socket', os.path.join(root, 'dxgk.sock'), *options],
-                                  env=environment(NOTIFY_SOCKET=ready))
-        assert b'READY=1' in told.recv(256)
-    os.unlink(ready)
-    return server
-
-
 def test_who_is_scraped_outlives_its_server_and_does_not_keep_it(root):
     path = os.path.join(root, 'dxgk.sock')
     exporter = subprocess.Popen([DXGK, 'metrics', '--listen', '127.0.0.1:0', '--socket', path], env=environment(),
@@ -432,14 +402,14 @@ def test_who_is_scraped_outlives_its_server_and_does_not_keep_it(root):
     try:
         address = exporter.stdout.readline().strip()
         assert not scrape()                                      # nobody is there yet
-        server = start_server(root, '--idle-exit', '0.3')
+        server = dxgkd.start(DXGKD, root, '--idle-exit', '0.3')
         assert scrape() and server.wait(timeout=PATIENCE) == 0 and not scrape()
-        server = start_server(root)
+        server = dxgkd.start(DXGKD, root)
         assert scrape() and scrape()
         server.kill()
         server.wait()
         assert not scrape()
-        server = start_server(root)
+        server = dxgkd.start(DXGKD, root)
         assert scrape()
         server.terminate()
         assert server.wait(timeout=PATIENCE) == 0

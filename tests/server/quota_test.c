@@ -178,17 +178,12 @@ CHILD(dirtier)
 	return 0;
 }
 
-TEST(banks, that_are_written_where_they_have_nothing_end_with_their_client)
+HOUSE_TEST(banks, that_are_written_where_they_have_nothing_end_with_their_client)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	struct lodger dirtier = lodger_start("dirtier");
 	lodger_hear(&dirtier, DONE);
 	lodger_hear(&dirtier, DONE);
 	lodger_end(&dirtier);
-	expect_valid();
-	house_close(&house);
 }
 
 /* ---- mappings ---- */
@@ -205,12 +200,9 @@ static NTSTATUS share_new(D3DKMT_HANDLE device, D3DKMT_HANDLE *resource_out)
 
 static NTSTATUS fence_new(D3DKMT_HANDLE device)
 {
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Shared = 1;
-	fence.Info.Flags.NtSecuritySharing = 1;
-	return D3DKMTCreateSynchronizationObject2(&fence);
+	return try_monitored_fence(device, true, &fence);
 }
 
 CHILD(sharer)
@@ -296,14 +288,10 @@ static void *open_often(void *unused)
 CHILD(openers)
 {
 	pthread_t threads[OPENERS];
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { 0 };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 
 	opening_device = child_create_device(child_open_adapter());
-	fence.hDevice = opening_device;
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Shared = 1;
-	fence.Info.Flags.NtSecuritySharing = 1;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(try_monitored_fence(opening_device, true, &fence) == STATUS_SUCCESS);
 	CHILD_EXPECT(D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &opened) ==
 		     STATUS_SUCCESS);
 	for (unsigned i = 0; i < OPENERS; i++)

@@ -457,11 +457,8 @@ TEST(reader, who_comes_last_leaves_those_who_write_their_right)
 	parties_part(&all, false);
 }
 
-TEST(reader, of_a_section_is_shown_it_if_its_maker_has_sealed_it)
+HOUSE_TEST(reader, of_a_section_is_shown_it_if_its_maker_has_sealed_it)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	for (unsigned is_sealed = 0; is_sealed < 2; is_sealed++) {
 		struct lodger maker = lodger_start("section_maker");
 		struct lodger reader = lodger_start("section_reader");
@@ -476,8 +473,6 @@ TEST(reader, of_a_section_is_shown_it_if_its_maker_has_sealed_it)
 		lodger_say(&maker, GO, 0);
 		lodger_end(&maker);
 	}
-	expect_valid();
-	house_close(&house);
 }
 
 API_TEST_MAIN("server/rights")

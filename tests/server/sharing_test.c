@@ -11,17 +11,6 @@ enum { SHARED_BYTES = 64 * KIB };
 
 static D3DKMT_HANDLE opened_device;
 
-static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence_for_others(D3DKMT_HANDLE device)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
-
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Shared = 1;
-	fence.Info.Flags.NtSecuritySharing = 1;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
-	return fence;
-}
-
 static void send_shared(D3DKMT_HANDLE object, DWORD access)
 {
 	HANDLE handle;
@@ -29,24 +18,6 @@ static void send_shared(D3DKMT_HANDLE object, DWORD access)
 	CHILD_EXPECT(D3DKMTShareObjects(1, &object, NULL, access, &handle) == STATUS_SUCCESS);
 	CHILD_EXPECT(talk_send(TALK_FD, (struct talk){ HERE, 0 }, (int)(intptr_t)handle));
 	close((int)(intptr_t)handle);
-}
-
-static NTSTATUS signal_to(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
-{
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value });
-}
-
-static NTSTATUS wait_till(D3DKMT_HANDLE device, D3DKMT_HANDLE fence, UINT64 value)
-{
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = device,
-							       .ObjectCount = 1,
-							       .ObjectHandleArray = &fence,
-							       .FenceValueArray = &value });
 }
 
 /* ---- resources ---- */
@@ -120,11 +91,8 @@ static void pass_on(const struct lodger *from, const struct lodger *to)
 	close(descriptor);
 }
 
-TEST(resource, is_the_same_memory_for_two_processes_and_outlives_the_one_that_made_it)
+HOUSE_TEST(resource, is_the_same_memory_for_two_processes_and_outlives_the_one_that_made_it)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	struct lodger maker = lodger_start("resource_maker");
 	struct lodger opener = lodger_start("resource_opener");
 	int descriptor;
@@ -140,8 +108,6 @@ TEST(resource, is_the_same_memory_for_two_processes_and_outlives_the_one_that_ma
 	lodger_say(&opener, GO, 0);
 	lodger_hear(&opener, DONE);
 	lodger_end(&opener);
-	expect_valid();
-	house_close(&house);
 }
 
 /* ---- fences ---- */
@@ -149,12 +115,13 @@ TEST(resource, is_the_same_memory_for_two_processes_and_outlives_the_one_that_ma
 CHILD(fence_maker)
 {
 	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = fence_for_others(device);
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 
+	CHILD_EXPECT(try_monitored_fence(device, true, &fence) == STATUS_SUCCESS);
 	send_shared(fence.hSyncObject, 0x10000000 /* GENERIC_ALL */);
 	test_hear();
-	CHILD_EXPECT(signal_to(device, fence.hSyncObject, 5) == STATUS_SUCCESS);
-	CHILD_EXPECT(wait_till(device, fence.hSyncObject, 6) == STATUS_SUCCESS);
+	CHILD_EXPECT(signal_value(device, fence.hSyncObject, 5) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_value(device, fence.hSyncObject, 6) == STATUS_SUCCESS);
 	CHILD_EXPECT(*(volatile UINT64 *)fence.Info.MonitoredFence.FenceValueCPUVirtualAddress >=
 		     6);
 	test_say(DONE, 0);
@@ -172,17 +139,14 @@ CHILD(fence_opener)
 	CHILD_EXPECT(D3DKMTOpenSyncObjectFromNtHandle2(&args) == STATUS_SUCCESS);
 	close(descriptor);
 	test_say(DONE, 0);
-	CHILD_EXPECT(wait_till(opened_device, args.hSyncObject, 5) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_value(opened_device, args.hSyncObject, 5) == STATUS_SUCCESS);
 	CHILD_EXPECT(*(volatile UINT64 *)args.MonitoredFence.FenceValueCPUVirtualAddress >= 5);
-	CHILD_EXPECT(signal_to(opened_device, args.hSyncObject, 6) == STATUS_SUCCESS);
+	CHILD_EXPECT(signal_value(opened_device, args.hSyncObject, 6) == STATUS_SUCCESS);
 	return 0;
 }
 
-TEST(fence, is_waited_for_and_signalled_across_processes)
+HOUSE_TEST(fence, is_waited_for_and_signalled_across_processes)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	struct lodger maker = lodger_start("fence_maker");
 	struct lodger opener = lodger_start("fence_opener");
 	pass_on(&maker, &opener);
@@ -191,24 +155,21 @@ TEST(fence, is_waited_for_and_signalled_across_processes)
 	lodger_hear(&maker, DONE);
 	lodger_end(&maker);
 	lodger_end(&opener);
-	expect_valid();
-	house_close(&house);
 }
 
 CHILD(file_maker)
 {
 	D3DKMT_HANDLE device = child_create_device(child_open_adapter());
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = device };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence;
 	D3DKMT_CREATESYNCFILE file = { .hDevice = device, .FenceValue = 3 };
 
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
+	CHILD_EXPECT(try_monitored_fence(device, false, &fence) == STATUS_SUCCESS);
 	file.hMonitoredFence = fence.hSyncObject;
 	CHILD_EXPECT(D3DKMTCreateSyncFile(&file) == STATUS_SUCCESS);
 	CHILD_EXPECT(talk_send(TALK_FD, (struct talk){ HERE, 0 }, (int)file.hSyncFile));
 	close((int)file.hSyncFile);
 	test_hear();
-	CHILD_EXPECT(signal_to(device, fence.hSyncObject, 3) == STATUS_SUCCESS);
+	CHILD_EXPECT(signal_value(device, fence.hSyncObject, 3) == STATUS_SUCCESS);
 	test_say(DONE, 0);
 	test_hear();
 	return 0;
@@ -221,12 +182,10 @@ static bool is_readable(int file, int timeout_ms)
 	return poll(&one, 1, timeout_ms) == 1;
 }
 
-TEST(sync_file, is_polled_by_a_process_that_is_no_client)
+HOUSE_TEST(sync_file, is_polled_by_a_process_that_is_no_client)
 {
-	struct house house;
 	int file;
 
-	house_open(&house, NULL);
 	struct lodger maker = lodger_start("file_maker");
 	EXPECT_EQ(lodger_hear_with(&maker, &file).word, HERE);
 	EXPECT(!is_readable(file, 0));
@@ -236,21 +195,17 @@ TEST(sync_file, is_polled_by_a_process_that_is_no_client)
 	lodger_kill(&maker);
 	EXPECT(is_readable(file, 0));
 	close(file);
-	house_close(&house);
 }
 
-TEST(sync_file, of_one_that_is_killed_is_not_waited_for_in_vain)
+HOUSE_TEST(sync_file, of_one_that_is_killed_is_not_waited_for_in_vain)
 {
-	struct house house;
 	int file;
 
-	house_open(&house, NULL);
 	struct lodger maker = lodger_start("file_maker");
 	EXPECT_EQ(lodger_hear_with(&maker, &file).word, HERE);
 	lodger_kill(&maker);
 	EXPECT(is_readable(file, PATIENCE_MS));
 	close(file);
-	house_close(&house);
 }
 
 /* ---- keyed mutexes ---- */
@@ -270,11 +225,8 @@ CHILD(mutex_waiter)
 	return 0;
 }
 
-TEST(keyed_mutex, is_abandoned_when_its_holder_is_killed)
+HOUSE_TEST(keyed_mutex, is_abandoned_when_its_holder_is_killed)
 {
-	struct house house;
-
-	house_open(&house, NULL);
 	struct lodger holder = lodger_start("mutex_holder");
 	struct lodger waiter = lodger_start("mutex_waiter");
 	lodger_say(&waiter, GO, lodger_hear(&holder, HERE));
@@ -282,8 +234,6 @@ TEST(keyed_mutex, is_abandoned_when_its_holder_is_killed)
 	lodger_kill(&holder);
 	EXPECT_EQ(lodger_hear(&waiter, DONE), (uint32_t)STATUS_ABANDONED);
 	lodger_end(&waiter);
-	expect_valid();
-	house_close(&house);
 }
 
 API_TEST_MAIN("server/sharing")

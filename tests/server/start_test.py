@@ -92,6 +92,22 @@ def client(where, **settings):
     return done.returncode, done.stdout
 
 
+def ready_server(folder, *options, **settings):
+    """A server that listens by now."""
+    server = Server(folder, *options, **settings)
+    if not server.await_word('READY=1'):
+        with server:
+            raise AssertionError(f'dxgkd does not start: {server.end(signal.SIGKILL)}')
+    return server
+
+
+def profile_in(folder, text):
+    path = os.path.join(folder, 'profile.json')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(text)
+    return path
+
+
 def expect(problems, condition, what):
     if not condition:
         problems.append(what)
@@ -99,8 +115,7 @@ def expect(problems, condition, what):
 
 def serves(folder):
     problems = []
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not say READY=1')
+    with ready_server(folder) as server:
         status, said = client(server.path)
         expect(problems, status == 0 and 'Soft GPU' in said, f'a client: {status}, {said}')
         mode = stat.S_IMODE(os.stat(server.path).st_mode)
@@ -115,8 +130,7 @@ def serves(folder):
 
 def second_is_refused(folder):
     problems = []
-    with Server(folder) as first:
-        first.await_word('READY=1')
+    with ready_server(folder) as first:
         with Server(folder) as second:
             ended, said = second.result()
             expect(problems, ended == 1 and 'another server has it' in said, f'{ended}: {said}')
@@ -128,12 +142,10 @@ def second_is_refused(folder):
 
 def dead_one_is_followed(folder):
     problems = []
-    with Server(folder) as first:
-        first.await_word('READY=1')
+    with ready_server(folder) as first:
         first.end(signal.SIGKILL)
         expect(problems, os.path.exists(first.path), 'the socket of who was killed is gone')
-    with Server(folder) as second:
-        expect(problems, second.await_word('READY=1'), 'the path is not taken over')
+    with ready_server(folder) as second:
         status, said = client(second.path)
         expect(problems, status == 0, said)
         second.end()
@@ -145,8 +157,7 @@ def lock_has_a_name(folder):
     """Who opened the lock of a server that ends then locks a file that nobody else finds, and does not go by it."""
     problems = []
     lock = os.path.join(folder, 'dxgk.sock.lock')
-    with Server(folder, LD_PRELOAD=LATE_LOCK, TEST_LATE_LOCK=lock) as first:
-        expect(problems, first.await_word('READY=1'), 'does not start')
+    with ready_server(folder, LD_PRELOAD=LATE_LOCK, TEST_LATE_LOCK=lock) as first:
         expect(problems, os.path.exists(lock), 'its lock is a file without a name')
         with Server(folder) as second:
             ended, said = second.result()
@@ -201,8 +212,7 @@ def clients_of_nobody(folder):
 def a_path_is_not_shortened(folder):
     problems = []
     longest = os.path.join(folder, 'x' * (107 - len(folder) - 1))
-    with Server(folder, path=longest) as server:
-        expect(problems, server.await_word('READY=1'), 'the longest path is not taken')
+    with ready_server(folder, path=longest) as server:
         status, said = client(longest)
         expect(problems, status == 0, f'the longest path: {said}')
         for more in ('y', 'y' * 20, 'y' * 300):
@@ -213,11 +223,8 @@ def a_path_is_not_shortened(folder):
 
 def auto_finds(folder):
     problems = []
-    profile = os.path.join(folder, 'named.json')
-    with open(profile, 'w', encoding='ascii') as file:
-        file.write('{"adapters": [{"driver": "soft", "name": "of the server"}]}')
-    with Server(folder, '--profile', profile) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    profile = profile_in(folder, '{"adapters": [{"driver": "soft", "name": "of the server"}]}')
+    with ready_server(folder, '--profile', profile) as server:
         status, said = client('auto', XDG_RUNTIME_DIR=folder)
         expect(problems, status == 0 and 'of the server' in said, f'{status}, {said}')
     return problems
@@ -226,8 +233,7 @@ def auto_finds(folder):
 def group_may(folder):
     problems = []
     group = os.getgid()
-    with Server(folder, '--group', str(group)) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder, '--group', str(group)) as server:
         facts = os.stat(server.path)
         expect(problems, stat.S_IMODE(facts.st_mode) == 0o660, f'mode {facts.st_mode:o}')
         expect(problems, facts.st_gid == group, f'group {facts.st_gid}')
@@ -245,8 +251,7 @@ def systemd_hands_over(folder):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(path)
         listener.listen(8)
-        with Server(folder, files=(listener.fileno(),)) as server:
-            expect(problems, server.await_word('READY=1'), 'does not start')
+        with ready_server(folder, files=(listener.fileno(),)) as server:
             status, said = client(path)
             expect(problems, status == 0, said)
             ended, said = server.end()
@@ -305,8 +310,7 @@ def nobody_looks_in(folder):
 
 def says_nothing_about_clients(folder):
     problems = []
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server:
         visitors = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(3)]
         for visitor in visitors:
             visitor.connect(server.path)
@@ -321,18 +325,14 @@ def says_nothing_about_clients(folder):
 
 def turned_away_by_name(folder):
     problems = []
-    profile = os.path.join(folder, 'one.json')
-    with open(profile, 'w', encoding='ascii') as file:
-        file.write('{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
-    with Server(folder, '--profile', profile) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    profile = profile_in(folder, '{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
+    with ready_server(folder, '--profile', profile) as server:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
             visitor.connect(server.path)
             for _ in range(20):
                 status, said = client(server.path)
                 expect(problems, status == 1 and 'SYS-QUOTA' in said and 'limits.user.sessions' in said, f'{said}')
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server:
         before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (70, before[1]))
         for _ in range(20):
@@ -351,8 +351,7 @@ def numbers_of(server):
 def crowded_is_said(folder):
     """The server has a descriptor or two left, of low numbers, and then none at all."""
     problems = []
-    with Server(folder) as server, contextlib.ExitStack() as visitors:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server, contextlib.ExitStack() as visitors:
         client(server.path)
         before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
         first = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -383,11 +382,8 @@ def crowded_is_said(folder):
 
 def a_process_has_so_many_sessions(folder):
     problems = []
-    profile = os.path.join(folder, 'two.json')
-    with open(profile, 'w', encoding='ascii') as file:
-        file.write('{"adapters": [{"driver": "soft"}], "limits": {"process": {"sessions": 2}}}')
-    with Server(folder, '--profile', profile) as server, contextlib.ExitStack() as visitors:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    profile = profile_in(folder, '{"adapters": [{"driver": "soft"}], "limits": {"process": {"sessions": 2}}}')
+    with ready_server(folder, '--profile', profile) as server, contextlib.ExitStack() as visitors:
         for _ in range(2):
             visitors.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(server.path)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as third:
@@ -405,11 +401,8 @@ def a_process_has_so_many_sessions(folder):
 def who_comes_next_finds_room(folder):
     """What a program had is its user's again when somebody has waited for its end."""
     problems = []
-    profile = os.path.join(folder, 'one.json')
-    with open(profile, 'w', encoding='ascii') as file:
-        file.write('{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
-    with Server(folder, '--profile', profile) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    profile = profile_in(folder, '{"adapters": [{"driver": "soft"}], "limits": {"user": {"sessions": 1}}}')
+    with ready_server(folder, '--profile', profile) as server:
         for i in range(100):
             status, said = client(server.path)
             expect(problems, status == 0, f'number {i}: {said}')
@@ -422,8 +415,7 @@ def short_files_are_said(folder):
     limited = ['sh', '-c', 'ulimit -f 100; exec "$@"', 'sh']
     done = subprocess.run([*limited, CLIENT, 'info'], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     expect(problems, done.returncode >= 0 and 'File too large' in done.stderr, f'with a kernel of its own: {done}')
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server:
         done = subprocess.run([*limited, CLIENT, 'info'], env={**os.environ, 'DXGK_SOCKET': server.path},
                               capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         expect(problems, done.returncode == 0, f'a client: {done}')
@@ -433,8 +425,7 @@ def short_files_are_said(folder):
 def complaints_are_few(folder):
     problems = []
     visitors = 2000
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server:
         started = time.monotonic()
         for _ in range(visitors):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
@@ -454,8 +445,7 @@ def complaints_are_few(folder):
 def library_is_closed(folder):
     """Who has closed the library has no thread that runs where nothing is."""
     problems = []
-    with Server(folder) as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder) as server:
         environment = {**os.environ, 'DXGK_SOCKET': server.path, 'LD_LIBRARY_PATH': LIBRARY}
         with subprocess.Popen([DLOPEN_CLIENT, 'stay'], env=environment, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as visitor:
@@ -472,8 +462,7 @@ def library_is_closed(folder):
 
 def ends_when_idle(folder):
     problems = []
-    with Server(folder, '--idle-exit', '0.3') as server:
-        expect(problems, server.await_word('READY=1'), 'does not start')
+    with ready_server(folder, '--idle-exit', '0.3') as server:
         # Somebody who is connected keeps it there, however long.
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
             visitor.connect(server.path)
@@ -524,6 +513,8 @@ def main():
                 results.append((claim, check(folder)))
             except tap.Skip as reason:
                 results.append((f'{claim} # SKIP {reason}', []))
+            except AssertionError as problem:
+                results.append((claim, [problem]))
     return tap.report(results)
 
 

@@ -13,38 +13,6 @@ enum { SIGNALS = 10000, GROWTH_KIB = 32 * 1024 };
 
 static D3DKMT_HANDLE sync_device;
 
-static D3DKMT_CREATESYNCHRONIZATIONOBJECT2 shared_fence(void)
-{
-	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = { .hDevice = sync_device };
-
-	fence.Info.Type = D3DDDI_MONITORED_FENCE;
-	fence.Info.Flags.Shared = 1;
-	fence.Info.Flags.NtSecuritySharing = 1;
-	CHILD_EXPECT(D3DKMTCreateSynchronizationObject2(&fence) == STATUS_SUCCESS);
-	return fence;
-}
-
-static NTSTATUS wait_at(D3DKMT_HANDLE fence, UINT64 value, int event)
-{
-	return D3DKMTWaitForSynchronizationObjectFromCpu(
-		&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
-			.hDevice = sync_device,
-			.ObjectCount = 1,
-			.ObjectHandleArray = &fence,
-			.FenceValueArray = &value,
-			.hAsyncEvent = (HANDLE)(intptr_t)event,
-		});
-}
-
-static NTSTATUS signal_at(D3DKMT_HANDLE fence, UINT64 value)
-{
-	return D3DKMTSignalSynchronizationObjectFromCpu(
-		&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){ .hDevice = sync_device,
-							      .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value });
-}
-
 static void await_stop(const struct lodger *lodger)
 {
 	int status;
@@ -86,15 +54,16 @@ CHILD(listener_of_events)
 	HANDLE handle;
 
 	sync_device = child_create_device(child_open_adapter());
-	fence = shared_fence();
+	CHILD_EXPECT(try_monitored_fence(sync_device, true, &fence) == STATUS_SUCCESS);
 	CHILD_EXPECT(D3DKMTShareObjects(1, &fence.hSyncObject, NULL, 0x10000000, &handle) ==
 		     STATUS_SUCCESS);
 	/* As many as a process may have, so that each is set many times, all in all. */
 	unsigned waits = 0;
-	while (waits < SIGNALS && wait_at(fence.hSyncObject, 1 + waits, event) == STATUS_SUCCESS)
+	while (waits < SIGNALS &&
+	       wait_event(sync_device, fence.hSyncObject, 1 + waits, event) == STATUS_SUCCESS)
 		waits++;
 	CHILD_EXPECT(talk_send(TALK_FD, (struct talk){ HERE, waits }, (int)(intptr_t)handle));
-	CHILD_EXPECT(wait_at(fence.hSyncObject, SIGNALS, 0) == STATUS_SUCCESS);
+	CHILD_EXPECT(wait_value(sync_device, fence.hSyncObject, SIGNALS) == STATUS_SUCCESS);
 	while (total < waits) {
 		CHILD_EXPECT(read(event, &count, sizeof(count)) == (ssize_t)sizeof(count));
 		total += count;
@@ -114,7 +83,7 @@ CHILD(signaller)
 						    .hDevice = sync_device };
 	CHILD_EXPECT(D3DKMTOpenSyncObjectFromNtHandle2(&args) == STATUS_SUCCESS);
 	for (UINT64 value = 1; value <= SIGNALS; value++)
-		CHILD_EXPECT(signal_at(args.hSyncObject, value) == STATUS_SUCCESS);
+		CHILD_EXPECT(signal_value(sync_device, args.hSyncObject, value) == STATUS_SUCCESS);
 	test_say(DONE, 0);
 	return 0;
 }

@@ -63,12 +63,7 @@ static void find_exerciser(void)
 
 static void wait_for(const struct client *client, D3DKMT_HANDLE fence, UINT64 value)
 {
-	D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .hDevice = client->device,
-							    .ObjectCount = 1,
-							    .ObjectHandleArray = &fence,
-							    .FenceValueArray = &value };
-
-	(void)D3DKMTWaitForSynchronizationObjectFromCpu(&wait); /* over when the device is lost */
+	(void)wait_value(client->device, fence, value); /* over when the device is lost */
 }
 
 static void make_resident(const struct client *client, const struct memory *memory)
@@ -222,15 +217,6 @@ static void run(struct client *client)
 	client->used = 0;
 }
 
-static unsigned state_of(const struct client *client)
-{
-	D3DKMT_GETDEVICESTATE args = { .hDevice = client->device,
-				       .StateType = D3DKMT_DEVICESTATE_EXECUTION };
-
-	EXPECT_OK(D3DKMTGetDeviceState(&args));
-	return args.ExecutionState;
-}
-
 /* ---- claims ---- */
 
 TEST(minigpu, fills_and_copies_arrive)
@@ -242,7 +228,7 @@ TEST(minigpu, fills_and_copies_arrive)
 	PUT(&client, fill, local.address, local.size_bytes, 0x12345678);
 	PUT(&client, copy, system.address + 4, local.address + PAGE, 2 * MIB);
 	run(&client);
-	EXPECT_EQ(state_of(&client), ACTIVE);
+	EXPECT_EQ(execution_state(client.device), ACTIVE);
 	EXPECT(holds(&client, &local, 0x12345678));
 	const uint32_t *words = lock(&client, &system);
 	EXPECT_EQ(words[0], 0);
@@ -274,7 +260,7 @@ TEST(minigpu, keeps_what_is_evicted)
 		EXPECT(holds(&client, &memories[i], 0xab000000 + i));
 		evict(&client, &memories[i]);
 	}
-	EXPECT_EQ(state_of(&client), ACTIVE);
+	EXPECT_EQ(execution_state(client.device), ACTIVE);
 	end();
 }
 
@@ -304,8 +290,8 @@ TEST(minigpu, goes_on_where_it_was_preempted)
 	finish(&one);
 	EXPECT(holds(&one, &to, 1));
 	EXPECT(holds(&one, &from, 3));
-	EXPECT_EQ(state_of(&one), ACTIVE);
-	EXPECT_EQ(state_of(&other), ACTIVE);
+	EXPECT_EQ(execution_state(one.device), ACTIVE);
+	EXPECT_EQ(execution_state(other.device), ACTIVE);
 	end();
 }
 
@@ -315,10 +301,10 @@ static void expect_alone_lost(struct client *lost, unsigned state)
 	struct memory memory = allocate(&other, MIB, 0);
 
 	run(lost);
-	EXPECT_EQ(state_of(lost), state);
+	EXPECT_EQ(execution_state(lost->device), state);
 	PUT(&other, fill, memory.address, memory.size_bytes, 77);
 	run(&other);
-	EXPECT_EQ(state_of(&other), ACTIVE);
+	EXPECT_EQ(execution_state(other.device), ACTIVE);
 	EXPECT(holds(&other, &memory, 77));
 }
 

@@ -13,7 +13,7 @@ static void tell_driver(void *subject)
 	adapter_leave(adapter);
 }
 
-/* With the last one it is over: under the lock, for the context may go then. */
+/* Counts one down. Under the lock, because with the last one the context may go, and this struct with it. */
 static void forget(void *subject)
 {
 	struct cancelled *cancelled = subject;
@@ -42,7 +42,7 @@ void cancellations_add(struct cancellations *cancellations, struct cancelled *ca
 	ending_start(&cancelled->ending, device, cancellations, NULL);
 }
 
-/* The reaper may be at it; if not, it may be this thread. */
+/* Waits until all are told; this thread tells those that the reaper is not at. */
 void cancellations_finish(struct cancellations *cancellations)
 {
 	lock_acquire(&cancellations->device->lock);

@@ -41,7 +41,7 @@ static void forget_locked(struct dxg_allocation *allocation)
 
 /* ---- the stages of a batch (endings.h) ---- */
 
-/* The pager may have to do with it: it is somewhere, on its way, or shown at GPU addresses. */
+/* True when the pager may still have something to do with it: it is in place, on its way, or mapped at GPU addresses. */
 static bool is_paged(const struct dxg_allocation *allocation)
 {
 	struct work_source *source = allocation->device->adapter->work_source;
@@ -73,7 +73,7 @@ static uint32_t await_use(void *subject, struct sched_wait *waits)
 	return count;
 }
 
-/* Who takes them at once is inside already. */
+/* Enters the adapter's gate, and is alone in destroying on the device; a call that destroys at once has done both. */
 static void batch_enter(void *subject)
 {
 	struct destroy_batch *batch = subject;
@@ -94,7 +94,7 @@ static void batch_leave(struct destroy_batch *batch)
 	batch->is_inside = false;
 }
 
-/* What others have open too stays visible to them; only this device's locks go. */
+/* Ends this device's locks. The view of memory that others have open, too, stays for them. */
 static void end_cpu_access(struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
@@ -108,7 +108,7 @@ static void end_cpu_access(struct dxg_allocation *allocation)
 		(void)!vidmm_unlock_anywhere(allocation->device->adapter->memory, &body->memory);
 }
 
-/* Nothing of it is moved for this device any more; for nobody, when nobody else has it. */
+/* From now on nothing of it is moved for this device; when no other device has it open, its place ends as well. */
 static void end_residency(struct dxg_allocation *allocation)
 {
 	struct allocation_body *body = allocation->body;
@@ -127,7 +127,7 @@ static void end_use(struct dxg_allocation *allocation)
 	end_residency(allocation);
 }
 
-/* Of a shared resource that nobody has open any more, the memory was kept by it. */
+/* Ends the use of all allocations of the batch, and of memory that only a shared resource still kept. */
 static void batch_end_use(void *subject)
 {
 	const struct destroy_batch *batch = subject;

@@ -87,7 +87,7 @@ void ending_run_now(const struct ending_kind *kind, void *subject)
 
 /* ---- a device's line: the reaper's turn ---- */
 
-/* One of its group was started before, and has not run. */
+/* True when an ending of the same group was started earlier and has not run. */
 static bool is_behind_another_locked(const struct dxg_device *device, const struct ending *ending)
 {
 	lock_assert_held(&device->lock);
@@ -107,7 +107,7 @@ bool ending_is_due_locked(const struct dxg_device *device, const struct ending *
 	return atomic_load(&ending->pending) == 0 && !is_behind_another_locked(device, ending);
 }
 
-/* One whose turn it is, of the group or of any; it stays in the line until its last stage. */
+/* Takes an ending whose waits are over, of the group or (NULL) of any. It stays in the device's line until its last stage. */
 static struct ending *take_ready_locked(struct dxg_device *device, const void *group)
 {
 	struct list *link;
@@ -136,7 +136,7 @@ static void post_turn_locked(struct dxg_device *device)
 		object_put(&device->object);
 }
 
-/* Counted until nothing is left of it: who ends the device waits for that. */
+/* Runs one to its end. The device counts it meanwhile, because who ends the device waits for that. */
 static void reap(struct dxg_device *device, struct ending *ending)
 {
 	_Atomic uint32_t *over_word = ending->over_word;

@@ -74,7 +74,7 @@ static void *enter_locked(struct hold_count *holds)
 	return (void *)((uintptr_t)hold->serial << 32 | place);
 }
 
-/* NULL: not there, or not any more. */
+/* The hold of that name; NULL: there is none, or it was given back. */
 static struct hold *find_locked(const void *name)
 {
 	uint32_t place = (uint32_t)(uintptr_t)name;

@@ -2,9 +2,9 @@
 /*
  * teardown.c - the end of a process, in the order of endings.h.
  *
- * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, later a hang-up of its
- * connection, and the end of the kernel); all of them come through here, with no call of the
- * process under way.
+ * A process ends in four ways (a normal exit, D3DKMTCloseDxCoreDevice, the end of a client's
+ * connection to a server, and the end of the kernel); all of them come through here, with no call
+ * of the process under way.
  */
 #include "base/tally.h"
 #include "base/machine_bank.h"
@@ -61,7 +61,7 @@ static void destroy_sync_objects(struct dxg_process *process)
 	}
 }
 
-/* Out of the list with their handles, out of the driver with the last references to them. */
+/* Devices leave the process's list with their handles, and the driver with the last references: this waits for those. */
 static void await_devices(struct dxg_process *process)
 {
 	notice_wait_until_none(&process->changed, &process->driver_devices);
@@ -115,7 +115,7 @@ static void give_back(struct dxg_process *process)
 	mem_free(process);
 }
 
-/* It did not come to the end of what it had begun. */
+/* Counts processes that ended with devices still there: they did not finish what they had begun. */
 static void count_death(struct dxg_process *process)
 {
 	static struct tally deaths;

@@ -603,6 +603,12 @@ static NTSTATUS render_listed(struct rendering *rendering)
 	return status;
 }
 
+/* Between render_begin() and render_end(). */
+static void rendering_assert_held(const struct dxg_context *context)
+{
+	lock_assert_held(&context->device->destroying);
+}
+
 NTSTATUS render_submit(struct dxg_context *context, const struct render_request *request)
 {
 	struct rendering rendering = { .context = context,
@@ -611,7 +617,7 @@ NTSTATUS render_submit(struct dxg_context *context, const struct render_request 
 	struct render_buffers next;
 	NTSTATUS status = check_not_going(context->device, request);
 
-	lock_assert_held(&context->device->destroying);
+	rendering_assert_held(context);
 	list_init(&rendering.packets);
 	if (NT_SUCCESS(status))
 		status = make_next(&rendering, &next);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/random.h"
+#include "support/failing.h"
 #include "support/test.h"
 #include "evict/evict.h"
 
@@ -312,19 +312,8 @@ TEST(evict, policies_have_names)
 
 TEST(evict, no_memory_is_a_status)
 {
-	struct mem_usage usage = mem_usage();
-	unsigned n = 0;
-	bool has_failed;
-
-	do {
-		mem_fail_nth(++n);
-		NTSTATUS status = evict_set_init(&set, &evict_adaptive);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-		evict_set_finish(&set);
-	} while (has_failed);
-	EXPECT_EQ(n, EVICT_BAND_COUNT + 1);
-	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+	EXPECT_EACH_FAILURE_TOLD(EVICT_BAND_COUNT, evict_set_init(&set, &evict_adaptive),
+				 evict_set_finish(&set));
 }
 
 /* Each policy's own. */

@@ -8,6 +8,7 @@
 #ifndef TESTS_UNIT_OBJECT_SCENE_H
 #define TESTS_UNIT_OBJECT_SCENE_H
 
+#include "support/notes.h"
 #include "support/test.h"
 
 #include "base/mem.h"
@@ -19,43 +20,23 @@
 
 /* ---- the driver's notes ---- */
 
-static struct lock notes_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "notes");
-static char notes[1 << 18];
-static size_t notes_used;
 static void (*note_hook)(const char *line); /* hears each first, where the driver says it */
 
 EXPORTED void recorder_note(const char *line)
 {
-	size_t length = strlen(line);
-
 	if (note_hook)
 		note_hook(line);
-	lock_acquire(&notes_lock);
-	if (notes_used + length + 2 < sizeof(notes)) {
-		memcpy(notes + notes_used, line, length);
-		notes_used += length;
-		notes[notes_used++] = '\n';
-		notes[notes_used] = '\0';
-	}
-	lock_release(&notes_lock);
-}
-
-static inline void notes_forget(void)
-{
-	lock_acquire(&notes_lock);
-	notes_used = 0;
-	notes[0] = '\0';
-	lock_release(&notes_lock);
+	notes_add(line);
 }
 
 static inline unsigned notes_of(const char *text)
 {
 	unsigned count = 0;
 
-	lock_acquire(&notes_lock);
+	pthread_mutex_lock(&notes_lock);
 	for (const char *at = notes; (at = strstr(at, text)) != NULL; at++)
 		count++;
-	lock_release(&notes_lock);
+	pthread_mutex_unlock(&notes_lock);
 	return count;
 }
 

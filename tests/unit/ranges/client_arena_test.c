@@ -96,6 +96,64 @@ TEST(stamps, change_with_what_is_shown)
 	arena_end(arena);
 }
 
+/* Who may write there goes on seeing that it may. */
+TEST(stamps, of_what_was_shown_to_be_written_stay_so_when_it_is_shown_to_be_read)
+{
+	static const enum client_view_kind kinds[] = { CLIENT_VIEW_WRITTEN, CLIENT_VIEW_READ };
+	struct client_arena *arena = arena_new();
+	struct client_file *file =
+		client_file_create(memfd_create("test", MFD_CLOEXEC), CLIENT_FILE_OF_OURS);
+	struct client_mappings mappings = { 0 };
+	struct client_mapping *mapping;
+	struct client_call call = { 0 };
+
+	client_call_begin(&call);
+	EXPECT_EQ(client_mappings_find(&mappings, arena, 1, &mapping), STATUS_SUCCESS);
+	for (unsigned i = 0; i < 2; i++) {
+		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
+		EXPECT_EQ(client_mapping_note(mapping, i + 1, kinds[i]), STATUS_SUCCESS);
+	}
+	client_call_end();
+	EXPECT_EQ(call.view_count, 2);
+	EXPECT_EQ(call.views[1].kind, CLIENT_VIEW_WRITTEN);
+	client_call_finish(&call);
+	client_mappings_finish(&mappings);
+	client_file_put(file);
+	arena_end(arena);
+}
+
+TEST(arenas, are_of_the_same_client_when_it_has_said_so_and_they_are_at_one_address)
+{
+	struct client_arena *first = arena_new();
+	struct client_arena *second = client_arena_create(ARENA_AT, ARENA_PAGES * PAGE);
+	struct client_arena *away = client_arena_create(2 * ARENA_AT, ARENA_PAGES * PAGE);
+
+	EXPECT(client_arena_is_of_same(first, first));
+	EXPECT(!client_arena_is_of_same(first, second)); /* nobody has said whose they are */
+	client_arena_belong(first, 7);
+	client_arena_belong(second, 8);
+	client_arena_belong(away, 7);
+	EXPECT(!client_arena_is_of_same(first, second));
+	EXPECT(!client_arena_is_of_same(first, away));
+	client_arena_belong(second, 7);
+	EXPECT(client_arena_is_of_same(first, second));
+	client_arena_put(away);
+	client_arena_put(second);
+	arena_end(first);
+}
+
+TEST(arenas, contain_what_reaches_into_them)
+{
+	struct client_arena *arena = arena_new();
+	const uint64_t end = ARENA_AT + ARENA_PAGES * PAGE;
+
+	EXPECT(!client_arena_contains(arena, ARENA_AT - PAGE, PAGE));
+	EXPECT(client_arena_contains(arena, ARENA_AT - PAGE, PAGE + 1));
+	EXPECT(client_arena_contains(arena, end - 1, UINT64_MAX));
+	EXPECT(!client_arena_contains(arena, end, UINT64_MAX));
+	arena_end(arena);
+}
+
 TEST(arenas, without_a_page_are_none)
 {
 	EXPECT(!client_arena_create(ARENA_AT, 100));

@@ -177,6 +177,23 @@ TEST(space, a_piece_is_the_largest_there_is)
 	ranges_finish(&space);
 }
 
+TEST(space, granules_that_it_cannot_hold_are_no_pieces)
+{
+	struct range *piece = NULL;
+
+	EXPECT_EQ(ranges_init(&space, 40), STATUS_SUCCESS);
+	EXPECT_EQ(ranges_take_piece(&space, 64, 64, false, &piece),
+		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	EXPECT(!take(1, 64));
+	struct range *low = take(1, 1);
+	EXPECT_EQ(ranges_take_piece(&space, 32, 32, false, &piece),
+		  STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+	give(low);
+	EXPECT_EQ(ranges_take_piece(&space, 32, 32, false, &piece), STATUS_SUCCESS);
+	give(piece);
+	ranges_finish(&space);
+}
+
 TEST(space, when_nothing_is_free_the_largest_stretch_is_none)
 {
 	struct range *piece = NULL;

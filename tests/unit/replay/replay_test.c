@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/random.h"
 #include "replay/replay.h"
+#include "support/failing.h"
 #include "support/test.h"
 
 enum { PAGE = 4096 };
@@ -116,41 +116,16 @@ TEST(replay, what_is_larger_than_the_segment_is_left_out_and_said)
 
 TEST(replay, no_memory_is_a_status)
 {
-	struct mem_usage usage = mem_usage();
 	struct replay_result result;
-	unsigned n = 0;
-	bool has_failed;
 
-	do {
-		NTSTATUS statuses[3];
-
-		n++;
-		mem_fail_nth(n);
-		statuses[0] = workload_generate("zipf-0.8", 1, &workload);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(statuses[0], has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-	} while (has_failed);
-	EXPECT(n > 3);
-	n = 0;
-	do {
-		NTSTATUS status;
-
-		mem_fail_nth(++n);
-		status = replay_run(&workload, &evict_adaptive, UINT64_C(1) << 30, NULL, &result);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-	} while (has_failed);
-	n = 0;
-	do {
-		NTSTATUS status;
-
-		mem_fail_nth(++n);
-		status = replay_belady(&workload, UINT64_C(1) << 30, &result);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-	} while (has_failed);
+	EXPECT_EACH_FAILURE_TOLD(2, workload_generate("zipf-0.8", 1, &workload),
+				 workload_finish(&workload));
+	EXPECT_EQ(workload_generate("zipf-0.8", 1, &workload), STATUS_SUCCESS);
+	EXPECT_EACH_FAILURE_TOLD(
+		1, replay_run(&workload, &evict_adaptive, UINT64_C(1) << 30, NULL, &result),
+		(void)0);
+	EXPECT_EACH_FAILURE_TOLD(1, replay_belady(&workload, UINT64_C(1) << 30, &result), (void)0);
 	workload_finish(&workload);
-	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }
 
 /* Models: everything is looked for anew, one page after the other. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "replay/workload.h"
+#include "support/failing.h"
 #include "support/test.h"
 
 static char problem[256];
@@ -191,20 +191,10 @@ TEST(workload, what_cannot_be_written_is_said)
 
 TEST(workload, no_memory_to_read_is_a_status)
 {
-	struct mem_usage usage = mem_usage();
-	struct workload workload;
-	unsigned n = 0;
-	bool has_failed;
+	struct workload workload = { 0 };
 
-	do {
-		mem_fail_nth(++n);
-		NTSTATUS status = read_text(BEGIN LIVE("0x1", "4096") USE("0x1") END, &workload);
-		has_failed = mem_fail_stop();
-		EXPECT_EQ(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
-	} while (has_failed);
-	EXPECT_EQ(n, 4);
-	workload_finish(&workload);
-	EXPECT_EQ(mem_usage().blocks, usage.blocks);
+	EXPECT_EACH_FAILURE_TOLD(3, read_text(BEGIN LIVE("0x1", "4096") USE("0x1") END, &workload),
+				 workload_finish(&workload));
 }
 
 TEST_MAIN("replay/workload")

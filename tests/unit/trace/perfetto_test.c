@@ -66,7 +66,10 @@ static unsigned lines_with(const char *one, const char *two)
 		write_down(tell_##claim);                                                          \
 		check_##claim();                                                                   \
 		forget();                                                                          \
-	}
+	}                                                                                          \
+	static void tell_##claim(void)
+
+#define SEEN(claim) static void check_##claim(void)
 
 #define BEGINS "\"ph\":\"B\",\"cat\":\"node\""
 #define ENDS   "\"ph\":\"E\",\"cat\":\"node\""
@@ -76,7 +79,6 @@ static unsigned lines_with(const char *one, const char *two)
 /* ---- nodes ---- */
 
 STORY(a_node_does_one_packet_after_the_other)
-static void tell_a_node_does_one_packet_after_the_other(void)
 {
 	trace_packet_submitted(1, 0, 3, 5, 0, 7);
 	trace_packet_submitted(1, 0, 4, 5, 0, 8);
@@ -86,7 +88,7 @@ static void tell_a_node_does_one_packet_after_the_other(void)
 	trace_packet_left(1, 1, 9, "completed");
 }
 
-static void check_a_node_does_one_packet_after_the_other(void)
+SEEN(a_node_does_one_packet_after_the_other)
 {
 	EXPECT_EQ(lines_with(BEGINS, NODE_0), 2);
 	EXPECT_EQ(lines_with(ENDS, NODE_0), 2);
@@ -100,7 +102,6 @@ static void check_a_node_does_one_packet_after_the_other(void)
 
 /* One that a preemption takes back from behind the one that runs was none of the node's yet. */
 STORY(a_packet_that_leaves_before_its_turn_leaves_no_stretch)
-static void tell_a_packet_that_leaves_before_its_turn_leaves_no_stretch(void)
 {
 	trace_packet_submitted(1, 0, 3, 5, 0, 7);
 	trace_packet_submitted(1, 0, 4, 5, 0, 8);
@@ -110,7 +111,7 @@ static void tell_a_packet_that_leaves_before_its_turn_leaves_no_stretch(void)
 	trace_packet_left(1, 0, 5, "completed");
 }
 
-static void check_a_packet_that_leaves_before_its_turn_leaves_no_stretch(void)
+SEEN(a_packet_that_leaves_before_its_turn_leaves_no_stretch)
 {
 	EXPECT_EQ(lines_with(BEGINS, NODE_0), 2);
 	EXPECT_EQ(lines_with(ENDS, NODE_0), 2);
@@ -119,7 +120,6 @@ static void check_a_packet_that_leaves_before_its_turn_leaves_no_stretch(void)
 
 /* A trace that begins late may be told twice, and of what left before it was told of. */
 STORY(a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_is_none)
-static void tell_a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_is_none(void)
 {
 	trace_packet_left(1, 0, 2, "completed");
 	for (int i = 0; i < 2; i++) {
@@ -131,7 +131,7 @@ static void tell_a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_is
 	trace_packet_left(1, 0, 4, "completed");
 }
 
-static void check_a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_is_none(void)
+SEEN(a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_is_none)
 {
 	EXPECT_EQ(lines_with(BEGINS, NODE_0), 2);
 	EXPECT_EQ(lines_with(ENDS, NODE_0), 2);
@@ -139,7 +139,6 @@ static void check_a_packet_that_is_told_twice_is_one_and_one_that_is_not_known_i
 }
 
 STORY(what_the_hardware_still_has_ends_with_the_trace)
-static void tell_what_the_hardware_still_has_ends_with_the_trace(void)
 {
 	trace_packet_submitted(1, 0, 3, 5, 0, 7);
 	trace_packet_submitted(1, 0, 4, 5, 0, 8);
@@ -147,7 +146,7 @@ static void tell_what_the_hardware_still_has_ends_with_the_trace(void)
 	trace_packet_left(1, 1, 3, "completed");
 }
 
-static void check_what_the_hardware_still_has_ends_with_the_trace(void)
+SEEN(what_the_hardware_still_has_ends_with_the_trace)
 {
 	EXPECT_EQ(lines_with(BEGINS, NODE_0), 1);
 	EXPECT_EQ(lines_with(ENDS, NODE_0), 1);
@@ -156,7 +155,6 @@ static void check_what_the_hardware_still_has_ends_with_the_trace(void)
 
 /* No trace is too large: what there is no room for has no track, and nothing else suffers. */
 STORY(more_nodes_and_packets_than_there_is_room_for_do_no_harm)
-static void tell_more_nodes_and_packets_than_there_is_room_for_do_no_harm(void)
 {
 	for (uint32_t fence = 1; fence <= SINK_PACKETS + 1; fence++)
 		trace_packet_submitted(1, 0, fence, 5, 0, fence);
@@ -168,7 +166,7 @@ static void tell_more_nodes_and_packets_than_there_is_room_for_do_no_harm(void)
 		trace_packet_left(1, 0, fence, "completed");
 }
 
-static void check_more_nodes_and_packets_than_there_is_room_for_do_no_harm(void)
+SEEN(more_nodes_and_packets_than_there_is_room_for_do_no_harm)
 {
 	EXPECT_EQ(lines_with(BEGINS, NODE_0), SINK_PACKETS);
 	EXPECT_EQ(lines_with(ENDS, NODE_0), SINK_PACKETS);
@@ -177,7 +175,6 @@ static void check_more_nodes_and_packets_than_there_is_room_for_do_no_harm(void)
 }
 
 STORY(a_node_is_called_what_its_driver_calls_it)
-static void tell_a_node_is_called_what_its_driver_calls_it(void)
 {
 	trace_node_is(1, 0, "3D", "3D 0");
 	trace_node_is(1, 1, "copy", "DMA \"engine\"");
@@ -187,7 +184,7 @@ static void tell_a_node_is_called_what_its_driver_calls_it(void)
 	trace_packet_submitted(70, 0, 3, 5, 0, 7);
 }
 
-static void check_a_node_is_called_what_its_driver_calls_it(void)
+SEEN(a_node_is_called_what_its_driver_calls_it)
 {
 	EXPECT_EQ(lines_with("process_name", "adapter 1\""), 1);
 	EXPECT_EQ(lines_with("process_name", "adapter 70\"") >= 1, 1);
@@ -199,7 +196,6 @@ static void check_a_node_is_called_what_its_driver_calls_it(void)
 /* ---- a packet's way ---- */
 
 STORY(arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it)
-static void tell_arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it(void)
 {
 	trace_packet_queued(1, 5, 6, "wait");
 	trace_packet_queued(1, 5, 7, "work");
@@ -215,7 +211,7 @@ static void tell_arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it(
 }
 
 /* One way: it begins once, goes by the node and its end, and ends at the first signal. */
-static void check_arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it(void)
+SEEN(arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it)
 {
 	EXPECT_EQ(lines_with("packet's way", "\"ph\":\"s\""), 1);
 	EXPECT_EQ(lines_with("packet's way", "\"ph\":\"t\""), 2);
@@ -226,7 +222,6 @@ static void check_arrows_lead_from_the_queue_to_the_node_to_the_signal_behind_it
 /* ---- whose ---- */
 
 STORY(lives_and_curves_are_with_the_pid_of_their_process)
-static void tell_lives_and_curves_are_with_the_pid_of_their_process(void)
 {
 	trace_process_is(1, (uint32_t)getpid(), 0, "itself");
 	trace_process_is(2, 54321, 0, "another");
@@ -239,7 +234,7 @@ static void tell_lives_and_curves_are_with_the_pid_of_their_process(void)
 	trace_device_create(2, 0x40000040, 1);
 }
 
-static void check_lives_and_curves_are_with_the_pid_of_their_process(void)
+SEEN(lives_and_curves_are_with_the_pid_of_their_process)
 {
 	char own[32];
 

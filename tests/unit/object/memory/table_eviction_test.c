@@ -40,14 +40,14 @@ EVICTION_TEST(table_eviction, work_comes_after_the_root_and_the_tables)
 	notes_forget();
 	force_out(&app);
 	run(context);
-	lock_acquire(&notes_lock);
+	pthread_mutex_lock(&notes_lock);
 	const char *flush = strstr(notes, "BuildPagingBuffer irql=0 operation=12 ");
 	const char *table = flush ? strstr(flush, "BuildPagingBuffer irql=0 operation=11 ") : NULL;
 	const char *root = table ? strstr(table, "SetRootPageTable") : NULL;
 	const char *work = strstr(notes, "SubmitCommandVirtual irql=2 node=0 ");
 	bool is_in_order =
 		flush && table && root && work && root < work && !strstr(work, "SetRootPageTable");
-	lock_release(&notes_lock);
+	pthread_mutex_unlock(&notes_lock);
 	if (!is_in_order)
 		print_error("%s", notes);
 	EXPECT(is_in_order);
