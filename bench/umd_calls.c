@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * umd_calls.c - the runtime's callbacks that a driver calls for every frame, or more often.
+ * umd_calls.c - each of the runtime's callbacks that becomes a D3DKMT call, in its usual way.
  *
  * usage: umd_calls driver.so virtual|physical|queues count
  *
- * For callgrind: each callback is called `count` times, and for nothing else. What is needed for them comes from D3DKMT. A GPU
- * has virtual addresses, or contexts with buffers (physical), or hardware queues, as its profile says.
+ * For callgrind: `count` rounds of all the callbacks that belong to one kind of GPU, which has virtual addresses, or contexts
+ * with buffers (physical), or hardware queues, as its profile says. What is needed beside them comes from D3DKMT.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 enum { PAGE = 4096, SIZE_BYTES = 65536 };
 
-static HANDLE rt;
+static HANDLE rt, rt_adapter;
 static const D3DDDI_DEVICECALLBACKS *cb;
 static D3DKMT_HANDLE device, allocation, queue, paging_fence, fence;
 static UINT64 value;
@@ -39,6 +39,7 @@ static void open_driver(const char *path)
 	    FAILED(DxgkUmdCreateDevice(opened, 0, &made)))
 		fail("the driver was not opened");
 	rt = probe->device;
+	rt_adapter = probe->adapter;
 	cb = probe->callbacks;
 	device = DxgkUmdKernelDevice(made);
 }
@@ -83,6 +84,15 @@ static void want(const char *what, HRESULT result)
 }
 #define CALL(name, args) want("pfn" #name "Cb", cb->pfn##name##Cb(rt, args))
 
+static void wait_here(D3DKMT_HANDLE object, UINT64 wanted)
+{
+	D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .ObjectCount = 1,
+							      .ObjectHandleArray = &object,
+							      .FenceValueArray = &wanted };
+
+	CALL(WaitForSynchronizationObjectFromCpu, &wait);
+}
+
 /* ---- memory ---- */
 
 static void use_memory(void)
@@ -95,32 +105,66 @@ static void use_memory(void)
 					    .SizeInPages = SIZE_BYTES / PAGE,
 					    .Protection.Write = 1 };
 	D3DDDICB_LOCK2 lock = { .hAllocation = allocation };
+	D3DDDICB_INVALIDATECACHE invalidate = { allocation, 0, PAGE };
 	D3DDDICB_UNLOCK2 unlock = { allocation };
 	D3DDDICB_EVICT evict = { .NumAllocations = 1, .AllocationList = &allocation };
 
 	CALL(MakeResident, &resident);
 	CALL(MapGpuVirtualAddress, &map);
-	wait_fence(device, paging_fence, map.PagingFenceValue);
+	wait_here(paging_fence, map.PagingFenceValue);
 	CALL(Lock2, &lock);
+	CALL(InvalidateCache, &invalidate);
 	CALL(Unlock2, &unlock);
 	D3DDDICB_FREEGPUVIRTUALADDRESS unmap = { map.VirtualAddress, SIZE_BYTES };
 	CALL(FreeGpuVirtualAddress, &unmap);
 	CALL(Evict, &evict);
 }
 
+static void describe_memory(void)
+{
+	UINT priority = D3DDDI_ALLOCATIONPRIORITY_HIGH;
+	D3DDDI_RESIDENCYSTATUS status;
+	D3DDDICB_SETPRIORITY order = { NULL, 1, &allocation, &priority };
+	D3DDDICB_QUERYRESIDENCY query = { NULL, 1, &allocation, &status };
+	D3DDDI_UPDATEALLOCPROPERTY property = { .hPagingQueue = queue,
+						.hAllocation = allocation,
+						.SupportedSegmentSet = 1,
+						.SetSupportedSegmentSet = 1 };
+
+	CALL(SetPriority, &order);
+	CALL(QueryResidency, &query);
+	CALL(UpdateAllocationProperty, &property);
+	wait_here(paging_fence, property.PagingFenceValue);
+}
+
 static void lend_memory(void)
 {
 	BOOL is_discarded;
+	D3DDDI_RECLAIM_RESULT result;
 	D3DDDICB_OFFERALLOCATIONS offer = { .HandleList = &allocation,
 					    .NumAllocations = 1,
 					    .Priority = D3DDDI_OFFER_PRIORITY_LOW };
-	D3DDDICB_RECLAIMALLOCATIONS2 reclaim = { .PagingQueue = queue,
-						 .NumAllocations = 1,
-						 .HandleList = &allocation,
-						 .pDiscarded = &is_discarded };
+	D3DDDICB_OFFERALLOCATIONS2 offer2 = { .HandleList = &allocation,
+					      .NumAllocations = 1,
+					      .Priority = D3DDDI_OFFER_PRIORITY_LOW };
+	D3DDDICB_RECLAIMALLOCATIONS reclaim = { .HandleList = &allocation,
+						.pDiscarded = &is_discarded,
+						.NumAllocations = 1 };
+	D3DDDICB_RECLAIMALLOCATIONS2 reclaim2 = { .PagingQueue = queue,
+						  .NumAllocations = 1,
+						  .HandleList = &allocation,
+						  .pDiscarded = &is_discarded };
+	D3DDDICB_RECLAIMALLOCATIONS3 reclaim3 = { .PagingQueue = queue,
+						  .NumAllocations = 1,
+						  .HandleList = &allocation,
+						  .pResults = &result };
 
 	CALL(OfferAllocations, &offer);
-	CALL(ReclaimAllocations2, &reclaim);
+	CALL(ReclaimAllocations2, &reclaim2);
+	CALL(OfferAllocations2, &offer2);
+	CALL(ReclaimAllocations3, &reclaim3);
+	CALL(OfferAllocations, &offer);
+	CALL(ReclaimAllocations, &reclaim);
 }
 
 static void exchange_memory(void)
@@ -132,20 +176,56 @@ static void exchange_memory(void)
 	CALL(Allocate, &allocate);
 	D3DDDICB_DEALLOCATE deallocate = { NULL, 1, &creation.info.hAllocation };
 	CALL(Deallocate, &deallocate);
+	CALL(Allocate, &allocate);
+	D3DDDICB_DEALLOCATE2 deallocate2 = { NULL, 1, &creation.info.hAllocation, { { { 0 } } } };
+	CALL(Deallocate2, &deallocate2);
+}
+
+/* ---- what comes and goes ---- */
+
+static void exchange_objects(void)
+{
+	D3DDDICB_CREATESYNCHRONIZATIONOBJECT first = { .Info.Type = D3DDDI_SYNCHRONIZATION_MUTEX };
+	D3DDDICB_CREATESYNCHRONIZATIONOBJECT2 second = { .Info.Type = D3DDDI_MONITORED_FENCE };
+	D3DDDICB_CREATEPAGINGQUEUE paging = { 0 };
+
+	CALL(CreateSynchronizationObject, &first);
+	D3DDDICB_DESTROYSYNCHRONIZATIONOBJECT end = { first.hSyncObject };
+	CALL(DestroySynchronizationObject, &end);
+	CALL(CreateSynchronizationObject2, &second);
+	end.hSyncObject = second.hSyncObject;
+	CALL(DestroySynchronizationObject, &end);
+	CALL(CreatePagingQueue, &paging);
+	D3DDDI_DESTROYPAGINGQUEUE end_paging = { paging.hPagingQueue };
+	CALL(DestroyPagingQueue, &end_paging);
+}
+
+static void end_context(HANDLE context)
+{
+	D3DDDICB_DESTROYCONTEXT end = { context };
+
+	CALL(DestroyContext, &end);
+}
+
+static void ask_driver(HANDLE context)
+{
+	struct softgpu_escape_echo echo = { .header = { SOFTGPU_ESCAPE_VERSION, SOFTGPU_ESCAPE_ECHO,
+							sizeof(echo), 0 } };
+	D3DDDICB_ESCAPE escape = { .hDevice = rt,
+				   .pPrivateDriverData = &echo,
+				   .PrivateDriverDataSize = sizeof(echo),
+				   .hContext = context };
+
+	want("pfnEscapeCb", cb->pfnEscapeCb(rt_adapter, &escape));
 }
 
 /* ---- work ---- */
 
-/* What all kinds of queues are waited for by, and the CPU signals. */
-static void wait_here(void)
+static void signal_here(void)
 {
-	D3DDDICB_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = { .ObjectCount = 1,
-							      .ObjectHandleArray = &fence,
-							      .FenceValueArray = &value };
-
-	CALL(WaitForSynchronizationObjectFromCpu, &wait);
 	value++;
 	D3DDDICB_SIGNALSYNCHRONIZATIONOBJECTFROMCPU signal = { 1, &fence, &value };
+
 	CALL(SignalSynchronizationObjectFromCpu, &signal);
 }
 
@@ -176,86 +256,145 @@ static void work_on(HANDLE context, UINT64 commands)
 	CALL(SignalSynchronizationObjectFromGpu, &signal);
 	value++;
 	CALL(SignalSynchronizationObjectFromGpu2, &signal2);
-	wait_here();
+	wait_here(fence, value);
+	signal_here();
+}
+
+/* Addresses that change in the order of rendering. */
+static void move_addresses(HANDLE context)
+{
+	D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = { .Size = SIZE_BYTES,
+						    .ReservationType =
+							    D3DDDIGPUVIRTUALADDRESS_RESERVE_ZERO };
+
+	CALL(ReserveGpuVirtualAddress, &reserve);
+	D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION map = {
+		.OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_MAP,
+		.Map = { .BaseAddress = reserve.VirtualAddress,
+			 .SizeInBytes = SIZE_BYTES,
+			 .hAllocation = allocation },
+	};
+	D3DDDICB_UPDATEGPUVIRTUALADDRESS update = { .hContext = context,
+						    .hFenceObject = fence,
+						    .NumOperations = 1,
+						    .Operations = &map,
+						    .FenceValue = value++,
+						    .Flags.DoNotWait = 1 };
+	CALL(UpdateGpuVirtualAddress, &update);
+	wait_here(fence, value);
+	D3DDDICB_FREEGPUVIRTUALADDRESS unmap = { reserve.VirtualAddress, SIZE_BYTES };
+	CALL(FreeGpuVirtualAddress, &unmap);
 }
 
 static void work_virtual(unsigned count)
 {
-	D3DDDICB_CREATECONTEXTVIRTUAL context = { 0 };
 	UINT64 commands = write_command();
 
-	CALL(CreateContextVirtual, &context);
 	for (unsigned i = 0; i < count; i++) {
+		D3DDDICB_CREATECONTEXTVIRTUAL context = { 0 };
+
+		CALL(CreateContextVirtual, &context);
 		use_memory();
+		describe_memory();
 		lend_memory();
 		exchange_memory();
+		exchange_objects();
+		ask_driver(context.hContext);
 		work_on(context.hContext, commands);
+		move_addresses(context.hContext);
+		end_context(context.hContext);
 	}
+}
+
+/* The older kinds: both have to be signaled before they are waited for here, or nobody would go on. */
+static void wait_in_order(HANDLE context, D3DKMT_HANDLE packets, D3DKMT_HANDLE semaphore,
+			  UINT64 wanted)
+{
+	D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT signal = { .hContext = context,
+							.ObjectCount = 1,
+							.ObjectHandleArray = { semaphore } };
+	D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT wait = { .hContext = context,
+						       .ObjectCount = 1,
+						       .ObjectHandleArray = { semaphore } };
+	D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT2 signal2 = { .hContext = context,
+							  .ObjectCount = 1,
+							  .ObjectHandleArray = { packets },
+							  .FenceValue = wanted };
+	D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT2 wait2 = { .hContext = context,
+							 .ObjectCount = 1,
+							 .ObjectHandleArray = { packets },
+							 .FenceValue = wanted };
+
+	CALL(SignalSynchronizationObject, &signal);
+	CALL(WaitForSynchronizationObject, &wait);
+	CALL(SignalSynchronizationObject2, &signal2);
+	CALL(WaitForSynchronizationObject2, &wait2);
 }
 
 static void work_physical(unsigned count)
 {
-	D3DDDICB_CREATECONTEXT context = { 0 };
 	D3DKMT_CREATESYNCHRONIZATIONOBJECT2 packets = { .hDevice = device,
 							.Info.Type = D3DDDI_FENCE };
+	D3DKMT_CREATESYNCHRONIZATIONOBJECT semaphore = { .hDevice = device,
+							 .Info.Type = D3DDDI_SEMAPHORE };
 
-	CALL(CreateContext, &context);
-	if (!NT_SUCCESS(D3DKMTCreateSynchronizationObject2(&packets)))
-		fail("D3DKMTCreateSynchronizationObject2");
+	semaphore.Info.Semaphore.MaxCount = 1;
+	if (!NT_SUCCESS(D3DKMTCreateSynchronizationObject2(&packets)) ||
+	    !NT_SUCCESS(D3DKMTCreateSynchronizationObject(&semaphore)))
+		fail("objects to wait for");
 	for (unsigned i = 1; i <= count; i++) {
-		D3DDDICB_RENDER render = { .CommandLength = 0, .hContext = context.hContext };
-		D3DDDICB_SIGNALSYNCHRONIZATIONOBJECT2 signal = {
-			.hContext = context.hContext,
-			.ObjectCount = 1,
-			.ObjectHandleArray = { packets.hSyncObject },
-			.FenceValue = i
-		};
-		D3DDDICB_WAITFORSYNCHRONIZATIONOBJECT2 wait = {
-			.hContext = context.hContext,
-			.ObjectCount = 1,
-			.ObjectHandleArray = { packets.hSyncObject },
-			.FenceValue = i
-		};
+		D3DDDICB_CREATECONTEXT context = { 0 };
+
+		CALL(CreateContext, &context);
+		D3DDDICB_RENDER render = { .hContext = context.hContext };
 		D3DDDICB_LOCK lock = { .hAllocation = allocation };
 		D3DDDICB_UNLOCK unlock = { 1, &allocation };
 
 		render.Flags.NullRendering = 1;
 		CALL(Render, &render);
-		CALL(SignalSynchronizationObject2, &signal);
-		CALL(WaitForSynchronizationObject2, &wait);
+		wait_in_order(context.hContext, packets.hSyncObject, semaphore.hSyncObject, i);
 		CALL(Lock, &lock);
 		CALL(Unlock, &unlock);
+		end_context(context.hContext);
 	}
+}
+
+static void submit_to_queue(HANDLE hw_queue, UINT64 commands)
+{
+	D3DDDICB_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE wait = { hw_queue, 1, &fence, &value };
+	D3DDDICB_SUBMITCOMMANDTOHWQUEUE submit = { .hHwQueue = hw_queue,
+						   .HwQueueProgressFenceId = 1,
+						   .Commands = commands,
+						   .CommandLength =
+							   sizeof(struct softgpu_command) };
+	D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE signal = { .BroadcastHwQueueCount = 1,
+							     .BroadcastHwQueueArray = &hw_queue,
+							     .ObjectCount = 1,
+							     .ObjectHandleArray = &fence,
+							     .FenceValueArray = &value };
+
+	CALL(SubmitWaitForSyncObjectsToHwQueue, &wait);
+	CALL(SubmitCommandToHwQueue, &submit);
+	value++;
+	CALL(SubmitSignalSyncObjectsToHwQueue, &signal);
+	wait_here(fence, value);
 }
 
 static void work_queues(unsigned count)
 {
-	D3DDDICB_CREATEHWCONTEXT context = { 0 };
 	UINT64 commands = write_command();
 
-	CALL(CreateHwContext, &context);
-	D3DDDICB_CREATEHWQUEUE made = { .hHwContext = context.hHwContext };
-	CALL(CreateHwQueue, &made);
-	for (unsigned i = 1; i <= count; i++) {
-		D3DDDICB_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE wait = { made.hHwQueue, 1, &fence,
-								    &value };
-		D3DDDICB_SUBMITCOMMANDTOHWQUEUE submit = { .hHwQueue = made.hHwQueue,
-							   .HwQueueProgressFenceId = i,
-							   .Commands = commands,
-							   .CommandLength =
-								   sizeof(struct softgpu_command) };
-		D3DDDICB_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE signal = { .BroadcastHwQueueCount = 1,
-								     .BroadcastHwQueueArray =
-									     &made.hHwQueue,
-								     .ObjectCount = 1,
-								     .ObjectHandleArray = &fence,
-								     .FenceValueArray = &value };
+	for (unsigned i = 0; i < count; i++) {
+		D3DDDICB_CREATEHWCONTEXT context = { 0 };
 
-		CALL(SubmitWaitForSyncObjectsToHwQueue, &wait);
-		CALL(SubmitCommandToHwQueue, &submit);
-		value++;
-		CALL(SubmitSignalSyncObjectsToHwQueue, &signal);
-		wait_fence(device, fence, value);
+		CALL(CreateHwContext, &context);
+		D3DDDICB_CREATEHWQUEUE made = { .hHwContext = context.hHwContext };
+		CALL(CreateHwQueue, &made);
+		submit_to_queue(made.hHwQueue, commands);
+		D3DDDICB_DESTROYHWQUEUE end = { made.hHwQueue };
+		D3DDDICB_DESTROYHWCONTEXT end_context = { context.hHwContext };
+		CALL(DestroyHwQueue, &end);
+		CALL(DestroyHwContext, &end_context);
 	}
 }
 

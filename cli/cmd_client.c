@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <dxg/d3dkmthk.h>
@@ -120,17 +121,30 @@ static bool set_driver_path(const char *folder)
 	return is_set;
 }
 
+/* A name, or a path. False with errno. */
+static bool find_profile(const struct client_parts *parts, const char *name, char path[PATH_MAX])
+{
+	char file[NAME_MAX];
+	struct stat facts;
+
+	snprintf(file, sizeof(file), "%s.json", name);
+	if (strchr(name, '/') ? !realpath(name, path) : !resolve(parts->store, file, path))
+		return false;
+	if (stat(path, &facts) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(facts.st_mode);
+}
+
 static bool set_profile(const struct client_parts *parts, const char *wanted)
 {
 	const char *before = getenv("DXGK_PROFILE");
 	const char *name = wanted ? wanted : default_profile;
-	char file[NAME_MAX];
 	char path[PATH_MAX];
 
 	if (!wanted && before && before[0] != '\0')
 		return true;
-	snprintf(file, sizeof(file), "%s.json", name);
-	if (strchr(name, '/') ? !realpath(name, path) : !resolve(parts->store, file, path)) {
+	if (!find_profile(parts, name, path)) {
 		fprintf(stderr, "dxgk client: profile %s: %s\n", name, strerror(errno));
 		return false;
 	}

@@ -29,6 +29,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own_fd.h"
 #include "base/refusal.h"
 #include "base/sim.h"
 #include "base/thread.h"
@@ -293,6 +294,8 @@ static NTSTATUS embed_begin_apart(const char *call)
 	if (!beginning)
 		return refuse_no_memory("no memory to start the kernel");
 	beginning->call = call;
+	/* Before the first of our threads. */
+	own_fd_prepare();
 	NTSTATUS status = thread_create("start", embed_begin_for, beginning, &thread);
 	if (NT_SUCCESS(status)) {
 		thread_join(thread);

@@ -69,7 +69,7 @@ static RARE void refuse_flags(enum umd_callback callback, const char *argument, 
 
 /* ---- empty ---- */
 
-/* All but what map_… or the kernel writes, and some padding: of arrays nobody looks at more than their counts say. */
+/* All but what map_… or the kernel writes, constants, and some padding: of arrays nobody looks at more than their counts say. */
 #include "umd/no_steps.h"
 #undef ARRAY
 #define ARRAY(k, ...)                                                                              \
@@ -81,6 +81,8 @@ static RARE void refuse_flags(enum umd_callback callback, const char *argument, 
 #define MAPPED ARRAY
 #undef WRITTEN
 #define WRITTEN ARRAY
+#undef SET
+#define SET ARRAY
 #undef PADDING
 #define PADDING(k)                                                                                 \
 	umd_clear(kernel, done, offsetof(__typeof__(*kernel), k) + sizeof(kernel->k));             \
@@ -306,6 +308,14 @@ static RARE bool map_array(const struct dxgk_umd_device *device, enum umd_callba
 
 /* ---- the callbacks ---- */
 
+/* Whose it is its number says, which has not been given out. */
+static RARE void give_back(struct umd_slot *slot, enum umd_kind kind)
+{
+	struct dxgk_umd_device *device = umd_device_at(~atomic_load(&slot->handle));
+
+	umd_slot_end(&device->handles, slot, kind);
+}
+
 #include "umd/no_steps.h"
 #undef PAIR
 #define PAIR(name, level, constness, type, call, kernel_type, answer, ...)                         \
@@ -355,38 +365,36 @@ static RARE bool map_array(const struct dxgk_umd_device *device, enum umd_callba
 		if (UNLIKELY(!slot))                                                               \
 			return E_OUTOFMEMORY;                                                      \
 		NTSTATUS status = call(&kernel);                                                   \
-		if (LIKELY(NT_SUCCESS(status))) {                                                  \
-			give_##name(args, &kernel);                                                \
-			args->c = umd_slot_publish(&device->handles, slot, device->owner,          \
-						   UMD_##kind, kernel.k);                          \
-		} else {                                                                           \
-			umd_slot_end(&device->handles, slot, UMD_##kind);                          \
+		if (UNLIKELY(!NT_SUCCESS(status))) {                                               \
+			give_back(slot, UMD_##kind);                                               \
+			return umd_answer_slow(status, answer);                                    \
 		}                                                                                  \
+		give_##name(args, &kernel);                                                        \
+		args->c = umd_slot_publish(slot, kernel.k);                                        \
 		return umd_answer(status, answer);                                                 \
 	}
 #undef PAIR_ENDS
 #define PAIR_ENDS(name, level, constness, type, call, kernel_type, answer, kind, c, k)             \
 	static HRESULT APIENTRY umd_callback_##name(HANDLE hDevice, constness type *args)          \
 	{                                                                                          \
-		kernel_type kernel = { 0 };                                                        \
 		HRESULT result;                                                                    \
 		struct dxgk_umd_device *device = umd_begin(hDevice, args, UMD_##name, &result);    \
                                                                                                    \
 		if (UNLIKELY(!device))                                                             \
 			return result;                                                             \
 		/* First: of two threads that end it, one goes on. */                              \
-		struct umd_slot *slot = umd_slot_claim(&device->handles, args->c, UMD_##kind);     \
-		if (UNLIKELY(!slot)) {                                                             \
+		struct umd_slot *slot = umd_slot_at(&device->handles, args->c, UMD_##kind);        \
+		if (UNLIKELY(!umd_slot_claim(slot, args->c))) {                                    \
 			umd_report_handle(UMD_##name, #c, args->c, UMD_##kind, device);            \
 			return E_INVALIDARG;                                                       \
 		}                                                                                  \
-		kernel.k = atomic_load(&slot->kernel);                                             \
-		result = umd_answer(call(&kernel), answer);                                        \
-		if (LIKELY(SUCCEEDED(result)))                                                     \
-			umd_slot_end(&device->handles, slot, UMD_##kind);                          \
+		kernel_type kernel = { .k = atomic_load(&slot->kernel) };                          \
+		HRESULT ended = umd_answer(call(&kernel), answer);                                 \
+		if (UNLIKELY(FAILED(ended)))                                                       \
+			umd_slot_put_back(slot);                                                   \
 		else                                                                               \
-			umd_slot_put_back(slot, args->c);                                          \
-		return result;                                                                     \
+			umd_slot_end(&device->handles, slot, UMD_##kind);                          \
+		return ended;                                                                      \
 	}
 #undef PAIR_SHARED
 #define PAIR_SHARED(name, level, constness, type, call, answer, ...)                               \

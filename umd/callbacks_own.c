@@ -507,24 +507,26 @@ HRESULT APIENTRY umd_callback_Escape(HANDLE hAdapter, CONST D3DDDICB_ESCAPE *arg
 	}
 	if (umd_is_to_fail(UMD_Escape, &result))
 		return result;
-	D3DKMT_ESCAPE kernel = {
-		.hAdapter = adapter->kernel,
-		.Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
-		.Flags = args->Flags,
-		.pPrivateDriverData = args->pPrivateDriverData,
-		.PrivateDriverDataSize = args->PrivateDriverDataSize,
-	};
+	D3DKMT_HANDLE context = 0;
 	if (args->hDevice || args->hContext) {
 		device = umd_device_find(args->hDevice);
 		if (!device) {
 			umd_report_handle(UMD_Escape, "hDevice", args->hDevice, UMD_DEVICE, NULL);
 			return E_INVALIDARG;
 		}
-		kernel.hDevice = device->kernel;
 	}
-	if (args->hContext && !umd_mapped(device, UMD_Escape, "hContext", args->hContext,
-					  UMD_ANY_CONTEXT, &kernel.hContext))
+	if (args->hContext &&
+	    !umd_mapped(device, UMD_Escape, "hContext", args->hContext, UMD_ANY_CONTEXT, &context))
 		return E_INVALIDARG;
+	D3DKMT_ESCAPE kernel = {
+		.hAdapter = adapter->kernel,
+		.hDevice = device ? device->kernel : 0,
+		.Type = D3DKMT_ESCAPE_DRIVERPRIVATE,
+		.Flags = args->Flags,
+		.pPrivateDriverData = args->pPrivateDriverData,
+		.PrivateDriverDataSize = args->PrivateDriverDataSize,
+		.hContext = context,
+	};
 	return umd_answer(D3DKMTEscape(&kernel), PLAIN);
 }
 

@@ -62,20 +62,21 @@ static struct dxgk_umd_device *take_device(void)
 	return NULL;
 }
 
-/* What is behind it ends with the kernel's device. */
-static void leave_device(struct dxgk_umd_device *device)
+/* What is behind it ends with the kernel's device: so many resources, contexts and queues. */
+static unsigned leave_device(struct dxgk_umd_device *device)
 {
 	D3DKMT_DESTROYDEVICE destroy = { device->kernel };
 
 	atomic_store(&device->handle, 0);
 	hide_from_callbacks(device);
-	umd_handles_clear(&device->handles);
+	unsigned left = umd_handles_clear(&device->handles);
 	if (device->kernel)
 		(void)D3DKMTDestroyDevice(&destroy);
 	device->kernel = 0;
 	memset(&device->funcs, 0, sizeof(device->funcs));
 	atomic_fetch_sub(&device->adapter->device_count, 1);
 	atomic_store(&device->is_taken, false);
+	return left;
 }
 
 /* ---- memory is short: the kernel tells the runtime, and that the driver ---- */
@@ -164,7 +165,7 @@ EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flag
 	device->kernel_adapter = adapter->kernel;
 	atomic_fetch_add(&adapter->device_count, 1);
 	HRESULT result = E_OUTOFMEMORY;
-	if (!umd_handles_init(&device->handles))
+	if (!umd_handles_init(&device->handles, device->owner))
 		goto leave;
 	if (umd_is_to_fail(UMD_CREATE_DEVICE, &result))
 		goto leave;
@@ -187,7 +188,7 @@ EXPORTED HRESULT DxgkUmdCreateDevice(struct dxgk_umd_adapter *adapter, UINT flag
 destroy:
 	(void)destroy_driver_device(device);
 leave:
-	leave_device(device);
+	(void)leave_device(device);
 	return result;
 }
 
@@ -205,13 +206,12 @@ EXPORTED HRESULT DxgkUmdDestroyDevice(struct dxgk_umd_device *device)
 	/* First: it is told nothing more while it goes. */
 	unregister_trim(device);
 	result = destroy_driver_device(device);
-	uint32_t live = atomic_load(&device->handles.live);
+	unsigned left = leave_device(device);
 
-	if (live > 0)
+	if (left > 0)
 		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hDevice",
-			   "has ended with %u resource%s, contexts or queues of it left", live,
-			   live == 1 ? "" : "s");
-	leave_device(device);
+			   "has ended with %u resource%s, contexts or queues of it left", left,
+			   left == 1 ? "" : "s");
 	return result;
 }
 
@@ -257,7 +257,7 @@ EXPORTED HRESULT DxgkUmdCreateResource(struct dxgk_umd_device *device,
 	if (!slot)
 		return E_OUTOFMEMORY;
 	atomic_store(&slot->next, args->Flags.SharedResource);
-	handle = umd_slot_publish(&device->handles, slot, device->owner, UMD_RESOURCE, 0);
+	handle = umd_slot_publish(slot, 0);
 	args->hResource = handle;
 	umd_enter_ddi("pfnCreateResource");
 	HRESULT result = umd_leave_ddi(device->funcs.pfnCreateResource(device->driver, args));
@@ -269,7 +269,7 @@ EXPORTED HRESULT DxgkUmdCreateResource(struct dxgk_umd_device *device,
 	if (atomic_load(&slot->kernel) != 0)
 		umd_report(RULE_UMD_LEFT, UMD_NO_CALLBACK, "hResource",
 			   "was not created, and is not deallocated");
-	if (umd_slot_claim(&device->handles, handle, UMD_RESOURCE))
+	if (umd_slot_claim(slot, handle))
 		umd_slot_end(&device->handles, slot, UMD_RESOURCE);
 	return result;
 }
@@ -312,11 +312,11 @@ EXPORTED HRESULT DxgkUmdDestroyResource(struct dxgk_umd_device *device,
 	if (FAILED(result))
 		return result;
 	/* Not before: the driver has named it to callbacks until now. */
-	struct umd_slot *slot = umd_slot_claim(&device->handles, resource->runtime, UMD_RESOURCE);
-	if (!slot)
+	struct umd_slot *slot = umd_slot_at(&device->handles, resource->runtime, UMD_RESOURCE);
+	if (!umd_slot_claim(slot, resource->runtime))
 		return not_a_resource(device, resource);
 	if (!end_forgotten(device, slot)) {
-		umd_slot_put_back(slot, resource->runtime);
+		umd_slot_put_back(slot);
 		return E_INVALIDARG;
 	}
 	umd_slot_end(&device->handles, slot, UMD_RESOURCE);

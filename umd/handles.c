@@ -1,124 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles.c - slots for the runtime's handles: taken from a stack, or new, without a lock.
+ * handles.c - slots for the runtime's handles: memory for them, and those that are used for the first time.
  */
 #include <stdlib.h>
 
-#include "umd/runtime.h"
+#include "umd/handles.h"
 
 uint64_t umd_handle(enum umd_kind kind, unsigned owner, uint16_t generation, uint32_t index)
 {
 	uint64_t which = (uint64_t)__builtin_ctz((unsigned)kind);
 
-	return UINT64_C(5) << 60 | which << 56 | (uint64_t)owner << 48 |
+	return (uint64_t)owner << 56 | UINT64_C(5) << 52 | which << 48 |
 	       (uint64_t)generation << 32 | (uint64_t)index << 6 | UMD_MARK;
 }
 
 /* What there is by then stays with the device. */
-bool umd_handles_init(struct umd_handles *handles)
+bool umd_handles_init(struct umd_handles *handles, unsigned owner)
 {
-	for (unsigned kind = 0; kind < UMD_SLOT_KINDS; kind++) {
-		if (handles->slots[kind])
-			continue;
-		handles->slots[kind] = calloc(UMD_SLOTS, sizeof(struct umd_slot));
-		if (!handles->slots[kind])
-			return false;
-		atomic_store(&handles->slots[kind][0].handle, ~UINT64_C(0));
-		atomic_store(&handles->stacks[kind].used, 1);
+	if (handles->slots[0])
+		return true;
+	struct umd_slot *all = calloc((size_t)UMD_SLOT_KINDS * UMD_SLOTS, sizeof(struct umd_slot));
+	if (!all)
+		return false;
+	handles->owner = owner;
+	for (unsigned which = 0; which < UMD_SLOT_KINDS; which++) {
+		handles->slots[which] = &all[which * UMD_SLOTS];
+		atomic_store(&handles->slots[which]->handle, ~UINT64_C(0));
+		atomic_store(&handles->stacks[which].used, 1);
 	}
 	return true;
 }
 
-static struct umd_slot *pop_free(struct umd_handles *handles, unsigned kind)
+/* One that was never used. */
+static struct umd_slot *new_slot(struct umd_handles *handles, enum umd_kind kind)
 {
-	uint64_t top = atomic_load(&handles->stacks[kind].free);
-
-	while ((uint32_t)top != 0) {
-		struct umd_slot *slot = &handles->slots[kind][(uint32_t)top];
-		/* The count of changes in front: somebody may have taken it and put it back meanwhile. */
-		uint64_t next = ((top >> 32) + 1) << 32 | atomic_load(&slot->next);
-
-		if (atomic_compare_exchange_weak(&handles->stacks[kind].free, &top, next))
-			return slot;
-	}
-	return NULL;
-}
-
-static struct umd_slot *new_slot(struct umd_handles *handles, unsigned kind)
-{
-	uint32_t index = atomic_load(&handles->stacks[kind].used);
+	uint32_t which = (uint32_t)__builtin_ctz((unsigned)kind);
+	uint32_t used = atomic_load(&handles->stacks[which].used);
 
 	do {
-		if (index >= UMD_SLOTS)
+		if (used >= UMD_SLOTS)
 			return NULL;
-	} while (!atomic_compare_exchange_weak(&handles->stacks[kind].used, &index, index + 1));
-	return &handles->slots[kind][index];
-}
-
-struct umd_slot *umd_slot_reserve(struct umd_handles *handles, enum umd_kind kind)
-{
-	unsigned which = (unsigned)__builtin_ctz((unsigned)kind);
-	struct umd_slot *slot = pop_free(handles, which);
-
-	if (!slot)
-		slot = new_slot(handles, which);
-	if (!slot)
-		return NULL;
-	atomic_store(&slot->next, 0);
-	atomic_fetch_add(&handles->live, 1);
+	} while (!atomic_compare_exchange_weak(&handles->stacks[which].used, &used, used + 1));
+	struct umd_slot *slot = &handles->slots[which][used];
+	/* Counted through all kinds, because neighbours are searched as one. */
+	atomic_store(&slot->handle, ~umd_handle(kind, handles->owner, 0, which * UMD_SLOTS + used));
 	return slot;
 }
 
-HANDLE umd_slot_publish(struct umd_handles *handles, struct umd_slot *slot, unsigned owner,
-			enum umd_kind kind, D3DKMT_HANDLE kernel)
+struct umd_slot *umd_slot_reserve_slow(struct umd_handles *handles, enum umd_kind kind)
 {
-	uint32_t index = (uint32_t)(slot - handles->slots[__builtin_ctz((unsigned)kind)]);
-	uint16_t generation = (uint16_t)(~atomic_load(&slot->handle) >> 32);
-	uint64_t number = umd_handle(kind, owner, (uint16_t)(generation + 1), index);
+	while (atomic_load(&handles->stacks[__builtin_ctz((unsigned)kind)].free) >> 32 != 0) {
+		struct umd_slot *slot = umd_slot_take(handles, kind);
 
-	atomic_store(&slot->kernel, kernel);
-	atomic_store(&slot->handle, number);
-	return (HANDLE)(uintptr_t)number;
+		if (slot)
+			return slot;
+	}
+	return new_slot(handles, kind);
 }
 
-struct umd_slot *umd_slot_claim(struct umd_handles *handles, HANDLE handle, enum umd_kind kind)
+unsigned umd_handles_clear(struct umd_handles *handles)
 {
-	struct umd_slot *slot = umd_slot_find(handles, handle, (unsigned)kind);
-	uint64_t number = (uintptr_t)handle;
+	unsigned count = 0;
 
-	return slot && atomic_compare_exchange_strong(&slot->handle, &number, ~number) ? slot
-										       : NULL;
-}
-
-void umd_slot_put_back(struct umd_slot *slot, HANDLE handle)
-{
-	atomic_store(&slot->handle, (uintptr_t)handle);
-}
-
-void umd_slot_end(struct umd_handles *handles, struct umd_slot *slot, enum umd_kind kind)
-{
-	unsigned which = (unsigned)__builtin_ctz((unsigned)kind);
-	uint32_t index = (uint32_t)(slot - handles->slots[which]);
-	uint64_t top = atomic_load(&handles->stacks[which].free);
-
-	atomic_store(&slot->kernel, 0);
-	atomic_fetch_sub(&handles->live, 1);
-	do {
-		atomic_store(&slot->next, (uint32_t)top);
-	} while (!atomic_compare_exchange_weak(&handles->stacks[which].free, &top,
-					       ((top >> 32) + 1) << 32 | index));
-}
-
-void umd_handles_clear(struct umd_handles *handles)
-{
-	for (unsigned kind = 0; kind < UMD_SLOT_KINDS; kind++)
-		for (uint32_t i = 1; i < atomic_load(&handles->stacks[kind].used); i++) {
-			struct umd_slot *slot = &handles->slots[kind][i];
+	for (unsigned which = 0; which < UMD_SLOT_KINDS; which++)
+		for (uint32_t i = 1; i < atomic_load(&handles->stacks[which].used); i++) {
+			struct umd_slot *slot = &handles->slots[which][i];
 			uint64_t number = atomic_load(&slot->handle);
+			enum umd_kind kind = (enum umd_kind)(1u << which);
 
 			if (umd_handle_kind(number) &&
-			    umd_slot_claim(handles, (HANDLE)(uintptr_t)number,
-					   (enum umd_kind)(1u << kind)))
-				umd_slot_end(handles, slot, (enum umd_kind)(1u << kind));
+			    umd_slot_claim(slot, (HANDLE)(uintptr_t)number)) {
+				umd_slot_end(handles, slot, kind);
+				count++;
+			}
 		}
+	return count;
 }

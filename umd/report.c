@@ -169,7 +169,7 @@ void umd_report_handle(enum umd_callback callback, const char *argument, HANDLE 
 		umd_report(RULE_UMD_HANDLE, callback, argument,
 			   "is the runtime's handle of %s; it has to be of %s",
 			   kinds_text((unsigned)kind), wanted);
-	else if (device && (number >> 48 & (UMD_OWNERS - 1)) != device->owner)
+	else if (device && umd_handle_owner(number) != device->owner)
 		umd_report(RULE_UMD_HANDLE, callback, argument, "is of another device");
 	else if (device && is_busy(device, handle, kind))
 		umd_report(RULE_UMD_RESOURCE_BUSY, callback, argument,

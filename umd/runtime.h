@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.h - adapters, devices and handles of the runtime, and what a callback begins with.
- *
- * A handle of the runtime is a number that is neither an address nor one of the kernel's, so that a driver that mixes the
- * worlds up is noticed:
- *
- *	 63    56 55    48 47        32 31              6 5     0
- *	| 5 kind | owner  | generation | index           | 0x2b |
- *
- * Handles of the kernel have 0 or 2 in the lowest six bits: the lower half of one of these, in a place for a handle of the
- * kernel, cannot be taken for one. Nothing here takes a lock.
+ * runtime.h - adapters and devices of the runtime, and what a callback begins with. Nothing here takes a lock.
  */
 #ifndef UMD_RUNTIME_H
 #define UMD_RUNTIME_H
@@ -23,6 +14,7 @@
 #include <opendxgk/umd.h>
 
 #include "base/attributes.h"
+#include "umd/handles.h"
 
 enum umd_rule {
 #define RULE(name, id) RULE_##name,
@@ -30,24 +22,8 @@ enum umd_rule {
 #undef RULE
 };
 
-enum umd_kind {
-	UMD_RESOURCE = 0x1,
-	UMD_CONTEXT = 0x2,
-	UMD_HWCONTEXT = 0x4,
-	UMD_HWQUEUE = 0x8,
-	UMD_DEVICE = 0x10,
-	UMD_ADAPTER = 0x20,
-	UMD_ANY_CONTEXT = UMD_CONTEXT | UMD_HWCONTEXT, /* a hardware queue is made on either */
-};
-
-enum {
-	UMD_MARK = 0x2b,
-	UMD_MARK_MASK = 0x3f,
-	UMD_OWNERS = 256,    /* adapters, and one more than devices, at a time */
-	UMD_SLOTS = 1 << 18, /* of each kind in a device; the first is nobody's */
-	UMD_SLOT_KINDS = 4,
-	UMD_KERNEL_BUSY = 1, /* in place of a handle of the kernel: being made, or being ended */
-};
+/* Adapters, and one more than devices, at a time. */
+enum { UMD_OWNERS = 256 };
 
 enum umd_callback {
 #define PAIR(name, ...)           UMD_##name,
@@ -74,78 +50,6 @@ enum umd_callback {
 };
 _Static_assert(UMD_CALLBACKS * sizeof(void *) == sizeof(D3DDDI_DEVICECALLBACKS),
 	       "callbacks.def has the whole table");
-
-/* ---- handles ---- */
-
-/*
- * All slots that a device can have of a kind, in one piece of memory that is taken up as far as it is used. So a lookup is
- * one comparison: a number is found nowhere but in its place among those of its kind. Of a slot that is not in use the
- * number is complemented, which belongs in the place of another; of the first it is so from the beginning, because of NULL.
- */
-struct umd_slot {
-	_Atomic uint64_t handle; /* 0: never used */
-	_Atomic uint32_t kernel; /* 0: a resource that nothing is allocated for */
-	_Atomic uint32_t
-		next; /* in the stack of free ones: index, 0 behind the last; in use: a resource is shared */
-};
-_Static_assert(sizeof(struct umd_slot) == 16, "found by a shift");
-
-struct umd_handles {
-	struct umd_slot *slots[UMD_SLOT_KINDS];
-	struct {
-		_Atomic uint32_t used;
-		_Atomic uint64_t free; /* 63..32 how often it was changed, 31..0 index */
-	} stacks[UMD_SLOT_KINDS];
-	_Atomic uint32_t live;
-};
-
-/* False: there is no memory. */
-bool umd_handles_init(struct umd_handles *handles);
-void umd_handles_clear(struct umd_handles *handles);
-
-/* NULL when there is no memory, or no more room. It answers to no handle before it is published. */
-struct umd_slot *umd_slot_reserve(struct umd_handles *handles, enum umd_kind kind);
-HANDLE umd_slot_publish(struct umd_handles *handles, struct umd_slot *slot, unsigned owner,
-			enum umd_kind kind, D3DKMT_HANDLE kernel);
-/* Answers to its handle no more; NULL: it did not, or another thread was first. Then it ends, or is put back. */
-struct umd_slot *umd_slot_claim(struct umd_handles *handles, HANDLE handle, enum umd_kind kind);
-void umd_slot_put_back(struct umd_slot *slot, HANDLE handle);
-/* Of a reserved or a claimed one. */
-void umd_slot_end(struct umd_handles *handles, struct umd_slot *slot, enum umd_kind kind);
-
-uint64_t umd_handle(enum umd_kind kind, unsigned owner, uint16_t generation, uint32_t index);
-
-static inline enum umd_kind umd_handle_kind(uint64_t number)
-{
-	return (enum umd_kind)(number >> 60 == 5 ? 1u << (number >> 56 & 0xf) : 0);
-}
-
-/* Where a handle of one of these kinds is, if there is one. */
-SPECIALIZED struct umd_slot *umd_slot_at(const struct umd_handles *handles, HANDLE handle,
-					 unsigned kinds)
-{
-	uint64_t number = (uintptr_t)handle;
-	unsigned kind = kinds;
-
-	/* One, and known when this is compiled, in all callbacks but a few. */
-	if ((kinds & (kinds - 1)) != 0 && umd_handle_kind(number) & kinds)
-		kind = (unsigned)umd_handle_kind(number);
-	return &handles->slots[__builtin_ctz(kind)][number >> 6 & (UMD_SLOTS - 1)];
-}
-
-SPECIALIZED bool umd_slot_is(const struct umd_slot *slot, HANDLE handle)
-{
-	return LIKELY(atomic_load_explicit(&slot->handle, memory_order_acquire) ==
-		      (uintptr_t)handle);
-}
-
-static inline struct umd_slot *umd_slot_find(const struct umd_handles *handles, HANDLE handle,
-					     unsigned kinds)
-{
-	struct umd_slot *slot = umd_slot_at(handles, handle, kinds);
-
-	return umd_slot_is(slot, handle) ? slot : NULL;
-}
 
 /* ---- adapters and devices: never freed, used again ---- */
 
@@ -188,8 +92,8 @@ extern struct dxgk_umd_adapter *_Atomic umd_adapters[UMD_OWNERS];
 
 static inline struct dxgk_umd_device *umd_device_at(uint64_t number)
 {
-	struct dxgk_umd_device *device = atomic_load_explicit(
-		&umd_devices[number >> 48 & (UMD_OWNERS - 1)], memory_order_acquire);
+	struct dxgk_umd_device *device =
+		atomic_load_explicit(&umd_devices[umd_handle_owner(number)], memory_order_acquire);
 
 	if (!device)
 		__builtin_unreachable();
@@ -208,8 +112,8 @@ static inline struct dxgk_umd_device *umd_device_find(HANDLE handle)
 static inline struct dxgk_umd_adapter *umd_adapter_find(HANDLE handle)
 {
 	uint64_t number = (uintptr_t)handle;
-	struct dxgk_umd_adapter *adapter = atomic_load_explicit(
-		&umd_adapters[number >> 48 & (UMD_OWNERS - 1)], memory_order_acquire);
+	struct dxgk_umd_adapter *adapter =
+		atomic_load_explicit(&umd_adapters[umd_handle_owner(number)], memory_order_acquire);
 
 	return adapter && atomic_load_explicit(&adapter->handle, memory_order_acquire) == number
 		       ? adapter

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,17 @@ int own_fd_copy(int fd)
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, first_high_number());
 
 	return copy >= 0 ? copy : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_NUMBER);
+}
+
+void own_fd_prepare(void)
+{
+	int any = eventfd(0, EFD_CLOEXEC);
+	int high = any < 0 ? -1 : own_fd_copy(any);
+
+	if (high >= 0)
+		close(high);
+	if (any >= 0)
+		close(any);
 }
 
 int own_fd_lift(int made)

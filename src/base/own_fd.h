@@ -35,6 +35,12 @@ struct own_fd {
  */
 MUST_CHECK int own_fd_copy(int fd);
 
+/*
+ * Numbers of that kind are there afterwards, as far as they can be, and none is in use. A host makes who lengthens a table that
+ * several threads share wait for all processors, for some milliseconds; for a process of one thread that costs nothing.
+ */
+void own_fd_prepare(void);
+
 /* Moves `made` to such a number. -1 with errno, and `made` is closed. */
 MUST_CHECK int own_fd_lift(int made);
 

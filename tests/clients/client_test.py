@@ -104,6 +104,8 @@ def test_the_status_is_the_programs_or_says_what_kept_it(root):
     assert client('--help').returncode == 0
     ran = client('--profile', 'nobody', '--', 'true')
     assert ran.returncode == 1 and 'profile nobody' in ran.stderr, ran
+    ran = client('--profile', '/tmp', '--', 'true')
+    assert ran.returncode == 1 and 'profile /tmp: Is a directory' in ran.stderr, ran
 
 
 def test_a_server_that_is_not_there_is_told_and_the_program_not_started(root):

@@ -14,7 +14,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
-enum { MIB = 1 << 20, BUFFERS = 40, BUFFER_MIB = 8, KERNEL_ITEMS = 64 };
+enum { MIB = 1 << 20, BUFFERS = 40, BUFFER_MIB = 8, MOST_BUFFERS = 1024, KERNEL_ITEMS = 64 };
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -183,7 +183,7 @@ static void step_exhaust(void)
 	const size_t size_bytes = (size_t)BUFFER_MIB * MIB;
 	cl_command_queue queue = make_queue(0);
 	cl_ulong largest = 0;
-	cl_mem buffers[512];
+	cl_mem buffers[MOST_BUFFERS];
 	uint32_t count = 0;
 	cl_int status;
 
@@ -194,7 +194,7 @@ static void step_exhaust(void)
 	CHECK(!clCreateBuffer(context, CL_MEM_READ_WRITE, 0, NULL, &status));
 	CHECK_IS(status, CL_INVALID_BUFFER_SIZE);
 
-	for (; count < 512; count++) {
+	for (; count < MOST_BUFFERS; count++) {
 		buffers[count] =
 			clCreateBuffer(context, CL_MEM_READ_WRITE, size_bytes, NULL, &status);
 		if (!buffers[count])
@@ -204,7 +204,7 @@ static void step_exhaust(void)
 		mapped[0] = count;
 		CHECK_OK(clEnqueueUnmapMemObject(queue, buffers[count], mapped, 0, NULL, NULL));
 	}
-	CHECK(count > 0 && count < 512);
+	CHECK(count > 0 && count < MOST_BUFFERS);
 	CHECK(status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
 	      status == CL_OUT_OF_HOST_MEMORY);
 	printf("%u buffers, then %d\n", count, status);

@@ -4,6 +4,7 @@
  * registered. Its trace is complete all the same.
  *
  *	end.exe rounds
+ *	end.exe wild       a call with a pointer that leads nowhere
  */
 #include "program.h"
 
@@ -24,8 +25,22 @@ static VOID APIENTRY on_trim(D3DKMT_TRIMNOTIFICATION *told)
 	(void)told;
 }
 
+/* The argument itself is in order: the kernel comes to the pointer in the middle of the call. */
+static int be_wild(void)
+{
+	D3DKMT_ESCAPE escape = { .hAdapter = client_open().adapter,
+				 .pPrivateDriverData = (void *)8,
+				 .PrivateDriverDataSize = 64 };
+	NTSTATUS status = D3DKMTEscape(&escape);
+
+	printf("went on with 0x%08lx\n", (unsigned long)status);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "wild") == 0)
+		return be_wild();
 	int rounds = argc > 1 ? atoi(argv[1]) : 100;
 
 	client = client_open();

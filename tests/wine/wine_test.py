@@ -79,6 +79,9 @@ def test_end(dxgk, folder, program):
         claims.add('its trace is complete', False, problem)
     several = run(dxgk, folder, ['--', program, '1'])
     claims.add('it runs again, from the same prefix', several.returncode == 42, several.stdout)
+    wild = run(dxgk, folder, ['--', program, 'wild'])
+    claims.add('a pointer that leads nowhere ends the program, as an access violation does', wild.returncode == 5 and 'went on' not in wild.stdout,
+               f'{wild.returncode}: {wild.stdout}')
     test_what_is_no_program(claims, dxgk, folder, program)
     return claims.end()
 

@@ -9,6 +9,8 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+#include <opendxgk/refusal.h>
+
 #include "wine/pair.h"
 
 #define EXPORTED __declspec(dllexport)
@@ -74,10 +76,31 @@ static NTSTATUS start_parked_thread(void)
 	return 0;
 }
 
-static __attribute__((noinline, cold)) NTSTATUS call_again(unsigned int code, void *args)
+/*
+ * Wine leaves a call of the other half in the middle where that touches memory that is not there, and this is its answer. The
+ * kernel cannot go on then: what the call had locked stays so. Its own answers of that kind have a record.
+ */
+static __attribute__((noinline, cold)) void end_if_left(void)
 {
-	NTSTATUS status = PAIR_NEEDS_PARKED;
+	static const char said[] = "dxgk: the program gave a pointer that leads nowhere, and the "
+				   "call was left in the middle; "
+				   "the program ends with the kernel\n";
+	static struct dxgk_refusal last; /* there is no memset() */
+	DWORD written;
 
+	last.size_bytes = sizeof(last);
+	if (dispatch(library, PAIR_LAST_REFUSAL, &last) &&
+	    last.status == (NTSTATUS)STATUS_ACCESS_VIOLATION)
+		return;
+	WriteFile(GetStdHandle(STD_ERROR_HANDLE), said, sizeof(said) - 1, &written, NULL);
+	TerminateProcess(GetCurrentProcess(), STATUS_ACCESS_VIOLATION);
+}
+
+static __attribute__((noinline, cold)) NTSTATUS call_again(NTSTATUS status, unsigned int code,
+							   void *args)
+{
+	if (status == (NTSTATUS)STATUS_ACCESS_VIOLATION)
+		end_if_left();
 	while (status == PAIR_NEEDS_PARKED) {
 		status = start_parked_thread();
 		if (status >= 0)
@@ -90,8 +113,11 @@ static inline NTSTATUS call(unsigned int code, const void *args)
 {
 	NTSTATUS status = dispatch(library, code, (void *)args);
 
-	return __builtin_expect(status == PAIR_NEEDS_PARKED, 0) ? call_again(code, (void *)args)
-								: status;
+	return __builtin_expect(status == PAIR_NEEDS_PARKED ||
+					status == (NTSTATUS)STATUS_ACCESS_VIOLATION,
+				0)
+		       ? call_again(status, code, (void *)args)
+		       : status;
 }
 
 /* ---- the names ---- */
@@ -174,7 +200,7 @@ EXPORTED void WINAPI D3DKMTCloseDxCoreDevice(void)
 	dispatch(library, PAIR_CLOSE, NULL);
 }
 
-EXPORTED int DxgkLastRefusal(void *refusal)
+EXPORTED int DxgkLastRefusal(struct dxgk_refusal *refusal)
 {
 	return dispatch(library, PAIR_LAST_REFUSAL, refusal);
 }

@@ -160,4 +160,52 @@ TEST(own_fd, is_never_a_standard_stream)
 	EXPECT_EQ(result.exit_status, 0);
 }
 
+static unsigned table_length(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned length = 0;
+	char line[256];
+
+	CHILD_EXPECT(status != NULL);
+	while (fgets(line, sizeof(line), status) && sscanf(line, "FDSize: %u", &length) != 1)
+		;
+	fclose(status);
+	CHILD_EXPECT(length > 0);
+	return length;
+}
+
+static void prepare(void *argument)
+{
+	unsigned long limit = *(const unsigned long *)argument;
+	unsigned length = table_length();
+	int lowest = make();
+
+	close(lowest);
+	limit_numbers(limit);
+	CHILD_EXPECT(length < 1024);
+	own_fd_prepare();
+	CHILD_EXPECT(limit < 2048 || table_length() > 1024);
+	/* Nothing stays open, low or high. */
+	int made = make();
+	CHILD_EXPECT(made == lowest);
+	CHILD_EXPECT(fcntl(1024, F_GETFD) == -1);
+	/* What is kept from then on needs no longer table. */
+	length = table_length();
+	struct own_fd fd;
+	CHILD_EXPECT(own_fd_keep(made, &fd));
+	CHILD_EXPECT(table_length() == length);
+}
+
+TEST(own_fd, a_long_table_is_there_before_it_is_wanted)
+{
+	static unsigned long limits[] = { 4096, 2048, 64, 8 };
+	struct child_result result;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		child_run(&result, prepare, &limits[i]);
+		EXPECT_STR(result.err, "");
+		EXPECT_EQ(result.exit_status, 0);
+	}
+}
+
 TEST_MAIN("base/own_fd")
