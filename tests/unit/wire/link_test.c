@@ -7,6 +7,7 @@
 
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/processor.h"
 #include "base/thread.h"
 #include "support/host.h"
@@ -153,7 +154,8 @@ static void sides_close(struct sides *sides)
 /* As a worker does: it looks, if it may, and then sleeps. */
 static bool take_request(struct channel *server, const _Atomic bool *is_over)
 {
-	return channel_look_for_request(server) || channel_await_request(server, is_over);
+	return channel_look_for_request(server) ||
+	       channel_await_request(server, is_over, CLOCK_FOREVER);
 }
 
 static void answer_one(void *argument)
@@ -258,17 +260,42 @@ TEST(channel, whose_sides_meet_on_one_processor_has_the_server_go_to_another)
 	channel_ask(&sides.client); /* from where we are */
 	for (unsigned i = 0; i < 100 && met == 0; i++) {
 		atomic_store(&sides.client.memory->request.processor, processor_number());
-		met += channel_be_apart(&sides.server) && sides.server.misses > 0;
+		uint32_t here = processor_number();
+		met += channel_look_where(&sides.server, false) == CHANNEL_PARTING &&
+		       channel_part() == CHANNEL_APART && processor_number() != here;
 	}
 	EXPECT(met > 0); /* it left, or the host moved us right after we looked, a hundred times */
 	EXPECT_EQ(thread_processors() > 1, true); /* and may be everywhere again */
-	/* A client that says so again and again moves it rarely. */
+	sides_close(&sides);
+}
+
+/* Where we are, unless the host moves us right then. */
+static enum channel_place look_where_met(struct sides *sides, bool is_turn)
+{
+	uint32_t here;
+	enum channel_place place;
+
+	do {
+		here = processor_number();
+		atomic_store(&sides->client.memory->request.processor, here);
+		place = channel_look_where(&sides->server, is_turn);
+	} while (here != processor_number());
+	return place;
+}
+
+TEST(channel, that_meets_its_client_again_and_again_parts_rarely_but_once_in_each_turn)
+{
+	struct sides sides;
+
+	sides_open(&sides);
 	sides.server.misses = 6;
 	sides.server.sleep_next = 63;
-	atomic_store(&sides.client.memory->request.processor, processor_number());
 	for (unsigned i = 0; i < 10; i++)
-		(void)!channel_be_apart(&sides.server);
-	EXPECT(sides.server.sleep_next > 50);
+		EXPECT_EQ(look_where_met(&sides, false), CHANNEL_TOGETHER);
+	EXPECT(sides.server.sleep_next <= 53);
+	EXPECT_EQ(look_where_met(&sides, true), CHANNEL_PARTING);
+	atomic_store(&sides.client.memory->request.processor, UINT32_MAX);
+	EXPECT_EQ(channel_look_where(&sides.server, false), CHANNEL_APART);
 	sides_close(&sides);
 }
 
