@@ -5,7 +5,9 @@
  */
 #include "support/test.h"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/clock.h"
 #include "base/processor.h"
@@ -101,6 +103,47 @@ TEST(control, that_cannot_be_asked_says_so)
 
 	EXPECT(!server_link_ask(-1, &request, NULL, &reply));
 	EXPECT_EQ(errno, EBADF);
+}
+
+/* ---- a server that is silent, and a program with a timer ---- */
+
+enum { SIGNALS = 3 };
+
+static struct {
+	unsigned count;
+	int timeouts_ms[SIGNALS + 1];
+} polls;
+
+#undef poll
+int poll(struct pollfd *files, nfds_t count, int timeout_ms);
+int host_poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+	(void)!poll(files, count, 20); /* then there is a signal */
+	polls.timeouts_ms[polls.count] = timeout_ms;
+	if (polls.count++ == SIGNALS)
+		return 0;
+	errno = EINTR;
+	return -1;
+}
+
+TEST(server, that_is_silent_is_waited_for_no_longer_because_of_signals)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct wire_message welcome;
+	struct wire_message hello = { 0 };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/link-test-%d", (int)getpid());
+	EXPECT_EQ(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	EXPECT_EQ(listen(listener, 1), 0);
+	EXPECT_EQ(server_link_open(address.sun_path, &hello, &welcome), -1);
+	EXPECT_EQ(welcome.welcome.status, STATUS_PORT_CONNECTION_REFUSED);
+	EXPECT(strstr(welcome.welcome.reason, "does not answer") != NULL);
+	EXPECT_EQ(polls.count, SIGNALS + 1);
+	for (unsigned i = 1; i <= SIGNALS; i++)
+		EXPECT(polls.timeouts_ms[i] < polls.timeouts_ms[i - 1]);
+	close(listener);
+	unlink(address.sun_path);
 }
 
 /* ---- channels ---- */
