@@ -31,7 +31,7 @@ PATIENCE_S = 60
 class Server:
     """One dxgkd, which is killed at the end whatever happened."""
 
-    def __init__(self, folder, *options, path=None, files=(), **settings):
+    def __init__(self, folder, *options, path=None, files=(), before=None, **settings):
         self.path = path or os.path.join(folder, 'dxgk.sock')
         self.notify = os.path.join(folder, f'notify-{id(self)}')
         self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -39,7 +39,7 @@ class Server:
         self.told.settimeout(PATIENCE_S)
         options = list(options) if files else ['--socket', self.path, *options]
         environment = {**os.environ, 'NOTIFY_SOCKET': self.notify, **settings}
-        prepare = None
+        prepare = before
         if files:
             def prepare():
                 os.dup2(files[0], 3)
@@ -492,6 +492,24 @@ def ends_when_idle(folder):
     return problems
 
 
+def who_ignores_hangups_goes_on(folder):
+    """nohup(1), whose caller logs out."""
+    problems = []
+    with Server(folder, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        server.process.send_signal(signal.SIGHUP)
+        status, said = client(server.path)
+        expect(problems, status == 0, f'a client behind a hangup: {status}, {said}')
+        expect(problems, server.process.poll() is None, 'it ended')
+        ended, said = server.end()
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        ended, said = server.end(signal.SIGHUP)
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+    return problems
+
+
 CLAIMS = {
     'a server listens, serves, says so to systemd and ends in order': serves,
     'a second server at a path is refused': second_is_refused,
@@ -513,6 +531,7 @@ CLAIMS = {
     'who does wrong by the thousand does not fill the log': complaints_are_few,
     'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
+    'a hangup ends a server, unless it was started to ignore them': who_ignores_hangups_goes_on,
 }
 
 
