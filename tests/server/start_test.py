@@ -154,6 +154,27 @@ def lock_has_a_name(folder):
     return problems
 
 
+def only_its_own_is_removed(folder):
+    """Somebody has removed the files of a server that still runs, and started another one there."""
+    problems = []
+    with Server(folder) as first:
+        expect(problems, first.await_word('READY=1'), 'the first does not start')
+        os.unlink(first.path)
+        os.unlink(first.path + '.lock')
+        with Server(folder) as second:
+            expect(problems, second.await_word('READY=1'), 'the second does not start')
+            ended, said = first.end()
+            expect(problems, ended == 0, f'the first ended with {ended}: {said}')
+            status, said = client(second.path)
+            expect(problems, status == 0, f'a client of the second: {status}, {said}')
+            with Server(folder) as third:
+                ended, said = third.result()
+                expect(problems, ended == 1 and 'another server has it' in said, f'a third: {ended}, {said}')
+            ended, said = second.end()
+            expect(problems, ended == 0 and not os.path.exists(second.path), f'the second ended with {ended}: {said}')
+    return problems
+
+
 def strange_paths_are_refused(folder):
     problems = []
     there = os.path.join(folder, 'a-file')
@@ -515,6 +536,7 @@ CLAIMS = {
     'a second server at a path is refused': second_is_refused,
     'the path of a dead server is taken over': dead_one_is_followed,
     'the lock that counts is the one at the path': lock_has_a_name,
+    'a server removes the files that are its own': only_its_own_is_removed,
     'paths that are something else are refused, and left alone': strange_paths_are_refused,
     'a client of nobody is refused by name, or embedded when it said auto': clients_of_nobody,
     'a path that is too long is refused, and not another one taken': a_path_is_not_shortened,
