@@ -100,7 +100,7 @@ static void answer(struct channel_worker *worker)
 	if (worker->is_answered || atomic_load(&worker->session->is_over))
 		return;
 	worker->is_answered = true;
-	if (UNLIKELY(!worker->is_apart))
+	if (UNLIKELY(worker->place == CHANNEL_TOGETHER))
 		gang_end(&worker->gang);
 	else if (UNLIKELY(!worker->gang.runs))
 		gang_resume(&worker->gang);
@@ -449,26 +449,49 @@ static void end_alone(struct channel_worker *worker)
 	notice_give(&server->ended);
 }
 
+/* Its client has been woken, and may still come while it has its slot. */
+RARE static bool linger(struct channel_worker *worker)
+{
+	uint64_t for_ns = worker->channel.has_woken ? gang_linger_ns(&worker->gang) : 0;
+
+	if (for_ns == 0)
+		return false;
+	worker->gang.goes_on = channel_await_request(&worker->channel, &worker->session->is_over,
+						     clock_deadline(for_ns));
+	return worker->gang.goes_on;
+}
+
+/* Without a slot: it needs no processor until there is one. False: there will be none. */
+RARE static bool sleep_for_request(struct channel_worker *worker)
+{
+	const _Atomic bool *is_over = &worker->session->is_over;
+
+	gang_end(&worker->gang);
+	if (!channel_await_request(&worker->channel, is_over, CLOCK_FOREVER))
+		return false;
+	gang_begin(&worker->gang, is_over);
+	return true;
+}
+
 /* False: there will be none. */
 static bool next_request(struct channel_worker *worker)
 {
 	const _Atomic bool *is_over = &worker->session->is_over;
-	bool has_slept = false;
+	struct gang *gang = &worker->gang;
 
-	if (LIKELY(worker->gang.runs && channel_look_for_request(&worker->channel))) {
-		if (gang_must_wait(&worker->gang)) {
+	if (UNLIKELY(worker->place == CHANNEL_PARTING && gang->runs))
+		worker->place = channel_part();
+	bool is_awake = gang->runs && channel_look_for_request(&worker->channel);
+	if (LIKELY(is_awake) || linger(worker)) {
+		if (gang_must_wait(gang)) {
 			channel_hold_off(&worker->channel);
-			gang_wait(&worker->gang, is_over);
+			gang_wait(gang, is_over);
 		}
-	} else {
-		gang_end(&worker->gang);
-		if (!channel_await_request(&worker->channel, is_over))
-			return false;
-		gang_begin(&worker->gang, is_over);
-		has_slept = true;
+	} else if (!sleep_for_request(worker)) {
+		return false;
 	}
-	if (UNLIKELY(has_slept || worker->gang.is_back))
-		worker->is_apart = channel_be_apart(&worker->channel);
+	if (UNLIKELY(!is_awake || worker->channel.has_woken || gang->is_back))
+		worker->place = channel_look_where(&worker->channel, gang_takes_turns(gang));
 	return !atomic_load(is_over);
 }
 

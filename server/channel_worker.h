@@ -28,9 +28,9 @@ struct channel_worker {
 	struct notice finished;
 	struct channel channel;
 	struct gang gang;
-	bool is_apart;        /* from its client: they have a processor each */
-	struct guest *guest;  /* whose calls they are, with a reference; NULL: none yet */
-	unsigned char *block; /* for all that fits the channel, and its head */
+	enum channel_place place; /* beside its client */
+	struct guest *guest;      /* whose calls they are, with a reference; NULL: none yet */
+	unsigned char *block;     /* for all that fits the channel, and its head */
 
 	struct channel_part put;  /* for the next call */
 	struct channel_part rest; /* of a reply that did not fit */

@@ -11,6 +11,7 @@
 #include "server/gang.h"
 
 #define QUANTUM_NS      (2 * NS_PER_MS)
+#define LINGER_NS       (QUANTUM_NS / 2)
 #define CREDIT_NS       (NS_PER_MS / 4)  /* after which a client has one call more */
 #define CREDIT_ALL_NS   (NS_PER_MS / 20) /* and all clients together have, for each slot */
 #define WAIT_AT_MOST_NS NS_PER_S         /* a driver may keep a slot for as long as it computes */
@@ -64,6 +65,7 @@ static void before_wait(void)
 static void run(struct gang *gang)
 {
 	gang->runs = true;
+	gang->has_lingered = false;
 	gang->served = 0;
 	gang->since_ns = clock_now_ns();
 	own = gang;
@@ -102,6 +104,7 @@ void gang_wait(struct gang *gang, const _Atomic bool *is_over)
 
 	atomic_store(&gang->waits, true);
 	if (gang->runs) {
+		gang->goes_on = true;
 		gang->runs = false;
 		atomic_fetch_add(&slots_free, 1);
 		seen = notice_give_to_one(&slot_given);
@@ -167,6 +170,19 @@ RARE bool gang_is_due(struct gang *gang)
 {
 	return ++gang->served % CALLS_PER_LOOK == 0 &&
 	       clock_now_ns() - gang->since_ns >= QUANTUM_NS;
+}
+
+uint64_t gang_linger_ns(struct gang *gang)
+{
+	if (!gang->runs || !gang->goes_on || gang->has_lingered)
+		return 0;
+	gang->has_lingered = true;
+	return LINGER_NS;
+}
+
+bool gang_takes_turns(const struct gang *gang)
+{
+	return gang->runs && (gang->is_back || atomic_load(&gangs_waiting) > 0);
 }
 
 void gang_wake(struct gang *gang)

@@ -24,8 +24,10 @@
 
 /* Of one worker, whose thread calls all of these. Zeroed: it has no slot. */
 struct gang {
-	bool runs;          /* it has a slot */
-	bool is_back;       /* it waited for it */
+	bool runs;    /* it has a slot */
+	bool is_back; /* it waited for it */
+	bool goes_on; /* its client had calls for more than a turn; until one lingers in vain */
+	bool has_lingered;  /* with the slot it has */
 	uint32_t served;    /* calls since the clock was looked at */
 	uint64_t since_ns;  /* when it got the slot */
 	uint64_t credit_ns; /* calls are served without one until here is now */
@@ -53,6 +55,14 @@ static inline bool gang_must_wait(struct gang *gang)
 	return UNLIKELY(atomic_load_explicit(&gangs_waiting, memory_order_relaxed) != 0) &&
 	       gang_is_due(gang);
 }
+
+/*
+ * Its client was woken, and does not come. One that goes on is late to get a processor, because others run there, and not
+ * to call: its slot is kept for it, for so long, once. 0: it is not. In vain: it does not go on.
+ */
+uint64_t gang_linger_ns(struct gang *gang);
+/* Is the caller one of more than there are slots for? */
+bool gang_takes_turns(const struct gang *gang);
 
 /* For its next turn, or until `is_over`. */
 void gang_wait(struct gang *gang, const _Atomic bool *is_over);

@@ -26,6 +26,7 @@ enum { BACKLOG = 64, FIRST_HANDED_OVER = 3 };
 
 static struct {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": it is not ours to remove */
+	struct stat socket;                                     /* what we made there */
 	char lock_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
 	int lock_file; /* -1: we do not have the lock */
 } bound = { .lock_file = -1 };
@@ -87,13 +88,20 @@ static int open_lock(const char *path)
 	return -1;
 }
 
-/* Whoever comes next finds this file? */
+/* Whoever comes next finds this one? */
+static bool is_at(const char *name, const struct stat *ours)
+{
+	struct stat named;
+
+	return lstat(name, &named) == 0 && ours->st_dev == named.st_dev &&
+	       ours->st_ino == named.st_ino;
+}
+
 static bool has_name(int file, const char *name)
 {
-	struct stat ours, named;
+	struct stat ours;
 
-	return fstat(file, &ours) == 0 && lstat(name, &named) == 0 && ours.st_dev == named.st_dev &&
-	       ours.st_ino == named.st_ino;
+	return fstat(file, &ours) == 0 && is_at(name, &ours);
 }
 
 static bool lock_path(const char *path)
@@ -153,7 +161,7 @@ static bool bind_there(int file, const struct sockaddr_un *address, const struct
 	bool is_bound = bind(file, (const struct sockaddr *)address, sizeof(*address)) == 0;
 
 	umask(before);
-	if (!is_bound)
+	if (!is_bound || lstat(address->sun_path, &bound.socket) != 0)
 		return false;
 	memcpy(bound.path, address->sun_path, sizeof(bound.path));
 	return set_rights(address->sun_path, server) && listen(file, BACKLOG) == 0;
@@ -212,15 +220,17 @@ int listener_open(const struct dxgk_serve_options *options, struct server *serve
 	return listener;
 }
 
+/* Somebody may have removed our files, and started another server there, whose files these are. */
 void listener_close(int listener)
 {
-	if (bound.path[0])
+	if (bound.path[0] && is_at(bound.path, &bound.socket))
 		unlink(bound.path);
 	bound.path[0] = '\0';
 	if (listener >= 0)
 		close(listener);
 	if (bound.lock_file >= 0) {
-		unlink(bound.lock_path);
+		if (has_name(bound.lock_file, bound.lock_path))
+			unlink(bound.lock_path);
 		close(bound.lock_file);
 	}
 	bound.lock_file = -1;

@@ -307,18 +307,25 @@ static bool watch(int file, void *name)
 	return epoll_ctl(server.poll_file, EPOLL_CTL_ADD, file, &wish) == 0;
 }
 
+/* By who started us, as nohup(1) does. */
+static bool is_ignored(int signal)
+{
+	struct sigaction now;
+
+	return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 /* Before there is any thread: all of them inherit it. -1 with errno. */
 static int take_signals(void)
 {
 	sigset_t signals;
 
-	/* What is written for a client that has gone is an error like another. */
-	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
-	/* A sync file that its client has closed is a pipe that nobody reads. */
+	if (!is_ignored(SIGHUP))
+		sigaddset(&signals, SIGHUP);
+	/* What is written for a client that has gone is an error like another, on its socket or in a sync file. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
 		return -1;

@@ -80,15 +80,18 @@ static uint32_t looks_now(struct channel *channel)
 }
 
 /* Who changes the number or is_over wakes whoever said that he sleeps. */
-RARE static bool sleep_until(struct channel_way *way, uint32_t wanted, const _Atomic bool *is_over)
+RARE static bool sleep_until(struct channel_way *way, uint32_t wanted, const _Atomic bool *is_over,
+			     uint64_t deadline_ns)
 {
+	enum thread_wait_result result = THREAD_WOKEN;
 	static struct tally sleeps;
 	uint32_t seen;
 
 	tally_count(&sleeps, "ring_sleeps", "");
 	atomic_store(&way->reader_sleeps, 1);
-	while ((seen = atomic_load(&way->number)) != wanted && !atomic_load(is_over))
-		thread_wait_shared(&way->number, seen, CLOCK_FOREVER);
+	while ((seen = atomic_load(&way->number)) != wanted && !atomic_load(is_over) &&
+	       result == THREAD_WOKEN)
+		result = thread_wait_shared(&way->number, seen, deadline_ns);
 	atomic_store_explicit(&way->reader_sleeps, 0, memory_order_relaxed);
 	return seen == wanted;
 }
@@ -148,7 +151,8 @@ bool channel_await_answer(struct channel *channel, const _Atomic bool *is_over)
 	struct channel_way *way = &channel->memory->reply;
 
 	channel->has_slept = !look(channel, way, channel->number, &way->said);
-	if (UNLIKELY(channel->has_slept) && !sleep_until(way, channel->number, is_over))
+	if (UNLIKELY(channel->has_slept) &&
+	    !sleep_until(way, channel->number, is_over, CLOCK_FOREVER))
 		return false;
 	take_advice(channel, atomic_load_explicit(&way->said, memory_order_relaxed));
 	return true;
@@ -174,28 +178,37 @@ bool channel_look_for_request(struct channel *channel)
 	return has_come;
 }
 
-bool channel_await_request(struct channel *channel, const _Atomic bool *is_over)
+bool channel_await_request(struct channel *channel, const _Atomic bool *is_over,
+			   uint64_t deadline_ns)
 {
-	bool has_come = sleep_until(&channel->memory->request, channel->number + 1, is_over);
+	bool has_come =
+		sleep_until(&channel->memory->request, channel->number + 1, is_over, deadline_ns);
 
 	channel->number += has_come;
 	return has_come && !atomic_load(is_over);
 }
 
-/* A client that lies about it moves its own worker about, and that less and less often. */
-bool channel_be_apart(struct channel *channel)
+/* A client that lies about it moves its own worker about, and that less and less often, but for once in a turn. */
+enum channel_place channel_look_where(struct channel *channel, bool is_turn)
 {
 	uint32_t processor =
 		atomic_load_explicit(&channel->memory->request.processor, memory_order_relaxed);
 
 	if (processor != processor_number())
-		return true;
+		return CHANNEL_APART;
+	if (is_turn)
+		return CHANNEL_PARTING;
 	if (channel->sleep_next > 0) {
 		channel->sleep_next--;
-		return false;
+		return CHANNEL_TOGETHER;
 	}
 	learn_miss(channel);
-	return processor_leave(processor);
+	return CHANNEL_PARTING;
+}
+
+enum channel_place channel_part(void)
+{
+	return processor_leave(processor_number()) ? CHANNEL_APART : CHANNEL_TOGETHER;
 }
 
 void channel_wake_server(struct channel *channel)

@@ -9,8 +9,10 @@
  * number for a little while before it sleeps on it, and says so before: who finds the other one awake
  * makes no system call. Looking takes two processors at once. So the server, which knows of all clients,
  * says with each answer whether there are two for this one, and goes to another processor than the one
- * its client says it is on. Who has woken the other one looks for as long as that may take, so two that
- * slept come awake again; who looks in vain does so less and less often.
+ * its client says it is on, behind the answer: woken from its own processor a client stays there, and has
+ * it as soon as we leave; woken from another one it may be put there, behind us. Who has woken the other
+ * one looks for as long as that may take, so two that slept come awake again; who looks in vain does so
+ * less and less often.
  *
  * What is short stands in the cache line of its number: who sees that has the rest.
  *
@@ -43,6 +45,13 @@ enum channel_advice {
 	CHANNEL_SLEEP,
 	CHANNEL_LOOK,       /* there is a processor for each of the two */
 	CHANNEL_LOOK_AGAIN, /* there was none, and now there is */
+};
+
+/* On which processors a client and its worker are. */
+enum channel_place {
+	CHANNEL_APART,
+	CHANNEL_PARTING,  /* on one, and the worker goes to another when it has answered */
+	CHANNEL_TOGETHER, /* on one, and both stay there */
 };
 
 /* One way: what one side writes and the other reads. */
@@ -117,18 +126,21 @@ MUST_CHECK bool channel_await_answer(struct channel *channel, const _Atomic bool
 void channel_wake_client(struct channel *channel);
 
 /*
- * Server: the same from the other side, in two steps: looking, which takes a processor, and sleeping, after
- * which it is on another one than its client, if it can. A client can undo what wakes us: who ends a worker
- * calls channel_wake_server() until it has.
+ * Server: the same from the other side, in two steps: looking, which takes a processor, and sleeping, until
+ * the deadline at most. A client can undo what wakes us: who ends a worker calls channel_wake_server() until
+ * it has.
  */
 MUST_CHECK bool channel_look_for_request(struct channel *channel);
-MUST_CHECK bool channel_await_request(struct channel *channel, const _Atomic bool *is_over);
+MUST_CHECK bool channel_await_request(struct channel *channel, const _Atomic bool *is_over,
+				      uint64_t deadline_ns);
 void channel_wake_server(struct channel *channel);
 
 /* Server: the answer will take a while, and the client need not look for it. */
 void channel_hold_off(struct channel *channel);
 void channel_answer(struct channel *channel, enum channel_advice advice);
-/* Server, after sleeping: are the two on different processors? Goes to another one, if it may and there is one. */
-MUST_CHECK bool channel_be_apart(struct channel *channel);
+/* Server, with a request, after one of the two has slept. `is_turn`: they have two processors only now, and not for long. */
+MUST_CHECK enum channel_place channel_look_where(struct channel *channel, bool is_turn);
+/* Server: to another processor than this, if there is one for it. */
+MUST_CHECK enum channel_place channel_part(void);
 
 #endif

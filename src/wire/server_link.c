@@ -8,13 +8,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/refusal.h"
 #include "wire/call.h"
 #include "wire/server_link.h"
 #include "wire/travel.h"
 
 /* A server lets one in, and welcomes one, at once; on a machine with much to do a little later. */
-enum { WELCOME_S = 10 };
+#define WELCOME_NS (10 * NS_PER_S)
 
 static void explain(struct wire_message *welcome, NTSTATUS status, const char *path,
 		    const char *why)
@@ -27,16 +28,44 @@ static void explain(struct wire_message *welcome, NTSTATUS status, const char *p
 		 "no server is reached at %s: %s", path, why);
 }
 
-/* With being let in; 0: for ever. */
-static void be_patient(int file, int seconds)
+/* 0: there is none left. Signals of the program interrupt, and do not make it longer. */
+static uint64_t left_until(uint64_t deadline_ns)
 {
-	const struct timeval patience = { .tv_sec = seconds };
+	uint64_t now_ns = clock_now_ns();
+
+	return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
+}
+
+/* With being let in; 0: for ever. */
+static void be_patient(int file, uint64_t for_ns)
+{
+	const struct timeval patience = {
+		.tv_sec = (time_t)(for_ns / NS_PER_S),
+		.tv_usec = (suseconds_t)(for_ns % NS_PER_S / NS_PER_US),
+	};
 
 	(void)setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
+static bool is_let_in(int file, const struct sockaddr_un *address, uint64_t deadline_ns)
+{
+	uint64_t left_ns;
+
+	errno = ETIMEDOUT;
+	while ((left_ns = left_until(deadline_ns)) >= NS_PER_US) {
+		be_patient(file, left_ns);
+		if (connect(file, (const struct sockaddr *)address, sizeof(*address)) == 0)
+			return true;
+		if (errno != EINTR)
+			break;
+	}
+	if (errno == EAGAIN || errno == EINTR)
+		errno = ETIMEDOUT;
+	return false;
+}
+
 /* -1 with errno. */
-static int connect_to(const char *path)
+static int connect_to(const char *path, uint64_t deadline_ns)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int file;
@@ -49,34 +78,31 @@ static int connect_to(const char *path)
 	file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (file < 0)
 		return -1;
-	be_patient(file, WELCOME_S);
-	while (connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-		if (errno == EINTR)
-			continue;
-		int problem = errno == EAGAIN ? ETIMEDOUT : errno;
-		close(file);
-		errno = problem;
-		return -1;
+	if (is_let_in(file, &address, deadline_ns)) {
+		be_patient(file, 0);
+		return file;
 	}
-	be_patient(file, 0);
-	return file;
+	int problem = errno;
+	close(file);
+	errno = problem;
+	return -1;
 }
 
 /* False: who listens is silent. */
-static bool is_answering(int file)
+static bool is_answering(int file, uint64_t deadline_ns)
 {
 	struct pollfd wait = { .fd = file, .events = POLLIN };
 	int ready;
 
 	do {
-		ready = poll(&wait, 1, WELCOME_S * 1000);
+		ready = poll(&wait, 1, (int)(left_until(deadline_ns) / NS_PER_MS));
 	} while (ready < 0 && errno == EINTR);
 	return ready > 0;
 }
 
 static bool is_somebody_there(const char *path)
 {
-	int file = connect_to(path);
+	int file = connect_to(path, clock_deadline(WELCOME_NS));
 
 	if (file >= 0)
 		close(file);
@@ -104,8 +130,9 @@ enum server_choice server_link_choose(const char *said, char *path_out, size_t s
 
 int server_link_open(const char *path, struct wire_message *hello, struct wire_message *welcome)
 {
+	uint64_t deadline_ns = clock_deadline(WELCOME_NS);
 	int descriptor;
-	int file = connect_to(path);
+	int file = connect_to(path, deadline_ns);
 
 	if (file < 0) {
 		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
@@ -119,7 +146,8 @@ int server_link_open(const char *path, struct wire_message *hello, struct wire_m
 	hello->hello.hash = travel_hash();
 	/* Who takes no more clients says so, and may have hung up before he hears who this is. */
 	(void)!wire_send(file, hello, -1, true);
-	if (!is_answering(file) || wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
+	if (!is_answering(file, deadline_ns) ||
+	    wire_receive(file, welcome, &descriptor, true) != WIRE_DONE ||
 	    welcome->kind != WIRE_WELCOME) {
 		explain(welcome, STATUS_PORT_CONNECTION_REFUSED, path,
 			"who listens there does not answer as dxgkd does");

@@ -31,7 +31,7 @@ PATIENCE_S = 60
 class Server:
     """One dxgkd, which is killed at the end whatever happened."""
 
-    def __init__(self, folder, *options, path=None, files=(), **settings):
+    def __init__(self, folder, *options, path=None, files=(), before=None, **settings):
         self.path = path or os.path.join(folder, 'dxgk.sock')
         self.notify = os.path.join(folder, f'notify-{id(self)}')
         self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -39,7 +39,7 @@ class Server:
         self.told.settimeout(PATIENCE_S)
         options = list(options) if files else ['--socket', self.path, *options]
         environment = {**os.environ, 'NOTIFY_SOCKET': self.notify, **settings}
-        prepare = None
+        prepare = before
         if files:
             def prepare():
                 os.dup2(files[0], 3)
@@ -162,6 +162,27 @@ def lock_has_a_name(folder):
         with Server(folder) as second:
             ended, said = second.result()
             expect(problems, ended == 1 and 'another server has it' in said, f'{ended}: {said}')
+    return problems
+
+
+def only_its_own_is_removed(folder):
+    """Somebody has removed the files of a server that still runs, and started another one there."""
+    problems = []
+    with Server(folder) as first:
+        expect(problems, first.await_word('READY=1'), 'the first does not start')
+        os.unlink(first.path)
+        os.unlink(first.path + '.lock')
+        with Server(folder) as second:
+            expect(problems, second.await_word('READY=1'), 'the second does not start')
+            ended, said = first.end()
+            expect(problems, ended == 0, f'the first ended with {ended}: {said}')
+            status, said = client(second.path)
+            expect(problems, status == 0, f'a client of the second: {status}, {said}')
+            with Server(folder) as third:
+                ended, said = third.result()
+                expect(problems, ended == 1 and 'another server has it' in said, f'a third: {ended}, {said}')
+            ended, said = second.end()
+            expect(problems, ended == 0 and not os.path.exists(second.path), f'the second ended with {ended}: {said}')
     return problems
 
 
@@ -481,11 +502,30 @@ def ends_when_idle(folder):
     return problems
 
 
+def who_ignores_hangups_goes_on(folder):
+    """nohup(1), whose caller logs out."""
+    problems = []
+    with Server(folder, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        server.process.send_signal(signal.SIGHUP)
+        status, said = client(server.path)
+        expect(problems, status == 0, f'a client behind a hangup: {status}, {said}')
+        expect(problems, server.process.poll() is None, 'it ended')
+        ended, said = server.end()
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+    with Server(folder) as server:
+        expect(problems, server.await_word('READY=1'), 'does not start')
+        ended, said = server.end(signal.SIGHUP)
+        expect(problems, ended == 0, f'ended with {ended}: {said}')
+    return problems
+
+
 CLAIMS = {
     'a server listens, serves, says so to systemd and ends in order': serves,
     'a second server at a path is refused': second_is_refused,
     'the path of a dead server is taken over': dead_one_is_followed,
     'the lock that counts is the one at the path': lock_has_a_name,
+    'a server removes the files that are its own': only_its_own_is_removed,
     'paths that are something else are refused, and left alone': strange_paths_are_refused,
     'a client of nobody is refused by name, or embedded when it said auto': clients_of_nobody,
     'a path that is too long is refused, and not another one taken': a_path_is_not_shortened,
@@ -502,6 +542,7 @@ CLAIMS = {
     'who does wrong by the thousand does not fill the log': complaints_are_few,
     'a client that has closed the library outlives its server': library_is_closed,
     'an idle server ends': ends_when_idle,
+    'a hangup ends a server, unless it was started to ignore them': who_ignores_hangups_goes_on,
 }
 
 

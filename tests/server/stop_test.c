@@ -246,4 +246,31 @@ TEST(stopped, in_a_callback_loses_memory_to_others_and_goes_on)
 	house_close(&house);
 }
 
+/* ---- and the server is to end ---- */
+
+TEST(stopped, in_a_wait_or_a_callback_does_not_keep_the_server_from_ending)
+{
+	const char *const options[] = { "--profile", getenv("TEST_SMALL"), NULL };
+	struct house house;
+
+	house_open(&house, options);
+	struct lodger waiting = lodger_start("listener_of_events");
+	lodger_hear(&waiting, HERE);
+	stop(&waiting);
+	struct lodger trimmed = lodger_start("trimmed");
+	struct lodger greedy = { 0 };
+	if (lodger_hear_with(&trimmed, NULL).word == READY) {
+		greedy = lodger_start("greedy");
+		lodger_hear(&greedy, DONE);
+		lodger_end(&greedy);
+		EXPECT_EQ(lodger_hear_with(&trimmed, NULL).word, HERE);
+	}
+	await_stop(&trimmed);
+	uint64_t began_ms = now_ms();
+	house_close(&house); /* and expects a good end */
+	EXPECT(now_ms() - began_ms < 10000);
+	lodger_kill(&waiting);
+	lodger_kill(&trimmed);
+}
+
 API_TEST_MAIN("server/stop")

@@ -61,6 +61,63 @@ TEST(gang, that_is_over_does_not_wait)
 	gang_end(&first);
 }
 
+/* ---- a client that is woken, and does not come ---- */
+
+/* Its calls were more than a turn is long. */
+static void be_due(struct gang *gang)
+{
+	gang_begin(gang, &never);
+	EXPECT(gang->runs);
+	gang_wait(gang, &never);
+	EXPECT(gang->runs);
+}
+
+TEST(gang, of_a_client_that_calls_now_and_then_is_kept_for_nobody)
+{
+	struct gang gang = { 0 };
+
+	gangs_start(2);
+	EXPECT_EQ(gang_linger_ns(&gang), 0); /* it has none */
+	gang_begin(&gang, &never);
+	EXPECT(gang.runs);
+	EXPECT_EQ(gang_linger_ns(&gang), 0);
+	gang_end(&gang);
+}
+
+TEST(gang, of_a_client_that_goes_on_is_kept_once_in_a_turn)
+{
+	struct gang gang = { 0 };
+
+	gangs_start(2);
+	be_due(&gang);
+	uint64_t for_ns = gang_linger_ns(&gang);
+	EXPECT(for_ns > 0 && for_ns < 2 * NS_PER_MS); /* less than a turn */
+	EXPECT_EQ(gang_linger_ns(&gang), 0);
+	gang_end(&gang);
+	EXPECT_EQ(gang_linger_ns(&gang), 0); /* it has none any more */
+	gang_begin(&gang, &never);
+	EXPECT_EQ(gang_linger_ns(&gang),
+		  for_ns); /* its client came in time, or it would not go on */
+	gang_end(&gang);
+}
+
+TEST(gang, takes_turns_when_it_has_waited_or_others_do)
+{
+	struct gang gang = { 0 };
+
+	gangs_start(2);
+	EXPECT(!gang_takes_turns(&gang));
+	gang_begin(&gang, &never);
+	EXPECT(!gang_takes_turns(&gang)); /* it is alone */
+	atomic_fetch_add(&gangs_waiting, 1);
+	EXPECT(gang_takes_turns(&gang));
+	atomic_fetch_sub(&gangs_waiting, 1);
+	gang_wait(&gang, &never);
+	EXPECT(gang_takes_turns(&gang));
+	gang_end(&gang);
+	EXPECT(!gang_takes_turns(&gang));
+}
+
 /* ---- several threads ---- */
 
 enum { WORKERS = 6 };

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 
 #include "base/client_call.h"
+#include "base/clock.h"
 #include "base/refusal.h"
 #include "unit/base/child.h"
 #include "support/host.h"
@@ -311,7 +312,7 @@ static inline void played_run_channel(void *argument)
 {
 	struct played_channel *channel = argument;
 
-	while (channel_await_request(&channel->channel, &channel->link->is_over) &&
+	while (channel_await_request(&channel->channel, &channel->link->is_over, CLOCK_FOREVER) &&
 	       played_serve(channel))
 		channel_answer(&channel->channel, CHANNEL_LOOK);
 }

@@ -5,8 +5,11 @@
  */
 #include "support/test.h"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
+#include "base/clock.h"
 #include "base/processor.h"
 #include "base/thread.h"
 #include "support/host.h"
@@ -102,6 +105,47 @@ TEST(control, that_cannot_be_asked_says_so)
 	EXPECT_EQ(errno, EBADF);
 }
 
+/* ---- a server that is silent, and a program with a timer ---- */
+
+enum { SIGNALS = 3 };
+
+static struct {
+	unsigned count;
+	int timeouts_ms[SIGNALS + 1];
+} polls;
+
+#undef poll
+int poll(struct pollfd *files, nfds_t count, int timeout_ms);
+int host_poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+	(void)!poll(files, count, 20); /* then there is a signal */
+	polls.timeouts_ms[polls.count] = timeout_ms;
+	if (polls.count++ == SIGNALS)
+		return 0;
+	errno = EINTR;
+	return -1;
+}
+
+TEST(server, that_is_silent_is_waited_for_no_longer_because_of_signals)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct wire_message welcome;
+	struct wire_message hello = { 0 };
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/link-test-%d", (int)getpid());
+	EXPECT_EQ(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	EXPECT_EQ(listen(listener, 1), 0);
+	EXPECT_EQ(server_link_open(address.sun_path, &hello, &welcome), -1);
+	EXPECT_EQ(welcome.welcome.status, STATUS_PORT_CONNECTION_REFUSED);
+	EXPECT(strstr(welcome.welcome.reason, "does not answer") != NULL);
+	EXPECT_EQ(polls.count, SIGNALS + 1);
+	for (unsigned i = 1; i <= SIGNALS; i++)
+		EXPECT(polls.timeouts_ms[i] < polls.timeouts_ms[i - 1]);
+	close(listener);
+	unlink(address.sun_path);
+}
+
 /* ---- channels ---- */
 
 TEST(channel, that_the_host_does_not_give_is_none)
@@ -153,7 +197,8 @@ static void sides_close(struct sides *sides)
 /* As a worker does: it looks, if it may, and then sleeps. */
 static bool take_request(struct channel *server, const _Atomic bool *is_over)
 {
-	return channel_look_for_request(server) || channel_await_request(server, is_over);
+	return channel_look_for_request(server) ||
+	       channel_await_request(server, is_over, CLOCK_FOREVER);
 }
 
 static void answer_one(void *argument)
@@ -258,17 +303,42 @@ TEST(channel, whose_sides_meet_on_one_processor_has_the_server_go_to_another)
 	channel_ask(&sides.client); /* from where we are */
 	for (unsigned i = 0; i < 100 && met == 0; i++) {
 		atomic_store(&sides.client.memory->request.processor, processor_number());
-		met += channel_be_apart(&sides.server) && sides.server.misses > 0;
+		uint32_t here = processor_number();
+		met += channel_look_where(&sides.server, false) == CHANNEL_PARTING &&
+		       channel_part() == CHANNEL_APART && processor_number() != here;
 	}
 	EXPECT(met > 0); /* it left, or the host moved us right after we looked, a hundred times */
 	EXPECT_EQ(thread_processors() > 1, true); /* and may be everywhere again */
-	/* A client that says so again and again moves it rarely. */
+	sides_close(&sides);
+}
+
+/* Where we are, unless the host moves us right then. */
+static enum channel_place look_where_met(struct sides *sides, bool is_turn)
+{
+	uint32_t here;
+	enum channel_place place;
+
+	do {
+		here = processor_number();
+		atomic_store(&sides->client.memory->request.processor, here);
+		place = channel_look_where(&sides->server, is_turn);
+	} while (here != processor_number());
+	return place;
+}
+
+TEST(channel, that_meets_its_client_again_and_again_parts_rarely_but_once_in_each_turn)
+{
+	struct sides sides;
+
+	sides_open(&sides);
 	sides.server.misses = 6;
 	sides.server.sleep_next = 63;
-	atomic_store(&sides.client.memory->request.processor, processor_number());
 	for (unsigned i = 0; i < 10; i++)
-		(void)!channel_be_apart(&sides.server);
-	EXPECT(sides.server.sleep_next > 50);
+		EXPECT_EQ(look_where_met(&sides, false), CHANNEL_TOGETHER);
+	EXPECT(sides.server.sleep_next <= 53);
+	EXPECT_EQ(look_where_met(&sides, true), CHANNEL_PARTING);
+	atomic_store(&sides.client.memory->request.processor, UINT32_MAX);
+	EXPECT_EQ(channel_look_where(&sides.server, false), CHANNEL_APART);
 	sides_close(&sides);
 }
 
