@@ -24,7 +24,7 @@ extern call_path *const dispatch_paths[CALL_COUNT];
  * "D3DKMTCreateDevice(hAdapter 0x40000040, Flags 0x0): STATUS_SUCCESS, hDevice 0x400000c0", to the log,
  * and to a trace. The call is over; without `client_args` its arguments were never read.
  */
-RARE void call_tell(const struct call *call, const void *client_args, NTSTATUS status);
+void call_tell(const struct call *call, const void *client_args, NTSTATUS status);
 
 /* For who runs a call, which is a constant here. */
 SPECIALIZED void call_begin(struct call *call, struct dxg_kernel *kernel,
