@@ -13,6 +13,9 @@
 #include "trace/put.h"
 #include "trace/ring.h"
 
+/* What is constant where it is called decides what is left of it. */
+#define ALWAYS_HERE static inline __attribute__((always_inline))
+
 static _Atomic uint64_t next_sequence;
 static _Atomic bool chose_ticks; /* changed only while there is no trace */
 
@@ -43,13 +46,23 @@ uint64_t trace_sequence(void)
 
 /* Seven bits for each byte, as far as there are ones to say it with. */
 const struct trace_number_forms trace_number_forms = {
-	.more = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4,
-		  4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 },
-	.first = { 0,    0,    0,    0,    0,    0,    0,    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xc0, 0xc0,
-		   0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xe0, 0xe0, 0xe0, 0xe0, 0xe0, 0xe0, 0xe0, 0xf0, 0xf0, 0xf0, 0xf0,
-		   0xf0, 0xf0, 0xf0, 0xf8, 0xf8, 0xf8, 0xf8, 0xf8, 0xf8, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc,
-		   0xfc, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+	.more = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3,
+		  3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 6, 6,
+		  6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 },
+	.first = { 0,    0,    0,    0,    0,    0,    0,    0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+		   0x80, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xe0, 0xe0, 0xe0, 0xe0, 0xe0,
+		   0xe0, 0xe0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf8, 0xf8, 0xf8, 0xf8,
+		   0xf8, 0xf8, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfe, 0xfe, 0xfe,
+		   0xfe, 0xfe, 0xfe, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
 };
+
+#define CATEGORY(name, title)
+#define EVENT(kind, category, name, title, count, ...) FIELDS_OF_##name = count,
+enum { /* how many fields an event has */
+#include "trace/events.def"
+};
+#undef EVENT
+#undef CATEGORY
 
 /* An event that is being written: where its next byte goes. */
 struct put {
@@ -214,24 +227,15 @@ static struct put begin_slowly(enum trace_event event)
 enum { PREPARED_BYTES = 512 };
 _Static_assert((int)PREPARED_BYTES < (int)RING_EVENT_BYTES, "that is there, whatever the event");
 
-/* When an event that is on the short way was. */
-enum when {
-	WHEN_NOW,
-	WHEN_EARLY,     /* the clock may be read out of order: nobody waits for it then */
-	WHEN_IN_A_CALL, /* right behind its begin: then */
-};
-
 /*
- * Stretches are of one thread. That an allocation is there nobody can say anything about before, and when it is not
- * nobody is left who could; a call that makes or destroys one, with nothing to wait for, says it first.
+ * May the clock be read out of order, so that nobody waits for it? Stretches are of one thread. That an allocation is
+ * there nobody can say anything about before, and when it is not nobody is left who could.
  */
-static inline enum when when_of(enum trace_event event, enum trace_kind kind)
+static inline bool may_be_early(enum trace_event event, enum trace_kind kind)
 {
-	if (event == TRACE_allocation_live || event == TRACE_allocation_dead)
-		return WHEN_IN_A_CALL;
-	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END || event == TRACE_allocation_dying
-		       ? WHEN_EARLY
-		       : WHEN_NOW;
+	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END ||
+	       event == TRACE_allocation_live || event == TRACE_allocation_dying ||
+	       event == TRACE_allocation_dead;
 }
 
 /*
@@ -246,21 +250,16 @@ struct way {
 };
 
 /* False when that is not the way to go; then nothing has changed. */
-static inline __attribute__((always_inline)) bool find_way(struct way *way, enum when when)
+ALWAYS_HERE bool find_way(struct way *way, bool is_early)
 {
-	uint64_t time = when == WHEN_NOW   ? clock_tick() :
-			when == WHEN_EARLY ? clock_tick_early() :
-					     0;
+	uint64_t time = is_early ? clock_tick_early() : clock_tick();
 	struct ring *ring = ring_own;
 
 	if (UNLIKELY(!ring))
 		return false;
 	way->ring = ring;
 	way->at = atomic_load_explicit(&ring->at, memory_order_relaxed);
-	if (when == WHEN_IN_A_CALL && LIKELY(way->at == ring->call_end))
-		way->since = 0;
-	else
-		way->since = (when == WHEN_IN_A_CALL ? clock_tick_early() : time) - ring->time;
+	way->since = time - ring->time;
 	return LIKELY(way->at < atomic_load_explicit(&ring->quick_end, memory_order_relaxed) &&
 		      way->since <= UINT16_MAX);
 }
@@ -277,16 +276,49 @@ static inline struct put begin(const struct way *way, enum trace_event event)
 	return (struct put){ way->ring, way->at + 1 + sizeof(since) };
 }
 
-static inline void end(const struct put *put, enum trace_event event)
+static inline void end(const struct put *put, enum trace_event event, const uint64_t *fields)
 {
 	if (event == TRACE_api_call_begin)
 		put->ring->call_end = put->at;
+	if (event == TRACE_allocation_live)
+		memcpy(put->ring->last_live, fields, sizeof(put->ring->last_live));
 	/* Whoever collects may read it from here on. */
 	atomic_store_explicit(&put->ring->at, put->at, memory_order_release);
 }
 
-_Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
-	       "the number of an event is one byte");
+static inline bool has_short_form(enum trace_event event)
+{
+	return event == TRACE_allocation_live || event == TRACE_allocation_dead;
+}
+
+/*
+ * The shortest way: an allocation that is like the last one, right behind the begin of the call that makes or destroys
+ * it, with nothing to wait for. It was then. False, and nothing has changed, when it is not that.
+ */
+ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
+{
+	struct ring *ring = ring_own;
+	bool is_live = event == TRACE_allocation_live;
+
+	if (UNLIKELY(!ring))
+		return false;
+	uint8_t *at = atomic_load_explicit(&ring->at, memory_order_relaxed);
+	if (at != ring->call_end ||
+	    at >= atomic_load_explicit(&ring->quick_end, memory_order_relaxed))
+		return false;
+#pragma GCC unroll 8
+	for (uint32_t i = 1; is_live && i < FIELDS_OF_allocation_live; i++) {
+		if (UNLIKELY(fields[i] != ring->last_live[i]))
+			return false;
+	}
+	*at = is_live ? TRACE_SHORT_allocation_live : TRACE_SHORT_allocation_dead;
+	ring->sequence++;
+	at = put_id(ring, at + 1, fields[0]);
+	atomic_store_explicit(&ring->at, at, memory_order_release);
+	return true;
+}
+
+_Static_assert((int)TRACE_SHORT_END <= (int)TRACE_HEAD_MORE, "the number of an event is one byte");
 
 #define EACH_1(DO, type, field)      DO##_##type(field)
 #define EACH_2(DO, type, field, ...) DO##_##type(field) EACH_1(DO, __VA_ARGS__)
@@ -320,34 +352,63 @@ _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
 #define KNOWS_LITERAL(field) &&LIKELY(literal_slot(way.ring, field)->text == (field))
 #define KNOWS_TEXT(field)
 
+#define VALUE_U32(field)     field,
+#define VALUE_U64(field)     field,
+#define VALUE_HEX(field)     field,
+#define VALUE_HANDLE(field)  field,
+#define VALUE_KEY(field)     field,
+#define VALUE_ID(field)      field,
+#define VALUE_STATUS(field)  0,
+#define VALUE_NAME(field)    0,
+#define VALUE_LITERAL(field) 0,
+#define VALUE_TEXT(field)    0,
+
 #define CATEGORY(name, title)
 #define EVENT(kind, category, name, title, count, ...)                                             \
 	RARE static void put_##name##_slowly(TRACE_PARAMETERS_##count(__VA_ARGS__))                \
 	{                                                                                          \
 		static const bool is_known = false;                                                \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
 		struct put put = begin_slowly(TRACE_##name);                                       \
                                                                                                    \
 		(void)is_known;                                                                    \
 		if (!put.at)                                                                       \
 			return;                                                                    \
 		EACH_##count(PUT, __VA_ARGS__);                                                    \
-		end(&put, TRACE_##name);                                                           \
+		end(&put, TRACE_##name, fields);                                                   \
+	}                                                                                          \
+                                                                                                   \
+	ALWAYS_HERE void put_##name##_quickly(TRACE_PARAMETERS_##count(__VA_ARGS__))               \
+	{                                                                                          \
+		static const bool is_known = true;                                                 \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
+		struct way way;                                                                    \
+                                                                                                   \
+		(void)is_known;                                                                    \
+		if (find_way(&way, may_be_early(TRACE_##name, TRACE_KIND_##kind))                  \
+			    EACH_##count(KNOWS, __VA_ARGS__)) {                                    \
+			struct put put = begin(&way, TRACE_##name);                                \
+			EACH_##count(PUT, __VA_ARGS__);                                            \
+			end(&put, TRACE_##name, fields);                                           \
+		} else {                                                                           \
+			put_##name##_slowly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                 \
+		}                                                                                  \
+	}                                                                                          \
+                                                                                                   \
+	__attribute__((noinline)) static void put_##name##_at_length(                              \
+		TRACE_PARAMETERS_##count(__VA_ARGS__))                                             \
+	{                                                                                          \
+		put_##name##_quickly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                        \
 	}                                                                                          \
                                                                                                    \
 	void trace_put_##name(TRACE_PARAMETERS_##count(__VA_ARGS__))                               \
 	{                                                                                          \
-		static const bool is_known = true;                                                 \
-		struct way way;                                                                    \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
                                                                                                    \
-		(void)is_known;                                                                    \
-		if (find_way(&way, when_of(TRACE_##name, TRACE_KIND_##kind))                       \
-			    EACH_##count(KNOWS, __VA_ARGS__)) {                                    \
-			struct put put = begin(&way, TRACE_##name);                                \
-			EACH_##count(PUT, __VA_ARGS__);                                            \
-			end(&put, TRACE_##name);                                                   \
-		} else {                                                                           \
-			put_##name##_slowly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                 \
-		}                                                                                  \
+		if (!has_short_form(TRACE_##name))                                                 \
+			put_##name##_quickly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                \
+		else if (!put_short_form(TRACE_##name, fields))                                    \
+			put_##name##_at_length(TRACE_ARGUMENTS_##count(__VA_ARGS__));              \
 	}
 EVENT(METADATA, API, thread, "", 2, TEXT, name, U32, tid)
 #include "trace/events.def"

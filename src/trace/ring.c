@@ -150,6 +150,7 @@ static void ring_empty(struct ring *ring)
 {
 	memset(ring->literals, 0, sizeof(ring->literals));
 	ring->literal_count = 0;
+	memset(ring->last_live, 0, sizeof(ring->last_live));
 	ring->last_id = 0;
 	ring->last_handle = 0;
 	ring->call_end = NULL;

@@ -75,12 +75,15 @@ struct ring {
 	uint64_t time;    /* of the last event */
 	/* Below it the short way may be taken; NULL: nowhere. The owner's, and NULL once its session is over. */
 	const uint8_t *_Atomic quick_end;
-	uint64_t sequence;       /* that the next event has, if nobody else says anything */
-	const uint8_t *call_end; /* behind the begin of a call, the last of the block; NULL: none is in it */
-	uint32_t last_handle;    /* that an event of this block has; 0 at first */
+	uint64_t sequence; /* that the next event has, if nobody else says anything */
+	const uint8_t *
+		call_end; /* behind the begin of a call, the last of the block; NULL: none is in it */
+	uint32_t last_handle; /* that an event of this block has; 0 at first */
 	uint32_t thread;
 	uint64_t until; /* when the block is old; 0: none has begun */
 
+	uint64_t last_live
+		[TRACE_FIELDS_MAX]; /* the fields of the last allocation_live of this block; 0 at first */
 	uint32_t literal_count;
 	struct ring_literal literals[RING_LITERALS];
 
@@ -99,7 +102,8 @@ struct ring {
 /* So much of the block is filled in. */
 static inline uint32_t ring_used(const struct ring *ring)
 {
-	return (uint32_t)(atomic_load_explicit(&ring->at, memory_order_acquire) - ring->block->bytes);
+	return (uint32_t)(atomic_load_explicit(&ring->at, memory_order_acquire) -
+			  ring->block->bytes);
 }
 
 /* The calling thread's, if it has one. */
