@@ -7,8 +7,10 @@ const OWNER_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#
 const OWNER_PATTERNS = ['', 'up', 'dots', 'down', 'level', 'cross', 'upright'];
 const KERNEL_COLOUR = '#8a8f98';
 const FONT = '11px system-ui, sans-serif';
-const LETTER = 6;                   // how wide one is, about
+const LETTER = 6;                   // how wide one is, about,
+const WIDE_LETTER = 6.5;            // and in words with figures
 const LABEL_ROOM = 28;              // a box as narrow as this has no label
+const PATTERN_ROOM = 8;             // of a box is without it in any case
 const TILE = 6;
 
 class View {
@@ -172,13 +174,14 @@ class Brush {
 		return this.patterns.get(key);
 	}
 
-	// A label inside of a box of that colour, as much of it as there is room for.
+	// A label inside of a box of that colour, as much of it as there is room for: the box's pattern is seen behind it.
 	label(text, x, y, width, colour) {
-		const letters = Math.floor((width - 6) / LETTER);
+		const room = width - PATTERN_ROOM;
+		const letters = Math.floor((room - 3) / LETTER);
 		if (width < LABEL_ROOM)
 			return;
 		const shown = letters < text.length ? text.slice(0, Math.max(1, letters - 1)) + '…' : text;
-		this.fill(colour, x + 2, y - 4, Math.min(width - 4, shown.length * LETTER + 2), 8);
+		this.fill(colour, x, y - 6, Math.min(room, shown.length * LETTER + 5), 11);
 		this.text(shown, x + 3, y, isLight(colour) ? '#000' : '#fff');
 	}
 
