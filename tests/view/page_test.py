@@ -216,8 +216,11 @@ def test_keys_zoom_pan_and_step_and_everything_is_drawn(root):
         page.key('n')
         assert page.evaluate('page.selection.kind') in ('run', 'packet', 'mark', 'allocation')
         chosen = page.evaluate('page.selection.row')
+        page.evaluate('page.ask("why-evicted", {})')
+        assert page.evaluate('document.getElementById("side").scrollTop') > 0
         page.key('n')
         assert page.evaluate('page.selection.row') != chosen
+        assert page.evaluate('document.getElementById("side").scrollTop') == 0, 'what was chosen is not seen'
         page.key('f')
         assert page.evaluate('page.view.to - page.view.from') < whole
         page.key('Escape')
@@ -406,6 +409,16 @@ def test_the_picture_is_the_same_as_a_file_and_each_time(root):
             const brush = Object.assign(Object.create(Brush.prototype), page.brush, { fill: (...box) => plates.push(box), text: () => {} });
             for (const width of [29, 60, 300])
                 brush.label('12345 a packet', 100, 50, width, '#009e73');
+            for (const text of ['12345 D3DKMTMakeResident', 'WWWWWWWWWWWWWWWWWWWWWWWWWW', 'iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii']) {
+                for (let width = 28; width < 200; width++) {
+                    let end = 0;
+                    const writes = Object.assign(Object.create(Brush.prototype), page.brush, { fill: () => {},
+                        text: (shown, x) => { end = x + page.brush.context.measureText(shown).width; } });
+                    writes.label(text, 0, 50, width, '#009e73');
+                    if (end > width)
+                        return false;
+                }
+            }
             return plates.every(([, x, y, width, height], i) => x === 100 && y <= 44 && y + height >= 55 && width <= [29, 60, 300][i] - 8);
         })()""")
         patterns = {one.get('id') for one in picture.iter('{http://www.w3.org/2000/svg}pattern')}

@@ -7,8 +7,9 @@ const OWNER_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#
 const OWNER_PATTERNS = ['', 'up', 'dots', 'down', 'level', 'cross', 'upright'];
 const KERNEL_COLOUR = '#8a8f98';
 const FONT = '11px system-ui, sans-serif';
-const LETTER = 6;                   // how wide one is, about,
-const WIDE_LETTER = 6.5;            // and in words with figures
+const LETTER = 6.5;                 // how wide one is, about; those of WIDE are half as much again, and W and M nearly twice
+const WIDE = /[A-Z…%@mw]/;
+const WIDEST = /[MW@%…]/;
 const LABEL_ROOM = 28;              // a box as narrow as this has no label
 const PATTERN_ROOM = 8;             // of a box is without it in any case
 const TILE = 6;
@@ -177,11 +178,10 @@ class Brush {
 	// A label inside of a box of that colour, as much of it as there is room for: the box's pattern is seen behind it.
 	label(text, x, y, width, colour) {
 		const room = width - PATTERN_ROOM;
-		const letters = Math.floor((room - 3) / LETTER);
 		if (width < LABEL_ROOM)
 			return;
-		const shown = letters < text.length ? text.slice(0, Math.max(1, letters - 1)) + '…' : text;
-		this.fill(colour, x, y - 6, Math.min(room, shown.length * LETTER + 5), 11);
+		const shown = textWithin(text, room - 3);
+		this.fill(colour, x, y - 6, Math.min(room, textWidth(shown) + 5), 11);
 		this.text(shown, x + 3, y, isLight(colour) ? '#000' : '#fff');
 	}
 
@@ -196,6 +196,24 @@ class Brush {
 		draw(brush);
 		return canvas;
 	}
+}
+
+// About; rather too much than too little, and the same in a file, where nothing can be measured.
+function textWidth(text) {
+	let width = 0;
+	for (const letter of text)
+		width += WIDEST.test(letter) ? LETTER * 1.8 : WIDE.test(letter) ? LETTER * 1.5 : LETTER;
+	return width;
+}
+
+function textWithin(text, width) {
+	if (textWidth(text) <= width)
+		return text;
+	const left = width - textWidth('…');
+	let used = 0, at = 0;
+	while (at < text.length && (used += textWidth(text[at])) <= left)
+		at++;
+	return text.slice(0, at) + '…';
 }
 
 function isLight(colour) {

@@ -127,7 +127,7 @@ class Page {
 
 	// What of a title does not fit beside its lane is below, where the lane has room: its number is what tells it from others.
 	titleLines(lane) {
-		const letters = Math.floor((this.view.left - 12 - 10 * lane.level) / WIDE_LETTER);
+		const letters = Math.floor((this.view.left - 12 - 10 * lane.level) / LETTER);
 		const title = lane.title || lane.name || '';
 		const space = title.lastIndexOf(' ', letters);
 		const isWhole = title.length <= letters || space <= 0 || lane.height < 2 * ROW;
@@ -716,8 +716,10 @@ class Page {
 	stepInLane(direction) {
 		const lane = this.shown[this.lane];
 		const next = lane && lane.step(this.selection, direction, this.view);
-		if (next)
+		if (next) {
 			this.select(next, true);
+			document.getElementById('side').scrollTop = 0;
+		}
 	}
 }
 
