@@ -403,6 +403,7 @@ def test_the_picture_is_the_same_as_a_file_and_each_time(root):
         titles = [one.text for one in picture.iter('{http://www.w3.org/2000/svg}text')]
         for title in page.evaluate('page.shown.filter((lane) => lane.top < page.brush.height - 40 && !lane.isHead && lane.title).map((lane) => lane.title)'):
             assert title in titles, (title, titles)
+        assert page.evaluate('[20, 26, 45, 80].map((width) => textWithin("12 signal", width))') == ['12', '12', '12 si…', '12 signal']
         # Behind the text of a box is nothing but its colour, and beside it the pattern that says whose it is.
         assert page.evaluate("""(() => {
             const plates = [], fill = page.brush.fill;
@@ -419,7 +420,7 @@ def test_the_picture_is_the_same_as_a_file_and_each_time(root):
                         return false;
                 }
             }
-            return plates.every(([, x, y, width, height], i) => x === 100 && y <= 44 && y + height >= 55 && width <= [29, 60, 300][i] - 8);
+            return plates.every(([, x, y, width, height], i) => x === 100 && y <= 44 && y + height >= 55 && width <= [29, 60, 300][i] - 6);
         })()""")
         patterns = {one.get('id') for one in picture.iter('{http://www.w3.org/2000/svg}pattern')}
         assert len(patterns) >= 2, 'owners differ by more than colour'

@@ -7,11 +7,11 @@ const OWNER_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#
 const OWNER_PATTERNS = ['', 'up', 'dots', 'down', 'level', 'cross', 'upright'];
 const KERNEL_COLOUR = '#8a8f98';
 const FONT = '11px system-ui, sans-serif';
-const LETTER = 6.5;                 // how wide one is, about; those of WIDE are half as much again, and W and M nearly twice
-const WIDE = /[A-Z…%@mw]/;
-const WIDEST = /[MW@%…]/;
+const LETTER = 6.5;                 // how wide one is, about
+const LETTERS = { 'il.,:;|!\' ': 3.6, 'frtI()[]-/': 4.8, 'ABCDEFGHKNOPQRSTUVXYZ': 8.7, 'wM': 9.6, 'mW…%@': 11.2 };
+const LETTER_WIDTHS = new Map(Object.entries(LETTERS).flatMap(([letters, width]) => [...letters].map((letter) => [letter, width])));
 const LABEL_ROOM = 28;              // a box as narrow as this has no label
-const PATTERN_ROOM = 8;             // of a box is without it in any case
+const PATTERN_ROOM = 6;             // of a box is without it in any case
 const TILE = 6;
 
 class View {
@@ -198,22 +198,24 @@ class Brush {
 	}
 }
 
-// About; rather too much than too little, and the same in a file, where nothing can be measured.
+// In a wide font; and the same in a file, where nothing can be measured.
 function textWidth(text) {
 	let width = 0;
 	for (const letter of text)
-		width += WIDEST.test(letter) ? LETTER * 1.8 : WIDE.test(letter) ? LETTER * 1.5 : LETTER;
+		width += LETTER_WIDTHS.get(letter) ?? 7;
 	return width;
 }
 
+// Its beginning; a number that it begins with is not cut, as long as there is room for that.
 function textWithin(text, width) {
+	const word = text.split(' ', 1)[0];
 	if (textWidth(text) <= width)
 		return text;
 	const left = width - textWidth('…');
 	let used = 0, at = 0;
 	while (at < text.length && (used += textWidth(text[at])) <= left)
 		at++;
-	return text.slice(0, at) + '…';
+	return at <= word.length + 1 && textWidth(word) <= width ? word : text.slice(0, at) + '…';
 }
 
 function isLight(colour) {
