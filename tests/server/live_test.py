@@ -131,6 +131,8 @@ def test_a_screen_of_80_by_24_and_one_of_200_by_60(root):
             top = Terminal(rows, columns, 'top', '--socket', server.path, '-d', '0.2')
             drawn = top.until('ctl_client')
             assert 'segment 1' in drawn and 'node 0' in drawn, drawn
+            for whole in (r'refused [0-9.]+/s', r'gap \d+ MiB', r'paging \d+/s', 'q end'):
+                assert re.search(whole, drawn), (columns, whole, drawn)
             top.type('q')
             assert top.end() == 0
 
