@@ -426,7 +426,7 @@ static bool take_fields(struct trace_reader *reader, struct row *row,
 	}
 	for (uint32_t i = 0; i < event->info.field_count; i++) {
 		enum trace_field_type type = event->info.fields[i].type;
-		struct value value = i < own ? (struct value){ 0 } : last[i];
+		struct value value = i < own || !last ? (struct value){ 0 } : last[i];
 		if (i < own && !take_field(reader, row, type, &value.number, &value.text))
 			return false;
 		if (trace_field_is_string(type) && !value.text)

@@ -130,8 +130,7 @@ class Page {
 		const letters = Math.floor((this.view.left - 12 - 10 * lane.level) / LETTER);
 		const title = lane.title || lane.name || '';
 		const space = title.lastIndexOf(' ', letters);
-		const isWhole = title.length <= letters || space <= 0 || lane.height < 2 * ROW;
-		return isWhole ? [title] : [title.slice(0, space), title.slice(space + 1)];
+		return title.length <= letters || space <= 0 || lane.height < 2 * ROW ? [title] : [title.slice(0, space), title.slice(space + 1)];
 	}
 
 	drawTitle(brush, lane, y) {
