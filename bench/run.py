@@ -213,7 +213,6 @@ def bench_allocations(build):
 
 TRACE_PROGRAMS, TRACE_ROUNDS, TRACE_PAIRS = 10, 40, 2_000
 TRACE_LIVE = 4_096  # as beside lavapipe
-TRACE_LOOKS = 4  # at the clock, in a pair
 
 
 def traced_time(build, folder):
@@ -237,13 +236,10 @@ def bench_traces(build):
     with tempfile.TemporaryDirectory(prefix='bench-') as folder:
         traced = instructions(build, 'exchange_allocations', pairs, trace=os.path.join(folder, 'trace'))
         plain, slower = traced_time(build, folder)
-    look = quiet([ns for ns, in numbers(run([*events, 'clock'], build))])
     return [{'what': 'event of a trace', 'unit': 'instructions', 'goal': 150, 'value': each},
             {'what': 'allocation pair, traced / not', 'unit': 'times', 'goal': 1.3,
              'value': traced / instructions(build, 'exchange_allocations', pairs)},
-            # Each call has its begin and its end: what looking at the processor's clock takes is the machine's.
             {'what': '  by the clock', 'unit': 'times', 'goal': 1.3, 'value': slower / plain},
-            {'what': '  of which looking at the clock is', 'unit': 'times', 'value': TRACE_LOOKS * look / plain},
             {'what': 'tour, traced / not', 'unit': 'times', 'goal': 1.15,
              'value': all_instructions(build, tour) / all_instructions(build, [*tour, '--no-trace'])}]
 

@@ -169,7 +169,7 @@ static void draw(struct top *top)
 		  : top->is_frozen
 			  ? "frozen; space goes on, q ends"
 			  : "m s p n P I order  / filter  Enter more  space freeze  e evict  "
-			    "b budget  q quit",
+			    "b budget  q end",
 		  width - 1);
 	refresh();
 }

@@ -169,6 +169,13 @@ static void print_run(const struct map *map, const struct run *run)
 		printf("  allocation 0x%" PRIx64 "  %s\n", run->allocation, run->state);
 }
 
+/* Page tables of one owner that are neighbours are a line for people: there are hundreds, of a page each. */
+static bool is_more_tables(const struct run *run, const struct run *next)
+{
+	return !run->is_free && !next->is_free && run->allocation == 0 && next->allocation == 0 &&
+	       run->process == next->process && run->offset + run->size == next->offset;
+}
+
 static void print_text(const struct map *map, const char *segment)
 {
 	printf("segment %s  %s  %" PRIu64 " bytes  resident %" PRIu64 "  free %" PRIu64
@@ -177,8 +184,12 @@ static void print_text(const struct map *map, const char *segment)
 	       map->largest_gap);
 	print_picture(map);
 	printf("\n");
-	for (uint32_t i = 0; i < map->count; i++)
-		print_run(map, &map->runs[i]);
+	for (uint32_t i = 0; i < map->count; i++) {
+		struct run run = map->runs[i];
+		while (i + 1 < map->count && is_more_tables(&run, &map->runs[i + 1]))
+			run.size += map->runs[++i].size;
+		print_run(map, &run);
+	}
 }
 
 /* ---- JSON ---- */
@@ -225,7 +236,7 @@ int ctl_map(const struct control_client *client, char **arguments)
 	char number[16];
 
 	if (!ctl_number(arguments[0], &segment) || segment > UINT32_MAX)
-		return ctl_complain("map", arguments[0]);
+		return ctl_complain("segment", arguments[0]);
 	snprintf(number, sizeof(number), "%u", (unsigned)segment);
 	map.text = control_text_take(client, "map", CONTROL_TEXT_MAP, (uint32_t)segment);
 	if (!map.text)

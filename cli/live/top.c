@@ -8,7 +8,11 @@
 #include "cli/live/top.h"
 #include "cli/verify/escape.h"
 
-enum { BAR_WIDTH = 24 };
+enum {
+	BAR_WIDTH = 24,
+	NARROW_BAR_WIDTH = 8,
+	NARROW = 100 /* columns are not enough for all at length */
+};
 #define MIB (UINT64_C(1) << 20)
 
 struct screen {
@@ -57,32 +61,70 @@ static double busy_percent(const struct live_snapshot *now, const struct live_sn
 	return share > 100 ? 100 : share;
 }
 
-static void put_bar(char bar[BAR_WIDTH + 1], uint64_t part, uint64_t whole)
+static bool is_narrow(const struct screen *screen)
 {
-	unsigned filled =
-		whole == 0 ? 0 : (unsigned)((double)part * BAR_WIDTH / (double)whole + 0.5);
+	return screen->width < NARROW;
+}
 
-	for (unsigned i = 0; i < BAR_WIDTH; i++)
+static void make_bar(const struct screen *screen, char bar[BAR_WIDTH + 1], uint64_t part,
+		     uint64_t whole)
+{
+	unsigned width = is_narrow(screen) ? NARROW_BAR_WIDTH : BAR_WIDTH;
+	unsigned filled = whole == 0 ? 0 : (unsigned)((double)part * width / (double)whole + 0.5);
+
+	for (unsigned i = 0; i < width; i++)
 		bar[i] = i < filled ? '#' : '.';
-	bar[BAR_WIDTH] = '\0';
+	bar[width] = '\0';
+}
+
+static void put_movement(struct screen *screen, const struct live_snapshot *now,
+			 const struct live_snapshot *before)
+{
+	char moved[96], ended[96];
+
+	snprintf(moved, sizeof(moved), "in %.1f MiB/s  out %.1f MiB/s  evictions %.1f/s",
+		 rate(now->moved_in_bytes, before->moved_in_bytes, now, before) / MIB,
+		 rate(now->moved_out_bytes, before->moved_out_bytes, now, before) / MIB,
+		 rate(now->moves_out, before->moves_out, now, before));
+	snprintf(ended, sizeof(ended), "discarded %.1f MiB/s  resets %" PRIu64 "  refused %.1f/s",
+		 rate(now->discarded_bytes, before->discarded_bytes, now, before) / MIB,
+		 now->resets, rate(now->refused, before->refused, now, before));
+	put(screen, TOP_HEAD, "%s%s%s", moved, is_narrow(screen) ? "" : "  ",
+	    is_narrow(screen) ? "" : ended);
+	if (is_narrow(screen))
+		put(screen, TOP_HEAD, "%s", ended);
+}
+
+/* In a narrow one only what there is, and the worst first. */
+static void put_node(struct screen *screen, uint32_t number, const struct live_node *node,
+		     double busy, double packets, double pagings)
+{
+	char bar[BAR_WIDTH + 1];
+	char hw_queues[16] = "";
+	char faulted[32] = "", preempted[40] = "";
+
+	make_bar(screen, bar, (uint64_t)busy, 100);
+	if (node->hw_queues > 0)
+		snprintf(hw_queues, sizeof(hw_queues), "%u hwq", node->hw_queues);
+	if (!is_narrow(screen) || node->client.faulted > 0)
+		snprintf(faulted, sizeof(faulted), "  faulted %" PRIu64, node->client.faulted);
+	if (!is_narrow(screen) || node->client.preempted > 0)
+		snprintf(preempted, sizeof(preempted), "  preempted %" PRIu64,
+			 node->client.preempted);
+	put(screen, TOP_PLAIN, "node %-2u %9s [%s] %3.0f %%  packets %.0f/s  paging %.0f/s%s%s",
+	    number, hw_queues, bar, busy, packets, pagings, is_narrow(screen) ? faulted : preempted,
+	    is_narrow(screen) ? preempted : faulted);
 }
 
 static void put_adapter(struct screen *screen, const struct live_snapshot *now,
 			const struct live_snapshot *before)
 {
-	put(screen, TOP_HEAD,
-	    "in %.1f MiB/s  out %.1f MiB/s  evictions %.1f/s  discarded %.1f MiB/s  resets %" PRIu64
-	    "  refused %.1f/s",
-	    rate(now->moved_in_bytes, before->moved_in_bytes, now, before) / MIB,
-	    rate(now->moved_out_bytes, before->moved_out_bytes, now, before) / MIB,
-	    rate(now->moves_out, before->moves_out, now, before),
-	    rate(now->discarded_bytes, before->discarded_bytes, now, before) / MIB, now->resets,
-	    rate(now->refused, before->refused, now, before));
+	put_movement(screen, now, before);
 	for (uint32_t i = 0; i < now->segment_count; i++) {
 		const struct live_segment *segment = &now->segments[i];
 		char bar[BAR_WIDTH + 1];
 
-		put_bar(bar, segment->resident_bytes, segment->size_bytes);
+		make_bar(screen, bar, segment->resident_bytes, segment->size_bytes);
 		put(screen, TOP_PLAIN,
 		    "segment %u %-8s [%s] %" PRIu64 " of %" PRIu64
 		    " MiB  %u allocations  gap %" PRIu64 " MiB",
@@ -92,24 +134,10 @@ static void put_adapter(struct screen *screen, const struct live_snapshot *now,
 	}
 	for (uint32_t i = 0; i < now->node_count; i++) {
 		const struct live_node *node = &now->nodes[i];
-		double busy = busy_percent(now, before, i);
-		char bar[BAR_WIDTH + 1];
-		char hw_queues[16] = "";
-
-		put_bar(bar, (uint64_t)busy, 100);
-		if (node->hw_queues > 0)
-			snprintf(hw_queues, sizeof(hw_queues), "%u hwq", node->hw_queues);
-		put(screen, TOP_PLAIN,
-		    "node %-2u %9s [%s] %3.0f %%  packets %.0f/s  paging %.0f/s  preempted "
-		    "%" PRIu64 "  faulted %" PRIu64,
-		    i, hw_queues, bar, busy,
-		    i < before->node_count ? rate(node->client.completed,
-						  before->nodes[i].client.completed, now, before)
-					   : 0,
-		    i < before->node_count ? rate(node->paging.completed,
-						  before->nodes[i].paging.completed, now, before)
-					   : 0,
-		    node->client.preempted, node->client.faulted);
+		const struct live_node *then = i < before->node_count ? &before->nodes[i] : node;
+		put_node(screen, i, node, busy_percent(now, before, i),
+			 rate(node->client.completed, then->client.completed, now, before),
+			 rate(node->paging.completed, then->paging.completed, now, before));
 	}
 }
 

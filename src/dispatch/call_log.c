@@ -137,11 +137,19 @@ static void tell_log(const struct call *call, const void *client_args, NTSTATUS 
 		  status_name(status), results.bytes);
 }
 
-void call_tell(const struct call *call, const void *client_args, NTSTATUS status)
+RARE static void tell_all(const struct call *call, const void *client_args, NTSTATUS status)
 {
 	if (trace_has(TRACE_WITH_ARGUMENTS))
 		tell_trace(call, client_args, status);
 	trace_api_call_end(status);
 	if (log_is_on(LOG_CALLS))
 		tell_log(call, client_args, status);
+}
+
+void call_tell(const struct call *call, const void *client_args, NTSTATUS status)
+{
+	if (trace_has(TRACE_WITH_ARGUMENTS) || UNLIKELY(log_is_on(LOG_CALLS)))
+		tell_all(call, client_args, status);
+	else
+		trace_api_call_end(status);
 }

@@ -52,7 +52,7 @@ MUST_CHECK SPECIALIZED bool door_enter(const struct call_door *door, uint32_t se
  * "D3DKMTCreateDevice(hAdapter 0x40000040, Flags 0x0): STATUS_SUCCESS, hDevice 0x400000c0", to the log,
  * and to a trace. The call is over; without `client_args` its arguments were never read.
  */
-RARE void call_tell(const struct call *call, const void *client_args, NTSTATUS status);
+void call_tell(const struct call *call, const void *client_args, NTSTATUS status);
 
 /* For who runs a call, which is a constant here. */
 SPECIALIZED void call_begin(struct refusal_scope *refusals, const struct dxg_process *process,

@@ -51,6 +51,11 @@ const struct trace_event_info trace_event_infos[TRACE_EVENT_COUNT] = {
 #undef CATEGORY
 };
 
+const struct trace_short_info trace_short_infos[TRACE_SHORT_COUNT] = {
+	[TRACE_SHORT_allocation_live - TRACE_EVENT_COUNT] = { TRACE_allocation_live, 1 },
+	[TRACE_SHORT_allocation_dead - TRACE_EVENT_COUNT] = { TRACE_allocation_dead, 1 },
+};
+
 enum trace_category trace_category_find(const char *title)
 {
 	uint32_t at = 0;

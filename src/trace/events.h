@@ -60,6 +60,20 @@ struct trace_event_info {
 /* By enum trace_event. */
 extern const struct trace_event_info trace_event_infos[TRACE_EVENT_COUNT];
 
+/* Short forms (docs/trace.md). Their places in a table of events are behind these. */
+enum trace_short_form {
+	TRACE_SHORT_allocation_live = TRACE_EVENT_COUNT,
+	TRACE_SHORT_allocation_dead,
+	TRACE_SHORT_END
+};
+enum { TRACE_SHORT_COUNT = (int)TRACE_SHORT_END - (int)TRACE_EVENT_COUNT };
+
+struct trace_short_info {
+	enum trace_event event;
+	uint32_t field_count; /* of its own: the first ones */
+};
+extern const struct trace_short_info trace_short_infos[TRACE_SHORT_COUNT];
+
 extern const char *const trace_category_titles[TRACE_CATEGORY_COUNT];
 
 /* TRACE_CATEGORY_COUNT when there is none of that title. */

@@ -15,7 +15,10 @@
 
 #define TRACE_FILE_MAGIC "DXGKTRC"
 
-enum { TRACE_FILE_VERSION = 2 };
+enum {
+	TRACE_FILE_VERSION = 3,
+	TRACE_FILE_OLDEST_VERSION = 2 /* that is read: it has no short forms */
+};
 
 struct trace_file_header {
 	char magic[8];
@@ -53,8 +56,15 @@ enum trace_clock {
 };
 
 /*
+ * An event may have a short form, with a place in the table behind all events: it was at the time of the event before it,
+ * and has its first fields only; the others are as they were in the last event of its kind in the block, at first 0.
+ */
+enum { TRACE_SHORT_FORMS_MAX = 8 };
+
+/*
  * The first byte of an event: which one, and how it goes on: two bytes, the time since the event before; or, when that
  * is too long or the sequence is not the next one, two numbers.
+ * Nothing of that in a short form.
  */
 enum { TRACE_HEAD_EVENT = 0x7f, TRACE_HEAD_MORE = 0x7f, TRACE_HEAD_LONG = 0x80 };
 

@@ -13,6 +13,9 @@
 #include "trace/put.h"
 #include "trace/ring.h"
 
+/* What is constant where it is called decides what is left of it. */
+#define ALWAYS_HERE static inline __attribute__((always_inline))
+
 static _Atomic uint64_t next_sequence;
 static _Atomic bool chose_ticks; /* changed only while there is no trace */
 
@@ -41,6 +44,26 @@ uint64_t trace_sequence(void)
 	return has_ticks() ? 0 : atomic_load(&next_sequence);
 }
 
+/* Seven bits for each byte, as far as there are ones to say it with. */
+const struct trace_number_forms trace_number_forms = {
+	.more = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3,
+		  3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 6, 6,
+		  6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 },
+	.first = { 0,    0,    0,    0,    0,    0,    0,    0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+		   0x80, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xc0, 0xe0, 0xe0, 0xe0, 0xe0, 0xe0,
+		   0xe0, 0xe0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf0, 0xf8, 0xf8, 0xf8, 0xf8,
+		   0xf8, 0xf8, 0xf8, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfc, 0xfe, 0xfe, 0xfe,
+		   0xfe, 0xfe, 0xfe, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+};
+
+#define CATEGORY(name, title)
+#define EVENT(kind, category, name, title, count, ...) FIELDS_OF_##name = count,
+enum { /* how many fields an event has */
+#include "trace/events.def"
+};
+#undef EVENT
+#undef CATEGORY
+
 /* An event that is being written: where its next byte goes. */
 struct put {
 	struct ring *ring;
@@ -56,18 +79,24 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 	return at + length + 1;
 }
 
-/* One that is not in the block yet gets the next number, which says so, and follows. */
-RARE static uint8_t *put_other_literal(struct ring *ring, uint32_t at_slot, uint8_t *at,
-				       const char *text)
+/* Where a string is that the block has, if nothing else is there. */
+static inline struct ring_literal *literal_slot(struct ring *ring, const char *text)
 {
-	struct ring_literal *slot = &ring->literals[at_slot];
+	return &ring->literals[(uint32_t)(uintptr_t)text * UINT32_C(0x9e3779b1) >>
+			       (32 - RING_LITERALS_BITS)];
+}
+
+/* One that is not in the block yet gets the next number, which says so, and follows. */
+RARE static uint8_t *put_other_literal(struct ring *ring, uint8_t *at, const char *text)
+{
+	struct ring_literal *slot = literal_slot(ring, text);
 
 	if (!text)
 		return trace_put_number(at, 0);
-	for (; slot->text; slot = &ring->literals[++at_slot % RING_LITERALS]) {
-		if (slot->text == text)
-			return trace_put_number(at, slot->number);
-	}
+	while (slot->text && slot->text != text)
+		slot = &ring->literals[(slot - ring->literals + 1) % RING_LITERALS];
+	if (slot->text)
+		return trace_put_number(at, slot->number);
 	uint32_t number = ++ring->literal_count;
 	if (number <= RING_LITERALS_MAX)
 		*slot = (struct ring_literal){ text, number };
@@ -75,14 +104,12 @@ RARE static uint8_t *put_other_literal(struct ring *ring, uint32_t at_slot, uint
 }
 
 /* Where addresses differ from run to run, the numbers do not: they are those of first use. */
-static inline uint8_t *put_literal(struct ring *ring, uint8_t *at, const char *text)
+static inline uint8_t *put_literal(struct ring *ring, uint8_t *at, const char *text, bool is_known)
 {
-	uint32_t slot =
-		(uint32_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 48) % RING_LITERALS;
-
-	if (UNLIKELY(ring->literals[slot].text != text || !text))
-		return put_other_literal(ring, slot, at, text);
-	return trace_put_number(at, ring->literals[slot].number);
+	if (!is_known)
+		return put_other_literal(ring, at, text);
+	*at = (uint8_t)literal_slot(ring, text)->number;
+	return at + 1;
 }
 
 /* What differs from the last one: those of one process are alike. 0 is none, and no last one. */
@@ -130,19 +157,18 @@ enum { USED_MAX = RING_BYTES - RING_EVENT_BYTES /* another event fits behind it 
 /* Begins a block, behind the one that is full or old; false when the session is over. */
 static bool next_block(struct ring *ring)
 {
-	if (atomic_load_explicit(&ring->used, memory_order_relaxed) > 0 && !ring_write(ring))
+	if (ring_used(ring) > 0 && !ring_write(ring))
 		return false;
 	ring->time = trace_time();
 	ring->until = ring->time + RING_AGE;
 	if (!has_ticks())
 		ring->sequence = trace_sequence();
-	ring->quick_bytes = has_ticks() ? USED_MAX + 1 : 0;
 	ring->block->header = (struct trace_block_header){ .magic = TRACE_BLOCK_MAGIC,
 							   .time = ring->time,
 							   .sequence = ring->sequence,
 							   .thread = ring->thread,
 							   .kind = TRACE_BLOCK_EVENTS };
-	return true;
+	return !has_ticks() || ring_open_quick(ring, ring->block->bytes + USED_MAX + 1);
 }
 
 /* The calling thread's next event has where to go; false when there is no session. */
@@ -171,7 +197,7 @@ static uint8_t *put_head(struct ring *ring, uint8_t *at, enum trace_event event,
 }
 
 /* `at` is NULL when the session is over. */
-RARE static struct put begin_slowly(enum trace_event event)
+static struct put begin_slowly(enum trace_event event)
 {
 	for (;;) {
 		uint64_t time = trace_time();
@@ -179,13 +205,12 @@ RARE static struct put begin_slowly(enum trace_event event)
 		struct ring *ring = ring_own;
 		if (!ring || time > ring->until ||
 		    atomic_load_explicit(&ring->session, memory_order_relaxed) != session ||
-		    atomic_load_explicit(&ring->used, memory_order_relaxed) > USED_MAX) {
+		    ring_used(ring) > USED_MAX) {
 			if (!prepare(ring, session))
 				return (struct put){ 0 };
 			continue;
 		}
-		uint8_t *at = ring->block->bytes +
-			      atomic_load_explicit(&ring->used, memory_order_relaxed);
+		uint8_t *at = atomic_load_explicit(&ring->at, memory_order_relaxed);
 		uint64_t sequence = has_ticks() ? ring->sequence
 						: atomic_fetch_add_explicit(&next_sequence, 1,
 									    memory_order_relaxed);
@@ -202,72 +227,107 @@ RARE static struct put begin_slowly(enum trace_event event)
 enum { PREPARED_BYTES = 512 };
 _Static_assert((int)PREPARED_BYTES < (int)RING_EVENT_BYTES, "that is there, whatever the event");
 
-/* When an event that is on the short way was. */
-enum when {
-	WHEN_NOW,
-	WHEN_EARLY, /* the clock may be read out of order */
-	WHEN_IN_A_CALL, /* right behind its begin: then. To read the clock costs more than all the rest. */
+/*
+ * May the clock be read out of order, so that nobody waits for it? Stretches are of one thread. That an allocation is
+ * there nobody can say anything about before, and when it is not nobody is left who could.
+ */
+static inline bool may_be_early(enum trace_event event, enum trace_kind kind)
+{
+	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END ||
+	       event == TRACE_allocation_live || event == TRACE_allocation_dying ||
+	       event == TRACE_allocation_dead;
+}
+
+/*
+ * The short way: there is room in the block, which is young because its last event is, it knows the strings of the
+ * event, and times are ticks. What is not on it is in a function of its own, called last: so nothing is kept over calls,
+ * and an event is as many instructions as its bytes need.
+ */
+struct way {
+	struct ring *ring;
+	uint8_t *at;
+	uint64_t since; /* the event before */
 };
 
-/*
- * The short way: there is room in the block, which is young because its last event is, and times are ticks. It is in
- * every function of its own, and nothing but the fields has to be kept over the call that it makes.
- */
-static inline __attribute__((always_inline)) struct put begin(enum trace_event event,
-							      enum when when)
+/* False when that is not the way to go; then nothing has changed. */
+ALWAYS_HERE bool find_way(struct way *way, bool is_early)
 {
-	uint64_t time = 0;
-	struct ring *ring;
-
-	if (when != WHEN_IN_A_CALL)
-		time = when == WHEN_NOW ? clock_tick() : clock_tick_early();
-	ring = ring_own;
+	uint64_t time = is_early ? clock_tick_early() : clock_tick();
+	struct ring *ring = ring_own;
 
 	if (UNLIKELY(!ring))
-		return begin_slowly(event);
-	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
-	if (when == WHEN_IN_A_CALL)
-		time = LIKELY(used == ring->call_used) ? ring->time : clock_tick_early();
-	uint64_t since = time - ring->time;
-	if (UNLIKELY(used >= ring->quick_bytes || since > UINT16_MAX ||
-		     atomic_load_explicit(&ring->session, memory_order_relaxed) !=
-			     atomic_load_explicit(&trace_session, memory_order_acquire)))
-		return begin_slowly(event);
-	uint8_t *at = ring->block->bytes + used;
-	uint16_t short_since = (uint16_t)since;
-	bytes_prepare(at + PREPARED_BYTES);
-	*at = (uint8_t)event;
-	memcpy(at + 1, &short_since, sizeof(short_since));
-	ring->time = time;
-	ring->sequence++;
-	return (struct put){ ring, at + 1 + sizeof(short_since) };
+		return false;
+	way->ring = ring;
+	way->at = atomic_load_explicit(&ring->at, memory_order_relaxed);
+	way->since = time - ring->time;
+	return LIKELY(way->at < atomic_load_explicit(&ring->quick_end, memory_order_relaxed) &&
+		      way->since <= UINT16_MAX);
 }
 
-static inline void end(const struct put *put, enum trace_event event)
+static inline struct put begin(const struct way *way, enum trace_event event)
 {
-	uint32_t used = (uint32_t)(put->at - put->ring->block->bytes);
+	uint16_t since = (uint16_t)way->since;
 
+	bytes_prepare(way->at + PREPARED_BYTES);
+	way->at[0] = (uint8_t)event;
+	memcpy(way->at + 1, &since, sizeof(since));
+	way->ring->time += way->since;
+	way->ring->sequence++;
+	return (struct put){ way->ring, way->at + 1 + sizeof(since) };
+}
+
+static inline void end(const struct put *put, enum trace_event event, const uint64_t *fields)
+{
 	if (event == TRACE_api_call_begin)
-		put->ring->call_used = used;
+		put->ring->call_end = put->at;
+	if (event == TRACE_allocation_live)
+		memcpy(put->ring->last_live, fields, sizeof(put->ring->last_live));
 	/* Whoever collects may read it from here on. */
-	atomic_store_explicit(&put->ring->used, used, memory_order_release);
+	atomic_store_explicit(&put->ring->at, put->at, memory_order_release);
+}
+
+static inline bool has_short_form(enum trace_event event)
+{
+	return event == TRACE_allocation_live || event == TRACE_allocation_dead;
 }
 
 /*
- * Stretches are of one thread. That an allocation is there nobody can say anything about before, and when it is not
- * nobody is left who could; a call that makes or destroys one, with nothing to wait for, says it first.
+ * The shortest way: an allocation that is like the last one, right behind the begin of the call that makes or destroys
+ * it, with nothing to wait for. It was then. False, and nothing has changed, when it is not that.
  */
-static inline enum when when_of(enum trace_event event, enum trace_kind kind)
+ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
 {
-	if (event == TRACE_allocation_live || event == TRACE_allocation_dead)
-		return WHEN_IN_A_CALL;
-	return kind == TRACE_KIND_BEGIN || kind == TRACE_KIND_END || event == TRACE_allocation_dying
-		       ? WHEN_EARLY
-		       : WHEN_NOW;
+	struct ring *ring = ring_own;
+	bool is_live = event == TRACE_allocation_live;
+
+	if (UNLIKELY(!ring))
+		return false;
+	uint8_t *at = atomic_load_explicit(&ring->at, memory_order_relaxed);
+	if (at != ring->call_end ||
+	    at >= atomic_load_explicit(&ring->quick_end, memory_order_relaxed))
+		return false;
+#pragma GCC unroll 8
+	for (uint32_t i = 1; is_live && i < FIELDS_OF_allocation_live; i++) {
+		if (UNLIKELY(fields[i] != ring->last_live[i]))
+			return false;
+	}
+	*at = is_live ? TRACE_SHORT_allocation_live : TRACE_SHORT_allocation_dead;
+	ring->sequence++;
+	at = put_id(ring, at + 1, fields[0]);
+	atomic_store_explicit(&ring->at, at, memory_order_release);
+	return true;
 }
 
-_Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
-	       "the number of an event is one byte");
+_Static_assert((int)TRACE_SHORT_END <= (int)TRACE_HEAD_MORE, "the number of an event is one byte");
+
+#define EACH_1(DO, type, field)      DO##_##type(field)
+#define EACH_2(DO, type, field, ...) DO##_##type(field) EACH_1(DO, __VA_ARGS__)
+#define EACH_3(DO, type, field, ...) DO##_##type(field) EACH_2(DO, __VA_ARGS__)
+#define EACH_4(DO, type, field, ...) DO##_##type(field) EACH_3(DO, __VA_ARGS__)
+#define EACH_5(DO, type, field, ...) DO##_##type(field) EACH_4(DO, __VA_ARGS__)
+#define EACH_6(DO, type, field, ...) DO##_##type(field) EACH_5(DO, __VA_ARGS__)
+#define EACH_7(DO, type, field, ...) DO##_##type(field) EACH_6(DO, __VA_ARGS__)
+#define EACH_8(DO, type, field, ...) DO##_##type(field) EACH_7(DO, __VA_ARGS__)
 
 #define PUT_U32(field)     put.at = trace_put_number(put.at, field);
 #define PUT_U64(field)     put.at = trace_put_number(put.at, field);
@@ -276,29 +336,79 @@ _Static_assert((int)TRACE_EVENT_COUNT <= (int)TRACE_HEAD_MORE,
 #define PUT_KEY(field)     put.at = trace_put_number(put.at, field);
 #define PUT_ID(field)      put.at = put_id(put.ring, put.at, field);
 #define PUT_STATUS(field)  put.at = trace_put_number(put.at, (uint32_t)(field));
-#define PUT_NAME(field)    put.at = put_literal(put.ring, put.at, field);
-#define PUT_LITERAL(field) put.at = put_literal(put.ring, put.at, field);
+#define PUT_NAME(field)    put.at = put_literal(put.ring, put.at, field, is_known);
+#define PUT_LITERAL(field) put.at = put_literal(put.ring, put.at, field, is_known);
 #define PUT_TEXT(field)    put.at = put_text(put.at, field);
 
-#define PUTS_1(type, field)      PUT_##type(field)
-#define PUTS_2(type, field, ...) PUT_##type(field) PUTS_1(__VA_ARGS__)
-#define PUTS_3(type, field, ...) PUT_##type(field) PUTS_2(__VA_ARGS__)
-#define PUTS_4(type, field, ...) PUT_##type(field) PUTS_3(__VA_ARGS__)
-#define PUTS_5(type, field, ...) PUT_##type(field) PUTS_4(__VA_ARGS__)
-#define PUTS_6(type, field, ...) PUT_##type(field) PUTS_5(__VA_ARGS__)
-#define PUTS_7(type, field, ...) PUT_##type(field) PUTS_6(__VA_ARGS__)
-#define PUTS_8(type, field, ...) PUT_##type(field) PUTS_7(__VA_ARGS__)
+/* Does the block know it? */
+#define KNOWS_U32(field)
+#define KNOWS_U64(field)
+#define KNOWS_HEX(field)
+#define KNOWS_HANDLE(field)
+#define KNOWS_KEY(field)
+#define KNOWS_ID(field)
+#define KNOWS_STATUS(field)
+#define KNOWS_NAME(field)    &&LIKELY(literal_slot(way.ring, field)->text == (field))
+#define KNOWS_LITERAL(field) &&LIKELY(literal_slot(way.ring, field)->text == (field))
+#define KNOWS_TEXT(field)
+
+#define VALUE_U32(field)     field,
+#define VALUE_U64(field)     field,
+#define VALUE_HEX(field)     field,
+#define VALUE_HANDLE(field)  field,
+#define VALUE_KEY(field)     field,
+#define VALUE_ID(field)      field,
+#define VALUE_STATUS(field)  0,
+#define VALUE_NAME(field)    0,
+#define VALUE_LITERAL(field) 0,
+#define VALUE_TEXT(field)    0,
 
 #define CATEGORY(name, title)
 #define EVENT(kind, category, name, title, count, ...)                                             \
+	RARE static void put_##name##_slowly(TRACE_PARAMETERS_##count(__VA_ARGS__))                \
+	{                                                                                          \
+		static const bool is_known = false;                                                \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
+		struct put put = begin_slowly(TRACE_##name);                                       \
+                                                                                                   \
+		(void)is_known;                                                                    \
+		if (!put.at)                                                                       \
+			return;                                                                    \
+		EACH_##count(PUT, __VA_ARGS__);                                                    \
+		end(&put, TRACE_##name, fields);                                                   \
+	}                                                                                          \
+                                                                                                   \
+	ALWAYS_HERE void put_##name##_quickly(TRACE_PARAMETERS_##count(__VA_ARGS__))               \
+	{                                                                                          \
+		static const bool is_known = true;                                                 \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
+		struct way way;                                                                    \
+                                                                                                   \
+		(void)is_known;                                                                    \
+		if (find_way(&way, may_be_early(TRACE_##name, TRACE_KIND_##kind))                  \
+			    EACH_##count(KNOWS, __VA_ARGS__)) {                                    \
+			struct put put = begin(&way, TRACE_##name);                                \
+			EACH_##count(PUT, __VA_ARGS__);                                            \
+			end(&put, TRACE_##name, fields);                                           \
+		} else {                                                                           \
+			put_##name##_slowly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                 \
+		}                                                                                  \
+	}                                                                                          \
+                                                                                                   \
+	__attribute__((noinline)) static void put_##name##_at_length(                              \
+		TRACE_PARAMETERS_##count(__VA_ARGS__))                                             \
+	{                                                                                          \
+		put_##name##_quickly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                        \
+	}                                                                                          \
+                                                                                                   \
 	void trace_put_##name(TRACE_PARAMETERS_##count(__VA_ARGS__))                               \
 	{                                                                                          \
-		struct put put = begin(TRACE_##name, when_of(TRACE_##name, TRACE_KIND_##kind));    \
+		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \
                                                                                                    \
-		if (UNLIKELY(!put.at))                                                             \
-			return;                                                                    \
-		PUTS_##count(__VA_ARGS__);                                                         \
-		end(&put, TRACE_##name);                                                           \
+		if (!has_short_form(TRACE_##name))                                                 \
+			put_##name##_quickly(TRACE_ARGUMENTS_##count(__VA_ARGS__));                \
+		else if (!put_short_form(TRACE_##name, fields))                                    \
+			put_##name##_at_length(TRACE_ARGUMENTS_##count(__VA_ARGS__));              \
 	}
 EVENT(METADATA, API, thread, "", 2, TEXT, name, U32, tid)
 #include "trace/events.def"

@@ -20,6 +20,13 @@ uint64_t trace_time(void);
 /* That of the next event, whoever says it; 0 where each thread counts its own. */
 uint64_t trace_sequence(void);
 
+/* By the highest bit of a number: how many bytes follow its first one, and what says so in that. */
+struct trace_number_forms {
+	uint8_t more[64];
+	uint8_t first[64];
+};
+extern const struct trace_number_forms trace_number_forms __attribute__((visibility("hidden")));
+
 /* A number, as a trace has it. Writes eight bytes behind the first at most; the place behind it. */
 static inline uint8_t *trace_put_number(uint8_t *at, uint64_t number)
 {
@@ -27,11 +34,10 @@ static inline uint8_t *trace_put_number(uint8_t *at, uint64_t number)
 		*at = (uint8_t)number;
 		return at + 1;
 	}
-	/* Seven bits for each byte; of the first one the leading ones say how many follow. */
-	uint32_t bits = 64 - (uint32_t)__builtin_clzll(number);
-	uint32_t more = UNLIKELY(bits > 56) ? 8 : (bits - 1) / 7;
-	uint8_t high = more == 8 ? 0 : (uint8_t)(number >> 8 * more);
-	*at = (uint8_t)(0xff00 >> more | high);
+	uint32_t highest = 63U ^ (uint32_t)__builtin_clzll(number);
+	uint32_t more = trace_number_forms.more[highest];
+	/* In front of eight bytes all bits are ones, and none is left. */
+	*at = (uint8_t)(trace_number_forms.first[highest] | number >> (8 * more & 63));
 	memcpy(at + 1, &number, sizeof(number));
 	return at + 1 + more;
 }

@@ -32,6 +32,19 @@ struct file_event {
 	struct trace_event_info info;
 	enum trace_event event;
 	uint8_t positions[TRACE_FIELDS_MAX]; /* of each of its fields in the entry */
+	uint32_t
+		last; /* where a row keeps what the last one had, from 1; 0: it has no short form */
+};
+
+/* An event that has only its first fields, and the others of the last one of its kind. */
+struct short_form {
+	const struct file_event *event;
+	uint32_t field_count;
+};
+
+struct value {
+	uint64_t number;
+	const char *text;
 };
 
 enum { NO_POSITION = TRACE_FIELDS_MAX };
@@ -46,6 +59,8 @@ struct row {
 	size_t string_capacity;
 	uint64_t last_id; /* of an allocation, in the block */
 	uint64_t last_handle;
+	struct value (
+		*lasts)[TRACE_FIELDS_MAX]; /* of the events of the block that have a short form */
 	uint64_t next_sequence;
 	uint64_t time;            /* of the next one, by the clock of the trace */
 	struct trace_entry entry; /* the next one */
@@ -61,6 +76,8 @@ struct trace_reader {
 	struct trace_facts facts;
 	struct file_event *events;
 	uint64_t event_count;
+	struct short_form short_forms[TRACE_SHORT_FORMS_MAX];
+	uint64_t short_form_count;
 	struct block *blocks;
 	size_t block_count;
 	size_t block_capacity;
@@ -158,6 +175,26 @@ static bool take_event_info(const uint8_t **at, const uint8_t *end, struct trace
 	return true;
 }
 
+static bool take_short_forms(struct trace_reader *reader, const uint8_t *at, const uint8_t *end)
+{
+	uint64_t count = 0;
+	uint64_t event, fields;
+
+	/* Before version 3 there were none. */
+	if (at < end && (!take_number(&at, end, &count) || count > TRACE_SHORT_FORMS_MAX))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!take_number(&at, end, &event) || !take_number(&at, end, &fields) ||
+		    event >= reader->event_count || fields > reader->events[event].info.field_count)
+			return false;
+		reader->events[event].last = i + 1;
+		reader->short_forms[i] =
+			(struct short_form){ &reader->events[event], (uint32_t)fields };
+	}
+	reader->short_form_count = count;
+	return true;
+}
+
 /* Of the least that an event takes there: five bytes. */
 enum { EVENT_INFO_BYTES = 5 };
 
@@ -191,7 +228,7 @@ static bool take_schema(struct trace_reader *reader, const struct block *block)
 			return false;
 		recognize(event);
 	}
-	return true;
+	return take_short_forms(reader, at, block->end);
 }
 
 /* ---- blocks ---- */
@@ -298,6 +335,8 @@ static void row_begin_block(struct trace_reader *reader, struct row *row)
 	row->string_count = 0;
 	row->last_id = 0;
 	row->last_handle = 0;
+	if (reader->short_form_count > 0)
+		memset(row->lasts, 0, reader->short_form_count * sizeof(*row->lasts));
 	row->next_sequence = row->block->sequence;
 }
 
@@ -375,45 +414,80 @@ static bool take_field(struct trace_reader *reader, struct row *row, enum trace_
 	return take_number(&row->at, row->block->end, number_out);
 }
 
+/* Of `own` fields; the others are as the last one had them. */
 static bool take_fields(struct trace_reader *reader, struct row *row,
-			const struct file_event *event, struct trace_entry *entry)
+			const struct file_event *event, uint32_t own, struct trace_entry *entry)
 {
+	struct value *last = event->last ? row->lasts[event->last - 1] : NULL;
+
 	for (uint32_t i = 0; i < entry->info->field_count; i++) {
 		if (trace_field_is_string(entry->info->fields[i].type))
 			entry->fields[i].text = "";
 	}
 	for (uint32_t i = 0; i < event->info.field_count; i++) {
-		uint64_t number = 0;
-		const char *text = NULL;
-		if (!take_field(reader, row, event->info.fields[i].type, &number, &text))
+		enum trace_field_type type = event->info.fields[i].type;
+		struct value value = i < own || !last ? (struct value){ 0 } : last[i];
+		if (i < own && !take_field(reader, row, type, &value.number, &value.text))
 			return false;
+		if (trace_field_is_string(type) && !value.text)
+			value.text = "";
+		if (last)
+			last[i] = value;
 		if (event->positions[i] == NO_POSITION)
 			continue;
-		entry->fields[event->positions[i]].number = number;
-		entry->fields[event->positions[i]].text = text;
+		entry->fields[event->positions[i]].number = value.number;
+		entry->fields[event->positions[i]].text = value.text;
 	}
 	return true;
 }
 
-/* Which, how many numbers of events later, and when since the one before. */
-static bool take_head(struct row *row, uint64_t *event_out, uint64_t *gap_out, uint64_t *since_out)
+/* Which event, in which form, how many numbers of events later, and when since the one before. */
+struct head {
+	const struct file_event *event;
+	uint32_t field_count;
+	uint64_t gap;
+	uint64_t since;
+};
+
+static bool take_time(struct row *row, bool is_long, struct head *head)
 {
 	const uint8_t *end = row->block->end;
-	uint8_t head = *row->at++;
-	uint64_t more = 0;
 	uint16_t since;
 
-	*gap_out = 0;
-	if ((head & TRACE_HEAD_EVENT) == TRACE_HEAD_MORE && !take_number(&row->at, end, &more))
-		return false;
-	*event_out = (head & TRACE_HEAD_EVENT) + more;
-	if (head & TRACE_HEAD_LONG)
-		return take_number(&row->at, end, gap_out) && take_number(&row->at, end, since_out);
+	if (is_long)
+		return take_number(&row->at, end, &head->gap) &&
+		       take_number(&row->at, end, &head->since);
 	if ((size_t)(end - row->at) < sizeof(since))
 		return false;
 	memcpy(&since, row->at, sizeof(since));
 	row->at += sizeof(since);
-	*since_out = since;
+	head->since = since;
+	return true;
+}
+
+static bool take_head(const struct trace_reader *reader, struct row *row, struct head *head)
+{
+	uint8_t first = *row->at++;
+	uint64_t number = first & TRACE_HEAD_EVENT;
+	bool is_long = first & TRACE_HEAD_LONG;
+	uint64_t more;
+
+	*head = (struct head){ 0 };
+	if (number == TRACE_HEAD_MORE) {
+		if (!take_number(&row->at, row->block->end, &more) ||
+		    __builtin_add_overflow(number, more, &number))
+			return false;
+	}
+	if (number < reader->event_count) {
+		head->event = &reader->events[number];
+		head->field_count = head->event->info.field_count;
+		return take_time(row, is_long, head);
+	}
+	number -= reader->event_count;
+	if (number >= reader->short_form_count || is_long)
+		return false;
+	head->event = reader->short_forms[number].event;
+	head->field_count = reader->short_forms[number].field_count;
 	return true;
 }
 
@@ -421,21 +495,20 @@ static bool take_head(struct row *row, uint64_t *event_out, uint64_t *gap_out, u
 static bool take_entry(struct trace_reader *reader, struct row *row, struct trace_entry *entry,
 		       uint64_t *time_out)
 {
-	uint64_t number, gap, since;
 	bool is_first = row->at == row->block->at;
+	struct head head;
 
 	*entry = (struct trace_entry){ .thread = row->block->thread };
-	if (!take_head(row, &number, &gap, &since) || number >= reader->event_count ||
-	    __builtin_add_overflow(is_first ? row->block->time : row->time, since, time_out) ||
-	    __builtin_add_overflow(row->next_sequence, gap, &entry->sequence))
+	if (!take_head(reader, row, &head) ||
+	    __builtin_add_overflow(is_first ? row->block->time : row->time, head.since, time_out) ||
+	    __builtin_add_overflow(row->next_sequence, head.gap, &entry->sequence))
 		return false;
-	const struct file_event *event = &reader->events[number];
 	entry->time_ns = ns_of(reader, *time_out);
-	entry->event = event->event;
-	entry->info =
-		event->event == TRACE_NOTHING ? &event->info : &trace_event_infos[event->event];
+	entry->event = head.event->event;
+	entry->info = entry->event == TRACE_NOTHING ? &head.event->info
+						    : &trace_event_infos[entry->event];
 	row->next_sequence = entry->sequence + 1;
-	return take_fields(reader, row, event, entry);
+	return take_fields(reader, row, head.event, head.field_count, entry);
 }
 
 /* Goes to the next event; false: there is none. What comes before what was there already is not one. */
@@ -502,6 +575,9 @@ static bool make_rows(struct trace_reader *reader)
 	for (size_t i = 0; i < reader->block_count;) {
 		struct row *row = &reader->rows[made++];
 		size_t end = i;
+		if (reader->short_form_count > 0 &&
+		    !(row->lasts = mem_zalloc_array(reader->short_form_count, sizeof(*row->lasts))))
+			return false;
 		while (end < reader->block_count &&
 		       reader->blocks[end].thread == reader->blocks[i].thread)
 			end++;
@@ -552,7 +628,7 @@ static const char *open_file(struct trace_reader *reader, const uint8_t *bytes, 
 	if (size_bytes < sizeof(header))
 		return "the trace is cut off in its first bytes";
 	memcpy(&header, bytes, sizeof(header));
-	if (header.version != TRACE_FILE_VERSION)
+	if (header.version > TRACE_FILE_VERSION || header.version < TRACE_FILE_OLDEST_VERSION)
 		return header.version > TRACE_FILE_VERSION
 			       ? "the trace is of a newer version than this program reads"
 		       : header.version == 1
@@ -590,8 +666,10 @@ void trace_reader_close(struct trace_reader *reader)
 {
 	if (!reader)
 		return;
-	for (size_t i = 0; i < reader->all_row_count && reader->rows; i++)
+	for (size_t i = 0; i < reader->all_row_count && reader->rows; i++) {
 		mem_free(reader->rows[i].strings);
+		mem_free(reader->rows[i].lasts);
+	}
 	mem_free(reader->rows);
 	mem_free(reader->blocks);
 	mem_free(reader->events);

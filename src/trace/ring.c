@@ -150,26 +150,38 @@ static void ring_empty(struct ring *ring)
 {
 	memset(ring->literals, 0, sizeof(ring->literals));
 	ring->literal_count = 0;
+	memset(ring->last_live, 0, sizeof(ring->last_live));
 	ring->last_id = 0;
 	ring->last_handle = 0;
-	ring->call_used = 0;
+	ring->call_end = NULL;
 	ring->until = 0;
-	ring->quick_bytes = 0;
+	atomic_store_explicit(&ring->quick_end, NULL, memory_order_relaxed);
+	atomic_store_explicit(&ring->at, ring->block->bytes, memory_order_release);
 }
 
 bool ring_write(struct ring *ring)
 {
 	if (!ring_hold(atomic_load_explicit(&ring->session, memory_order_relaxed)))
 		return false;
-	uint32_t used = atomic_load_explicit(&ring->used, memory_order_relaxed);
+	uint32_t used = ring_used(ring);
 	if (used > 0 && atomic_load_explicit(&writer.is_there, memory_order_relaxed))
 		ring_hand_over(ring, used);
 	else
 		ring_spool(ring, used);
 	ring_empty(ring);
-	atomic_store_explicit(&ring->used, 0, memory_order_release);
 	ring_let_go();
 	return true;
+}
+
+/* It stands there before the session is looked at, as the session ends before ring_collect() takes it away. */
+bool ring_open_quick(struct ring *ring, const uint8_t *end)
+{
+	atomic_store(&ring->quick_end, end);
+	if (LIKELY(atomic_load(&trace_session) ==
+		   atomic_load_explicit(&ring->session, memory_order_relaxed)))
+		return true;
+	atomic_store(&ring->quick_end, NULL);
+	return false;
 }
 
 static void ring_lose_owner(struct thread_end *end)
@@ -191,6 +203,7 @@ static struct ring *ring_make(bool is_owned)
 		return NULL;
 	atomic_init(&ring->is_owned, is_owned);
 	ring->block = &ring->blocks[0];
+	atomic_init(&ring->at, ring->block->bytes);
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
 		;
@@ -245,7 +258,6 @@ struct ring *ring_join(uint32_t session)
 		return NULL;
 	ring_empty(ring_own);
 	ring_own->sequence = 0;
-	atomic_store_explicit(&ring_own->used, 0, memory_order_relaxed);
 	atomic_store(&ring_own->session, session);
 	return ring_own;
 }
@@ -256,8 +268,7 @@ static struct ring *ring_after(uint32_t session, uint32_t thread)
 	struct ring *found = NULL;
 
 	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-		if (atomic_load(&ring->session) != session ||
-		    atomic_load_explicit(&ring->used, memory_order_acquire) == 0)
+		if (atomic_load(&ring->session) != session || ring_used(ring) == 0)
 			continue;
 		if (ring->block->header.thread > thread &&
 		    (!found || ring->block->header.thread < found->block->header.thread))
@@ -270,12 +281,14 @@ void ring_collect(uint32_t session)
 {
 	word_wait_until_none(&holders);
 
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
+	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
+		atomic_store(&ring->quick_end, NULL);
 		ring_settle(ring);
-	/* From here on no owner empties its ring; it can only append behind `used`. */
+	}
+	/* From here on no owner empties its ring; it can only append. */
 	for (struct ring *ring = ring_after(session, 0); ring;
 	     ring = ring_after(session, ring->block->header.thread))
-		ring_spool(ring, atomic_load_explicit(&ring->used, memory_order_acquire));
+		ring_spool(ring, ring_used(ring));
 }
 
 void ring_forget_all(void)

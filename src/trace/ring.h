@@ -27,8 +27,10 @@ enum {
 	RING_BYTES = 65536,
 	/* No event is longer. */
 	RING_EVENT_BYTES = 32 + TRACE_FIELDS_MAX * (TRACE_TEXT_MAX_BYTES + 8),
-	RING_LITERALS = 256, /* a power of two */
-	RING_LITERALS_MAX = 192,
+	RING_LITERALS_BITS = 8,
+	RING_LITERALS = 1 << RING_LITERALS_BITS,
+	/* As many as have numbers of one byte. */
+	RING_LITERALS_MAX = 127,
 };
 
 _Static_assert((int)RING_BYTES <= (int)TRACE_BLOCK_MAX_BYTES, "a ring is a block");
@@ -61,35 +63,48 @@ enum ring_handed {
 };
 
 struct ring {
-	struct ring *next; /* of all; set before the ring is one of them */
-	_Atomic bool is_owned;
-	struct thread_end end;    /* of the owner */
-	_Atomic uint32_t session; /* which `used` belongs to; written by the owner */
-
-	/* The owner's alone. */
+	/*
+	 * What every event looks at: one line of the cache. Not side by side what a compiler would read as one where both
+	 * were just written, each for itself: the processor waits for that.
+	 *
+	 * Where in the block the next byte goes. What is before it is filled in and stays as it is until the block is
+	 * over. Written by the owner, read by trace_finish().
+	 */
+	uint8_t *_Atomic at;
+	uint64_t last_id; /* that an event of this block has; 0 at first. The owner's, and so on: */
+	uint64_t time;    /* of the last event */
+	/* Below it the short way may be taken; NULL: nowhere. The owner's, and NULL once its session is over. */
+	const uint8_t *_Atomic quick_end;
+	uint64_t sequence; /* that the next event has, if nobody else says anything */
+	const uint8_t *
+		call_end; /* behind the begin of a call, the last of the block; NULL: none is in it */
+	uint32_t last_handle; /* that an event of this block has; 0 at first */
 	uint32_t thread;
-	uint32_t quick_bytes; /* while `used` is below it, the short way may be taken */
-	uint64_t time;        /* of the last event */
-	uint64_t until;       /* when the block is old; 0: none has begun */
-	uint64_t sequence;    /* that the next event has, if nobody else says anything */
-	uint64_t last_id;     /* that an event of this block has; 0 at first */
-	uint32_t last_handle; /* likewise */
-	uint32_t call_used;   /* of `used`, behind the begin of a call; 0: none is in this block */
+	uint64_t until; /* when the block is old; 0: none has begun */
+
+	uint64_t last_live
+		[TRACE_FIELDS_MAX]; /* the fields of the last allocation_live of this block; 0 at first */
 	uint32_t literal_count;
 	struct ring_literal literals[RING_LITERALS];
 
 	struct ring_block *block; /* that is being filled; changes only under ring_hold() */
 
-	/*
-	 * Bytes of the block below it are filled in and stay as they are until it goes back to zero. Written by
-	 * the owner, read by trace_finish().
-	 */
-	_Atomic uint32_t used;
-
-	_Atomic uint32_t handed; /* enum ring_handed: the other block */
-	uint32_t handed_bytes;   /* of it; set before it is handed */
+	_Atomic uint32_t session; /* which it belongs to; written by the owner */
+	_Atomic uint32_t handed;  /* enum ring_handed: the other block */
+	uint32_t handed_bytes;    /* of it; set before it is handed */
 	struct ring_block blocks[2];
+
+	struct ring *next; /* of all; set before the ring is one of them */
+	_Atomic bool is_owned;
+	struct thread_end end; /* of the owner */
 };
+
+/* So much of the block is filled in. */
+static inline uint32_t ring_used(const struct ring *ring)
+{
+	return (uint32_t)(atomic_load_explicit(&ring->at, memory_order_acquire) -
+			  ring->block->bytes);
+}
 
 /* The calling thread's, if it has one. */
 extern _Thread_local struct ring *ring_own __attribute__((visibility("hidden")));
@@ -107,6 +122,9 @@ void ring_take_own(uint32_t session);
 
 /* Has what is in it written, which is then empty; false when the session is over. */
 bool ring_write(struct ring *ring);
+
+/* From here on the short way may be taken, up to `end`; false when the session is over. The owner. */
+bool ring_open_quick(struct ring *ring, const uint8_t *end);
 
 /* Around a session: the thread that writes. Without it, and where there is no use in one, owners write. */
 void ring_writer_start(void);

@@ -98,6 +98,11 @@ static void write_schema(void)
 			add_text(&block, info->fields[i].name);
 		}
 	}
+	add_number(&block, TRACE_SHORT_COUNT);
+	for (uint32_t i = 0; i < TRACE_SHORT_COUNT; i++) {
+		add_number(&block, trace_short_infos[i].event);
+		add_number(&block, trace_short_infos[i].field_count);
+	}
 	assert(block.used < sizeof(block.bytes));
 	write_block(&block, TRACE_BLOCK_SCHEMA);
 }

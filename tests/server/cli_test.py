@@ -126,6 +126,11 @@ def test_a_map_shows_who_is_where_and_agrees_with_the_books(root):
         picture = [line for line in lines if re.fullmatch(r'0x[0-9a-f]{10}  [a-z+.]{64}', line)]
         assert len(picture) == 8 and 'a' in ''.join(line[14:] for line in picture), lines
         assert sum('allocation 0x' in line for line in lines) >= 24 and any(line.endswith(' free') for line in lines), lines
+        tables = [line.split()[1:3] for line in lines if line.endswith('  the kernel  page tables')]
+        ends = {int(offset, 16) + int(size) for offset, size in tables}
+        assert tables and not ends & {int(offset, 16) for offset, _ in tables}, 'neighbours are one line'
+        shown = [int(line.split()[2]) for line in lines if re.match(r'[a-z+.]  0x', line)]
+        assert sum(shown) == found['sizeBytes'], lines
         for words, status in ((('map', '0'), 1), (('map', '3'), 1), (('map', '99'), 1), (('map', 'x'), 2), (('map',), 2), (('map', '1', 'x'), 2)):
             server.ctl(*words, status=status)
 

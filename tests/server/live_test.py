@@ -116,8 +116,12 @@ def test_a_screen_of_80_by_24_and_one_of_200_by_60(root):
     with Server(root) as server:
         for rows, columns in ((24, 80), (60, 200)):
             top = Terminal(rows, columns, 'top', '--socket', server.path, '-d', '0.2')
-            drawn = top.until('ctl_client')
+            drawn = top.until('q end')                       # the last line of the screen
+            if 'ctl_client' not in drawn:
+                drawn += top.until('ctl_client')
             assert 'segment 1' in drawn and 'node 0' in drawn, drawn
+            for whole in (r'refused [0-9.]+/s', r'gap \d+ MiB', r'paging \d+/s'):
+                assert re.search(whole, drawn), (columns, whole, drawn)
             top.type('q')
             assert top.end() == 0
 

@@ -58,15 +58,15 @@ class Payload:
         return found
 
 
-def read_table(payload):
+def read_table(payload, is_seeded):
     payload.text()                                           # the program
     pid, since, clock = payload.number(), payload.number(), payload.number()
-    assert (pid, since, clock) == (1, 0, 0), 'a seeded run'
+    assert (pid, since, clock) == (1, 0, 0) or not is_seeded
     table = []
     for _ in range(payload.number()):
         kind, names = payload.number(), [payload.text() for _ in range(3)]
         table.append((kind, names, [(payload.number(), payload.text()) for _ in range(payload.number())]))
-    return table
+    return table, [(payload.number(), payload.number()) for _ in range(payload.number())]
 
 
 def read_field(payload, kind, strings, last):
@@ -84,44 +84,56 @@ def read_field(payload, kind, strings, last):
     return number
 
 
-def read_events(payload, table, time, sequence):
-    strings, last, is_first = [], {HANDLE: 0, ID: 0}, True
+def read_events(payload, table, forms, time, sequence):
+    strings, last, before, is_first = [], {HANDLE: 0, ID: 0}, {}, True
     while payload.at < len(payload.data):
         head = payload.take(1)
         event = head & 127
         if event == 127:
             event += payload.number()
-        gap = payload.number() if head & 128 else 0
-        time += payload.number() if head & 128 else payload.take(2)
+        is_short = event >= len(table)
+        if is_short:
+            assert not head & 128
+            event, own = forms[event - len(table)]
+            gap = 0
+        else:
+            own = len(table[event][2])
+            gap = payload.number() if head & 128 else 0
+            time += payload.number() if head & 128 else payload.take(2)
         sequence += gap + (not is_first)
         is_first = False
         kind, names, fields = table[event]
-        yield time, sequence, kind, names, {name: read_field(payload, kind, strings, last) for kind, name in fields}
+        found = {name: read_field(payload, kind, strings, last) for kind, name in fields[:own]}
+        for kind_of_field, name in fields[own:]:
+            found[name] = before.get(event, {}).get(name, '' if kind_of_field in (NAME, LITERAL, TEXT) else 0)
+        before[event] = found
+        yield time, sequence, kind, names, found, is_short
 
 
-def read(path):
-    """The events in their order; nothing is missing, and no byte is left over."""
+def read(path, is_seeded=True):
+    """The events in their order; nothing is missing, and no byte is left over. Of a run without a seed, in that of their threads."""
     with open(path, 'rb') as file:
         data = file.read()
-    assert data[:16] == b'DXGKTRC\0' + struct.pack('<II', 2, 0), data[:16]
-    at, table, found, kinds = 16, None, [], []
+    assert data[:16] == b'DXGKTRC\0' + struct.pack('<II', 3, 0), data[:16]
+    at, table, forms, found, kinds = 16, None, None, [], []
     while at < len(data):
-        magic, size, total, time, sequence, _, kind, _, _ = struct.unpack_from('<4sIQQQIIQQ', data, at)
+        magic, size, total, time, sequence, thread, kind, _, _ = struct.unpack_from('<4sIQQQIIQQ', data, at)
         assert magic == b'DBLK' and size <= 65536, at
         assert checksum(data[at + 16:at + 56 + size]) == total, at
         payload = Payload(data[at + 56:at + 56 + size])
         if kind == FIRST:
-            table = read_table(payload)
+            table, forms = read_table(payload, is_seeded)
         elif kind == EVENTS:
-            found += read_events(payload, table, time, sequence)
+            found += [(*event, thread) for event in read_events(payload, table, forms, time, sequence)]
         else:
             assert payload.take(1) == 0, 'not everything was written'
         assert payload.at == size, (kind, payload.at, size)
         kinds.append(kind)
         at += 56 + size
     assert kinds[0] == FIRST and kinds[-1] == LAST and set(kinds[1:-1]) == {EVENTS}, kinds
-    found.sort(key=lambda event: event[:2])
-    assert [event[1] for event in found] == list(range(len(found)))
+    if is_seeded:
+        found.sort(key=lambda event: event[:2])
+        assert [event[1] for event in found] == list(range(len(found)))
     return found
 
 
@@ -144,6 +156,24 @@ def test_the_page_is_all_that_a_reader_needs(root):
     assert told == [event['args']['arguments'] for event in shown if 'arguments' in event.get('args', {})]
     homes = [hex(event[4]['allocation_id']) for event in moments if event[3][1] == 'allocation_place']
     assert homes and set(homes) <= {event['id'] for event in shown if 'id' in event}
+
+
+def test_events_in_their_short_forms_are_what_they_are_at_length(root):
+    run(root, 'trace', '--quiet', '-o', 'b.trace', '--', DXGK, 'run', '--quiet', os.path.join(EXAMPLES, 'pressure.dxgk'))
+    run(root, 'trace', '--quiet', '--convert', 'b.trace', '-o', 'b.json')
+    found = read(os.path.join(root, 'b.trace'), is_seeded=False)
+    with open(os.path.join(root, 'b.json'), encoding='utf-8') as file:
+        shown = [event for event in json.load(file)['traceEvents'] if event.get('name') == 'allocation']
+    lives = [event for event in found if event[3][1] == 'allocation_live']
+    dead = [event for event in found if event[3][1] == 'allocation_dead']
+    assert len(lives) > 10 and dead
+    if any(event[2] == METADATA and event[0] > 1 << 32 for event in found) and not any(event[5] for event in lives + dead):
+        raise AssertionError('none is in its short form')
+    names = ('size_bytes', 'process_id', 'resource_handle', 'adapter_id')
+    assert (collections.Counter((hex(event[4]['allocation_id']), *(str(event[4][name]) for name in names[:2])) for event in lives) ==
+            collections.Counter((event['id'], *(str(event['args'][name]) for name in names[:2])) for event in shown if event['ph'] == 'b'))
+    assert (collections.Counter(hex(event[4]['allocation_id']) for event in dead) ==
+            collections.Counter(event['id'] for event in shown if event['ph'] == 'e'))
 
 
 def test_a_seed_repeats_a_trace_to_the_byte(root):

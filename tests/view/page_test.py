@@ -216,8 +216,11 @@ def test_keys_zoom_pan_and_step_and_everything_is_drawn(root):
         page.key('n')
         assert page.evaluate('page.selection.kind') in ('run', 'packet', 'mark', 'allocation')
         chosen = page.evaluate('page.selection.row')
+        page.evaluate('page.ask("why-evicted", {})')
+        assert page.evaluate('document.getElementById("side").scrollTop') > 0
         page.key('n')
         assert page.evaluate('page.selection.row') != chosen
+        assert page.evaluate('document.getElementById("side").scrollTop') == 0, 'what was chosen is not seen'
         page.key('f')
         assert page.evaluate('page.view.to - page.view.from') < whole
         page.key('Escape')
@@ -400,6 +403,25 @@ def test_the_picture_is_the_same_as_a_file_and_each_time(root):
         titles = [one.text for one in picture.iter('{http://www.w3.org/2000/svg}text')]
         for title in page.evaluate('page.shown.filter((lane) => lane.top < page.brush.height - 40 && !lane.isHead && lane.title).map((lane) => lane.title)'):
             assert title in titles, (title, titles)
+        assert page.evaluate('[20, 26, 45, 80].map((width) => textWithin("12 signal", width))') == ['12', '12', '12 si…', '12 signal']
+        # Behind the text of a box is nothing but its colour, and beside it the pattern that says whose it is.
+        assert page.evaluate("""(() => {
+            const plates = [], fill = page.brush.fill;
+            const brush = Object.assign(Object.create(Brush.prototype), page.brush, { fill: (...box) => plates.push(box), text: () => {} });
+            for (const width of [29, 60, 300])
+                brush.label('12345 a packet', 100, 50, width, '#009e73');
+            for (const text of ['12345 D3DKMTMakeResident', 'WWWWWWWWWWWWWWWWWWWWWWWWWW', 'iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii']) {
+                for (let width = 28; width < 200; width++) {
+                    let end = 0;
+                    const writes = Object.assign(Object.create(Brush.prototype), page.brush, { fill: () => {},
+                        text: (shown, x) => { end = x + page.brush.context.measureText(shown).width; } });
+                    writes.label(text, 0, 50, width, '#009e73');
+                    if (end > width)
+                        return false;
+                }
+            }
+            return plates.every(([, x, y, width, height], i) => x === 100 && y <= 44 && y + height >= 55 && width <= [29, 60, 300][i] - 6);
+        })()""")
         patterns = {one.get('id') for one in picture.iter('{http://www.w3.org/2000/svg}pattern')}
         assert len(patterns) >= 2, 'owners differ by more than colour'
 
@@ -429,6 +451,11 @@ def test_it_is_usable_at_the_width_of_a_phone_and_in_the_dark(root):
         assert page.evaluate('page.brush.colours.paper') == '#14171b'
         assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
         assert page.evaluate('page.view.width') >= 200
+        queues = page.evaluate("""page.shown.filter((lane) => /queue|context/.test(lane.title)).map((lane) => page.titleLines(lane).map(
+            (line) => [line, page.brush.context.measureText(line).width + 8 + 10 * lane.level <= page.view.left - 4]))""")
+        assert len(queues) >= 6
+        assert all(is_whole for lines in queues for _, is_whole in lines), queues
+        assert len({' '.join(line for line, _ in lines) for lines in queues}) == len(queues), 'one looks like another'
         page.call('Emulation.setEmulatedMedia', features=[])
         page.call('Emulation.clearDeviceMetricsOverride')
         assert page.errors == [], page.errors

@@ -7,8 +7,11 @@ const OWNER_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#
 const OWNER_PATTERNS = ['', 'up', 'dots', 'down', 'level', 'cross', 'upright'];
 const KERNEL_COLOUR = '#8a8f98';
 const FONT = '11px system-ui, sans-serif';
-const LETTER = 6;                   // how wide one is, about
+const LETTER = 6.5;                 // how wide one is, about
+const LETTERS = { 'il.,:;|!\' ': 3.6, 'frtI()[]-/': 4.8, 'ABCDEFGHKNOPQRSTUVXYZ': 8.7, 'wM': 9.6, 'mW…%@': 11.2 };
+const LETTER_WIDTHS = new Map(Object.entries(LETTERS).flatMap(([letters, width]) => [...letters].map((letter) => [letter, width])));
 const LABEL_ROOM = 28;              // a box as narrow as this has no label
+const PATTERN_ROOM = 6;             // of a box is without it in any case
 const TILE = 6;
 
 class View {
@@ -172,13 +175,13 @@ class Brush {
 		return this.patterns.get(key);
 	}
 
-	// A label inside of a box of that colour, as much of it as there is room for.
+	// A label inside of a box of that colour, as much of it as there is room for: the box's pattern is seen behind it.
 	label(text, x, y, width, colour) {
-		const letters = Math.floor((width - 6) / LETTER);
+		const room = width - PATTERN_ROOM;
 		if (width < LABEL_ROOM)
 			return;
-		const shown = letters < text.length ? text.slice(0, Math.max(1, letters - 1)) + '…' : text;
-		this.fill(colour, x + 2, y - 4, Math.min(width - 4, shown.length * LETTER + 2), 8);
+		const shown = textWithin(text, room - 3);
+		this.fill(colour, x, y - 6, Math.min(room, textWidth(shown) + 5), 11);
 		this.text(shown, x + 3, y, isLight(colour) ? '#000' : '#fff');
 	}
 
@@ -193,6 +196,26 @@ class Brush {
 		draw(brush);
 		return canvas;
 	}
+}
+
+// In a wide font; and the same in a file, where nothing can be measured.
+function textWidth(text) {
+	let width = 0;
+	for (const letter of text)
+		width += LETTER_WIDTHS.get(letter) ?? 7;
+	return width;
+}
+
+// Its beginning; a number that it begins with is not cut, as long as there is room for that.
+function textWithin(text, width) {
+	const word = text.split(' ', 1)[0];
+	if (textWidth(text) <= width)
+		return text;
+	const left = width - textWidth('…');
+	let used = 0, at = 0;
+	while (at < text.length && (used += textWidth(text[at])) <= left)
+		at++;
+	return at <= word.length + 1 && textWidth(word) <= width ? word : text.slice(0, at) + '…';
 }
 
 function isLight(colour) {

@@ -121,15 +121,24 @@ class Page {
 		}
 		brush.line(brush.colours.line, 0, y + lane.height - 0.5, brush.width, y + lane.height - 0.5);
 		if (index === this.lane && document.activeElement === document.getElementById('lanes') && brush === this.brush)
-			brush.outline(brush.colours.select, 0, y, view.left - 4, lane.height);
+			brush.outline(brush.colours.select, 0, y, lane.isHead ? view.right : view.left - 4, lane.height);
 		this.drawSelectionIn(brush, lane, y);
+	}
+
+	// What of a title does not fit beside its lane is below, where the lane has room: its number is what tells it from others.
+	titleLines(lane) {
+		const letters = Math.floor((this.view.left - 12 - 10 * lane.level) / LETTER);
+		const title = lane.title || lane.name || '';
+		const space = title.lastIndexOf(' ', letters);
+		return title.length <= letters || space <= 0 || lane.height < 2 * ROW ? [title] : [title.slice(0, space), title.slice(space + 1)];
 	}
 
 	drawTitle(brush, lane, y) {
 		const x = 8 + 10 * lane.level;
-		brush.text(lane.title || lane.name || '', x, y + Math.min(lane.height, ROW + 2) / 2);
+		const lines = this.titleLines(lane);
+		lines.forEach((line, i) => brush.text(line, x, y + Math.min(lane.height, ROW + 2) / 2 + (ROW - 2) * i));
 		if (lane.note)
-			brush.text(lane.note, x, y + ROW + 8, brush.colours.faint);
+			brush.text(lane.note, x, y + ROW + 8 + (ROW - 2) * (lines.length - 1), brush.colours.faint);
 	}
 
 	// The same thing is marked wherever it is shown.
@@ -706,8 +715,10 @@ class Page {
 	stepInLane(direction) {
 		const lane = this.shown[this.lane];
 		const next = lane && lane.step(this.selection, direction, this.view);
-		if (next)
+		if (next) {
 			this.select(next, true);
+			document.getElementById('side').scrollTop = 0;
+		}
 	}
 }
 

@@ -341,6 +341,99 @@ TEST(made, a_thread_does_not_go_back_in_time)
 	EXPECT_CONTAINS(told.problem, "damaged");
 }
 
+/* Behind the table: event 0 has a short form of its first field, and there is no other. */
+#define SHORT_FORMS "\x01\0\x01"
+
+static void begin_short(uint32_t version, const void *schema, size_t size)
+{
+	begin_version(version);
+	add_block(&(struct trace_block_header){ .kind = TRACE_BLOCK_SCHEMA }, schema, size);
+}
+
+TEST(made, a_short_form_has_the_time_before_it_and_the_other_fields_of_the_last_one)
+{
+	static const char events[] = "\0\x05\0"
+				     "\x07\x01one\0two\0"
+				     "\x02\x08"
+				     "\x02\x09";
+
+	begin_short(TRACE_FILE_VERSION, BYTES(SCHEMA SHORT_FORMS));
+	add_events(1, 10, BYTES(events));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_STR(told.problem, "");
+	EXPECT_EQ(told.count, 3);
+	EXPECT_EQ(told.last.time_ns, 15);
+	EXPECT_EQ(told.last.sequence, 2);
+	EXPECT_EQ(told.last.fields[0].number, 9);
+	EXPECT_STR(told.last.fields[1].text, "one");
+	EXPECT_STR(told.last.fields[2].text, "two");
+}
+
+TEST(made, a_short_form_knows_nothing_of_another_block)
+{
+	begin_short(TRACE_FILE_VERSION, BYTES(SCHEMA SHORT_FORMS));
+	add_events(1, 10,
+		   BYTES("\0\x05\0"
+			 "\x07\x01one\0two\0"));
+	add_events(1, 20, BYTES("\x02\x08"));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_EQ(told.count, 2);
+	EXPECT_EQ(told.last.time_ns, 20);
+	EXPECT_EQ(told.last.fields[0].number, 8);
+	EXPECT_STR(told.last.fields[1].text, "");
+	EXPECT_STR(told.last.fields[2].text, "");
+}
+
+TEST(made, short_forms_that_make_no_sense_are_said)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} wrong[] = {
+		{ BYTES(SCHEMA "\x09") }, /* more than there may be */
+		{ BYTES(SCHEMA "\xff") },
+		{ BYTES(SCHEMA "\x01") },
+		{ BYTES(SCHEMA "\x01\0") },
+		{ BYTES(SCHEMA "\x01\x02\0") }, /* of an event that there is not */
+		{ BYTES(SCHEMA "\x01\0\x04") }, /* of more fields than it has */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		begin_short(TRACE_FILE_VERSION, wrong[i].bytes, wrong[i].size);
+		EXPECT(!read_made());
+		EXPECT_CONTAINS(told.problem, "their table makes no sense");
+	}
+}
+
+TEST(made, a_short_form_has_no_long_head_and_a_place_in_the_table)
+{
+	static const char *const wrong[] = { "\x82\x08", "\x03\x08", "\x7f\x08" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		begin_short(TRACE_FILE_VERSION, BYTES(SCHEMA SHORT_FORMS));
+		add_events(1, 10, wrong[i], 2);
+		add_end();
+		EXPECT(read_made());
+		EXPECT_EQ(told.count, 0);
+		EXPECT_CONTAINS(told.problem, "2 bytes of the trace are damaged");
+	}
+}
+
+TEST(made, version_2_which_has_no_short_forms_is_read)
+{
+	begin_short(2, BYTES(SCHEMA));
+	add_events(1, 10,
+		   BYTES("\0\x05\0"
+			 "\x07\x01one\0two\0"));
+	add_end();
+	EXPECT(read_made());
+	EXPECT_STR(told.problem, "");
+	EXPECT_EQ(told.count, 1);
+	EXPECT_EQ(told.last.fields[0].number, 7);
+}
+
 TEST(made, empty_blocks_and_those_of_later_versions_are_passed_over)
 {
 	begin();

@@ -45,16 +45,12 @@ static void end_session(uint32_t session)
 
 static bool put(struct ring *ring, uint8_t value)
 {
-	uint32_t used = atomic_load(&ring->used);
-
-	if (used == RING_BYTES) {
-		if (!ring_write(ring))
-			return false;
-		used = 0;
-	}
+	if (ring_used(ring) == RING_BYTES && !ring_write(ring))
+		return false;
 	ring->block->header.thread = thread_id();
-	ring->block->bytes[used] = value;
-	atomic_store(&ring->used, used + 1);
+	uint8_t *at = atomic_load(&ring->at);
+	*at = value;
+	atomic_store(&ring->at, at + 1);
 	return true;
 }
 
@@ -69,7 +65,7 @@ TEST(ring, is_the_same_one_in_every_session_and_begins_empty)
 
 	begin_session(2);
 	EXPECT(ring_join(2) == ring);
-	EXPECT_EQ(atomic_load(&ring->used), 0);
+	EXPECT_EQ(ring_used(ring), 0);
 	end_session(2);
 	EXPECT_EQ(spooled_blocks, 0);
 }
@@ -99,7 +95,7 @@ TEST(ring, a_block_that_was_written_takes_its_literals_with_it)
 	EXPECT(!ring->literals[5].text);
 	EXPECT_EQ(ring->last_id, 0);
 	EXPECT_EQ(ring->last_handle, 0);
-	EXPECT_EQ(atomic_load(&ring->used), 0);
+	EXPECT_EQ(ring_used(ring), 0);
 	end_session(4);
 	EXPECT_EQ(spooled_bytes, 1);
 }
@@ -118,6 +114,23 @@ TEST(ring, is_closed_when_the_session_is_over)
 	EXPECT(spool_show(count_blocks, NULL));
 	spool_close();
 	EXPECT_EQ(spooled_bytes, kept);
+}
+
+TEST(ring, the_short_way_is_closed_with_the_session_whoever_comes_first)
+{
+	begin_session(10);
+	struct ring *ring = ring_join(10);
+	EXPECT(!atomic_load(&ring->quick_end));
+	EXPECT(ring_open_quick(ring, ring->block->bytes + 1));
+	EXPECT(atomic_load(&ring->quick_end) == ring->block->bytes + 1);
+	EXPECT(put(ring, 1));
+	EXPECT(ring_write(ring));
+	EXPECT(!atomic_load(&ring->quick_end));
+	EXPECT(ring_open_quick(ring, ring->block->bytes + 1));
+	end_session(10);
+	EXPECT(!atomic_load(&ring->quick_end));
+	EXPECT(!ring_open_quick(ring, ring->block->bytes + 1));
+	EXPECT(!atomic_load(&ring->quick_end));
 }
 
 static void put_one(void *argument)
@@ -226,7 +239,7 @@ TEST(ring, the_end_of_a_session_writes_what_was_handed_over)
 	for (int i = 0; i < 100; i++) {
 		EXPECT(put(ring, 1));
 		EXPECT(ring_write(ring));
-		EXPECT_EQ(atomic_load(&ring->used), 0);
+		EXPECT_EQ(ring_used(ring), 0);
 	}
 	EXPECT(put(ring, 2));
 	atomic_store(&trace_session, 0);
