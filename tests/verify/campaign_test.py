@@ -304,6 +304,10 @@ def test_a_driver_that_does_not_start_says_why(root):
     assert reports.read_sarif(os.path.join(report, 'report.sarif'))['invocations'][0]['executionSuccessful'] is False
     done = verify(os.path.join(root, 'nothing.so'))
     assert done.returncode == 2 and 'nothing.so: No such file' in done.stderr, done
+    os.mkfifo(os.path.join(root, 'pipe'))
+    for path in (os.path.join(root, 'pipe'), '/dev/zero'):
+        done = verify(path, '--report', report)
+        assert done.returncode == 2 and f'{path}: Exec format error' in done.stderr, done
     done = verify(PROJECT / 'README.md', '--report', report)
     assert done.returncode == 3 and 'is not an ELF file' in done.stdout, done
 
