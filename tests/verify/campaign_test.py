@@ -665,6 +665,17 @@ def same_findings(one, other):
             assert (folder / 'script.dxgk').read_text() == (pathlib.Path(one, 'failing') / folder.name / 'script.dxgk').read_text()
 
 
+def test_gnu_parallel_runs_the_shards_whatever_the_folder_is_called(root):
+    if not shutil.which('parallel'):
+        raise tap.Skip('GNU parallel is not installed')
+    report = os.path.join(root, 'a name with $pace')
+    environment = {**os.environ, 'DXGK': DXGK, 'DRIVER': EXAMPLE, 'EXERCISER': EXERCISER, 'REPORT': report, 'SHARDS': '3',
+                   'AT_A_TIME': '2', 'SEEDS': first(15)}
+    done = subprocess.run(['bash', PROJECT / 'examples/campaign/parallel.sh'], env=environment, capture_output=True, text=True,
+                          check=False, timeout=200)
+    assert done.returncode == 0 and f'{some(15)} seeds' in done.stdout and 'nothing found' in done.stdout, done
+
+
 def test_parts_of_different_drivers_are_not_joined(root):
     one, other = os.path.join(root, 'one'), os.path.join(root, 'other')
     campaign(EXAMPLE, one, '--plan', 'none', seeds='1')
