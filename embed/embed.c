@@ -46,6 +46,7 @@
 #include "object/owner/kernel.h"
 #include "object/owner/notification.h"
 #include "object/check/validate.h"
+#include "nt/fault.h"
 #include "trace/trace.h"
 #include "wire/call.h"
 #include "wire/embed.h"
@@ -105,6 +106,7 @@ static void embed_end_process(void)
 
 static void embed_end(void)
 {
+	nt_faults_exit();
 	if (atomic_load(&embed.state) == EMBED_FORKED || atomic_load(&embed.state) == EMBED_ENDED)
 		return;
 	int before = cancel_hold_off();

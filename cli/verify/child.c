@@ -20,6 +20,7 @@
 
 #include "base/processor.h"
 #include "base/refusal.h"
+#include "base/thread.h"
 #include "cli/run/run.h"
 #include "cli/verify/child.h"
 #include "cli/verify/escape.h"
@@ -29,7 +30,7 @@
 #include "cli/verify/subject.h"
 #include "cli/verify/verify.h"
 
-enum { REPEATS_MOST = 256, EXIT_NO_KERNEL = 3 };
+enum { REPEATS_MOST = 256, EXIT_NO_KERNEL = 3, SIGNAL_STACK_BYTES = 1 << 20 };
 
 /* Hooks of libdxgk.so that have to be there before the first call. */
 struct first_hooks {
@@ -420,6 +421,23 @@ static void watch_signals(void)
 	sigaction(SIGALRM, &action, NULL);
 }
 
+/* A copy that a driver makes of the process has one of its threads, and would go on with the run: there is but one. */
+static void on_copy(void)
+{
+	_exit(EXIT_SUCCESS);
+}
+
+/* Where a driver has used up its stack there is none for who tells of it. */
+static void take_alternate_stack(void)
+{
+	stack_t stack = { .ss_size = SIGNAL_STACK_BYTES };
+
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stack.ss_sp != MAP_FAILED)
+		sigaltstack(&stack, NULL);
+}
+
 NORETURN void child_run(const struct run_request *request, int tell)
 {
 	child.request = request;
@@ -430,6 +448,8 @@ NORETURN void child_run(const struct run_request *request, int tell)
 		_exit(EXIT_NO_KERNEL);
 	child.hooks.listen_reports(hear_report, NULL);
 	watch_signals();
+	take_alternate_stack();
+	thread_on_fork(on_copy);
 	if (has_statements(request->script))
 		run_text(request);
 	else if (tell_facts())

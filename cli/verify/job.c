@@ -30,7 +30,10 @@ enum {
 	LAST_WORDS_MS = 3000, /* of a child that was late, to say where it is */
 	SLOWNESS = 20,        /* by the clock, of a child that others keep from a processor */
 	LOOK_MS = 100,        /* between two looks at its memory */
+	ORPHANS_TEXT = 4096,  /* process numbers at a time */
 };
+
+static struct job *jobs; /* whose process is there; job.next */
 
 void job_result_finish(struct job_result *result)
 {
@@ -104,6 +107,22 @@ static bool make_channels(int tell[2], int errors[2])
 	return false;
 }
 
+static void jobs_add(struct job *job)
+{
+	job->next = jobs;
+	jobs = job;
+}
+
+static void jobs_remove(const struct job *job)
+{
+	struct job **link = &jobs;
+
+	while (*link && *link != job)
+		link = &(*link)->next;
+	if (*link)
+		*link = job->next;
+}
+
 bool job_start(struct job *job, const struct run_request *request, const struct job_limits *limits)
 {
 	int tell[2], errors[2];
@@ -113,6 +132,8 @@ bool job_start(struct job *job, const struct run_request *request, const struct 
 	if (!make_channels(tell, errors))
 		return false;
 	fflush(NULL);
+	/* What a driver leaves behind of processes becomes ours: end_orphans(). */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	job->process = fork();
 	if (job->process == 0)
 		child_begin(request, tell[1], errors[1], parent);
@@ -131,6 +152,7 @@ bool job_start(struct job *job, const struct run_request *request, const struct 
 	job->driver = needed_text("%s", request->driver);
 	job->started_ns = clock_now_ns();
 	job->deadline_ns = clock_deadline(limits->seconds * NS_PER_S);
+	jobs_add(job);
 	return true;
 }
 
@@ -445,8 +467,8 @@ static void explain_end(struct job *job, int status)
 		add_finding(
 			result,
 			new_finding(job, RULE_DDI_CRASH, FINDING_CRASH,
-				    needed_text("The process ended by signal %d (%s), not in "
-						"the driver's code",
+				    needed_text("The process ended by signal %d (%s), in no "
+						"entry point of the driver",
 						WTERMSIG(status), strsignal(WTERMSIG(status)))));
 	else if (WIFEXITED(status) && !result->has_ended && !has_kind(result, FINDING_CRASH) &&
 		 !job->is_asked)
@@ -477,8 +499,51 @@ void job_poll(const struct job *job, struct pollfd files[JOB_FILES])
 	files[2] = (struct pollfd){ .fd = job->end, .events = POLLIN };
 }
 
+static bool is_of_job(pid_t process)
+{
+	const struct job *job = jobs;
+
+	while (job && job->process != process)
+		job = job->next;
+	return job != NULL;
+}
+
+/* False: there is none. */
+static bool end_some_orphans(void)
+{
+	char path[64], text[ORPHANS_TEXT];
+	bool are_there_any = false;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	size_t length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	/* A number that is cut off at the end has its turn when it is whole. */
+	for (char *at = text, *end; (end = strchr(at, ' ')) != NULL; at = end + 1) {
+		pid_t process = (pid_t)strtol(at, NULL, 10);
+
+		if (is_of_job(process))
+			continue;
+		are_there_any |= kill(process, SIGKILL) == 0;
+		waitpid(process, NULL, 0);
+	}
+	return are_there_any;
+}
+
+/* What a driver forked outlives its run; children of an orphan become orphans with its end. */
+static void end_orphans(void)
+{
+	while (end_some_orphans())
+		;
+}
+
 static void close_job(struct job *job)
 {
+	jobs_remove(job);
+	end_orphans();
 	close(job->tell);
 	close(job->errors);
 	close(job->end);

@@ -44,6 +44,7 @@ struct job_limits {
 enum { JOB_TAIL_BYTES = 32768, JOB_FILES = 3 };
 
 struct job {
+	struct job *next;
 	pid_t process; /* 0: none is there */
 	int tell;
 	int errors;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "cli/verify/escape.h"
@@ -52,10 +53,18 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length)
 
 #define HASH_START UINT64_C(14695981039346656037)
 
-/* As 16 digits; to be freed. NULL with errno. */
+/* Of an image. As 16 digits; to be freed. NULL with errno: also of a pipe or a device, which would not come to an end. */
 static char *file_hash(const char *path)
 {
+	struct stat file;
 	size_t length;
+
+	if (stat(path, &file) != 0)
+		return NULL;
+	if (!S_ISREG(file.st_mode)) {
+		errno = S_ISDIR(file.st_mode) ? EISDIR : ENOEXEC;
+		return NULL;
+	}
 	char *bytes = file_read(path, &length);
 
 	if (!bytes)

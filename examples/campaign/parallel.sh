@@ -8,10 +8,16 @@ set -uo pipefail
 : "${DRIVER:?the driver}" "${REPORT:?a folder}"
 dxgk=${DXGK:-dxgk}
 shards=${SHARDS:-50}
+seeds=${SEEDS:-0..9999}
 mkdir -p "$REPORT"
 
+shard() {
+	"$dxgk" verify --shard "$1/$shards" --seeds "$seeds" --jobs 1 ${EXERCISER:+--exerciser "$EXERCISER"} \
+		--report "$REPORT/shard-$1" "$DRIVER" > "$REPORT/shard-$1.log" 2>&1
+}
+export -f shard
+export dxgk shards seeds DRIVER REPORT EXERCISER SHELL=$BASH
+
 # It returns how many shards found something; merge says what.
-seq 0 $((shards - 1)) | parallel --will-cite --joblog "$REPORT/log" --resume -j "${AT_A_TIME:-100%}" \
-	"$dxgk" verify --shard "{}/$shards" --seeds "${SEEDS:-0..9999}" --jobs 1 \
-	${EXERCISER:+--exerciser "$EXERCISER"} --report "$REPORT/shard-{}" "$DRIVER" ">" "$REPORT/shard-{}.log" "2>&1"
+seq 0 $((shards - 1)) | parallel --will-cite --joblog "$REPORT/log" --resume -j "${AT_A_TIME:-100%}" shard
 exec "$dxgk" verify merge --report "$REPORT/whole" "$REPORT"/shard-*/

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -40,14 +42,16 @@ enum {
 
 static const int fault_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
-/* Written before the handler can run, then constant; are_installed is guarded by its lock. */
+/* Written before the handler can run, then constant; are_installed and has_exit are guarded by its lock. */
 static struct sigaction fault_previous[ARRAY_SIZE(fault_signals)];
 static struct lock install_lock = LOCK_INITIALIZER(LOCK_RANK_LEAF, "nt fault handlers");
 static _Atomic bool are_installed;
+static bool has_exit;
 
 static const struct nt_entry_source *_Atomic entry_source;
 static _Atomic bool has_crashed;
 static _Thread_local bool is_end_expected;
+static _Thread_local bool is_exiting;
 
 _Thread_local struct nt_visit *nt_visit_innermost;
 
@@ -59,6 +63,14 @@ void nt_faults_ask(const struct nt_entry_source *source)
 void nt_faults_expect_end(void)
 {
 	is_end_expected = true;
+}
+
+void nt_faults_exit(void)
+{
+	if (is_exiting || is_end_expected || !nt_fault_where())
+		return;
+	is_exiting = true;
+	abort();
 }
 
 const char *nt_fault_where(void)
@@ -140,7 +152,7 @@ static void describe(int number, const siginfo_t *info, const ucontext_t *contex
 		is_access && info->si_code == SI_KERNEL ? pool_value_in_registers(context) : 0;
 
 	if (number == SIGABRT)
-		snprintf(text, size_bytes, "it called abort()");
+		snprintf(text, size_bytes, "it called %s()", is_exiting ? "exit" : "abort");
 	else if (number == SIGFPE)
 		snprintf(text, size_bytes, "it divided by zero, or the like");
 	else if (number == SIGILL)
@@ -187,7 +199,29 @@ static void child_main(void)
 	_exit(0);
 }
 
-NORETURN static void child_begin(const ucontext_t *context)
+static bool is_mapped(const void *address)
+{
+	const uintptr_t page = (uintptr_t)address & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+	unsigned char is_resident;
+
+	return mincore((void *)page, 1, &is_resident) == 0;
+}
+
+/* Code that is none cannot be read by who walks the stack, either: back to where it was called. */
+static void leave_wild_code(ucontext_t *context)
+{
+#if defined(__x86_64__)
+	greg_t *registers = context->uc_mcontext.gregs;
+
+	if (is_mapped((const void *)registers[REG_RIP]) ||
+	    !is_mapped((const void *)registers[REG_RSP]))
+		return;
+	registers[REG_RIP] = *(const greg_t *)registers[REG_RSP];
+	registers[REG_RSP] += (greg_t)sizeof(greg_t);
+#endif
+}
+
+NORETURN static void child_begin(ucontext_t *context)
 {
 	struct nt_fault fault = fault_of(context);
 	struct sigaction action = { .sa_handler = SIG_DFL };
@@ -198,6 +232,7 @@ NORETURN static void child_begin(const ucontext_t *context)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	thread_be_alone();
+	leave_wild_code(context);
 	nt_stack_take_fault(&child_frames, &fault);
 	getcontext(&child_context);
 	child_context.uc_stack.ss_sp = child_stack;
@@ -222,8 +257,7 @@ static bool child_wait(pid_t child)
 	return waitpid(child, &status, 0) != child || (WIFEXITED(status) && !WEXITSTATUS(status));
 }
 
-static void crash_report(const char *where, int number, const siginfo_t *info,
-			 const ucontext_t *context)
+static void crash_report(const char *where, int number, const siginfo_t *info, ucontext_t *context)
 {
 	char what[128];
 
@@ -332,6 +366,8 @@ void nt_faults_install(void)
 		return;
 	lock_acquire(&install_lock);
 	if (!atomic_load_explicit(&are_installed, memory_order_relaxed)) {
+		if (!has_exit)
+			has_exit = atexit(nt_faults_exit) == 0;
 		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)
 			sigaction(fault_signals[i], NULL, &fault_previous[i]);
 		for (unsigned i = 0; i < ARRAY_SIZE(fault_signals); i++)

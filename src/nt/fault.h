@@ -31,6 +31,9 @@ void nt_faults_ask(const struct nt_entry_source *source);
 /* The calling thread ends the process, and has said why. */
 void nt_faults_expect_end(void);
 
+/* The process is about to exit: a driver that calls exit() is told of like one that calls abort(). */
+void nt_faults_exit(void);
+
 /* What of a driver the calling thread is in, for people; NULL: nothing. */
 const char *nt_fault_where(void);
 

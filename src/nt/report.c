@@ -133,16 +133,19 @@ static void walk_from_fault(struct walk *walk, const struct nt_fault *fault)
 {
 	void *returns[FRAMES_MAX];
 	uint32_t count = (uint32_t)backtrace(returns, FRAMES_MAX);
-	uint32_t first = 0;
+	bool is_wild = image_of(fault->code) == NULL && fault->stack;
+	const char *caller = is_wild ? *(const char *const *)fault->stack : NULL;
+	uint32_t next = 0;
 
-	while (first < count && returns[first] != fault->code)
-		first++;
+	while (next < count && returns[next] != fault->code && (!caller || returns[next] != caller))
+		next++;
+	next += next < count && returns[next] == fault->code;
 	walk->frames[0] = fault->code;
 	walk->count = 1;
-	for (uint32_t i = first + 1; i < count; i++)
+	if (is_wild && next == count)
+		walk->frames[walk->count++] = caller - 1;
+	for (uint32_t i = next; i < count && walk->count < FRAMES_MAX; i++)
 		walk->frames[walk->count++] = (const char *)returns[i] - 1;
-	if (first == count && image_of(fault->code) == NULL && fault->stack)
-		walk->frames[walk->count++] = *(const char *const *)fault->stack - 1;
 }
 
 /*

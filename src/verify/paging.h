@@ -21,7 +21,8 @@ struct paging {
 	struct map contents;   /* page of a segment with a host aperture -> what is in it */
 	uint64_t contents_at;  /* shadow.client_submissions then; they hold for as long */
 	uint64_t window_moves; /* of a host aperture, that were mapped and unmapped */
-	struct map windows; /* page of a host aperture -> what was behind it when it was mapped */
+	struct map windows;   /* page of a host aperture -> what was behind it when it was mapped */
+	struct map apertures; /* pages of them that are mapped by commands */
 	uint64_t dummy_address; /* 0: none yet */
 	uint64_t dummy_sum;
 };

@@ -59,6 +59,7 @@ void paging_content_forget(struct paging *paging)
 	map_clear(&paging->journeys);
 	map_clear(&paging->contents);
 	map_clear(&paging->windows);
+	map_clear(&paging->apertures);
 	lock_release(&paging->lock);
 }
 

@@ -252,6 +252,10 @@ void shadow_work_finish(struct shadow *shadow);
 /* One pass of BuildPagingBuffer. */
 void shadow_building(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args);
 void shadow_built(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS status);
+/* After a pass, before shadow_built(): did the operation become commands, in this pass or an earlier one? */
+bool shadow_has_written(const struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args);
+/* Nothing is with the hardware or in a buffer. `shadow->lock` is held. */
+bool shadow_is_idle_locked(const struct shadow *shadow);
 
 struct shadow_submission {
 	uint32_t node;

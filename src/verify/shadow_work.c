@@ -103,7 +103,7 @@ static struct shadow_buffer *buffer_built_locked(struct shadow *shadow,
 					   : NULL;
 }
 
-static bool is_idle_locked(const struct shadow *shadow)
+bool shadow_is_idle_locked(const struct shadow *shadow)
 {
 	lock_assert_held(&shadow->lock);
 	for (uint32_t i = 0; i < shadow->buffer_count; i++) {
@@ -139,7 +139,7 @@ static struct shadow_operation *place_operation_locked(struct shadow *shadow,
 	}
 	/* With no buffer at all it is the processor that does it, now, whatever the hardware is about. */
 	if (is_in_buffer ||
-	    (shadow->building.dma_buffer && (shadow->is_reset || !is_idle_locked(shadow))))
+	    (shadow->building.dma_buffer && (shadow->is_reset || !shadow_is_idle_locked(shadow))))
 		return NULL;
 	shadow->building.operation = NULL;
 	return operation;
@@ -157,10 +157,15 @@ static void part_built_locked(struct shadow *shadow, const DXGKARG_BUILDPAGINGBU
 		buffer->part_of = operation->change->table;
 }
 
+bool shadow_has_written(const struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	return (char *)args->pDmaBuffer != shadow->building.dma_buffer ||
+	       shadow->building.has_written;
+}
+
 void shadow_built(struct shadow *shadow, const DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS status)
 {
-	bool is_in_buffer = (char *)args->pDmaBuffer != shadow->building.dma_buffer ||
-			    shadow->building.has_written;
+	bool is_in_buffer = shadow_has_written(shadow, args);
 	struct shadow_operation *now = NULL;
 	struct list nothing;
 

@@ -251,6 +251,51 @@ static void check_answer(struct paging *paging, const struct shadow *shadow,
 			entry, name_of(args->Operation));
 }
 
+/* ---- apertures ---- */
+
+/* Returns whether commands have mapped some of it before. */
+static bool aperture_follow(struct paging *paging, const DXGKARG_BUILDPAGINGBUFFER *args,
+			    bool is_mapped_by_commands)
+{
+	bool was_mapped = false;
+
+	lock_acquire(&paging->lock);
+	for (uint64_t i = 0; i < args->MapApertureSegment.NumberOfPages; i++) {
+		shadow_page page = shadow_page_of(args->MapApertureSegment.SegmentId,
+						  args->MapApertureSegment.OffsetInPages + i);
+
+		was_mapped |= map_take(&paging->apertures, page) != 0;
+		if (is_mapped_by_commands)
+			map_set(&paging->apertures, page, 1);
+	}
+	lock_release(&paging->lock);
+	return was_mapped;
+}
+
+/*
+ * What commands have mapped is unmapped by commands, behind those that may still go through it. Without one it stays mapped, or it
+ * was gone too early.
+ */
+static void check_unmap(struct paging *paging, struct shadow *shadow,
+			const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+	bool is_map = args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+	bool has_commands = shadow_has_written(shadow, args);
+
+	if (!is_map && args->Operation != DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)
+		return;
+	bool was_mapped = aperture_follow(paging, args, is_map && has_commands);
+	lock_acquire(&shadow->lock);
+	bool is_idle =
+		shadow->is_reset || shadow->building.is_lost || shadow_is_idle_locked(shadow);
+	lock_release(&shadow->lock);
+	if (!is_map && was_mapped && !has_commands && !is_idle)
+		nt_report(RULE_DDI_PAGING_APERTURE,
+			  "%s has mapped pages from 0x%llx on of an aperture by commands, and "
+			  "unmaps them without one while other work is in front of it",
+			  entry, (unsigned long long)args->UnmapApertureSegment.OffsetInPages);
+}
+
 /* ---- the watch ---- */
 
 static void begin(struct verify_adapter *adapter, void *state)
@@ -285,6 +330,8 @@ static void after(struct verify_call *call, void *state)
 	case DDI_BUILD_PAGING_BUFFER:
 		watch_no_more(state);
 		check_answer(state, shadow, call);
+		if (call->status == STATUS_SUCCESS)
+			check_unmap(state, shadow, call->arguments);
 		break;
 	case DDI_MAP_CPU_HOST_APERTURE:
 		paging_windows_moved(shadow);

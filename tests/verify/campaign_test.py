@@ -44,6 +44,13 @@ EDITS = {
     'large': (CREATE_DEVICE, CREATE_DEVICE + '	for (int i = 0; i < 64; i++)\n'
                                              '		RtlFillMemory(ExAllocatePool2(POOL_FLAG_PAGED, 16 << 20, TAG), 16 << 20, 1);\n'),
     'exit': (ALLOCATION, ALLOCATION + '	__asm__ volatile("syscall" : : "a"(231), "D"(0));\n'),
+    'leaves': (ALLOCATION, 'void exit(int);\n' + ALLOCATION + '	exit(0); /* here */\n'),
+    'wild': (ALLOCATION, ALLOCATION + '	((void (*volatile)(void))0x123456789)(); /* here */\n'),
+    'deep': (ALLOCATION, 'static int deep(int level)\n{\n	volatile char local[4096];\n	local[0] = (char)level;\n'
+                         '	return deep(level + 1) + local[0]; /* here */\n}\n\n' + ALLOCATION + '	info->Size = deep(0);\n'),
+    # A copy that goes on as the run does would do the same; one that nobody ends outlives it.
+    'copies': (ALLOCATION, 'int fork(void), _Fork(void), pause(void);\n' + ALLOCATION +
+               '	fork();\n	if (_Fork() == 0)\n		for (;;)\n			pause();\n'),
     'unsteady': (CREATE_DEVICE, CREATE_DEVICE + '''	UCHAR *fresh = ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_UNINITIALIZED, 64, TAG);
 	if (fresh && fresh[3] & 0x80)
 		KeDelayExecutionThread(KernelMode, FALSE, &(LARGE_INTEGER){ .QuadPart = -1000 });
@@ -252,6 +259,32 @@ def test_memory_without_end_and_a_process_that_goes_away_cost_one_run(root):
     assert len(results(report)[1]) >= 3
 
 
+def test_a_driver_that_exits_or_crashes_out_of_its_code_is_named_with_its_line(root):
+    if IS_SANITIZED:
+        raise tap.Skip('the sanitizer of this program tells of crashes')
+    for name, said in (('leaves', 'it called exit()'), ('wild', 'it called 0x123456789'), ('deep', 'it wrote to 0x')):
+        driver = built(name)
+        done = campaign(driver, os.path.join(root, name), '--plan', 'none', '--workload', 'W20', seeds='1', status=4, cwd=driver.parent)
+        assert f'in DxgkDdiCreateAllocation: {said}' in done.stdout, done.stdout
+        assert f'(driver.c:{line_of(name)})' in done.stdout, done.stdout
+
+
+def processes_of(driver):
+    found = []
+    for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+        try:
+            if os.fsencode(driver) in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            pass
+    return found
+
+
+def test_a_driver_that_forks_leaves_no_process_behind(root):
+    campaign(built('copies'), os.path.join(root, 'r'), '--plan', 'none', '--workload', 'W20', seeds='1..2')
+    assert processes_of(built('copies')) == []
+
+
 def test_warnings_count_when_they_are_to(root):
     report = os.path.join(root, 'r')
     done = campaign(built('unsteady'), report, '--plan', 'none', seeds='0..1')
@@ -271,6 +304,10 @@ def test_a_driver_that_does_not_start_says_why(root):
     assert reports.read_sarif(os.path.join(report, 'report.sarif'))['invocations'][0]['executionSuccessful'] is False
     done = verify(os.path.join(root, 'nothing.so'))
     assert done.returncode == 2 and 'nothing.so: No such file' in done.stderr, done
+    os.mkfifo(os.path.join(root, 'pipe'))
+    for path in (os.path.join(root, 'pipe'), '/dev/zero'):
+        done = verify(path, '--report', report)
+        assert done.returncode == 2 and f'{path}: Exec format error' in done.stderr, done
     done = verify(PROJECT / 'README.md', '--report', report)
     assert done.returncode == 3 and 'is not an ELF file' in done.stdout, done
 
@@ -331,7 +368,7 @@ def test_nonsense_instead_of_a_driver_is_told_in_a_sentence(root):
             ('fails', ENTRY + '	return STATUS_NOT_SUPPORTED;\n}\n', 3, 'DriverEntry returned STATUS_NOT_SUPPORTED'),
             ('crashes', ENTRY + '	return *(volatile NTSTATUS *)8;\n}\n', 4,
              'SIGSEGV in DriverEntry: it read 0x8'),
-            ('exits', 'void exit(int);\n' + ENTRY + '	exit(0);\n}\n', 4, 'exited with status 0 before the run was over'),
+            ('exits', 'void exit(int);\n' + ENTRY + '	exit(0);\n}\n', 4, 'in DriverEntry: it called exit()'),
             # The end of a run that is stuck is no crash of the driver.
             ('waits', ENTRY + WAITS, 5, 'DDI-HANG: error: Every thread waits')):
         driver = pathlib.Path(root, f'{name}.so')
@@ -626,6 +663,17 @@ def same_findings(one, other):
         assert folders == sorted(f'{rule}-{mark}' for mark, (rule, _, _) in of(one).items()), folders
         for folder in pathlib.Path(report, 'failing').iterdir():
             assert (folder / 'script.dxgk').read_text() == (pathlib.Path(one, 'failing') / folder.name / 'script.dxgk').read_text()
+
+
+def test_gnu_parallel_runs_the_shards_whatever_the_folder_is_called(root):
+    if not shutil.which('parallel'):
+        raise tap.Skip('GNU parallel is not installed')
+    report = os.path.join(root, 'a name with $pace')
+    environment = {**os.environ, 'DXGK': DXGK, 'DRIVER': EXAMPLE, 'EXERCISER': EXERCISER, 'REPORT': report, 'SHARDS': '3',
+                   'AT_A_TIME': '2', 'SEEDS': first(15)}
+    done = subprocess.run(['bash', PROJECT / 'examples/campaign/parallel.sh'], env=environment, capture_output=True, text=True,
+                          check=False, timeout=200)
+    assert done.returncode == 0 and f'{some(15)} seeds' in done.stdout and 'nothing found' in done.stdout, done
 
 
 def test_parts_of_different_drivers_are_not_joined(root):

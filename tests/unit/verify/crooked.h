@@ -50,7 +50,7 @@ enum crooked_bend {
 	BEND_FILL_OTHER,
 	BEND_COPY_LOSSY, /* of what the processor does not see: it comes back changed */
 	BEND_SECOND_PASS_LOST,
-	BEND_APERTURE_KEPT, /* an unmap does nothing */
+	BEND_APERTURE_KEPT, /* an unmap writes no command */
 	BEND_APERTURE_SHIFTED,
 	BEND_NO_FLUSH,
 	BEND_CONTEXT_TOO_LONG,

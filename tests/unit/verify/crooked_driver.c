@@ -142,8 +142,6 @@ static void aperture(struct crooked *gpu, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
 	bool is_map = args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT;
 
-	if (!is_map && gpu->bend == BEND_APERTURE_KEPT)
-		return;
 	for (uint64_t i = 0; i < args->MapApertureSegment.NumberOfPages; i++) {
 		uint64_t page = args->MapApertureSegment.OffsetInPages + i;
 		uint64_t from = i + (is_map && gpu->bend == BEND_APERTURE_SHIFTED);
@@ -341,6 +339,9 @@ static NTSTATUS APIENTRY build_paging_buffer(IN_CONST_HANDLE adapter,
 	if (gpu->bend == BEND_BUSY_FOR_EVER && args->Operation == DXGK_OPERATION_TRANSFER &&
 	    (is_idle(args) || args->MultipassOffset == 0))
 		return STATUS_GRAPHICS_ALLOCATION_BUSY;
+	if (args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT &&
+	    gpu->bend == BEND_APERTURE_KEPT)
+		return STATUS_SUCCESS;
 	if (args->DmaSize < size_bytes)
 		return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 	struct command *command = args->pDmaBuffer;

@@ -359,6 +359,33 @@ CROOKED_TEST(paging, a_transfer_through_pages_that_are_not_mapped_is_the_kernels
 	crooked_expect(gpu, RULE_DDI_PAGING_APERTURE);
 }
 
+static void unmaps_behind_other_work(struct crooked *gpu)
+{
+	map_aperture(gpu, crooked_place_system(gpu, 0, 2), 4, 2);
+	EXPECT_EQ(crooked_build(gpu, (struct miniport_paging_op){ .kind = MINIPORT_PAGING_FILL,
+								  .target = crooked_place(1, 8),
+								  .size_bytes = PAGE }),
+		  STATUS_SUCCESS);
+	unmap_aperture(gpu, 4, 2);
+}
+
+STORY(what_commands_have_mapped_is_not_unmapped_without_one, CROOKED_PHYSICAL, BEND_APERTURE_KEPT,
+      RULE_DDI_PAGING_APERTURE, unmaps_behind_other_work)
+
+/* With nothing under way the processor may do it; and what was never mapped stays as it is. */
+CROOKED_TEST(paging, an_unmap_that_nothing_is_in_front_of_needs_no_command, CROOKED_PHYSICAL)
+{
+	map_aperture(gpu, crooked_place_system(gpu, 0, 2), 4, 2);
+	gpu->bend = BEND_APERTURE_KEPT;
+	unmap_aperture(gpu, 4, 2);
+	EXPECT_EQ(crooked_build(gpu, (struct miniport_paging_op){ .kind = MINIPORT_PAGING_FILL,
+								  .target = crooked_place(1, 8),
+								  .size_bytes = PAGE }),
+		  STATUS_SUCCESS);
+	unmap_aperture(gpu, 4, 2);
+	crooked_expect_nothing(gpu);
+}
+
 static void map_window(struct crooked *gpu, uint32_t window, uint64_t page)
 {
 	EXPECT_EQ(miniport_map_host_aperture(&gpu->miniport, NULL, 3, 1, &window, &page),
