@@ -137,15 +137,34 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-void finding_set_fingerprint(struct finding *finding, const char *driver, const char *detail)
+static void set_fingerprint(struct finding *finding, const char *place, const char *detail)
 {
-	const struct finding_frame *place = finding_driver_frame(finding, driver);
 	uint64_t hash = hash_text(UINT64_C(14695981039346656037), finding->rule);
 
-	hash = hash_text(hash, place ? place->function : "");
+	hash = hash_text(hash, place);
 	hash = hash_text(hash, finding->entry);
 	hash = hash_text(hash, detail);
 	snprintf(finding->fingerprint, sizeof(finding->fingerprint), "%016" PRIx64, hash);
+}
+
+static const char *driver_function(const struct finding *finding, const char *driver)
+{
+	const struct finding_frame *place = finding_driver_frame(finding, driver);
+
+	return place ? place->function : "";
+}
+
+void finding_set_fingerprint(struct finding *finding, const char *driver, const char *detail)
+{
+	set_fingerprint(finding, driver_function(finding, driver), detail);
+}
+
+void finding_set_fingerprint_of_race(struct finding *finding, const char *driver, const char *other)
+{
+	const char *one = driver_function(finding, driver);
+	bool is_in_order = strcmp(one, other) < 0;
+
+	set_fingerprint(finding, is_in_order ? one : other, is_in_order ? other : one);
 }
 
 /* ---- all ---- */

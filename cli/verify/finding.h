@@ -79,6 +79,9 @@ void finding_destroy(struct finding *finding);
  * of a rule that is about one thing.
  */
 void finding_set_fingerprint(struct finding *finding, const char *driver, const char *detail);
+/* Of two that meet it is chance which comes second, and is found: `other` is the other one's function. */
+void finding_set_fingerprint_of_race(struct finding *finding, const char *driver,
+				     const char *other);
 
 void finding_set_example(struct finding *finding, const char *workload, uint64_t seed,
 			 const char *plan, const char *script);

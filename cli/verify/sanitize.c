@@ -261,7 +261,7 @@ struct reading {
 	struct finding *now; /* the report that is being read; NULL: none */
 	bool has_stack;      /* its first one is over */
 	bool is_other_next;  /* the next one is of the other access of a race */
-	char *shape;         /* the sentence without lines; NULL: it has none */
+	char *other;         /* the function of that one; NULL: it is no race */
 };
 
 static void set_text(char **text, char *by)
@@ -276,9 +276,11 @@ static void report_end(struct reading *reading)
 
 	if (!reading->now)
 		return;
-	finding_set_fingerprint(reading->now, reading->driver,
-				reading->shape ? reading->shape : reading->now->sentence);
-	set_text(&reading->shape, NULL);
+	if (reading->other)
+		finding_set_fingerprint_of_race(reading->now, reading->driver, reading->other);
+	else
+		finding_set_fingerprint(reading->now, reading->driver, reading->now->sentence);
+	set_text(&reading->other, NULL);
 	struct finding *kept = findings_join(reading->findings, reading->now, &is_news);
 	kept->run_count = 1;
 	reading->now = NULL;
@@ -331,10 +333,9 @@ static void add_other(struct reading *reading, const char *line)
 	char *number = field(&at);
 	const char *slash = strrchr(file, '/');
 
-	set_text(&reading->shape, needed_text("%s with %s", reading->now->sentence, function));
-	set_text(&reading->now->sentence,
-		 needed_text("%s (%s:%s)", reading->shape, slash ? slash + 1 : file, number));
-	free(function);
+	set_text(&reading->now->sentence, needed_text("%s with %s (%s:%s)", reading->now->sentence,
+						      function, slash ? slash + 1 : file, number));
+	set_text(&reading->other, function);
 	free(file);
 	free(number);
 	reading->is_other_next = false;

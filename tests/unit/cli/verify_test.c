@@ -399,4 +399,27 @@ TEST(sanitizers, reports_are_findings_with_the_frames_of_the_driver)
 	findings_finish(&all);
 }
 
+#define RACE_OF(one, one_line, other, other_line)                                                  \
+	"WARNING: ThreadSanitizer: data race (pid=17)\n"                                           \
+	"  Read of size 1 at 0x7b64 by thread T4:\n"                                               \
+	"    #0|" one "|/src/driver.c|" one_line "|/x/d.so|\n"                                     \
+	"\n"                                                                                       \
+	"  Previous write of size 1 at 0x7b64 by thread T9:\n"                                     \
+	"    #0|" other "|/src/driver.c|" other_line "|/x/d.so|\n"                                 \
+	"\n"                                                                                       \
+	"SUMMARY: ThreadSanitizer: data race\n"
+
+TEST(sanitizers, a_race_of_two_is_one_finding_whichever_of_them_is_found)
+{
+	struct findings all = { 0 };
+
+	sanitize_read_reports(RACE_OF("Step", "12", "Submit", "40"), "d.so", &all);
+	sanitize_read_reports(RACE_OF("Submit", "40", "Step", "12"), "d.so", &all);
+	EXPECT_EQ(all.count, 1);
+	EXPECT_CONTAINS(all.items[0]->sentence, "data race with Submit (driver.c:40)");
+	sanitize_read_reports(RACE_OF("Step", "12", "Reset", "60"), "d.so", &all);
+	EXPECT_EQ(all.count, 2);
+	findings_finish(&all);
+}
+
 TEST_MAIN("cli/verify")
