@@ -174,7 +174,8 @@ static bool next_block(struct ring *ring)
 /* The calling thread's next event has where to go; false when there is no session. */
 static bool prepare(struct ring *ring, uint32_t session)
 {
-	if (!ring || atomic_load_explicit(&ring->session, memory_order_relaxed) != session)
+	if (ring == &ring_none ||
+	    atomic_load_explicit(&ring->session, memory_order_relaxed) != session)
 		return join(session);
 	return next_block(ring);
 }
@@ -203,7 +204,7 @@ static struct put begin_slowly(enum trace_event event)
 		uint64_t time = trace_time();
 		uint32_t session = atomic_load_explicit(&trace_session, memory_order_acquire);
 		struct ring *ring = ring_own;
-		if (!ring || time > ring->until ||
+		if (ring == &ring_none || time > ring->until ||
 		    atomic_load_explicit(&ring->session, memory_order_relaxed) != session ||
 		    ring_used(ring) > USED_MAX) {
 			if (!prepare(ring, session))
@@ -219,13 +220,6 @@ static struct put begin_slowly(enum trace_event event)
 		return (struct put){ ring, at };
 	}
 }
-
-/*
- * So far ahead the block is fetched for writing: who wrote it to the file was on another processor, and the next atomic
- * operation of who is traced would wait until what was said has found its line.
- */
-enum { PREPARED_BYTES = 512 };
-_Static_assert((int)PREPARED_BYTES < (int)RING_EVENT_BYTES, "that is there, whatever the event");
 
 /*
  * May the clock be read out of order, so that nobody waits for it? Stretches are of one thread. That an allocation is
@@ -255,8 +249,6 @@ ALWAYS_HERE bool find_way(struct way *way, bool is_early)
 	uint64_t time = is_early ? clock_tick_early() : clock_tick();
 	struct ring *ring = ring_own;
 
-	if (UNLIKELY(!ring))
-		return false;
 	way->ring = ring;
 	way->at = atomic_load_explicit(&ring->at, memory_order_relaxed);
 	way->since = time - ring->time;
@@ -268,7 +260,6 @@ static inline struct put begin(const struct way *way, enum trace_event event)
 {
 	uint16_t since = (uint16_t)way->since;
 
-	bytes_prepare(way->at + PREPARED_BYTES);
 	way->at[0] = (uint8_t)event;
 	memcpy(way->at + 1, &since, sizeof(since));
 	way->ring->time += way->since;
@@ -300,8 +291,6 @@ ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
 	struct ring *ring = ring_own;
 	bool is_live = event == TRACE_allocation_live;
 
-	if (UNLIKELY(!ring))
-		return false;
 	uint8_t *at = atomic_load_explicit(&ring->at, memory_order_relaxed);
 	if (at != ring->call_end ||
 	    at >= atomic_load_explicit(&ring->quick_end, memory_order_relaxed))

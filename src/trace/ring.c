@@ -17,7 +17,8 @@
 #include "trace/spool.h"
 
 static struct ring *_Atomic rings; /* only grows */
-_Thread_local struct ring *ring_own;
+struct ring ring_none;
+_Thread_local struct ring *ring_own = &ring_none;
 
 /* How many owners are taking a ring or emptying one. Wait word of ring_collect(). */
 static _Atomic uint32_t holders;
@@ -190,7 +191,7 @@ static void ring_lose_owner(struct thread_end *end)
 
 	if (trace_is_on())
 		ring_write(ring);
-	ring_own = NULL;
+	ring_own = &ring_none;
 	atomic_store_explicit(&ring->is_owned, false, memory_order_release);
 }
 
@@ -247,14 +248,16 @@ void ring_prepare(uint32_t count)
 
 void ring_take_own(uint32_t session)
 {
-	if (!ring_own)
-		ring_own = ring_take(session);
+	struct ring *taken = ring_own == &ring_none ? ring_take(session) : NULL;
+
+	if (taken)
+		ring_own = taken;
 }
 
 struct ring *ring_join(uint32_t session)
 {
 	ring_take_own(session);
-	if (!ring_own)
+	if (ring_own == &ring_none)
 		return NULL;
 	ring_empty(ring_own);
 	ring_own->sequence = 0;
@@ -296,5 +299,5 @@ void ring_forget_all(void)
 	atomic_store(&rings, NULL);
 	atomic_store(&holders, 0);
 	atomic_store(&writer.is_there, false); /* it is the parent's, and so is its memory */
-	ring_own = NULL;
+	ring_own = &ring_none;
 }

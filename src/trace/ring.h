@@ -106,7 +106,10 @@ static inline uint32_t ring_used(const struct ring *ring)
 			  ring->block->bytes);
 }
 
-/* The calling thread's, if it has one. */
+/* That of threads which have none: no place in it, and of no session, so that nobody has to ask for it on the short way. */
+extern struct ring ring_none __attribute__((visibility("hidden")));
+
+/* The calling thread's; &ring_none if it has none. */
 extern _Thread_local struct ring *ring_own __attribute__((visibility("hidden")));
 
 /*

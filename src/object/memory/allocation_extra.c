@@ -88,10 +88,10 @@ void allocation_trace_live(const struct dxg_allocation *allocation, uint64_t id,
 {
 	const struct dxg_device *device = allocation->device;
 
-	trace_allocation_live(id, size_bytes, supported_segments, device->process->id,
-			      device->object.handle,
-			      allocation->resource ? allocation->resource->object.handle : 0,
-			      device->adapter->id);
+	trace_put_allocation_live(id, size_bytes, supported_segments, device->process->id,
+				  device->object.handle,
+				  allocation->resource ? allocation->resource->object.handle : 0,
+				  device->adapter->id);
 }
 
 void allocation_trace_opened(const struct dxg_allocation *allocation)
