@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/run/exerciser.h"
@@ -50,6 +51,14 @@ static bool adopt(struct exerciser *exerciser, const struct dxgk_exerciser *told
 	return true;
 }
 
+/* A pipe would keep dlopen() waiting. */
+static bool is_other_than_file(const char *path)
+{
+	struct stat file;
+
+	return stat(path, &file) == 0 && !S_ISREG(file.st_mode);
+}
+
 /* A path, so that it is not looked for among the libraries of the system. */
 bool exerciser_load(struct exerciser *exerciser, const char *path, char *why, size_t why_bytes)
 {
@@ -58,6 +67,10 @@ bool exerciser_load(struct exerciser *exerciser, const char *path, char *why, si
 	char what[256];
 
 	*exerciser = (struct exerciser){ 0 };
+	if (is_other_than_file(path)) {
+		free(whole);
+		return refuse_library(exerciser, path, "it is no regular file", why, why_bytes);
+	}
 	exerciser->library = dlopen(whole ? whole : path, RTLD_NOW | RTLD_LOCAL);
 	free(whole);
 	if (!exerciser->library) {

@@ -308,6 +308,8 @@ def test_a_driver_that_does_not_start_says_why(root):
     for path in (os.path.join(root, 'pipe'), '/dev/zero'):
         done = verify(path, '--report', report)
         assert done.returncode == 2 and f'{path}: Exec format error' in done.stderr, done
+        done = verify(EXAMPLE, '--exerciser', path, '--report', report)
+        assert done.returncode == 2 and f'{path}: it is no regular file' in done.stderr, done
     done = verify(PROJECT / 'README.md', '--report', report)
     assert done.returncode == 3 and 'is not an ELF file' in done.stdout, done
 
