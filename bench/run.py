@@ -244,7 +244,7 @@ def bench_traces(build):
              'value': all_instructions(build, tour) / all_instructions(build, [*tour, '--no-trace'])}]
 
 
-PAGE_ROUNDS, PAGE_FRAMES = 3, 1100
+PAGE_ROUNDS, PAGE_FRAMES = 3, 1450
 # How long a frame takes while the page is panned, zoomed out and in: the slowest of the medians.
 PAN = """(() => Math.max(...[1, 0.3, 0.05, 0.005].map((span) => {
     page.view.show(page.model.length * 0.2, page.model.length * (0.2 + span));

@@ -16,7 +16,7 @@ DXGK = os.path.abspath(sys.argv[1])
 sys.path.insert(0, sys.argv[3])
 import tap  # noqa: E402
 
-FRAMES = 1100  # somewhat more than a million events
+FRAMES = 1450  # somewhat more than a million events
 EVENTS = 1_000_000
 PAGE_BYTES = 8_000_000
 QUERIES = ('why-evicted', 'longest-wait', 'thrash', 'paging-holders', 'critical-path')
