@@ -299,6 +299,7 @@ ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
 {
 	struct ring *ring = ring_own;
 	bool is_live = event == TRACE_allocation_live;
+	uint32_t alike_count = is_live ? FIELDS_OF_allocation_live : 0;
 
 	if (UNLIKELY(!ring))
 		return false;
@@ -307,7 +308,7 @@ ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
 	    at >= atomic_load_explicit(&ring->quick_end, memory_order_relaxed))
 		return false;
 #pragma GCC unroll 8
-	for (uint32_t i = 1; is_live && i < FIELDS_OF_allocation_live; i++) {
+	for (uint32_t i = 1; i < alike_count; i++) {
 		if (UNLIKELY(fields[i] != ring->last_live[i]))
 			return false;
 	}
