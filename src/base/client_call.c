@@ -175,12 +175,6 @@ void client_call_settle(void)
 	settle(current);
 }
 
-void client_call_settle_late(void)
-{
-	if (current)
-		current->settle = NULL;
-}
-
 uint64_t client_call_stamp(void)
 {
 	static _Atomic uint64_t last;
