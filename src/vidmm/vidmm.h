@@ -254,8 +254,8 @@ struct vidmm_update {
 	bool sets_accessed_physically;
 	bool sets_unmoveable;
 
-	uint32_t supported_segments; /* not 0 */
-	uint32_t preferred_segments;
+	uint32_t supported_segments; /* bit n-1 is segment n; not 0 */
+	uint32_t preferred_segments; /* D3DDDI_SEGMENTPREFERENCE, bit for bit */
 	bool is_accessed_physically;
 	bool is_unmoveable;
 };
