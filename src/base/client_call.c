@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/checked.h"
 #include "base/client_call.h"
 #include "base/mem.h"
 

@@ -10,7 +10,6 @@
  */
 #include <assert.h>
 
-#include "base/checked.h"
 #include "base/machine.h"
 #include "base/refusal.h"
 #include "base/client_file.h"
