@@ -21,7 +21,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/own_fd.h"
 #include "base/thread.h"
 #include "embed/control.h"

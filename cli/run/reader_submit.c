@@ -6,7 +6,6 @@
 
 #include <opendxgk/softgpu.h>
 
-#include "base/mem.h"
 #include "cli/run/reader.h"
 
 /* ---- settings ---- */

@@ -19,7 +19,6 @@
  * Locks: page_tables.lock guards whether there are pools. A view of memory is added with the lock of
  * the space held: then whoever drops the memory finds it.
  */
-#include "base/checked.h"
 #include "base/refusal.h"
 #include "address_space/parts.h"
 

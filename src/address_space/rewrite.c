@@ -109,7 +109,7 @@ static void space_forget_moves(struct address_space *space)
 {
 	lock_acquire(&space->tables.lock);
 	list_each (struct space_memory, each, &space->memories, space_link)
-		memory_view_forget_move(&each->view);
+		memory_view_end_move(&each->view);
 	lock_release(&space->tables.lock);
 }
 

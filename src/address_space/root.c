@@ -18,7 +18,6 @@
 
 #include "base/refusal.h"
 #include "address_space/parts.h"
-#include "pagetable/table_tree.h"
 
 /* ---- contexts ---- */
 

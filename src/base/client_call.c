@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/checked.h"
 #include "base/client_call.h"
 #include "base/mem.h"
 
@@ -173,12 +172,6 @@ void client_call_settle(void)
 
 	current->settle = NULL;
 	settle(current);
-}
-
-void client_call_settle_late(void)
-{
-	if (current)
-		current->settle = NULL;
 }
 
 uint64_t client_call_stamp(void)

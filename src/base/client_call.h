@@ -114,11 +114,10 @@ MUST_CHECK NTSTATUS client_call_add_file(struct client_file *file);
 
 /*
  * The call succeeds, has no results, and what is left of it nobody waits for: its client goes on now. Once in a call,
- * with no lock held, and where client_call_can_settle(). Not before the call is over, after client_call_settle_late().
+ * with no lock held, and where client_call_can_settle().
  */
 bool client_call_can_settle(void);
 void client_call_settle(void);
-void client_call_settle_late(void);
 
 /* A stamp that no view has. */
 uint64_t client_call_stamp(void);

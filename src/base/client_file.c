@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "base/list.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/own_fd.h"

@@ -93,8 +93,7 @@ uint64_t machine_bank_page(uint64_t address);
 struct machine_bank_usage {
 	uint64_t pages; /* addresses it has */
 	uint64_t taken_pages;
-	uint64_t length_pages; /* of its memfd: whoever maps that can have as many */
-	uint64_t host_pages;   /* of it that the host has in memory now; of a shown one only */
+	uint64_t host_pages; /* of it that the host has in memory now; of a shown one only */
 };
 
 /*

@@ -412,7 +412,6 @@ struct machine_bank_usage machine_bank_usage(const struct machine_bank *bank)
 	struct machine_bank_usage usage = {
 		.pages = bank->owned_pages,
 		.taken_pages = bank->taken_pages,
-		.length_pages = bank->page_count,
 	};
 	usage.host_pages = host_pages_locked(bank);
 	lock_release(&machine.lock);

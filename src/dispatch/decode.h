@@ -242,12 +242,6 @@ MUST_CHECK NTSTATUS call_find_resource(const struct call *call, const struct dxg
 MUST_CHECK NTSTATUS call_find_adapter(const struct call *call, LUID luid,
 				      struct dxg_adapter **adapter_out);
 
-/* Its reference went another way. */
-static inline void call_forget_object(struct call *call, uint32_t position)
-{
-	call->objects[position] = NULL;
-}
-
 /* What a call answers that has destroyed something, unless another thread was first. */
 MUST_CHECK NTSTATUS call_destroyed(bool is_first, const char *name, uint32_t handle);
 

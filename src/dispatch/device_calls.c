@@ -40,7 +40,7 @@ NTSTATUS dispatch_destroy_device(struct call *call, D3DKMT_DESTROYDEVICE *args)
 
 static D3DKMT_DEVICEPAGEFAULT_STATE page_fault_state(const struct dxg_device *device)
 {
-	const struct sched_fault *fault = &device->fault;
+	const struct miniport_fault *fault = &device->fault;
 	D3DKMT_DEVICEPAGEFAULT_STATE state = {
 		.FaultedPrimitiveAPISequenceNumber = fault->primitive,
 		.FaultedPipelineStage = (DXGK_RENDER_PIPELINE_STAGE)fault->stage,

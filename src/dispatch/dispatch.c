@@ -30,6 +30,27 @@ SPECIALIZED void whole_end(const struct call *call, const void *client_args, NTS
 		call_tell(call, client_args, status);
 }
 
+/* One call of a thread of the process. */
+SPECIALIZED NTSTATUS call_along(const struct call_door *door, void *client_args, enum call_id id,
+				const char *name,
+				NTSTATUS (*whole)(const struct call_door *door, void *client_args))
+{
+	uint32_t seat = thread_own_seat;
+	struct refusal_scope refusals;
+	NTSTATUS status;
+
+	if (UNLIKELY(!door_enter(door, seat)))
+		return door->elsewhere(id, client_args);
+	call_begin(&refusals, door->process, name);
+	if (quick_call(id, door->process, seat, client_args, &status))
+		trace_api_call_end(status);
+	else
+		status = whole(door, client_args);
+	call_end(&refusals, status);
+	door_leave(door, seat);
+	return status;
+}
+
 #define CALL(id, name, type, constness, ...)                                                       \
 	static NTSTATUS whole_##id(const struct call_door *door, void *client_args)                \
 	{                                                                                          \
@@ -60,23 +81,10 @@ SPECIALIZED void whole_end(const struct call *call, const void *client_args, NTS
 	}                                                                                          \
 	PATH(name, #name)
 #define PATH(id, name)                                                                             \
-	static NTSTATUS path_##id(void *opaque_door, void *client_args, uint32_t number)           \
+	static NTSTATUS path_##id(void *door, void *client_args, uint32_t number)                  \
 	{                                                                                          \
-		const struct call_door *door = opaque_door;                                        \
-		uint32_t seat = thread_own_seat;                                                   \
-		struct refusal_scope refusals;                                                     \
-		NTSTATUS status;                                                                   \
-		if (UNLIKELY(!door_enter(door, seat)))                                             \
-			return door->elsewhere(CALL_##id, client_args);                            \
-		call_begin(&refusals, door->process, name);                                        \
-		if (quick_call(CALL_##id, door->process, seat, client_args, &status))              \
-			trace_api_call_end(status);                                                \
-		else                                                                               \
-			status = whole_##id(door, client_args);                                    \
-		call_end(&refusals, status);                                                       \
-		door_leave(door, seat);                                                            \
 		(void)number;                                                                      \
-		return status;                                                                     \
+		return call_along(door, client_args, CALL_##id, name, whole_##id);                 \
 	}
 #include "wire/calls.def"
 #undef CALL

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/machine.h"
-#include "base/mem.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/query.h"
 #include "dispatch/text.h"

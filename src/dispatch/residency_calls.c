@@ -118,7 +118,7 @@ NTSTATUS dispatch_update_allocation_property(struct call *call, D3DDDI_UPDATEALL
 					       args->hAllocation, &allocation);
 	if (!NT_SUCCESS(status))
 		return status;
-	const struct residency_properties properties = {
+	const struct vidmm_update update = {
 		.sets_supported_segments = args->SetSupportedSegmentSet,
 		.sets_preferred_segments = args->SetPreferredSegment,
 		.sets_accessed_physically = args->SetAccessedPhysically,
@@ -129,7 +129,7 @@ NTSTATUS dispatch_update_allocation_property(struct call *call, D3DDDI_UPDATEALL
 		.is_unmoveable = args->Flags.Unmoveable,
 	};
 	uint64_t fence_value = 0;
-	status = residency_update(queue, allocation, &properties, &fence_value);
+	status = residency_update(queue, allocation, &update, &fence_value);
 	args->PagingFenceValue = fence_value;
 	object_put(&allocation->object);
 	return status;

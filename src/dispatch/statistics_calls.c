@@ -10,7 +10,6 @@
 
 #include "dispatch/dispatch.h"
 #include "dispatch/rights.h"
-#include "object/owner/control.h"
 
 enum { NS_PER_TIME_UNIT = 100 };
 

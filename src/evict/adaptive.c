@@ -433,8 +433,7 @@ static void adaptive_walk_skip(void *state, struct evict_walk *walk, struct evic
 				 ? newest->owner == entry->owner && !runs_first(head, newest)
 				 : oldest->owner == entry->owner && !runs_last(head, oldest);
 
-	if (end && end != &entry->link && !is_within &&
-	    walk->open[entry->list / 64] & bit_of(entry->list))
+	if (end && end != &entry->link && !is_within)
 		pass_until(walk, entry->list, end);
 }
 

@@ -328,17 +328,15 @@ enum handle_past handle_past(const struct handle_table *table, uint32_t handle)
 
 const char *handle_past_words(enum handle_past past)
 {
-	switch (past) {
-	case HANDLE_NEVER:
-		return "such a handle was never given out";
-	case HANDLE_STALE:
-		return "it is stale, what it named was destroyed";
-	case HANDLE_OF_OTHER_PROCESS:
-		return "it is foreign, of a process that has ended";
-	case HANDLE_OF_OTHER_SPACE:
-		return "it is foreign, of the other kind of handles (global or of a process)";
-	}
-	return "";
+	static const char *const words[] = {
+		[HANDLE_NEVER] = "such a handle was never given out",
+		[HANDLE_STALE] = "it is stale, what it named was destroyed",
+		[HANDLE_OF_OTHER_PROCESS] = "it is foreign, of a process that has ended",
+		[HANDLE_OF_OTHER_SPACE] =
+			"it is foreign, of the other kind of handles (global or of a process)",
+	};
+
+	return words[past];
 }
 
 /* ---- recounting ---- */
@@ -385,14 +383,6 @@ static const char *chunk_validate_locked(const struct handle_table *table,
 	return wrong;
 }
 
-/* One that nobody lives in may have been found empty, and be in no place until it is filled. */
-static bool is_in_use_locked(const struct handle_table *table, const struct handle_chunk *chunk)
-{
-	lock_assert_held(&table->lock);
-	return !chunk_is_empty_locked(table, chunk) ||
-	       atomic_load(&table->directory[chunk->index]) == chunk;
-}
-
 const char *handle_table_validate(struct handle_table *table, uint32_t *published_out)
 {
 	struct slot_count count = { 0 };
@@ -402,8 +392,7 @@ const char *handle_table_validate(struct handle_table *table, uint32_t *publishe
 	lock_acquire(&table->lock);
 	const struct handle_chunk *chunk = table->ring;
 	for (bool is_over = !chunk; !is_over && !wrong; is_over = chunk == table->ring) {
-		if (is_in_use_locked(table, chunk))
-			wrong = chunk_validate_locked(table, chunk, &count);
+		wrong = chunk_validate_locked(table, chunk, &count);
 		chunk = chunk->next;
 	}
 	for (unsigned i = 0; i <= THREAD_SEATS; i++)

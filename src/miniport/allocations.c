@@ -18,11 +18,6 @@
 
 enum { FEW = 4 };
 
-static NTSTATUS no_memory(const char *what)
-{
-	return refuse_no_memory("There is no memory for %s", what);
-}
-
 /* ---- judging what the driver made of an allocation ---- */
 
 static NTSTATUS illegal(const char *field, uint32_t index, const char *why)
@@ -331,7 +326,8 @@ NTSTATUS miniport_create_allocations(struct miniport *miniport, struct miniport_
 	if (UNLIKELY(count > FEW)) {
 		answers = mem_zalloc_array(count, sizeof(*answers));
 		if (!answers)
-			return no_memory("what the driver will answer");
+			return refuse_no_memory(
+				"There is no memory for what the driver will answer");
 	}
 	for (uint32_t i = 0; i < count; i++)
 		answers[i] = (DXGK_ALLOCATIONINFO){
@@ -433,7 +429,7 @@ NTSTATUS miniport_open_allocations(struct miniport *miniport, struct miniport_cl
 	if (UNLIKELY(count > FEW)) {
 		answers = mem_zalloc_array(count, sizeof(*answers));
 		if (!answers)
-			return no_memory("what the driver will open");
+			return refuse_no_memory("There is no memory for what the driver will open");
 	}
 	for (uint32_t i = 0; i < count; i++)
 		answers[i] = (DXGK_OPENALLOCATIONINFO){
@@ -684,7 +680,8 @@ NTSTATUS miniport_describe_existing_heap(struct miniport *miniport, struct minip
 	data.allocation_data = mem_zalloc(data.allocation_bytes);
 	data.resource_data = mem_zalloc(data.resource_bytes);
 	if (!data.allocation_data || !data.resource_data) {
-		status = no_memory("the private data of a standard allocation");
+		status = refuse_no_memory(
+			"There is no memory for the private data of a standard allocation");
 		goto free_data;
 	}
 	status = guarded_standard_data(miniport, client, &data, &args);

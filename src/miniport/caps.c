@@ -142,7 +142,6 @@ NTSTATUS caps_accept(const DXGK_DRIVERCAPS *caps, struct miniport_info *info)
 
 	info->highest_acceptable_address = (uint64_t)caps->HighestAcceptableAddress.QuadPart;
 	info->aperture_commit_limit_bytes = caps->ApertureSegmentCommitLimit;
-	info->max_allocation_list_slot = caps->MaxAllocationListSlotId;
 	if (info->wddm_version >= 1200) {
 		info->graphics_preemption =
 			(uint32_t)caps->PreemptionCaps.GraphicsPreemptionGranularity;

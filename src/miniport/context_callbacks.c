@@ -163,7 +163,6 @@ static NTSTATUS APIENTRY create_context_allocation(DXGKARGCB_CREATECONTEXTALLOCA
 		.wants_residency_news = args->Flags.ExplicitResidencyNotification,
 		.wants_pointer = args->Flags.CpuVisible && args->Flags.Protected &&
 				 is_aperture_only(&miniport->info, args->SupportedSegmentSet),
-		.wants_address = args->ContextAllocationFlags.MapGpuVirtualAddress,
 	};
 	NTSTATUS status = table()->create(miniport->listener, &desc, &allocation);
 	if (NT_SUCCESS(status))

@@ -38,7 +38,6 @@ struct miniport_context_allocation {
 	bool is_accessed_physically;
 	bool wants_residency_news;
 	bool wants_pointer; /* INIT_CONTEXT_RESOURCE has to have a CPU address */
-	bool wants_address; /* MapGpuVirtualAddress */
 };
 
 struct miniport_context_mapping {

@@ -53,8 +53,6 @@ NTSTATUS context_info_accept(const DXGK_CONTEXTINFO *answer, bool is_virtual,
 			      "is %u, and there are %u nodes", answer->PagingCompanionNodeId,
 			      info->node_count);
 	info_out->needs_no_patching = answer->Caps.NoPatchingRequired;
-	info_out->manages_residency = answer->Caps.DriverManagesResidency;
-	info_out->uses_io_mmu = answer->Caps.UseIoMmu;
 	info_out->paging_companion_node = answer->PagingCompanionNodeId;
 	return STATUS_SUCCESS;
 }

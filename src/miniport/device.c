@@ -9,11 +9,6 @@
 #include "miniport/device.h"
 #include "nt/io.h"
 
-static NTSTATUS no_memory(const char *what)
-{
-	return refuse_no_memory("There is no memory for %s", what);
-}
-
 /* ---- resources ---- */
 
 /* Aligned as a base address register can say it. */
@@ -101,7 +96,7 @@ static NTSTATUS make_list(struct device *device, const struct miniport_pci *pci)
 	device->list =
 		mem_zalloc(sizeof(*device->list) + count * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR));
 	if (!device->list)
-		return no_memory("the list of resources");
+		return refuse_no_memory("There is no memory for the list of resources");
 
 	CM_FULL_RESOURCE_DESCRIPTOR *full = &device->list->List[0];
 	device->list->Count = 1;
@@ -123,7 +118,7 @@ static NTSTATUS take_resources(struct device *device, const struct miniport_conf
 	device->resources = config->resources;
 	device->addresses = mem_zalloc_array(config->resource_count, sizeof(*device->addresses));
 	if (!device->addresses)
-		return no_memory("the addresses of resources");
+		return refuse_no_memory("There is no memory for the addresses of resources");
 	for (size_t i = 0; i < config->resource_count; i++) {
 		const struct miniport_resource *resource = &config->resources[i];
 
@@ -149,7 +144,7 @@ NTSTATUS device_open(struct device *device, const struct miniport_config *config
 		device->space = pci_config_create(config->pci, device->resources, device->addresses,
 						  device->resource_count);
 		if (!device->space)
-			status = no_memory("configuration space");
+			status = refuse_no_memory("There is no memory for configuration space");
 	}
 	device->resources = NULL; /* the configuration may go */
 	if (!NT_SUCCESS(status))
@@ -226,7 +221,8 @@ static NTSTATUS create_object(struct _DRIVER_OBJECT *driver, const struct nt_dev
 {
 	NTSTATUS status = nt_device_object_create(driver, config, object_out);
 
-	return NT_SUCCESS(status) ? status : no_memory("the device object");
+	return NT_SUCCESS(status) ? status
+				  : refuse_no_memory("There is no memory for the device object");
 }
 
 static NTSTATUS create_on_pci(const struct miniport_config *config, struct _DRIVER_OBJECT *driver,

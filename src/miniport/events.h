@@ -19,7 +19,7 @@ struct miniport_fault {
 	bool is_fence_valid; /* else one of the resets is required */
 	bool is_page_fault;
 	bool is_write;
-	bool needs_engine_reset;
+	bool needs_engine_reset; /* whatever the id; any fault of what the hardware has gets one */
 	bool needs_adapter_reset;
 	uint64_t address; /* page faults */
 	uint32_t level;
@@ -31,10 +31,10 @@ struct miniport_fault {
 	int32_t status;       /* other faults: NTSTATUS */
 	void *driver_process; /* or NULL */
 
-	/* Faults of a hardware queue: `fence` says nothing, the queue's own fence does. */
+	/* Of a hardware queue: `fence` says nothing, but the queue's own may. */
 	bool is_hw_queue;
-	void *driver_queue;   /* or of its hardware context; NULL: not known */
-	uint64_t queue_fence; /* 0: not known */
+	void *driver_queue; /* or its context, by the kernel's name or the driver's; NULL: nobody's */
+	uint64_t queue_fence; /* of the packet; 0: not known */
 };
 
 struct miniport_events {

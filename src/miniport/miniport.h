@@ -86,7 +86,6 @@ struct miniport_segment {
 	bool uses_64k_pages;
 	bool has_cpu_host_aperture;
 	bool has_cached_cpu_host_aperture;
-	bool needs_pitch_alignment;
 	bool is_application_target; /* so the driver marked it */
 	bool is_local;              /* of the group LOCAL, else of NON_LOCAL */
 	bool is_budgeted;           /* counts for what applications can have */
@@ -156,7 +155,6 @@ struct miniport_info {
 	uint64_t aperture_commit_limit_bytes;
 	uint32_t graphics_preemption; /* D3DKMDT_GRAPHICS_PREEMPTION_GRANULARITY */
 	uint32_t compute_preemption;
-	uint32_t max_allocation_list_slot;
 
 	uint32_t segment_count;              /* as reported, without the implicit one */
 	uint32_t implicit_system_segment_id; /* 0 when there is none */
@@ -273,8 +271,6 @@ struct miniport_context_info {
 	uint32_t allocation_list_entries;
 	uint32_t patch_list_entries;
 	bool needs_no_patching;
-	bool manages_residency;
-	bool uses_io_mmu;
 	uint32_t paging_companion_node;
 };
 

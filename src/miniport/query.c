@@ -22,11 +22,6 @@
 #define ASK(query_type, ...)                                                                       \
 	(&(struct query){ .type = DXGKQAITYPE_##query_type, .what = #query_type, __VA_ARGS__ })
 
-static NTSTATUS no_memory(const char *what)
-{
-	return refuse_no_memory("There is no memory for %s", what);
-}
-
 void query_before_start(struct miniport *miniport)
 {
 	struct miniport_client *client = &miniport->system_client;
@@ -93,7 +88,7 @@ static NTSTATUS copy_banks(struct miniport *miniport, const struct segments_answ
 		return STATUS_SUCCESS;
 	miniport->bank_ends = mem_zalloc_array(count, sizeof(*miniport->bank_ends));
 	if (!miniport->bank_ends)
-		return no_memory("the banks of the segments");
+		return refuse_no_memory("There is no memory for the banks of the segments");
 
 	uint64_t *next = miniport->bank_ends;
 	for (uint32_t i = 0; i < answer->count; i++) {
@@ -257,7 +252,7 @@ static NTSTATUS judge_segments(struct miniport *miniport, enum segment_query kin
 	NTSTATUS status = STATUS_SUCCESS;
 
 	if (!segments)
-		return no_memory("the segments");
+		return refuse_no_memory("There is no memory for the segments");
 	for (uint32_t i = 0; NT_SUCCESS(status) && i < pass->count; i++)
 		status = read_descriptor(kind, pass->descriptors + i * pass->stride, i + 1,
 					 &segments[i]);
@@ -289,7 +284,7 @@ static NTSTATUS query_segments(struct miniport *miniport)
 		.descriptors = mem_zalloc_array(first.count, descriptor_bytes(kind)),
 	};
 	if (!second.descriptors)
-		return no_memory("the descriptions of the segments");
+		return refuse_no_memory("There is no memory for the descriptions of the segments");
 	status = ask_segments(miniport, kind, &second);
 	if (NT_SUCCESS(status) && second.count != first.count)
 		status = refuse(STATUS_ILLEGAL_ANSWER, RULE_DDI_SEGMENT_COUNT, "NbSegment",

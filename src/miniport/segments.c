@@ -182,7 +182,6 @@ static NTSTATUS segment_accept(const struct segment_answer *answer, uint32_t id,
 		.is_cache_coherent = flags->CacheCoherent,
 		.is_populated_from_system_memory =
 			flags->PopulatedFromSystemMemory && !flags->Aperture,
-		.needs_pitch_alignment = flags->PitchAlignment,
 		.flags = flags->Value,
 	};
 	if (segment_out->is_cpu_visible)

@@ -35,11 +35,6 @@ void miniport_verify_with(const struct miniport_verifier *verifier)
 	miniport_verifier = verifier;
 }
 
-static NTSTATUS no_memory(const char *what)
-{
-	return refuse_no_memory("There is no memory for %s", what);
-}
-
 /* ---- registry ---- */
 
 /* "/usr/lib/opendxgk/drivers/soft.so" -> "soft" */
@@ -253,7 +248,8 @@ NTSTATUS miniport_host_start(void)
 {
 	NTSTATUS status = nt_start();
 
-	return NT_SUCCESS(status) ? status : no_memory("the NT environment");
+	return NT_SUCCESS(status) ? status
+				  : refuse_no_memory("There is no memory for the NT environment");
 }
 
 struct nt_process *miniport_process_begin(uint32_t pid)
@@ -279,7 +275,9 @@ static NTSTATUS introduce_image(struct miniport *miniport)
 
 	image_range(&miniport->image, &begin, &end);
 	NTSTATUS status = nt_module_add(miniport->info.driver_path, begin, end);
-	return NT_SUCCESS(status) ? status : no_memory("what drivers there are");
+	return NT_SUCCESS(status)
+		       ? status
+		       : refuse_no_memory("There is no memory for what drivers there are");
 }
 
 /* It never ran. */
@@ -400,7 +398,7 @@ static NTSTATUS load_driver(struct miniport *miniport, const struct miniport_con
 	status = nt_driver_object_create(miniport->start_name, info->registry_path,
 					 &miniport->driver_object);
 	if (!NT_SUCCESS(status)) {
-		no_memory("the driver object");
+		refuse_no_memory("There is no memory for the driver object");
 		goto delete_registry;
 	}
 	status = entry_run(miniport);
@@ -536,7 +534,7 @@ NTSTATUS miniport_start(const struct miniport_config *config, const struct minip
 			       "is empty: a name or an absolute path is needed");
 	struct miniport *miniport = miniport_create(config, events, listener);
 	if (!miniport)
-		return no_memory("an adapter");
+		return refuse_no_memory("There is no memory for an adapter");
 
 	refusal_begin(&scope, miniport->start_name);
 	log_topic(LOG_START, "%s: starting %s", miniport->start_name, config->driver);

@@ -15,7 +15,6 @@
 #include <ddk/wdm.h>
 
 #include "nt/irql.h"
-#include "nt/object.h"
 #include "nt/pool.h"
 #include "nt/registry.h"
 #include "nt/registry_tree.h"

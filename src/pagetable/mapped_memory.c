@@ -68,7 +68,7 @@ static void move_hold(struct memory_view *view)
 	view->move.is_holding = true;
 }
 
-static void move_end(struct memory_view *view)
+void memory_view_end_move(struct memory_view *view)
 {
 	const struct page_tables *tables = view->tables;
 	bool was_holding = view->move.is_holding;
@@ -79,17 +79,12 @@ static void move_end(struct memory_view *view)
 		tables->config->release(tables->process);
 }
 
-void memory_view_forget_move(struct memory_view *view)
-{
-	move_end(view);
-}
-
 void memory_view_finish(struct memory_view *view)
 {
 	struct mapped_memory *memory = view->memory;
 
 	assert(view->owner.range_count == 0);
-	move_end(view);
+	memory_view_end_move(view);
 	lock_acquire(&memory->lock);
 	list_remove(&view->memory_link);
 	lock_release(&memory->lock);
@@ -162,7 +157,7 @@ static void write_ranges_down(struct memory_view *view)
 
 static void move_begin(struct memory_view *view)
 {
-	move_end(view);
+	memory_view_end_move(view);
 	move_hold(view);
 	table_sync_init(&view->move.sync, view->tables, 0, 0);
 	lock_acquire(&view->tables->lock);
@@ -240,7 +235,7 @@ bool mapped_memory_next(struct mapped_memory *memory, struct mapped_memory_curso
 			if (next_in_view(view, cursor, op_out))
 				return true;
 			if (cursor->step == MOVE_FLUSH)
-				move_end(view);
+				memory_view_end_move(view);
 			cursor->view_id = view->id + 1;
 			cursor->has_begun = false;
 		}
@@ -255,7 +250,7 @@ void mapped_memory_failed(struct mapped_memory *memory, NTSTATUS status)
 
 	while ((view = view_from(memory, next_id)) != NULL) {
 		next_id = view->id + 1;
-		move_end(view);
+		memory_view_end_move(view);
 		if (view->tables->config->failed)
 			view->tables->config->failed(view->tables, status);
 	}

@@ -421,7 +421,7 @@ void memory_view_init(struct memory_view *view, struct mapped_memory *memory,
 void memory_view_finish(struct memory_view *view);
 
 /* A move that was under way begins anew, or never. On the pager's thread. */
-void memory_view_forget_move(struct memory_view *view);
+void memory_view_end_move(struct memory_view *view);
 
 /*
  * Must the job of a move have nothing with the hardware before it goes on? Where the CPU writes the

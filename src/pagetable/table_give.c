@@ -6,7 +6,6 @@
  *
  * Locks: page_tables.lock. On the pager's thread: operations point into the scratch.
  */
-#include "base/checked.h"
 #include "pagetable/table_tree.h"
 
 static void note_change(const struct page_tables *tables, struct table_changes *changes,

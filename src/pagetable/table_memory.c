@@ -91,8 +91,8 @@ NTSTATUS table_block_wants_refuse(void)
 		      "here");
 }
 
-static void wants_give_back(struct table_block_wants *wants,
-			    const struct page_tables_config *config)
+void table_block_wants_finish(struct table_block_wants *wants,
+			      const struct page_tables_config *config)
 {
 	for (uint32_t i = 0; i < wants->count; i++) {
 		const struct table_block_want *block = &wants->wants[i];
@@ -163,7 +163,7 @@ NTSTATUS table_block_wants_await(struct table_block_wants *wants,
 {
 	if (!config->await || !process)
 		return table_block_wants_refuse();
-	wants_give_back(wants, config);
+	table_block_wants_finish(wants, config);
 	NTSTATUS status = table_need_check(&wants->need, config, process);
 	if (!NT_SUCCESS(status))
 		return status;
@@ -172,12 +172,6 @@ NTSTATUS table_block_wants_await(struct table_block_wants *wants,
 		return refuse_no_memory("There is no memory to ask for room for page tables");
 	describe_wants(wants, config);
 	return config->await(process, wants->wants, wants->count);
-}
-
-void table_block_wants_finish(struct table_block_wants *wants,
-			      const struct page_tables_config *config)
-{
-	wants_give_back(wants, config);
 }
 
 /* ---- going and coming back ---- */

@@ -71,8 +71,6 @@ NTSTATUS pager_stream_create(struct pager *pager, uint32_t node, void *driver_co
 
 void pager_stream_destroy(struct pager_stream *stream)
 {
-	if (!stream)
-		return;
 	pager_stream_end(stream);
 	mem_free(stream);
 }

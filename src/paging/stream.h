@@ -29,7 +29,7 @@ struct pager_stream;
 MUST_CHECK NTSTATUS pager_stream_create(struct pager *pager, uint32_t node, void *driver_context,
 					struct pager_stream **stream_out);
 
-/* No job names it any more. The driver has nothing of it when it returns. Accepts NULL. */
+/* No job names it any more. The driver has nothing of it when it returns. */
 void pager_stream_destroy(struct pager_stream *stream);
 
 #endif

@@ -308,14 +308,6 @@ void fence_chunk_release(struct fence_chunk *chunk)
 	lock_release(&pages->lock);
 }
 
-struct fence_pages_usage fence_pages_usage(struct fence_pages *pages)
-{
-	lock_acquire(&pages->lock);
-	struct fence_pages_usage usage = { pages->taken, pages->chunk_count };
-	lock_release(&pages->lock);
-	return usage;
-}
-
 static const char *chunks_validate_locked(const struct fence_pages *pages)
 {
 	lock_assert_held(&pages->lock);

@@ -106,11 +106,4 @@ void fence_chunk_release(struct fence_chunk *chunk);
 /* Recounts. NULL, or what does not add up. */
 const char *fence_pages_validate(struct fence_pages *pages);
 
-/* How many slots are taken and how many chunks there are; for tests. */
-struct fence_pages_usage {
-	uint32_t slots;
-	uint32_t chunks;
-};
-struct fence_pages_usage fence_pages_usage(struct fence_pages *pages);
-
 #endif

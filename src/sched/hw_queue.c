@@ -320,36 +320,36 @@ static struct sched_queue *find_locked(const struct sched_node *node, const void
 }
 
 const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
-						  const struct sched_fault *fault)
+						  const struct miniport_fault *fault)
 {
-	const struct sched_queue *queue = find_locked(node, fault->hw_name);
+	const struct sched_queue *queue = find_locked(node, fault->driver_queue);
 
 	lock_assert_held(&node->sched->lock);
 	return queue ? queue->owner : NULL;
 }
 
 /* A packet of a hardware queue faulted: those before it are complete, and it stays with the hardware until a reset. */
-void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault)
+void hw_fault_locked(struct sched_node *node, const struct miniport_fault *fault)
 {
-	struct sched_queue *queue = find_locked(node, fault->hw_name);
+	struct sched_queue *queue = find_locked(node, fault->driver_queue);
 
 	lock_assert_held(&node->sched->lock);
-	if (!queue && fault->hw_name)
+	if (!queue && fault->driver_queue)
 		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
 			       "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED) named a "
 			       "hardware queue or context that has nothing on node %u",
 			       node->number);
 	if (!queue)
 		return;
-	if (fault->hw_progress > queue->hw_given)
+	if (fault->queue_fence > queue->hw_given)
 		mistake_locked(node, RULE_DDI_COMPLETION_FENCE,
 			       "DxgkCbNotifyInterrupt(DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED) named "
 			       "progress %llu of hardware queue %u on node %u; the newest that was "
 			       "submitted is %llu",
-			       (unsigned long long)fault->hw_progress, queue->id, node->number,
+			       (unsigned long long)fault->queue_fence, queue->id, node->number,
 			       (unsigned long long)queue->hw_given);
-	if (fault->hw_progress > 0 && is_among(fault->hw_name, queue->hw.queue_names))
-		complete_to_locked(node, queue, fault->hw_progress - 1);
+	if (fault->queue_fence > 0 && is_among(fault->driver_queue, queue->hw.queue_names))
+		complete_to_locked(node, queue, fault->queue_fence - 1);
 	if (!list_is_empty(&queue->hw_submitted))
 		packet_of_node_link(queue->hw_submitted.next)->is_faulted = true;
 	owner_lose_and_tell_locked(queue->owner, tdr_state_of(fault), fault);
@@ -390,7 +390,7 @@ static void hit_queue_locked(struct sched_queue *queue)
 		node->has_timed_out = true;
 }
 
-static const struct sched_fault *blamed_fault_locked(const struct sched *sched)
+static const struct miniport_fault *blamed_fault_locked(const struct sched *sched)
 {
 	lock_assert_held(&sched->lock);
 	for (uint32_t i = 0; i < sched->config.node_count; i++) {
@@ -411,7 +411,7 @@ void sched_on_hw_context_hit(struct sched_owner *owner, const void *context, boo
 				hit_queue_locked(each);
 		}
 	}
-	const struct sched_fault *fault = is_collateral ? NULL : blamed_fault_locked(sched);
+	const struct miniport_fault *fault = is_collateral ? NULL : blamed_fault_locked(sched);
 	owner_lose_and_tell_locked(owner, is_collateral ? SCHED_STATE_RESET : tdr_state_of(fault),
 				   fault);
 	sched_wake_thread_locked(sched);
@@ -459,7 +459,7 @@ static bool is_futile_locked(struct sched_node *node)
  * Drops and retakes sched->lock: packets may have completed meanwhile. Nothing of these queues runs on the node when this returns, until
  * it is resumed.
  */
-static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched_fault *fault)
+static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct miniport_fault *fault)
 {
 	struct sched *sched = node->sched;
 
@@ -482,7 +482,7 @@ static NTSTATUS ask_for_reset_relock(struct sched_node *node, const struct sched
 	return status;
 }
 
-enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_fault *fault)
+enum engine_result hw_reset_relock(struct sched_node *node, const struct miniport_fault *fault)
 {
 	struct sched *sched = node->sched;
 

@@ -97,17 +97,17 @@ struct sched_node {
 	uint32_t futile_resets; /* that blamed nobody, in a row */
 	bool has_fault;
 	bool has_timed_out; /* the hardware says so */
-	struct sched_fault fault;
+	struct miniport_fault fault;
 
 	/* Hardware queues; see hw_queue.c. */
-	struct list hw_queues;              /* sched_queue.hw_link */
-	struct list hw_ready;               /* sched_queue.ready_link: work is next */
-	uint32_t hw_outstanding;            /* packets the hardware has */
-	uint32_t hw_never_late;             /* of those, packets that stop the clock */
-	bool was_hw_last;                   /* what was submitted */
-	bool is_hw_resetting;               /* faults of hardware queues do not count */
-	bool was_hw_hit;                    /* somebody, by the reset under way */
-	const struct sched_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
+	struct list hw_queues;                 /* sched_queue.hw_link */
+	struct list hw_ready;                  /* sched_queue.ready_link: work is next */
+	uint32_t hw_outstanding;               /* packets the hardware has */
+	uint32_t hw_never_late;                /* of those, packets that stop the clock */
+	bool was_hw_last;                      /* what was submitted */
+	bool is_hw_resetting;                  /* faults of hardware queues do not count */
+	bool was_hw_hit;                       /* somebody, by the reset under way */
+	const struct miniport_fault *hw_fault; /* of whoever that reset is to blame on; or NULL */
 };
 
 /* What a driver did wrong; reported when sched->lock is dropped. */
@@ -284,10 +284,10 @@ bool hw_is_unseen_locked(const struct sched_node *node);
 void hw_complete_lost_locked(struct sched_node *node);
 /* The hardware has forgotten all of it. */
 void hw_abort_locked(struct sched_node *node);
-void hw_fault_locked(struct sched_node *node, const struct sched_fault *fault);
+void hw_fault_locked(struct sched_node *node, const struct miniport_fault *fault);
 /* Whose queue or context the fault names; or NULL. */
 const struct sched_owner *hw_faulted_owner_locked(const struct sched_node *node,
-						  const struct sched_fault *fault);
+						  const struct miniport_fault *fault);
 /* When the first of the node's hardware queues is late. */
 uint64_t hw_deadline_locked(const struct sched_node *node);
 /* As node_running_ns_locked(), of the hardware queues. */
@@ -300,7 +300,7 @@ struct sched_owner *hw_guilty_locked(const struct sched_node *node);
  * Drops and retakes sched->lock, with the baton: resets the node's hardware queues. Other nodes go on
  * meanwhile.
  */
-enum engine_result hw_reset_relock(struct sched_node *node, const struct sched_fault *fault);
+enum engine_result hw_reset_relock(struct sched_node *node, const struct miniport_fault *fault);
 
 /* ---- mistake.c ---- */
 
@@ -337,7 +337,7 @@ void turns_run_locked(struct sched *sched);
 
 /* True for the first who loses it; the listener will be told. */
 bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
-				const struct sched_fault *fault);
+				const struct miniport_fault *fault);
 void owner_submits_locked(struct sched_owner *owner, struct sched_packet *packet);
 void owner_submitted_ends_locked(struct sched_owner *owner, struct sched_packet *packet);
 /* `ticket` stood for a packet that was retired. */
@@ -355,7 +355,7 @@ uint64_t tdr_deadline_locked(struct sched *sched);
  */
 void tdr_run_relock(struct sched *sched);
 
-uint32_t tdr_state_of(const struct sched_fault *fault); /* NULL: a hang */
+uint32_t tdr_state_of(const struct miniport_fault *fault); /* NULL: a hang */
 
 /* ---- reset.c ---- */
 
@@ -367,7 +367,7 @@ struct reset_cause {
 	enum reset_scope scope;
 	bool is_nobodys; /* what runs is not to blame */
 	bool needs_adapter_reset;
-	const struct sched_fault *fault; /* of whoever is to blame; NULL: it hangs */
+	const struct miniport_fault *fault; /* of whoever is to blame; NULL: it hangs */
 };
 
 /*

@@ -79,7 +79,7 @@ static bool owner_lose_locked(struct sched_owner *owner)
 }
 
 bool owner_lose_and_tell_locked(struct sched_owner *owner, uint32_t state,
-				const struct sched_fault *fault)
+				const struct miniport_fault *fault)
 {
 	lock_assert_held(&owner->sched->lock);
 	if (!owner_lose_locked(owner))

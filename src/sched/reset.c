@@ -170,7 +170,7 @@ static void blame_locked(struct sched_node *node, uint32_t aborted, struct blame
 }
 
 static enum engine_result engine_was_reset_locked(struct sched_node *node, uint32_t aborted,
-						  const struct sched_fault *fault)
+						  const struct miniport_fault *fault)
 {
 	uint32_t futile_resets = node->futile_resets;
 	struct blame blame;
@@ -194,7 +194,7 @@ static enum engine_result engine_was_reset_locked(struct sched_node *node, uint3
  * and then nothing does.
  */
 static enum engine_result reset_packets_relock(struct sched_node *node,
-					       const struct sched_fault *fault)
+					       const struct miniport_fault *fault)
 {
 	struct sched *sched = node->sched;
 	enum engine_result result = ENGINE_RECOVERED;
@@ -236,7 +236,7 @@ static enum engine_result reset_packets_relock(struct sched_node *node,
  * Drops and retakes sched->lock, with the baton: work may have completed before the driver resets.
  */
 static enum engine_result reset_one_relock(struct sched_node *node, enum reset_scope scope,
-					   const struct sched_fault *fault)
+					   const struct miniport_fault *fault)
 {
 	enum engine_result result = ENGINE_RECOVERED;
 	bool is_all = (node->outstanding == 0 || (scope & RESET_PACKETS)) &&

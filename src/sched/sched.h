@@ -39,6 +39,7 @@
 #include "base/list.h"
 #include "base/refusal.h"
 #include "base/status.h"
+#include "miniport/events.h"
 
 struct miniport;
 struct sched;
@@ -47,31 +48,6 @@ struct sched_packet;
 struct sched_queue;
 
 /* ---- the hardware, as the scheduler sees it ---- */
-
-struct sched_fault {
-	uint32_t node;
-	uint32_t fence;
-	bool is_fence_valid;
-	bool is_page_fault;
-	bool is_write;
-	bool needs_engine_reset; /* whatever the id; any fault of what the hardware has gets one */
-	bool needs_adapter_reset;
-	uint64_t address;
-	uint32_t level;
-	uint32_t error_code;
-	int32_t status;
-
-	/* Of a hardware queue: `fence` says nothing, but the queue's progress may. */
-	bool is_hw;
-	const void *hw_name; /* of the queue or its context, ours or the driver's; NULL: nobody's */
-	uint64_t hw_progress; /* of the packet; 0: not known */
-
-	/* Carried for whoever asks; the scheduler does not look at them. */
-	uint32_t flags;
-	uint64_t primitive;
-	uint32_t stage;
-	uint32_t bind_entry;
-};
 
 /* Filled in for a miniport by sched/gpu.c, and by tests for a GPU turned by hand, which stands in its
  * place. No lock held. */
@@ -135,7 +111,7 @@ struct sched_config {
 struct sched_listener {
 	/* `fault` is NULL for a hang. The owner was made lost before. */
 	void (*owner_lost)(void *listener, struct sched_owner *owner, uint32_t device_state,
-			   const struct sched_fault *fault);
+			   const struct miniport_fault *fault);
 	/*
 	 * An adapter reset. Every owner is lost, and was told, when it begins; after that the
 	 * kernel's own queued packets are cancelled. What is queued from then on is submitted when
@@ -166,7 +142,7 @@ void sched_destroy(struct sched *sched);
 void sched_on_completed(struct sched *sched, uint32_t node, uint32_t fence);
 void sched_on_preempted(struct sched *sched, uint32_t node, uint32_t preemption_fence,
 			uint32_t last_completed);
-void sched_on_faulted(struct sched *sched, const struct sched_fault *fault);
+void sched_on_faulted(struct sched *sched, const struct miniport_fault *fault);
 void sched_on_timed_out(struct sched *sched, uint32_t node);
 /*
  * The hardware wrote a fence, maybe that of a hardware queue: what these have finished is over, and
@@ -301,7 +277,7 @@ struct sched_owner {
 	struct list lost_link;
 	uint32_t lost_state;
 	bool has_fault;
-	struct sched_fault fault;
+	struct miniport_fault fault;
 };
 
 /* Lost from the start when the scheduler was stopped or its adapter is. */
@@ -339,7 +315,7 @@ bool sched_owner_lose(struct sched_owner *owner);
 struct sched_loss {
 	uint32_t device_state;
 	bool has_fault;
-	struct sched_fault fault;
+	struct miniport_fault fault;
 };
 
 /* What D3DKMT_DEVICEEXECUTION_STATE calls a state, in words: "out of memory". */

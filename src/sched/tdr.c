@@ -257,7 +257,7 @@ void sched_on_timed_out(struct sched *sched, uint32_t node_number)
 	sched_unlock(sched);
 }
 
-uint32_t tdr_state_of(const struct sched_fault *fault)
+uint32_t tdr_state_of(const struct miniport_fault *fault)
 {
 	if (!fault)
 		return SCHED_STATE_HUNG;
@@ -265,7 +265,7 @@ uint32_t tdr_state_of(const struct sched_fault *fault)
 }
 
 /* Those before it are complete; it stays with the hardware until that is reset. */
-static void fault_packet_locked(struct sched_node *node, const struct sched_fault *fault)
+static void fault_packet_locked(struct sched_node *node, const struct miniport_fault *fault)
 {
 	lock_assert_held(&node->sched->lock);
 	if (!node_knows_locked(node, fault->fence))
@@ -281,10 +281,10 @@ static void fault_packet_locked(struct sched_node *node, const struct sched_faul
 
 /* Whose work has faulted; NULL: the fault does not say, or it was nobody's. */
 static const struct sched_owner *faulted_owner_locked(const struct sched_node *node,
-						      const struct sched_fault *fault)
+						      const struct miniport_fault *fault)
 {
 	lock_assert_held(&node->sched->lock);
-	if (fault->is_hw)
+	if (fault->is_hw_queue)
 		return hw_faulted_owner_locked(node, fault);
 	list_each (const struct sched_packet, packet, &node->submitted, node_link) {
 		if (fault->is_fence_valid && packet->fence == fault->fence)
@@ -293,11 +293,11 @@ static const struct sched_owner *faulted_owner_locked(const struct sched_node *n
 	return NULL;
 }
 
-static void say_fault_locked(const struct sched_node *node, const struct sched_fault *fault)
+static void say_fault_locked(const struct sched_node *node, const struct miniport_fault *fault)
 {
 	const struct sched_owner *owner = faulted_owner_locked(node, fault);
 	uint32_t adapter_id = node->sched->config.adapter_id;
-	uint64_t packet = fault->is_hw            ? fault->hw_progress
+	uint64_t packet = fault->is_hw_queue      ? fault->queue_fence
 			  : fault->is_fence_valid ? fault->fence
 						  : 0;
 	char access[64];
@@ -325,10 +325,10 @@ static void say_fault_locked(const struct sched_node *node, const struct sched_f
 }
 
 /* True for a fault that names a packet which the hardware does not have, and asks for no reset: it is ignored. */
-static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fault *fault)
+static bool is_of_nothing_locked(struct sched_node *node, const struct miniport_fault *fault)
 {
 	lock_assert_held(&node->sched->lock);
-	if (fault->is_hw || !fault->is_fence_valid)
+	if (fault->is_hw_queue || !fault->is_fence_valid)
 		return false;
 	mistake_judge_fence_locked(
 		node,
@@ -339,16 +339,16 @@ static bool is_of_nothing_locked(struct sched_node *node, const struct sched_fau
 	       !node_knows_locked(node, fault->fence);
 }
 
-void sched_on_faulted(struct sched *sched, const struct sched_fault *fault)
+void sched_on_faulted(struct sched *sched, const struct miniport_fault *fault)
 {
 	struct sched_node *node = &sched->nodes[fault->node];
 
 	assert(fault->node < sched->config.node_count);
 	sched_lock(sched);
-	if (!node->is_deaf && !sched->dead && !(fault->is_hw && node->is_hw_resetting) &&
+	if (!node->is_deaf && !sched->dead && !(fault->is_hw_queue && node->is_hw_resetting) &&
 	    !is_of_nothing_locked(node, fault)) {
 		say_fault_locked(node, fault);
-		if (fault->is_hw)
+		if (fault->is_hw_queue)
 			hw_fault_locked(node, fault);
 		else if (fault->is_fence_valid)
 			fault_packet_locked(node, fault);
@@ -369,11 +369,11 @@ static void node_check_news_relock(struct sched_node *node)
 {
 	lock_assert_held(&node->sched->lock);
 	if (node->has_fault) {
-		struct sched_fault fault = node->fault;
+		struct miniport_fault fault = node->fault;
 		/* When it says whose it is, that owner is lost already. */
 		struct reset_cause cause = {
 			.why = "work faulted",
-			.scope = fault.is_hw ? RESET_HW_QUEUES : RESET_PACKETS,
+			.scope = fault.is_hw_queue ? RESET_HW_QUEUES : RESET_PACKETS,
 			.needs_adapter_reset = fault.needs_adapter_reset,
 			.fault = fault.is_fence_valid ? NULL : &fault,
 		};

@@ -13,9 +13,6 @@
 #include "trace/put.h"
 #include "trace/ring.h"
 
-/* What is constant where it is called decides what is left of it. */
-#define ALWAYS_HERE static inline __attribute__((always_inline))
-
 static _Atomic uint64_t next_sequence;
 static _Atomic bool chose_ticks; /* changed only while there is no trace */
 
@@ -244,7 +241,7 @@ struct way {
 };
 
 /* False when that is not the way to go; then nothing has changed. */
-ALWAYS_HERE bool find_way(struct way *way, bool is_early)
+SPECIALIZED bool find_way(struct way *way, bool is_early)
 {
 	uint64_t time = is_early ? clock_tick_early() : clock_tick();
 	struct ring *ring = ring_own;
@@ -286,17 +283,18 @@ static inline bool has_short_form(enum trace_event event)
  * The shortest way: an allocation that is like the last one, right behind the begin of the call that makes or destroys
  * it, with nothing to wait for. It was then. False, and nothing has changed, when it is not that.
  */
-ALWAYS_HERE bool put_short_form(enum trace_event event, const uint64_t *fields)
+SPECIALIZED bool put_short_form(enum trace_event event, const uint64_t *fields)
 {
 	struct ring *ring = ring_own;
 	bool is_live = event == TRACE_allocation_live;
+	uint32_t alike_count = is_live ? FIELDS_OF_allocation_live : 0;
 
 	uint8_t *at = atomic_load_explicit(&ring->at, memory_order_relaxed);
 	if (at != ring->call_end ||
 	    at >= atomic_load_explicit(&ring->quick_end, memory_order_relaxed))
 		return false;
 #pragma GCC unroll 8
-	for (uint32_t i = 1; is_live && i < FIELDS_OF_allocation_live; i++) {
+	for (uint32_t i = 1; i < alike_count; i++) {
 		if (UNLIKELY(fields[i] != ring->last_live[i]))
 			return false;
 	}
@@ -367,7 +365,7 @@ _Static_assert((int)TRACE_SHORT_END <= (int)TRACE_HEAD_MORE, "the number of an e
 		end(&put, TRACE_##name, fields);                                                   \
 	}                                                                                          \
                                                                                                    \
-	ALWAYS_HERE void put_##name##_quickly(TRACE_PARAMETERS_##count(__VA_ARGS__))               \
+	SPECIALIZED void put_##name##_quickly(TRACE_PARAMETERS_##count(__VA_ARGS__))               \
 	{                                                                                          \
 		static const bool is_known = true;                                                 \
 		const uint64_t fields[TRACE_FIELDS_MAX] = { EACH_##count(VALUE, __VA_ARGS__) };    \

@@ -303,7 +303,6 @@ static bool find_blocks(struct trace_reader *reader, const uint8_t *at, const ui
 			reader->has_lost = block.at < block.end && *block.at != 0;
 		}
 	}
-	reader->facts.event_blocks = reader->block_count;
 	return true;
 }
 

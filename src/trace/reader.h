@@ -37,10 +37,9 @@ struct trace_entry {
 struct trace_facts {
 	const char *program;
 	uint32_t pid;
-	uint64_t wall_ns;      /* when it began, since 1970; 0 in a seeded run */
-	uint64_t start_ns;     /* the same moment on the clock of the events */
-	bool is_complete;      /* whoever wrote it came to the end */
-	uint64_t event_blocks; /* that can be read */
+	uint64_t wall_ns;  /* when it began, since 1970; 0 in a seeded run */
+	uint64_t start_ns; /* the same moment on the clock of the events */
+	bool is_complete;  /* whoever wrote it came to the end */
 	uint64_t damaged_bytes;
 };
 

@@ -10,7 +10,6 @@
 #include "base/machine.h"
 #include "base/thread.h"
 #include "nt/trap.h"
-#include "verify/blame.h"
 #include "verify/paging.h"
 
 enum {

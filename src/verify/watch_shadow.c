@@ -10,7 +10,6 @@
 #include "verify/blame.h"
 #include "verify/shadow.h"
 #include "verify/start.h"
-#include "verify/tables.h"
 
 struct shadow *shadow_of(const struct verify_adapter *adapter)
 {

@@ -10,7 +10,6 @@
  */
 #include <assert.h>
 
-#include "base/checked.h"
 #include "base/machine.h"
 #include "base/refusal.h"
 #include "base/client_file.h"
@@ -142,11 +141,6 @@ void vidmm_allocation_finish_use(struct vidmm_allocation *allocation)
 	elsewhere_finish(allocation);
 	if (allocation_content(allocation) == VIDMM_CONTENT_BACKED)
 		backing_finish(allocation);
-}
-
-void vidmm_stop(void)
-{
-	cpu_map_finish();
 }
 
 /* Access by the CPU. */
@@ -307,11 +301,6 @@ uint32_t vidmm_lock_count(struct vidmm_allocation *allocation)
 	uint32_t count = allocation->lock_count;
 	lock_release(&allocation->lock);
 	return count;
-}
-
-bool vidmm_is_view(const void *pointer, uint64_t size_bytes)
-{
-	return cpu_map_contains(pointer, size_bytes);
 }
 
 NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *allocation, uint64_t offset_bytes,

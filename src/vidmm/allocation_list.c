@@ -12,7 +12,6 @@
  * Locks: the manager's.
  */
 #include "base/checked.h"
-#include "base/mem.h"
 #include "base/machine.h"
 #include "base/refusal.h"
 #include "vidmm/allocation_list_turns.h"

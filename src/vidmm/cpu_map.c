@@ -17,6 +17,7 @@
 #include "base/machine.h"
 #include "base/machine_alias.h"
 #include "vidmm/cpu_map.h"
+#include "vidmm/vidmm.h"
 #include "ranges/ranges.h"
 
 #define GRANULE_BYTES UINT64_C(0x10000)
@@ -29,7 +30,7 @@
 static struct {
 	struct lock lock;
 
-	/* Set once, under the lock; constant until cpu_map_finish(). */
+	/* Set once, under the lock; constant until vidmm_stop(). */
 	_Atomic(char *) base; /* NULL: not set up */
 	char *reserved;       /* `base` before it was aligned */
 	uint64_t reserved_bytes;
@@ -72,7 +73,7 @@ static NTSTATUS arena_set_up_locked(void)
 	return STATUS_SUCCESS;
 }
 
-void cpu_map_finish(void)
+void vidmm_stop(void)
 {
 	lock_acquire(&arena.lock);
 	if (arena.base) {
@@ -174,7 +175,7 @@ bool cpu_view_finish(struct cpu_view *view)
 	return is_hidden;
 }
 
-bool cpu_map_contains(const void *pointer, uint64_t size_bytes)
+bool vidmm_is_view(const void *pointer, uint64_t size_bytes)
 {
 	uintptr_t base = (uintptr_t)atomic_load_explicit(&arena.base, memory_order_acquire);
 	uintptr_t first = (uintptr_t)pointer;

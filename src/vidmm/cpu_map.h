@@ -51,9 +51,6 @@ MUST_CHECK bool cpu_view_finish(struct cpu_view *view);
 void *cpu_view_pointer(const struct cpu_view *view);
 uint64_t cpu_view_page_count(const struct cpu_view *view);
 
-/* Does any of it lie where views live? */
-bool cpu_map_contains(const void *pointer, uint64_t size_bytes);
-
 struct cpu_map_usage {
 	uint64_t total_pages; /* 0: not set up */
 	uint64_t taken_pages;
@@ -65,8 +62,5 @@ struct cpu_map_usage cpu_map_usage(void);
 
 /* Recounts the arena. NULL when it adds up, else what does not. */
 const char *cpu_map_validate(void);
-
-/* Gives the addresses back to the host; no view is left. */
-void cpu_map_finish(void);
 
 #endif

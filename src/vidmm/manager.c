@@ -4,7 +4,6 @@
  */
 #include <assert.h>
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "vidmm/control.h"
@@ -12,7 +11,6 @@
 #include "vidmm/place.h"
 #include "vidmm/roles.h"
 #include "vidmm/states.h"
-#include "vidmm/table_states.h"
 
 /* Long enough for a frame, and for a few GiB to be worth moving. */
 #define SLICE_NS (20 * NS_PER_MS)

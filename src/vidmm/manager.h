@@ -224,16 +224,12 @@ struct vidmm_segment_usage {
 	uint64_t resident_bytes; /* placed, entering and leaving ones included */
 	uint64_t offered_bytes;
 	uint64_t needed_bytes;
-	uint64_t evicted_bytes;   /* since the start: copied out */
-	uint64_t discarded_bytes; /* since the start: dropped */
-	uint64_t filled_bytes;
-	uint64_t copied_in_bytes;
 	uint64_t offered_by_priority[3]; /* low, normal, high */
 	uint32_t resident_count;         /* allocations that have pages there */
 	uint32_t needed_count;           /* of those, on somebody's list */
 	uint64_t table_bytes;            /* of resident_bytes, page tables */
 	uint64_t largest_gap_bytes;      /* 0 of one without addresses */
-	struct vidmm_traffic traffic;
+	struct vidmm_traffic traffic;    /* since the start */
 	enum vidmm_group group;
 };
 

@@ -24,7 +24,6 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 	if (id == 0 || id > manager->segment_count)
 		return false;
 	const struct vidmm_segment *segment = &manager->segments[id - 1];
-	const struct vidmm_traffic *traffic = &segment->traffic;
 	const uint64_t *class_bytes = segment->candidates.class_bytes;
 	lock_acquire(&manager->lock);
 	*usage_out = (struct vidmm_segment_usage){
@@ -37,11 +36,7 @@ bool vidmm_segment_usage(struct vidmm *manager, uint32_t id, struct vidmm_segmen
 				? 0
 				: ranges_largest_free(&segment->ranges) * MACHINE_PAGE_BYTES,
 		.needed_bytes = class_bytes[EVICT_NEEDED],
-		.evicted_bytes = traffic->evicted.bytes,
-		.discarded_bytes = traffic->discarded.bytes,
-		.filled_bytes = traffic->filled.bytes,
-		.copied_in_bytes = traffic->copied_in.bytes,
-		.traffic = *traffic,
+		.traffic = segment->traffic,
 		.group = segment->config.group,
 	};
 	for (int i = 0; i < 3; i++) {

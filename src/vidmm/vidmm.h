@@ -254,8 +254,8 @@ struct vidmm_update {
 	bool sets_accessed_physically;
 	bool sets_unmoveable;
 
-	uint32_t supported_segments; /* not 0 */
-	uint32_t preferred_segments;
+	uint32_t supported_segments; /* bit n-1 is segment n; not 0 */
+	uint32_t preferred_segments; /* D3DDDI_SEGMENTPREFERENCE, bit for bit */
 	bool is_accessed_physically;
 	bool is_unmoveable;
 };
@@ -268,7 +268,7 @@ MUST_CHECK NTSTATUS vidmm_invalidate_cache(const struct vidmm_allocation *alloca
 /* Does any of it belong to a CPU view? Such memory moves, and cannot be lent to us. */
 bool vidmm_is_view(const void *pointer, uint64_t size_bytes);
 
-/* Gives everything back that was set up on the way; no allocation is left. */
+/* Gives the addresses of CPU views back to the host; no view is left. */
 void vidmm_stop(void);
 
 #endif

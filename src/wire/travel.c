@@ -10,8 +10,6 @@
  */
 #include <assert.h>
 
-#include "base/checked.h"
-#include "base/mem.h"
 #include "base/refusal.h"
 #include "wire/travel_parts.h"
 

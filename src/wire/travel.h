@@ -151,7 +151,7 @@ uint64_t travel_hash(void);
  * server has what it leads to.
  */
 #define TRAVEL_SLOT_MARK UINT64_C(0x7c1b5e0f93d2a684)
-enum { TRAVEL_SLOT_WORDS = 8, TRAVEL_SLOT_MARK_AT = 6, TRAVEL_SLOT_POINTER_AT = 7 };
+enum { TRAVEL_SLOT_MARK_AT = 6, TRAVEL_SLOT_POINTER_AT = 7 };
 
 /*
  * Where the values are that the slot leads to, if they are values: for who reads them. A client in

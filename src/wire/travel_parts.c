@@ -147,31 +147,17 @@ void travel_thing_there(struct walk walk, void *field, enum travel_thing thing, 
 	uint64_t value;
 
 	memcpy(&value, field, sizeof(value));
-	switch (walk.mode) {
-	case TRAVEL_MEASURE:
+	if (walk.mode == TRAVEL_MEASURE) {
 		travel->bytes += sizeof(token);
-		break;
-	case TRAVEL_WRITE:
+	} else if (walk.mode == TRAVEL_WRITE && !travel->has_failed) {
 		/* What does not fit is written again, elsewhere. */
-		if (travel->has_failed)
-			break;
 		token = travel->hooks->send(travel->hooks, thing, value, size_bytes);
 		travel_write(travel, &token, sizeof(token));
-		break;
-	case TRAVEL_OPEN:
-		said = travel_next(travel, sizeof(*said));
-		if (!said)
-			break;
+	} else if (walk.mode == TRAVEL_OPEN &&
+		   (said = travel_next(travel, sizeof(*said))) != NULL) {
 		keep(travel->image, field, value);
 		value = travel->hooks->arrive(travel->hooks, thing, *said, value, size_bytes);
 		memcpy(field, &value, sizeof(value));
-		break;
-	case TRAVEL_ANSWER_MEASURE:
-	case TRAVEL_ANSWER:
-	case TRAVEL_APPLY:
-	case TRAVEL_VISIT:
-	case TRAVEL_DESCRIBE:
-		break;
 	}
 }
 
@@ -298,24 +284,13 @@ void travel_slot(struct walk walk, UINT64 *words, uint64_t count)
 {
 	uint64_t slot = words[0];
 
-	switch (walk.mode) {
-	case TRAVEL_MEASURE:
-	case TRAVEL_WRITE:
-	case TRAVEL_VISIT:
-		if (!has_values(words, count))
-			break;
+	if (walk.mode == TRAVEL_DESCRIBE) {
+		travel_tell(walk.travel, words, "slot");
+	} else if (walk.mode == TRAVEL_OPEN) {
+		open_slot(walk.travel, words, count);
+	} else if ((walk.mode <= TRAVEL_WRITE || walk.mode == TRAVEL_VISIT) &&
+		   has_values(words, count)) {
 		travel_list(walk, &slot, count, sizeof(slot), CALL_MAX_LIST, TRAVEL_THERE);
 		walk.travel->has_values = true;
-		break;
-	case TRAVEL_OPEN:
-		open_slot(walk.travel, words, count);
-		break;
-	case TRAVEL_DESCRIBE:
-		travel_tell(walk.travel, words, "slot");
-		break;
-	case TRAVEL_ANSWER_MEASURE:
-	case TRAVEL_ANSWER:
-	case TRAVEL_APPLY:
-		break;
 	}
 }

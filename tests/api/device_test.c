@@ -260,22 +260,17 @@ struct context_request {
 	D3DKMT_HANDLE context;
 };
 
+/* What both structs have. */
+#define CONTEXT_FIELDS(request)                                                                    \
+	.hDevice = (request)->device, .NodeOrdinal = (request)->node,                              \
+	.EngineAffinity = (request)->engines, .pPrivateDriverData = (request)->data,               \
+	.PrivateDriverDataSize = (request)->data_bytes,                                            \
+	.ClientHint = (D3DKMT_CLIENTHINT)(request)->hint, .hContext = 0x5a5a
+
 static NTSTATUS make_context(struct context_request *request)
 {
-	D3DKMT_CREATECONTEXT physical = { .hDevice = request->device,
-					  .NodeOrdinal = request->node,
-					  .EngineAffinity = request->engines,
-					  .pPrivateDriverData = request->data,
-					  .PrivateDriverDataSize = request->data_bytes,
-					  .ClientHint = (D3DKMT_CLIENTHINT)request->hint,
-					  .hContext = 0x5a5a };
-	D3DKMT_CREATECONTEXTVIRTUAL virtual = { .hDevice = request->device,
-						.NodeOrdinal = request->node,
-						.EngineAffinity = request->engines,
-						.pPrivateDriverData = request->data,
-						.PrivateDriverDataSize = request->data_bytes,
-						.ClientHint = (D3DKMT_CLIENTHINT)request->hint,
-						.hContext = 0x5a5a };
+	D3DKMT_CREATECONTEXT physical = { CONTEXT_FIELDS(request) };
+	D3DKMT_CREATECONTEXTVIRTUAL virtual = { CONTEXT_FIELDS(request) };
 	NTSTATUS status;
 
 	physical.Flags.Value = request->flags;

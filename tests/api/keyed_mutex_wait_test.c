@@ -15,10 +15,8 @@
 struct waiter {
 	D3DKMT_HANDLE mutex;
 	UINT64 key;
-	NTSTATUS status;
 	UINT64 fence;
-	char rule[32];
-	struct dxgk_test_thread *thread;
+	struct thread_call call;
 };
 
 static void waiter_run(void *argument)
@@ -28,16 +26,15 @@ static void waiter_run(void *argument)
 					  .Key = waiter->key,
 					  .FenceValue = GARBAGE };
 
-	waiter->status = D3DKMTAcquireKeyedMutex(&args);
+	thread_call_over(&waiter->call, D3DKMTAcquireKeyedMutex(&args));
 	waiter->fence = args.FenceValue;
-	strcpy(waiter->rule, NT_SUCCESS(waiter->status) ? "" : last_refusal().rule);
 }
 
 static void waiter_start(struct waiter *waiter, D3DKMT_HANDLE mutex, UINT64 key)
 {
 	waiter->mutex = mutex;
 	waiter->key = key;
-	waiter->thread = begin_thread(waiter_run, waiter);
+	waiter->call.thread = begin_thread(waiter_run, waiter);
 }
 
 MUTEX_TEST(wait, ends_when_the_mutex_is_released_with_the_key, create(0, &shared))
@@ -49,8 +46,7 @@ MUTEX_TEST(wait, ends_when_the_mutex_is_released_with_the_key, create(0, &shared
 	waiter_start(&waiter, opened, 1);
 	let_others_wait();
 	EXPECT_OK(release(mutex, 1, SOME_FENCE));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_OK(waiter.status);
+	EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 	EXPECT_EQ(waiter.fence, SOME_FENCE);
 	EXPECT_OK(release(opened, 0, 0));
 	EXPECT_OK(destroy(opened));
@@ -66,8 +62,7 @@ MUTEX_TEST(wait, goes_on_while_the_key_is_another, create(0, &shared))
 		EXPECT_OK(poll(mutex, key));
 		EXPECT_OK(release(mutex, key + 1, key + 1));
 	}
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_OK(waiter.status);
+	EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 	EXPECT_EQ(waiter.fence, 3);
 	EXPECT_OK(destroy(opened));
 }
@@ -85,8 +80,7 @@ MUTEX_TEST(wait, of_many_threads_ends_for_one_at_a_time, create(0, &shared))
 	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		EXPECT_OK(release(i == 0 ? mutex : opened[i - 1], i + 1, i));
-		dxgk_test_thread_join(waiters[i].thread);
-		EXPECT_OK(waiters[i].status);
+		EXPECT_THREAD_CALL(waiters[i].call, STATUS_SUCCESS, "");
 		EXPECT_EQ(waiters[i].fence, i);
 	}
 	for (unsigned i = 0; i < THREADS; i++)
@@ -107,8 +101,7 @@ TEST(wait, of_everyone_ends_abandoned_when_the_holder_is_destroyed)
 	let_others_wait();
 	EXPECT_OK(destroy(mutex));
 	for (unsigned i = 0; i < THREADS; i++) {
-		dxgk_test_thread_join(waiters[i].thread);
-		EXPECT_EQ(waiters[i].status, STATUS_ABANDONED);
+		EXPECT_THREAD_CALL(waiters[i].call, STATUS_ABANDONED, "");
 		EXPECT_EQ(waiters[i].fence, 0);
 	}
 	EXPECT_OK(destroy(opened));
@@ -122,9 +115,7 @@ MUTEX_TEST(wait, ends_when_its_own_handle_is_destroyed, create(0, &shared))
 	waiter_start(&waiter, opened, 1);
 	let_others_wait();
 	EXPECT_OK(destroy(opened));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
-	EXPECT_STR(waiter.rule, "API-HANDLE");
+	EXPECT_THREAD_CALL(waiter.call, STATUS_INVALID_PARAMETER, "API-HANDLE");
 	EXPECT_EQ(waiter.fence, GARBAGE);
 	EXPECT_OK(poll(mutex, 0));
 }
@@ -136,12 +127,7 @@ TEST(wait, ends_when_the_process_is_closed)
 	waiter_start(&waiter, create(0, NULL), 1);
 	let_others_wait();
 	D3DKMTCloseDxCoreDevice();
-	dxgk_test_thread_join(waiter.thread);
-	/* In real time the call may come after the close, and then finds a new process. */
-	if (is_seeded() || waiter.status != STATUS_INVALID_PARAMETER) {
-		EXPECT_EQ(waiter.status, STATUS_PROCESS_IS_TERMINATING);
-		EXPECT_STR(waiter.rule, "API-PROCESS-ENDING");
-	}
+	EXPECT_ENDED_WITH_PROCESS(waiter.call);
 	EXPECT_EQ(waiter.fence, GARBAGE);
 }
 
@@ -181,16 +167,16 @@ CHILD(first_calls_of_two_threads)
 	for (unsigned round = 0; round < 200; round++, global += 0x40) {
 		struct waiter waiter = { .key = 1 };
 		D3DKMT_HANDLE mutex;
-		waiter.thread = dxgk_test_thread_create(first_thread_run, &waiter);
-		CHILD_EXPECT(waiter.thread);
+		waiter.call.thread = dxgk_test_thread_create(first_thread_run, &waiter);
+		CHILD_EXPECT(waiter.call.thread);
 		/* Our first call may come before, between and after those of the other thread,
 		   which waits for what we do. */
 		while (try_open(global, &mutex) != STATUS_SUCCESS)
 			;
 		CHILD_EXPECT(poll(mutex, 0) == STATUS_SUCCESS);
 		CHILD_EXPECT(release(mutex, 1, SOME_FENCE) == STATUS_SUCCESS);
-		dxgk_test_thread_join(waiter.thread);
-		CHILD_EXPECT(waiter.status == STATUS_SUCCESS && waiter.fence == SOME_FENCE);
+		dxgk_test_thread_join(waiter.call.thread);
+		CHILD_EXPECT(waiter.call.status == STATUS_SUCCESS && waiter.fence == SOME_FENCE);
 		D3DKMTCloseDxCoreDevice();
 	}
 	return 0;

@@ -67,6 +67,36 @@ static inline struct dxgk_refusal last_refusal(void)
 	return refusal;
 }
 
+/* A call that another thread makes, and what it came to. */
+struct thread_call {
+	NTSTATUS status;
+	char rule[32]; /* "": none */
+	struct dxgk_test_thread *thread;
+};
+
+static inline void thread_call_over(struct thread_call *call, NTSTATUS status)
+{
+	call->status = status;
+	strcpy(call->rule, NT_SUCCESS(status) ? "" : last_refusal().rule);
+}
+
+#define EXPECT_THREAD_CALL(call, wanted, wanted_rule)                                              \
+	do {                                                                                       \
+		dxgk_test_thread_join((call).thread);                                              \
+		EXPECT_EQ((call).status, wanted);                                                  \
+		EXPECT_STR((call).rule, wanted_rule);                                              \
+	} while (0)
+
+/* In real time the call may come after the close, and then finds a new process. */
+#define EXPECT_ENDED_WITH_PROCESS(call)                                                            \
+	do {                                                                                       \
+		dxgk_test_thread_join((call).thread);                                              \
+		if (is_seeded() || (call).status != STATUS_INVALID_PARAMETER) {                    \
+			EXPECT_EQ((call).status, STATUS_PROCESS_IS_TERMINATING);                   \
+			EXPECT_STR((call).rule, "API-PROCESS-ENDING");                             \
+		}                                                                                  \
+	} while (0)
+
 static inline void check_accepted(const char *file, int line, const char *what, NTSTATUS status)
 {
 	if (status == STATUS_SUCCESS)

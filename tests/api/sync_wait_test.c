@@ -18,9 +18,7 @@ struct waiter {
 	UINT64 values[MOST];
 	UINT count;
 	bool is_any;
-	NTSTATUS status;
-	char rule[32];
-	struct dxgk_test_thread *thread;
+	struct thread_call call;
 };
 
 static void waiter_run(void *argument)
@@ -34,14 +32,13 @@ static void waiter_run(void *argument)
 		.Flags.WaitAny = waiter->is_any,
 	};
 
-	waiter->status = D3DKMTWaitForSynchronizationObjectFromCpu(&args);
-	strcpy(waiter->rule, NT_SUCCESS(waiter->status) ? "" : last_refusal().rule);
+	thread_call_over(&waiter->call, D3DKMTWaitForSynchronizationObjectFromCpu(&args));
 }
 
 static void waiter_start(struct waiter *waiter)
 {
 	waiter->on = device;
-	waiter->thread = begin_thread(waiter_run, waiter);
+	waiter->call.thread = begin_thread(waiter_run, waiter);
 }
 
 static struct waiter waiter_for(D3DKMT_HANDLE fence, UINT64 value)
@@ -68,8 +65,7 @@ TEST(wait, ends_when_the_value_is_signalled)
 	EXPECT_OK(signal_fence(fence, 1));
 	let_others_wait();
 	EXPECT_OK(signal_fence(fence, 3));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_OK(waiter.status);
+	EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 	EXPECT_OK(destroy_sync(fence));
 }
 
@@ -85,8 +81,7 @@ TEST(wait, for_all_ends_with_the_last)
 	waiter_start(&waiter);
 	for (unsigned i = 0; i < MOST; i++)
 		EXPECT_OK(signal_fence(waiter.fences[MOST - 1 - i], MOST - i));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_OK(waiter.status);
+	EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 }
 
 TEST(wait, for_any_ends_with_the_first)
@@ -101,8 +96,7 @@ TEST(wait, for_any_ends_with_the_first)
 		waiter_start(&waiter);
 		let_others_wait();
 		EXPECT_OK(signal_fence(waiter.fences[i], 1));
-		dxgk_test_thread_join(waiter.thread);
-		EXPECT_OK(waiter.status);
+		EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 	}
 }
 
@@ -113,9 +107,7 @@ TEST(wait, ends_when_its_handle_is_destroyed)
 
 	let_others_wait();
 	EXPECT_OK(destroy_sync(fence));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
-	EXPECT_STR(waiter.rule, "API-HANDLE");
+	EXPECT_THREAD_CALL(waiter.call, STATUS_INVALID_PARAMETER, "API-HANDLE");
 	expect_valid();
 }
 
@@ -128,9 +120,7 @@ TEST(wait, ends_when_its_device_is_destroyed)
 	waiter_start(&waiter);
 	let_others_wait();
 	EXPECT_OK(destroy_device(device));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_EQ(waiter.status, STATUS_INVALID_PARAMETER);
-	EXPECT_STR(waiter.rule, "API-HANDLE");
+	EXPECT_THREAD_CALL(waiter.call, STATUS_INVALID_PARAMETER, "API-HANDLE");
 }
 
 TEST(wait, ends_when_the_process_is_closed)
@@ -142,12 +132,7 @@ TEST(wait, ends_when_the_process_is_closed)
 	waiter_start(&waiter);
 	let_others_wait();
 	D3DKMTCloseDxCoreDevice();
-	dxgk_test_thread_join(waiter.thread);
-	/* In real time the call may come after the close, and then finds a new process. */
-	if (is_seeded() || waiter.status != STATUS_INVALID_PARAMETER) {
-		EXPECT_EQ(waiter.status, STATUS_PROCESS_IS_TERMINATING);
-		EXPECT_STR(waiter.rule, "API-PROCESS-ENDING");
-	}
+	EXPECT_ENDED_WITH_PROCESS(waiter.call);
 }
 
 TEST(wait, through_another_opening_is_not_ended)
@@ -162,8 +147,7 @@ TEST(wait, through_another_opening_is_not_ended)
 	let_others_wait();
 	EXPECT_OK(signal_fence(fence, 1));
 	EXPECT_OK(destroy_sync(fence));
-	dxgk_test_thread_join(waiter.thread);
-	EXPECT_OK(waiter.status);
+	EXPECT_THREAD_CALL(waiter.call, STATUS_SUCCESS, "");
 }
 
 TEST(wait, of_many_threads_ends_for_those_who_are_reached)
@@ -179,8 +163,7 @@ TEST(wait, of_many_threads_ends_for_those_who_are_reached)
 	}
 	for (unsigned i = 0; i < MOST; i++) {
 		EXPECT_OK(signal_fence(fence, i + 1));
-		dxgk_test_thread_join(waiters[i].thread);
-		EXPECT_OK(waiters[i].status);
+		EXPECT_THREAD_CALL(waiters[i].call, STATUS_SUCCESS, "");
 	}
 }
 

@@ -365,7 +365,7 @@ void fake_gpu_name_owner(struct sched_owner *owner, char name)
 }
 
 static void owner_lost(void *context, struct sched_owner *owner, uint32_t device_state,
-		       const struct sched_fault *fault)
+		       const struct miniport_fault *fault)
 {
 	fake_gpu_note(context, "%c%u%s", owner_name(owner), device_state, fault ? "f" : "");
 }
@@ -527,12 +527,12 @@ bool fake_gpu_turn(struct fake_gpu *gpu, uint32_t node_number, uint32_t most)
 
 void fake_gpu_page_fault(struct fake_gpu *gpu, uint32_t node, bool needs_adapter_reset)
 {
-	struct sched_fault fault = { .node = node,
-				     .is_fence_valid = true,
-				     .is_page_fault = true,
-				     .is_write = true,
-				     .needs_adapter_reset = needs_adapter_reset,
-				     .address = 0x123000 };
+	struct miniport_fault fault = { .node = node,
+					.is_fence_valid = true,
+					.is_page_fault = true,
+					.is_write = true,
+					.needs_adapter_reset = needs_adapter_reset,
+					.address = 0x123000 };
 
 	lock_acquire(&gpu->lock);
 	require(gpu->nodes[node].count > 0, "it has nothing that could fault");

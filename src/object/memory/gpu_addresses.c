@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/refusal.h"
-#include "miniport/work.h"
 #include "object/memory/gpu_addresses.h"
 #include "address_space/mappings.h"
 #include "vidmm/table_states.h"

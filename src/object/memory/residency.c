@@ -231,13 +231,12 @@ static uint32_t all_segments(const struct miniport_info *info)
 	return count < 32 ? (UINT32_C(1) << count) - 1 : UINT32_MAX;
 }
 
-static NTSTATUS check_segments(const struct miniport_info *info,
-			       const struct residency_properties *properties)
+static NTSTATUS check_segments(const struct miniport_info *info, const struct vidmm_update *update)
 {
 	uint32_t all = all_segments(info);
-	uint32_t set = properties->supported_segments;
+	uint32_t set = update->supported_segments;
 
-	if (properties->sets_supported_segments && (set == 0 || (set & ~all) != 0))
+	if (update->sets_supported_segments && (set == 0 || (set & ~all) != 0))
 		return invalid(RULE_API_VALUE, "SupportedSegmentSet",
 			       "is 0x%x, and the segments are 0x%x", set, all);
 	return STATUS_SUCCESS;
@@ -245,65 +244,54 @@ static NTSTATUS check_segments(const struct miniport_info *info,
 
 /* Unmoveable is the memory manager's business, and no bit of the driver's. */
 static NTSTATUS ask_driver(struct dxg_device *device, const struct dxg_allocation *allocation,
-			   const struct residency_properties *properties)
+			   const struct vidmm_update *update)
 {
-	const struct miniport_property_update update = {
+	const struct miniport_property_update asked = {
 		.driver_allocation = allocation->body->driver_allocation,
-		.sets_supported_segments = properties->sets_supported_segments,
-		.sets_preferred_segments = properties->sets_preferred_segments,
-		.sets_accessed_physically = properties->sets_accessed_physically,
-		.supported_segments = properties->supported_segments,
-		.preferred_segments = properties->preferred_segments,
-		.is_accessed_physically = properties->is_accessed_physically,
+		.sets_supported_segments = update->sets_supported_segments,
+		.sets_preferred_segments = update->sets_preferred_segments,
+		.sets_accessed_physically = update->sets_accessed_physically,
+		.supported_segments = update->supported_segments,
+		.preferred_segments = update->preferred_segments,
+		.is_accessed_physically = update->is_accessed_physically,
 	};
 	NTSTATUS status = adapter_enter(device->adapter);
 
 	if (!NT_SUCCESS(status))
 		return status;
 	status = miniport_validate_update(device->adapter->miniport,
-					  device->process_adapter->client, &update);
+					  device->process_adapter->client, &asked);
 	adapter_leave(device->adapter);
 	return status;
 }
 
 static NTSTATUS update_start(struct dxg_paging_queue *queue, struct vidmm_binding *binding,
-			     const struct residency_properties *properties,
-			     uint64_t *fence_value_out)
+			     const struct vidmm_update *update, uint64_t *fence_value_out)
 {
-	const struct vidmm_update update = {
-		.sets_supported_segments = properties->sets_supported_segments,
-		.sets_preferred_segments = properties->sets_preferred_segments,
-		.sets_accessed_physically = properties->sets_accessed_physically,
-		.sets_unmoveable = properties->sets_unmoveable,
-		.supported_segments = properties->supported_segments,
-		.preferred_segments = properties->preferred_segments,
-		.is_accessed_physically = properties->is_accessed_physically,
-		.is_unmoveable = properties->is_unmoveable,
-	};
 	struct move *move = NULL;
 	NTSTATUS status = move_create(queue, &move);
 
 	if (!move)
 		return status;
-	status = vidmm_update_anywhere(binding, &update, &move->request);
+	status = vidmm_update_anywhere(binding, update, &move->request);
 	return move_settle(move, status, fence_value_out);
 }
 
 NTSTATUS residency_update(struct dxg_paging_queue *queue, struct dxg_allocation *allocation,
-			  const struct residency_properties *properties, uint64_t *fence_value_out)
+			  const struct vidmm_update *update, uint64_t *fence_value_out)
 {
 	struct vidmm_binding *binding;
 	NTSTATUS status = device_check_alive(queue->device);
 
 	*fence_value_out = 0;
 	if (NT_SUCCESS(status))
-		status = check_segments(queue->device->adapter->info, properties);
+		status = check_segments(queue->device->adapter->info, update);
 	if (NT_SUCCESS(status))
 		status = allocation_binding(allocation, &binding);
 	if (NT_SUCCESS(status))
-		status = ask_driver(queue->device, allocation, properties);
+		status = ask_driver(queue->device, allocation, update);
 	if (NT_SUCCESS(status))
-		status = update_start(queue, binding, properties, fence_value_out);
+		status = update_start(queue, binding, update, fence_value_out);
 	return status;
 }
 

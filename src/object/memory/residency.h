@@ -63,24 +63,10 @@ MUST_CHECK NTSTATUS residency_reclaim_now(struct dxg_device *device,
 					  struct vidmm_binding *const bindings[], uint32_t count,
 					  enum vidmm_reclaim_result results[]);
 
-/* What a client wants to change about an allocation; what is not set stays. */
-struct residency_properties {
-	bool sets_supported_segments;
-	bool sets_preferred_segments;
-	bool sets_accessed_physically;
-	bool sets_unmoveable;
-
-	uint32_t supported_segments; /* bit n-1 is segment n */
-	uint32_t preferred_segments; /* D3DDDI_SEGMENTPREFERENCE, bit for bit */
-	bool is_accessed_physically;
-	bool is_unmoveable;
-};
-
 /* What is where it may not be any more moves. */
 MUST_CHECK NTSTATUS residency_update(struct dxg_paging_queue *queue,
 				     struct dxg_allocation *allocation,
-				     const struct residency_properties *properties,
-				     uint64_t *fence_value_out);
+				     const struct vidmm_update *update, uint64_t *fence_value_out);
 
 /* Returns when everything that moves on the adapter by now has arrived. */
 void residency_drain(struct dxg_adapter *adapter);

@@ -16,7 +16,6 @@
 #include "object/owner/device.h"
 #include "paging/pager.h"
 #include "sched/sched.h"
-#include "vidmm/control.h"
 #include "vidmm/map.h"
 
 /* Allocations of one process that are told, the largest first. */

@@ -230,7 +230,7 @@ bool device_destroy(struct dxg_device *subject)
 /* ---- loss ---- */
 
 void device_lose(struct dxg_device *device, enum device_state state,
-		 const struct sched_fault *fault)
+		 const struct miniport_fault *fault)
 {
 	lock_acquire(&device->lock);
 	bool is_first = device_state(device) == DEVICE_ACTIVE;

@@ -53,7 +53,7 @@ struct dxg_device {
 	struct context_memory driver_memory; /* what the driver keeps for all its contexts */
 
 	/* Why it was lost, when and by whom; written before `state`, read after it. */
-	struct sched_fault fault;
+	struct miniport_fault fault;
 	uint64_t lost_at_ns;
 	char lost_by[64]; /* the call, or the thread of the kernel that found it out */
 
@@ -150,7 +150,7 @@ enum { DEVICE_LOSS_TEXT = 160 };
  * who waits is let go. `fault` may be NULL. Once; later reasons change nothing.
  */
 void device_lose(struct dxg_device *device, enum device_state state,
-		 const struct sched_fault *fault);
+		 const struct miniport_fault *fault);
 
 /* The same for all of a process on one adapter. Any thread: it ends none of them. */
 void device_lose_all(struct process_adapter *process_adapter, enum device_state state);

@@ -41,29 +41,9 @@ static void on_preempted(void *listener, uint32_t node, uint64_t fence, uint64_t
 static void on_faulted(void *listener, const struct miniport_fault *fault)
 {
 	struct sched *sched = sched_of(listener);
-	const struct sched_fault same = {
-		.node = fault->node,
-		.fence = fault->fence,
-		.is_fence_valid = fault->is_fence_valid,
-		.is_page_fault = fault->is_page_fault,
-		.is_write = fault->is_write,
-		.needs_engine_reset = fault->needs_engine_reset,
-		.needs_adapter_reset = fault->needs_adapter_reset,
-		.address = fault->address,
-		.level = fault->level,
-		.error_code = fault->error_code,
-		.status = fault->status,
-		.is_hw = fault->is_hw_queue,
-		.hw_name = fault->driver_queue,
-		.hw_progress = fault->queue_fence,
-		.flags = fault->flags,
-		.primitive = fault->primitive,
-		.stage = fault->stage,
-		.bind_entry = fault->bind_entry,
-	};
 
 	if (sched)
-		sched_on_faulted(sched, &same);
+		sched_on_faulted(sched, fault);
 }
 
 static void on_timed_out(void *listener, uint32_t node)
@@ -101,7 +81,7 @@ const struct miniport_events adapter_work_events = {
 /* ---- from the scheduler to the objects ---- */
 
 static void owner_lost(void *listener, struct sched_owner *owner, uint32_t device_state,
-		       const struct sched_fault *fault)
+		       const struct miniport_fault *fault)
 {
 	device_lose(container_of(owner, struct dxg_device, work), (enum device_state)device_state,
 		    fault);

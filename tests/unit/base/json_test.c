@@ -65,6 +65,18 @@ TEST(json, values_of_every_kind_are_read_with_their_place)
 	json_finish(&document);
 }
 
+TEST(json, escapes_and_exponents_may_be_written_in_either_case)
+{
+	struct json_document document;
+
+	EXPECT_EQ(read_text("\t[\r\n\"\\u00E9\\uFFfd\", 1E2, 1e-2]", &document), STATUS_SUCCESS);
+	const struct json *text = document.root->first;
+	EXPECT_STR(text->string, "\xc3\xa9\xef\xbf\xbd");
+	EXPECT(text->next->number == 100.0);
+	EXPECT(text->next->next->number == 0.01);
+	json_finish(&document);
+}
+
 TEST(json, every_mistake_is_named_with_line_and_column)
 {
 	static const struct text_case cases[] = {
@@ -80,8 +92,16 @@ TEST(json, every_mistake_is_named_with_line_and_column)
 		{ "\"a\tb\"", ":1:3: expected the end of the string (\"), found byte 0x09" },
 		{ "\"\\q\"",
 		  ":1:3: expected one of \" \\ / b f n r t u after a backslash, found 'q'" },
+		{ "\"\\", "after a backslash, found the end of the file" },
 		{ "\"\\u12g4\"", "expected four hexadecimal digits" },
+		{ "\"\\u12G4\"", "expected four hexadecimal digits" },
+		{ "\"\\u12:4\"", "expected four hexadecimal digits" },
+		{ "\"\\u12 4\"", "expected four hexadecimal digits" },
+		{ "\"\\u12", "expected four hexadecimal digits, found the end of the file" },
 		{ "\"\\ud800x\"", "expected the second half of a surrogate pair" },
+		{ "\"\\ud800\\u12g4\"", "expected the second half of a surrogate pair" },
+		{ "\"\\ud800\\u0041\"", "expected the second half of a surrogate pair" },
+		{ "\"\\ud800\\ue000\"", "expected the second half of a surrogate pair" },
 		{ "\"\\udc00\"", "expected the first half of a surrogate pair" },
 		{ "\"\\u0000\"", "expected a character other than" },
 		{ "-", ":1:2: expected a digit, found the end of the file" },

@@ -9,6 +9,7 @@
 #include "support/failing.h"
 #include "support/test.h"
 #include "evict/evict.h"
+#include "evict/ranked.h"
 
 enum { ENTRIES = 60, NORMAL = 0x78000000 };
 
@@ -237,6 +238,89 @@ EVICT_TEST(evict, leftovers_that_hang_where_they_do_not_belong_are_found, begin(
 	set.leftover_count++;
 	EXPECT_CONTAINS(evict_set_validate(&set), "miscounted");
 	set.leftover_count--;
+}
+
+TEST(evict, a_size_that_changed_behind_a_policy_is_found)
+{
+	for (size_t p = 0; evict_policies[p]; p++) {
+		begin(evict_policies[p]);
+		for (int i = 0; i < 6; i++)
+			use(i % 3);
+		for (int i = 0; i < 3; i++) {
+			entries[i].size_bytes++;
+			EXPECT(evict_set_validate(&set));
+			entries[i].size_bytes--;
+		}
+		end();
+	}
+}
+
+TEST(evict, who_left_a_list_behind_its_policy_is_found)
+{
+	for (size_t p = 0; evict_policies[p]; p++) {
+		begin(evict_policies[p]);
+		use(0);
+		if (entries[0].link.next) {
+			list_unlink(&entries[0].link);
+			EXPECT(evict_set_validate(&set));
+			list_insert_between(&entries[0].link, entries[0].link.prev,
+					    entries[0].link.next);
+		}
+		end();
+	}
+}
+
+EVICT_TEST(evict, ranks_out_of_order_are_found, begin(&evict_lfu))
+{
+	struct evict_ranked *first = (struct evict_ranked *)entries[0].memory;
+
+	use(0);
+	use(1);
+	use(1);
+	double rank = first->rank;
+	first->rank = 1000;
+	EXPECT_CONTAINS(evict_set_validate(&set), "not in order");
+	first->rank = rank;
+}
+
+/* Three of one owner next to each other: the first and the last know where the others end. */
+EVICT_TEST(evict, runs_whose_ends_are_wrong_are_found, begin(&evict_adaptive))
+{
+	for (int i = 0; i < 3; i++) {
+		entries[i].owner = &owners[0];
+		use(i);
+	}
+	for (int i = 0; i < 3; i += 2) {
+		struct list *end = entries[i].run_end;
+
+		entries[i].run_end = &entries[1].link;
+		EXPECT_CONTAINS(evict_set_validate(&set), "ends of a run");
+		entries[i].run_end = end;
+	}
+}
+
+static enum evict_answer is_kept_by_its_owner(const struct evict_entry *entry, void *context)
+{
+	(void)entry;
+	++*(int *)context;
+	return EVICT_OWNER_KEEPS;
+}
+
+/* What an owner keeps is what it needs: of its leftovers that says nothing. */
+EVICT_TEST(evict, of_an_owner_that_keeps_its_own_each_leftover_is_asked_for, begin(&evict_adaptive))
+{
+	struct evict_walk walk;
+	int asked = 0;
+
+	for (int i = 0; i < 20; i++) {
+		entries[i].owner = &owners[0];
+		use(i);
+		if (i >= 10)
+			evict_set_class(&set, &entries[i], EVICT_LEFTOVER);
+	}
+	evict_walk_begin(&walk, now);
+	EXPECT(!evict_walk_next(&set, &walk, is_kept_by_its_owner, &asked));
+	EXPECT_EQ(asked, 10 + 1);
 }
 
 static struct evict_belief belief_of(int i)

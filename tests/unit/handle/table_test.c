@@ -199,6 +199,21 @@ TABLE_TEST(handle, is_retired_alone_by_who_has_the_only_reference_besides_its_ow
 	EXPECT_EQ(destroyed, 1);
 }
 
+TABLE_TEST(handle, references_that_are_given_back_together_end_it_with_the_last)
+{
+	_Atomic int destroyed = 0;
+	struct thing *thing = thing_make(&the_table, &thing_class, &destroyed);
+
+	object_publish_and_get(&thing->object);
+	for (int i = 0; i < 3; i++)
+		object_get(&thing->object);
+	EXPECT(object_retire(&thing->object));
+	object_put_several(&thing->object, 2);
+	EXPECT_EQ(destroyed, 0);
+	object_put_some(&thing->object, 3);
+	EXPECT_EQ(destroyed, 1);
+}
+
 /* Three chunks' worth of churn around one survivor: the chunks are recycled, the stale stay dead.
  */
 TEST(handle, a_stale_handle_never_matches_however_often_its_slot_was_reused)
@@ -465,6 +480,22 @@ TABLE_TEST(handle, that_finds_nothing_was_never_given_out_is_stale_or_is_foreign
 	EXPECT_EQ(handle_past(&the_table, handle), HANDLE_STALE);
 }
 
+/* Its chunk is used for others, and the numbers may have come round: nothing is known any more. */
+TABLE_TEST(handle, of_long_ago_is_stale)
+{
+	struct thing *first = thing_create(&the_table, NULL);
+	uint32_t handle = first->object.handle;
+
+	thing_end(first);
+	for (int i = 0; i < 3 * HANDLE_CHUNK; i++)
+		thing_end(thing_create(&the_table, NULL));
+	EXPECT(!handle_slot_of(&the_table, handle));
+	EXPECT_EQ(handle_past(&the_table, handle), HANDLE_STALE);
+	EXPECT_EQ(handle_past(&the_table, UINT32_MAX & ~(HANDLE_GAP - 1)), HANDLE_NEVER);
+	atomic_store(&the_table.drawn, HANDLE_ORDINALS + HANDLE_CHUNK);
+	EXPECT_EQ(handle_past(&the_table, UINT32_MAX & ~(HANDLE_GAP - 1)), HANDLE_STALE);
+}
+
 TABLE_TEST(handle, recounts_find_what_is_miscounted)
 {
 	uint32_t published;
@@ -487,6 +518,18 @@ TABLE_TEST(handle, recounts_find_what_is_miscounted)
 	EXPECT_STR(handle_table_validate(&the_table, &published),
 		   "an object answers to the handle of another place");
 	atomic_fetch_sub(&thing->object.slot->state, UINT64_C(0x40) << 32);
+	atomic_fetch_sub(&thing->object.slot->state, 1);
+	EXPECT_STR(handle_table_validate(&the_table, &published),
+		   "a handle finds what nobody has a reference on");
+	atomic_fetch_add(&thing->object.slot->state, 1);
+	atomic_store(&thing->object.slot->object, NULL);
+	EXPECT_STR(handle_table_validate(&the_table, &published),
+		   "a handle was handed out and names nothing");
+	atomic_store(&thing->object.slot->object, &thing->object);
+	atomic_store(&the_table.directory[the_table.ring->index], NULL);
+	EXPECT_STR(handle_table_validate(&the_table, &published),
+		   "a chunk of handles is not where its numbers lead");
+	atomic_store(&the_table.directory[the_table.ring->index], the_table.ring);
 	EXPECT(!handle_table_validate(&the_table, &published));
 	thing_end(thing);
 }

@@ -670,9 +670,7 @@ TEST(context, a_virtual_one_needs_no_dma_buffer)
 	struct miniport_context_info info;
 
 	f->info.node_count = 2;
-	answer.Caps.DriverManagesResidency = 1;
 	EXPECT_EQ(context_info_accept(&answer, true, &f->info, &info), STATUS_SUCCESS);
-	EXPECT(info.manages_residency);
 	EXPECT_ILLEGAL(context_info_accept(&answer, false, &f->info, &info), "DDI-CONTEXT-INFO",
 		       "DmaBufferSize is 0");
 	answer.PagingCompanionNodeId = 2;

@@ -320,6 +320,25 @@ FAKE_TEST(builder, a_driver_that_makes_no_progress_with_an_empty_buffer_is_stopp
 	EXPECT_EQ(fake_submitted(fake), 0);
 }
 
+/* The CPU writes such an update, so there is no buffer that could be too small. */
+FAKE_TEST(builder, a_driver_that_wants_more_room_for_what_needs_none_is_stopped,
+	  &(struct fake_config){ .has_mmu = true,
+				 .update_mode = MINIPORT_TABLE_CPU_VIRTUAL,
+				 .buffer_bytes = 65536 })
+{
+	static const struct miniport_page_run table = { 16, 1 };
+	struct fake_job job;
+
+	fake->hook = never_enough;
+	fake_job_init(&job, fake);
+	fake_job_add_update(&job, FAKE_LOCAL, &table);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+	EXPECT_EQ(job.status, STATUS_DRIVER_INTERNAL_ERROR);
+	EXPECT_EQ(fake->hook_count, 1);
+	EXPECT_EQ(fake_submitted(fake), 0);
+}
+
 static _Atomic uint32_t refusals;
 
 static void count_refusal(const struct dxgk_refusal *refusal)

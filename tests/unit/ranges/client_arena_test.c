@@ -68,7 +68,9 @@ TEST(mappings, outlive_their_client_and_run_out)
 	EXPECT_EQ(mem_usage().blocks, usage.blocks);
 }
 
-TEST(stamps, change_with_what_is_shown)
+/* A call in which `count` versions of one page are noted, which the client is told to show as `kinds` say. */
+static void note_versions(const uint64_t *versions, const enum client_view_kind *kinds,
+			  unsigned count, void (*check)(const struct client_call *call))
 {
 	struct client_arena *arena = arena_new();
 	struct client_file *file =
@@ -76,50 +78,48 @@ TEST(stamps, change_with_what_is_shown)
 	struct client_mappings mappings = { 0 };
 	struct client_mapping *mapping;
 	struct client_call call = { 0 };
-	static const uint64_t versions[] = { 1, 1, 2 };
 
 	client_call_begin(&call);
 	EXPECT_EQ(client_mappings_find(&mappings, arena, 1, &mapping), STATUS_SUCCESS);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
-		EXPECT_EQ(client_mapping_note(mapping, versions[i], CLIENT_VIEW_WRITTEN),
-			  STATUS_SUCCESS);
+		EXPECT_EQ(client_mapping_note(mapping, versions[i], kinds[i]), STATUS_SUCCESS);
 	}
 	client_call_end();
-	EXPECT_EQ(call.view_count, 3);
-	EXPECT_EQ(call.views[0].stamp, call.views[1].stamp);
-	EXPECT(call.views[0].stamp != call.views[2].stamp);
-	EXPECT_EQ(call.views[2].address, client_mapping_address(mapping));
+	EXPECT_EQ(call.view_count, count);
+	EXPECT_EQ(call.views[count - 1].address, client_mapping_address(mapping));
+	check(&call);
 	client_call_finish(&call);
 	client_mappings_finish(&mappings);
 	client_file_put(file);
 	arena_end(arena);
 }
 
+static void first_two_are_alike(const struct client_call *call)
+{
+	EXPECT_EQ(call->views[0].stamp, call->views[1].stamp);
+	EXPECT(call->views[0].stamp != call->views[2].stamp);
+}
+
+TEST(stamps, change_with_what_is_shown)
+{
+	note_versions((const uint64_t[]){ 1, 1, 2 },
+		      (const enum client_view_kind[]){ CLIENT_VIEW_WRITTEN, CLIENT_VIEW_WRITTEN,
+						       CLIENT_VIEW_WRITTEN },
+		      3, first_two_are_alike);
+}
+
+static void second_is_written(const struct client_call *call)
+{
+	EXPECT_EQ(call->views[1].kind, CLIENT_VIEW_WRITTEN);
+}
+
 /* Who may write there goes on seeing that it may. */
 TEST(stamps, of_what_was_shown_to_be_written_stay_so_when_it_is_shown_to_be_read)
 {
-	static const enum client_view_kind kinds[] = { CLIENT_VIEW_WRITTEN, CLIENT_VIEW_READ };
-	struct client_arena *arena = arena_new();
-	struct client_file *file =
-		client_file_create(memfd_create("test", MFD_CLOEXEC), CLIENT_FILE_OF_OURS);
-	struct client_mappings mappings = { 0 };
-	struct client_mapping *mapping;
-	struct client_call call = { 0 };
-
-	client_call_begin(&call);
-	EXPECT_EQ(client_mappings_find(&mappings, arena, 1, &mapping), STATUS_SUCCESS);
-	for (unsigned i = 0; i < 2; i++) {
-		EXPECT_EQ(client_call_add_run(file, i, 1), STATUS_SUCCESS);
-		EXPECT_EQ(client_mapping_note(mapping, i + 1, kinds[i]), STATUS_SUCCESS);
-	}
-	client_call_end();
-	EXPECT_EQ(call.view_count, 2);
-	EXPECT_EQ(call.views[1].kind, CLIENT_VIEW_WRITTEN);
-	client_call_finish(&call);
-	client_mappings_finish(&mappings);
-	client_file_put(file);
-	arena_end(arena);
+	note_versions((const uint64_t[]){ 1, 2 },
+		      (const enum client_view_kind[]){ CLIENT_VIEW_WRITTEN, CLIENT_VIEW_READ }, 2,
+		      second_is_written);
 }
 
 TEST(arenas, are_of_the_same_client_when_it_has_said_so_and_they_are_at_one_address)

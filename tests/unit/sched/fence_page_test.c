@@ -65,14 +65,13 @@ TEST(slots, are_a_cache_line_apart_and_never_the_same)
 
 	for (unsigned i = 0; i < COUNT; i++)
 		EXPECT_EQ(fence_slot_take(pages, i, &slots[i]), STATUS_SUCCESS);
-	EXPECT_EQ(fence_pages_usage(pages).chunks, 3);
+	EXPECT_EQ(machine_usage().taken_pages, 3);
 	for (unsigned i = 0; i < COUNT; i++) {
 		EXPECT_EQ(*slots[i].view, i);
 		EXPECT_EQ(slots[i].physical_address % FENCE_SLOT_BYTES, 0);
 	}
 	for (unsigned i = 0; i < COUNT; i++)
 		fence_slot_give(&slots[(i * 7) % COUNT]);
-	EXPECT_EQ(fence_pages_usage(pages).slots, 0);
 	fence_pages_close(pages);
 	EXPECT_EQ(machine_usage().taken_pages, 0);
 	machine_finish();
@@ -88,7 +87,7 @@ TEST(pages, keep_one_empty_chunk_and_no_more)
 		EXPECT_EQ(fence_slot_take(pages, 0, &slots[i]), STATUS_SUCCESS);
 	for (unsigned i = 0; i < COUNT; i++)
 		fence_slot_give(&slots[i]);
-	EXPECT_EQ(fence_pages_usage(pages).chunks, 1);
+	EXPECT_EQ(machine_usage().taken_pages, 1);
 	/* The same memory again, so nothing was unmapped and mapped. */
 	EXPECT_EQ(fence_slot_take(pages, 0, &slots[0]), STATUS_SUCCESS);
 	const uint64_t *view = slots[0].view;

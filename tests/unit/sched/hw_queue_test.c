@@ -197,11 +197,11 @@ HW_TEST(fault, of_a_queue_lets_what_is_in_front_count_as_done)
 	world.gpu.on_hw_reset = hit_first;
 	gives(stream, "abc");
 	EXPECT_AFTER(give(other, 'x', 1), "1:a1 1:b2 1:c3 1:x1");
-	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
-							     .is_page_fault = true,
-							     .is_hw = true,
-							     .hw_name = &stream->name,
-							     .hw_progress = 2 });
+	sched_on_faulted(world.sched, &(struct miniport_fault){ .node = 1,
+								.is_page_fault = true,
+								.is_hw_queue = true,
+								.driver_queue = &stream->name,
+								.queue_fence = 2 });
 	EXPECT_STREAMS("", "a. b! c!", "W7f D141@1 H1 R1");
 	EXPECT_AFTER(reach(other, 1), "x.");
 }

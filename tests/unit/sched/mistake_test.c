@@ -218,7 +218,7 @@ TEST(fault, of_what_the_hardware_does_not_have_is_told)
 		world_start();
 		struct sched_queue *queue = world_queue(0, 1);
 		work(queue, 'a');
-		sched_on_faulted(world.sched, &(struct sched_fault){
+		sched_on_faulted(world.sched, &(struct miniport_fault){
 						      .node = 1,
 						      .fence = 5,
 						      .is_fence_valid = true,
@@ -285,11 +285,11 @@ HW_TEST(progress, of_a_fault_that_was_never_submitted_is_told)
 {
 	struct hw_stream *stream = make(0, 0, 1);
 	give(stream, 'a', 5);
-	sched_on_faulted(world.sched, &(struct sched_fault){
+	sched_on_faulted(world.sched, &(struct miniport_fault){
 					      .node = 1,
-					      .is_hw = true,
-					      .hw_name = &stream->name,
-					      .hw_progress = 50,
+					      .is_hw_queue = true,
+					      .driver_queue = &stream->name,
+					      .queue_fence = 50,
 					      .is_page_fault = true,
 				      });
 	expect_told(RULE_DDI_COMPLETION_FENCE, 1, "progress 50", "submitted is 5");

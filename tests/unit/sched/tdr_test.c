@@ -319,11 +319,11 @@ TEST(tdr, a_page_fault_loses_its_owner_and_resets_the_engine)
 	world.gpu.nodes[1].names_abort = true;
 	world.gpu.nodes[1].aborted = 2;
 	happened();
-	struct sched_fault fault = { .node = 1,
-				     .fence = 2,
-				     .is_fence_valid = true,
-				     .is_page_fault = true,
-				     .address = 0x5000 };
+	struct miniport_fault fault = { .node = 1,
+					.fence = 2,
+					.is_fence_valid = true,
+					.is_page_fault = true,
+					.address = 0x5000 };
 	sched_on_faulted(world.sched, &fault);
 	const char *log = happened();
 	EXPECT_STR(words_of(log, SUBMISSIONS), "1:c4+");
@@ -340,7 +340,7 @@ WORLD_TEST(tdr, other_faults_have_their_own_state)
 	bring("W1:a");
 	happened();
 	sched_on_faulted(world.sched,
-			 &(struct sched_fault){ .node = 1, .fence = 1, .is_fence_valid = true });
+			 &(struct miniport_fault){ .node = 1, .fence = 1, .is_fence_valid = true });
 	EXPECT_STR(happened(), "W6f D141@1 E1 a!");
 }
 
@@ -349,14 +349,14 @@ WORLD_TEST(tdr, a_fault_without_a_fence_blames_what_was_aborted)
 	bring("W1:a");
 	happened();
 	EXPECT_AFTER(sched_on_faulted(world.sched,
-				      &(struct sched_fault){ .node = 1, .is_page_fault = true }),
+				      &(struct miniport_fault){ .node = 1, .is_page_fault = true }),
 		     "D141@1 E1 a! W7f");
 }
 
 /* As everything a driver says of ids that it does not have. */
 TEST(tdr, a_fault_of_what_the_hardware_does_not_have_is_ignored)
 {
-	struct sched_fault fault = { .node = 1, .fence = 77, .is_fence_valid = true };
+	struct miniport_fault fault = { .node = 1, .fence = 77, .is_fence_valid = true };
 
 	world_start();
 	work(world_queue(0, 1), 'a');
@@ -373,10 +373,10 @@ WORLD_TEST(tdr, a_fault_that_needs_a_reset_gets_one_whatever_its_id)
 {
 	bring("W1:a");
 	happened();
-	sched_on_faulted(world.sched, &(struct sched_fault){ .node = 1,
-							     .fence = 77,
-							     .is_fence_valid = true,
-							     .needs_engine_reset = true });
+	sched_on_faulted(world.sched, &(struct miniport_fault){ .node = 1,
+								.fence = 77,
+								.is_fence_valid = true,
+								.needs_engine_reset = true });
 	EXPECT_STR(happened(), "D141@1 E1 a! W3");
 }
 

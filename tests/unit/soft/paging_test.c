@@ -22,14 +22,22 @@ static PMDL make_mdl(PUCHAR memory, UINT pages)
 	return mdl;
 }
 
-static void fill_local(ULONGLONG offset, SIZE_T size_bytes, UINT pattern)
+/* In local memory, at an address of the GPU's. */
+static DXGKARG_BUILDPAGINGBUFFER fill_at(ULONGLONG address, SIZE_T size_bytes, UINT pattern)
 {
 	DXGKARG_BUILDPAGINGBUFFER args = operation(DXGK_OPERATION_FILL);
 
 	args.Fill.FillSize = size_bytes;
 	args.Fill.FillPattern = pattern;
 	args.Fill.Destination.SegmentId = SOFTGPU_SEGMENT_LOCAL;
-	args.Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)host_local_address(offset);
+	args.Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)address;
+	return args;
+}
+
+static void fill_local(ULONGLONG offset, SIZE_T size_bytes, UINT pattern)
+{
+	DXGKARG_BUILDPAGINGBUFFER args = fill_at(host_local_address(offset), size_bytes, pattern);
+
 	host_page(&args);
 }
 
@@ -266,14 +274,11 @@ TEST(paging, a_long_run_of_entries_is_one_command)
 
 TEST(paging, a_full_buffer_is_said_to_be_full_before_anything_is_written)
 {
-	DXGKARG_BUILDPAGINGBUFFER args = operation(DXGK_OPERATION_FILL);
 	UCHAR buffer[64];
 	UINT used;
 
 	host_start(NULL);
-	args.Fill.FillSize = PAGE;
-	args.Fill.Destination.SegmentId = SOFTGPU_SEGMENT_LOCAL;
-	args.Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)host_local_address(0);
+	DXGKARG_BUILDPAGINGBUFFER args = fill_at(host_local_address(0), PAGE, 0);
 	memset(buffer, 0x5a, sizeof(buffer));
 	EXPECT_EQ(host_build(&args, buffer, 39, &used), STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
 	EXPECT_EQ(used, 0);
@@ -306,17 +311,13 @@ TEST(paging, what_needs_nothing_writes_nothing)
 
 TEST(paging, addresses_outside_the_segments_are_refused)
 {
-	DXGKARG_BUILDPAGINGBUFFER args = operation(DXGK_OPERATION_FILL);
 	UCHAR buffer[64];
 	UINT used;
 
 	host_start(NULL);
-	args.Fill.FillSize = PAGE;
-	args.Fill.Destination.SegmentId = SOFTGPU_SEGMENT_LOCAL;
-	args.Fill.Destination.SegmentAddress.QuadPart = 0; /* the base was forgotten */
+	DXGKARG_BUILDPAGINGBUFFER args = fill_at(0, PAGE, 0); /* the base was forgotten */
 	EXPECT_EQ(host_build(&args, buffer, sizeof(buffer), &used), STATUS_INVALID_PARAMETER);
-	args.Fill.Destination.SegmentAddress.QuadPart =
-		(LONGLONG)host_local_address(host.segments[0].Size);
+	args = fill_at(host_local_address(host.segments[0].Size), PAGE, 0);
 	EXPECT_EQ(host_build(&args, buffer, sizeof(buffer), &used), STATUS_INVALID_PARAMETER);
 
 	DXGKARG_BUILDPAGINGBUFFER unmap = operation(DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);

@@ -52,6 +52,11 @@ static void cannot_connect(void *argument)
 		expect_refused(close_adapter(), lacks[i].status, lacks[i].rule, lacks[i].words);
 		CHILD_EXPECT(host_may());
 	}
+	/* One for the socket, and none to keep for what the server shows. */
+	host_refuse(HOST_NUMBER, 2);
+	expect_refused(close_adapter(), STATUS_TOO_MANY_OPENED_FILES, "API-DESCRIPTORS",
+		       "no file descriptor");
+	CHILD_EXPECT(host_may());
 	/* Less than it would like is enough. */
 	atomic_store(&host.most_bytes, UINT64_C(1) << 32);
 	remote_views_forget();

@@ -227,8 +227,8 @@ TEST(segment, says_what_is_in_it)
 	EXPECT(vidmm_segment_usage(scene.gpu.manager, SEGMENT_LOCAL, &usage));
 	EXPECT_EQ(usage.resident_bytes, 4 * MIB);
 	EXPECT_EQ(usage.needed_bytes, 4 * MIB);
-	EXPECT_EQ(usage.filled_bytes, 4 * MIB);
-	EXPECT_EQ(usage.evicted_bytes, 0);
+	EXPECT_EQ(usage.traffic.filled.bytes, 4 * MIB);
+	EXPECT_EQ(usage.traffic.evicted.bytes, 0);
 	EXPECT_EQ(usage.group, VIDMM_LOCAL);
 	scene_finish();
 }

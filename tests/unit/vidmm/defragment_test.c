@@ -124,7 +124,7 @@ static void expect_nothing_left_the_segment(void)
 
 	EXPECT_EQ(scene.gpu.copied_out_bytes, 0);
 	EXPECT(vidmm_segment_usage(scene.gpu.manager, SEGMENT_LOCAL, &usage));
-	EXPECT_EQ(usage.evicted_bytes, 0);
+	EXPECT_EQ(usage.traffic.evicted.bytes, 0);
 	EXPECT_EQ(usage.traffic.shifted.bytes, scene.gpu.copied_within_bytes);
 }
 

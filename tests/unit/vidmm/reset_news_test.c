@@ -125,43 +125,33 @@ NEWS_TEST(entering, that_ends_afterwards_was_told_before, init(SET_APERTURE))
 }
 
 /* Built when the adapter works again. */
-NEWS_TEST(entering, that_begins_during_the_reset_is_nothing_to_tell, init(SET_APERTURE))
+SHARED_THING_TEST(entering, that_begins_during_the_reset_is_nothing_to_tell, init(SET_APERTURE))
 {
-	struct client other;
-	struct thing opened;
+	struct thing *opened = &shared_thing->opened;
 
-	client_init(&other, &scene.gpu.process);
-	thing_open(&opened, &other, &scene.thing);
 	begin_reset();
-	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(opened), STATUS_PENDING);
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "");
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(thing_is_in(&opened));
+	EXPECT(thing_is_in(opened));
 	EXPECT_STR(scene.gpu.log, "m");
-	thing_close(&opened);
-	client_finish(&other);
 }
 
 /* Decided before, queued during the first reset, built after it, and met by the second. */
-NEWS_TEST(entering, that_two_resets_meet_is_told_by_the_second, init(SET_APERTURE))
+SHARED_THING_TEST(entering, that_two_resets_meet_is_told_by_the_second, init(SET_APERTURE))
 {
-	struct client other;
-	struct thing opened;
+	struct thing *opened = &shared_thing->opened;
 
-	client_init(&other, &scene.gpu.process);
-	thing_open(&opened, &other, &scene.thing);
-	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	EXPECT_EQ(thing_make_resident(opened), STATUS_PENDING);
 	begin_reset();
-	place_of(&opened)->move.job.generation = scene.gpu.generation;
+	place_of(opened)->move.job.generation = scene.gpu.generation;
 	vidmm_reset(scene.gpu.manager);
 	EXPECT_STR(scene.gpu.log, "u");
-	vidmm_device_lose(&other.device);
+	vidmm_device_lose(&shared_thing->other.device);
 	scene.gpu.generation++;
 	EXPECT_EQ(gpu_run(&scene.gpu, 1), 1);
 	expect_told("umu");
-	thing_close(&opened);
-	client_finish(&other);
 }
 
 /* ---- on the way out ---- */

@@ -124,34 +124,26 @@ THING_TEST(reset, what_is_locked_in_gpu_memory_stays_to_be_seen)
 }
 
 /* A device that was made meanwhile: work of it waits until everything is back. */
-TEST(reset, who_is_not_lost_gets_everything_back)
+SHARED_THING_TEST(reset, who_is_not_lost_gets_everything_back,
+		  scene_init_with(NULL, MIB, SET_LOCAL))
 {
-	struct client other;
-	struct thing thing;
-	struct thing opened;
+	struct client *other = &shared_thing->other;
+	struct thing *opened = &shared_thing->opened;
 
-	scene_init(NULL);
-	client_init(&other, &scene.gpu.process);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_open(&opened, &other, &thing);
-	thing_bring_in(&thing);
-	EXPECT_EQ(thing_make_resident(&opened), STATUS_SUCCESS);
+	thing_bring_in(&scene.thing);
+	EXPECT_EQ(thing_make_resident(opened), STATUS_SUCCESS);
 	begin_reset();
 	lose_memory();
-	EXPECT(atomic_load(&other.device.is_suspended));
-	EXPECT(!thing_is_in(&opened));
-	gpu_work(&other);
-	vidmm_device_has_work(&other.device);
+	EXPECT(atomic_load(&other->device.is_suspended));
+	EXPECT(!thing_is_in(opened));
+	gpu_work(other);
+	vidmm_device_has_work(&other->device);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT(thing_is_in(&opened));
-	EXPECT(thing_holds(&opened, 0));
-	EXPECT(!atomic_load(&other.device.is_suspended));
-	gpu_retire(&other);
+	EXPECT(thing_is_in(opened));
+	EXPECT(thing_holds(opened, 0));
+	EXPECT(!atomic_load(&other->device.is_suspended));
+	gpu_retire(other);
 	gpu_check(&scene.gpu);
-	thing_close(&opened);
-	thing_finish(&thing);
-	client_finish(&other);
-	scene_finish();
 }
 
 /* ---- on the way in ---- */
@@ -185,31 +177,21 @@ THING_TEST(entering, that_was_done_in_the_last_moment_is_lost_all_the_same)
 	EXPECT_EQ(allocation_content(scene.thing.memory), VIDMM_CONTENT_BACKED);
 }
 
-TEST(entering, comes_again_for_who_is_not_lost)
+SHARED_THING_TEST(entering, comes_again_for_who_is_not_lost, scene_init_with(NULL, MIB, SET_LOCAL))
 {
-	struct client other;
-	struct thing thing;
-	struct thing opened;
+	struct thing *opened = &shared_thing->opened;
 
-	scene_init(NULL);
-	client_init(&other, &scene.gpu.process);
-	thing_init(&thing, &scene.client, MIB, SET_LOCAL);
-	thing_open(&opened, &other, &thing);
-	thing_write(&thing, 'a');
-	EXPECT_EQ(thing_make_resident(&opened), STATUS_PENDING);
+	thing_write(&scene.thing, 'a');
+	EXPECT_EQ(thing_make_resident(opened), STATUS_PENDING);
 	begin_reset();
 	lose_memory();
 	fail_job();
-	EXPECT_EQ(opened.done, 0);
+	EXPECT_EQ(opened->done, 0);
 	EXPECT_EQ(gpu_run(&scene.gpu, 9), 1);
-	EXPECT_EQ(opened.done, 1);
-	EXPECT_EQ(opened.status, STATUS_SUCCESS);
-	EXPECT(thing_holds(&opened, 'a'));
+	EXPECT_EQ(opened->done, 1);
+	EXPECT_EQ(opened->status, STATUS_SUCCESS);
+	EXPECT(thing_holds(opened, 'a'));
 	gpu_check(&scene.gpu);
-	thing_close(&opened);
-	thing_finish(&thing);
-	client_finish(&other);
-	scene_finish();
 }
 
 /* ---- on the way out ---- */

@@ -159,4 +159,27 @@ static inline NTSTATUS thing_offer(struct thing *thing)
 
 #define THING_TEST(suite, claim) SCENE_TEST(suite, claim, scene_init_with(NULL, MIB, SET_LOCAL))
 
+/* The scene's, which another client of the same process has opened. */
+struct shared_thing {
+	struct client other;
+	struct thing opened;
+};
+
+static inline void shared_thing_begin(struct shared_thing *shared)
+{
+	client_init(&shared->other, &scene.gpu.process);
+	thing_open(&shared->opened, &shared->other, &scene.thing);
+}
+
+static inline void shared_thing_end(struct shared_thing *shared)
+{
+	thing_close(&shared->opened);
+	client_finish(&shared->other);
+	scene_finish();
+}
+
+#define SHARED_THING_TEST(suite, claim, begin)                                                     \
+	TEST_ON(shared_thing, begin;                                                               \
+		shared_thing_begin(&shared_thing), shared_thing_end(&shared_thing), suite, claim)
+
 #endif

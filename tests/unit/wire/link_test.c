@@ -146,6 +146,27 @@ TEST(server, that_is_silent_is_waited_for_no_longer_because_of_signals)
 	unlink(address.sun_path);
 }
 
+/* A directory of the user's has a name from the root on, or is none. */
+TEST(server, is_looked_for_where_the_system_has_it_when_the_user_has_no_directory)
+{
+	static const char *const directories[] = { NULL, "", "run", "/nowhere/at/all" };
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		if (directories[i])
+			setenv("XDG_RUNTIME_DIR", directories[i], 1);
+		else
+			unsetenv("XDG_RUNTIME_DIR");
+		path[0] = '\0';
+		(void)server_link_choose("auto", path, sizeof(path));
+		EXPECT_STR(path, "/run/dxgk/dxgk.sock");
+	}
+	EXPECT_EQ(server_link_choose(NULL, path, sizeof(path)), SERVER_NONE);
+	EXPECT_EQ(server_link_choose("", path, sizeof(path)), SERVER_NONE);
+	EXPECT_EQ(server_link_choose("/x", path, sizeof(path)), SERVER_AT_PATH);
+	EXPECT_STR(path, "/x");
+}
+
 /* ---- channels ---- */
 
 TEST(channel, that_the_host_does_not_give_is_none)

@@ -126,6 +126,53 @@ TEST(hostile, values_of_a_call_that_has_none_are_refused)
 	free(request);
 }
 
+TEST(hostile, a_block_at_an_odd_address_or_of_too_many_bytes_is_refused)
+{
+	static uint64_t request[(TRAVEL_MAX_BYTES + 8) / 8] = { CALL_close_adapter };
+	struct travel_image image;
+	const char *why = NULL;
+
+	test_hooks_init(&hooks);
+	EXPECT(!travel_request_open(&image, CALL_close_adapter, (char *)request + 4, 8,
+				    &hooks.hooks, &why));
+	EXPECT_CONTAINS(why, "not aligned");
+	EXPECT(!travel_request_open(&image, CALL_close_adapter, request, TRAVEL_MAX_BYTES + 8,
+				    &hooks.hooks, &why));
+	EXPECT_CONTAINS(why, "too long");
+}
+
+/* An answer of open_resource2 to one element and room for data: what is said of both may be anything. */
+static bool apply_opened(uint64_t data_at, uint64_t data_bytes)
+{
+	char total[16];
+	D3DDDI_OPENALLOCATIONINFO2 element;
+	D3DKMT_OPENRESOURCE args = { .NumAllocations = 1,
+				     .pOpenAllocationInfo2 = &element,
+				     .pTotalPrivateDriverDataBuffer = total,
+				     .TotalPrivateDriverDataBufferSize = sizeof(total) };
+	struct {
+		uint32_t status;
+		uint32_t changed;
+		D3DDDI_OPENALLOCATIONINFO2 element;
+		uint64_t data_bytes;
+		char data[sizeof(total)];
+	} reply = { .changed = UINT32_C(1) << 31, .data_bytes = data_bytes };
+
+	reply.element.pPrivateDriverData = (void *)(uintptr_t)data_at;
+	return travel_reply_apply(CALL_open_resource2, &args, &reply, sizeof(reply), &hooks.hooks);
+}
+
+TEST(hostile, a_reply_that_leads_out_of_the_clients_room_is_refused)
+{
+	test_hooks_init(&hooks);
+	EXPECT(apply_opened(0, 16));
+	EXPECT(apply_opened(16, 16));
+	EXPECT(!apply_opened(17, 16));
+	EXPECT(!apply_opened(UINT64_MAX, 16));
+	EXPECT(!apply_opened(0, 17));
+	EXPECT(!apply_opened(0, 0)); /* there is more than it says */
+}
+
 TEST(hostile, a_reply_that_is_not_of_the_call_is_refused)
 {
 	UINT numbers[2] = { 0 };

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
+#include "base/attributes.h"
 #include "base/mem.h"
 #include "unit/wire/travel.h"
 
@@ -316,6 +317,34 @@ TEST(travel, elements_of_a_resource_point_into_the_clients_own_room)
 	EXPECT(elements[1].pPrivateDriverData == total + 3);
 }
 
+static NTSTATUS open_without_data(void *arguments, const struct travel_image *image)
+{
+	D3DKMT_OPENRESOURCE *args = arguments;
+
+	if (args->pOpenAllocationInfo2 != TRAVEL_NOWHERE && args->pOpenAllocationInfo2)
+		args->pOpenAllocationInfo2[0].hAllocation = 7;
+	args->hResource = 8;
+	return STATUS_SUCCESS;
+}
+
+TEST(travel, elements_without_data_point_nowhere_and_there_may_be_none)
+{
+	D3DDDI_OPENALLOCATIONINFO2 element = { .pPrivateDriverData = (void *)8 };
+	D3DKMT_OPENRESOURCE args = { .NumAllocations = 1, .pOpenAllocationInfo2 = &element };
+
+	test_hooks_init(&hooks);
+	test_go(CALL_open_resource2, &args, open_without_data, &hooks);
+	EXPECT_EQ(element.hAllocation, 7);
+	EXPECT(element.pPrivateDriverData == NULL);
+	element.hAllocation = 1;
+	args.NumAllocations = 0;
+	test_go(CALL_open_resource2, &args, open_without_data, &hooks);
+	args = (D3DKMT_OPENRESOURCE){ .NumAllocations = 1 };
+	test_go(CALL_open_resource2, &args, open_without_data, &hooks);
+	EXPECT_EQ(element.hAllocation, 1);
+	EXPECT_EQ(args.hResource, 8);
+}
+
 /* A client may say more room than there is, as long as it is refused. */
 TEST(travel, room_is_neither_read_nor_written_by_a_call_that_fails)
 {
@@ -570,19 +599,82 @@ TEST(travel, both_ends_of_one_build_agree)
 	EXPECT_EQ(travel_hash(), travel_hash());
 }
 
-static void count_place(void *context, const void *memory, uint64_t size_bytes)
+struct visits {
+	uint32_t count;
+	struct {
+		const void *memory;
+		uint64_t size_bytes;
+	} visit[8];
+};
+
+static void note_visit(void *context, const void *memory, uint64_t size_bytes)
 {
-	*(uint64_t *)context += size_bytes;
+	struct visits *visits = context;
+
+	assert_true(visits->count < ARRAY_SIZE(visits->visit));
+	visits->visit[visits->count].memory = memory;
+	visits->visit[visits->count++].size_bytes = size_bytes;
+}
+
+static void expect_visit(const struct visits *visits, uint32_t i, const void *memory,
+			 uint64_t size_bytes)
+{
+	EXPECT(visits->visit[i].memory == memory);
+	EXPECT_EQ(visits->visit[i].size_bytes, size_bytes);
 }
 
 TEST(travel, a_visit_sees_all_of_the_clients_memory)
 {
 	const D3DKMT_HANDLE handles[3] = { 1, 2, 3 };
-	D3DKMT_EVICT args = { .NumAllocations = 3, .AllocationList = handles };
-	uint64_t bytes = 0;
+	char runtime[5];
+	char total[64];
+	D3DDDI_OPENALLOCATIONINFO2 elements[2];
+	D3DKMT_EVICT evict = { .NumAllocations = 3, .AllocationList = handles };
+	D3DKMT_OPENRESOURCE open = {
+		.NumAllocations = 2,
+		.pOpenAllocationInfo2 = elements,
+		.pPrivateRuntimeData = runtime,
+		.PrivateRuntimeDataSize = sizeof(runtime),
+		.pTotalPrivateDriverDataBuffer = total,
+		.TotalPrivateDriverDataBufferSize = sizeof(total),
+	};
+	struct visits visits = { 0 };
 
-	travel_visit(CALL_evict, &args, count_place, &bytes);
-	EXPECT_EQ(bytes, sizeof(args) + sizeof(handles));
+	travel_visit(CALL_evict, &evict, note_visit, &visits);
+	EXPECT_EQ(visits.count, 2);
+	expect_visit(&visits, 0, &evict, sizeof(evict));
+	expect_visit(&visits, 1, handles, sizeof(handles));
+
+	visits.count = 0;
+	travel_visit(CALL_open_resource2, &open, note_visit, &visits);
+	EXPECT_EQ(visits.count, 4);
+	expect_visit(&visits, 0, &open, sizeof(open));
+	expect_visit(&visits, 1, elements, sizeof(elements));
+	expect_visit(&visits, 2, runtime, sizeof(runtime));
+	expect_visit(&visits, 3, total, sizeof(total));
+
+	visits.count = 0;
+	travel_visit(CALL_evict, NULL, note_visit, &visits);
+	travel_visit(CALL_D3DKMTPresent, &evict, note_visit, &visits);
+	travel_visit(CALL_COUNT, &evict, note_visit, &visits);
+	EXPECT_EQ(visits.count, 0);
+}
+
+static void count_told(void *context, const char *parent, uint32_t offset, uint32_t size_bytes,
+		       const char *how)
+{
+	++*(unsigned *)context;
+}
+
+TEST(travel, what_is_no_call_or_not_built_has_no_fields_to_tell_of)
+{
+	unsigned told = 0;
+
+	travel_describe(CALL_COUNT, count_told, &told);
+	travel_describe(CALL_D3DKMTPresent, count_told, &told);
+	EXPECT_EQ(told, 0);
+	travel_describe(CALL_evict, count_told, &told);
+	EXPECT(told > 0);
 }
 
 TEST_MAIN("wire/travel")

@@ -44,9 +44,9 @@ static void end(uint32_t handle)
 	EXPECT(!find(handle));
 }
 
-static uint32_t slots_taken(void)
+static uint32_t kept_count(void)
 {
-	return fence_pages_usage(app.process->fence_pages).slots;
+	return app.device->kept_fences.count;
 }
 
 /* ---- names ---- */
@@ -132,12 +132,11 @@ PLAIN_TEST(place, is_kept_of_so_many_the_last_ones_and_goes_with_the_device)
 		all[i] = make(&usual);
 	for (unsigned i = 0; i < COUNT; i++)
 		end(all[i].handle);
-	EXPECT_EQ(slots_taken(), KEPT_FENCES);
+	EXPECT_EQ(kept_count(), KEPT_FENCES);
 	for (unsigned i = 0; i < KEPT_FENCES; i++)
 		EXPECT(make(&usual).view == all[COUNT - 1 - i].view);
-	EXPECT_EQ(slots_taken(), KEPT_FENCES);
+	EXPECT_EQ(kept_count(), 0);
 	EXPECT(device_destroy(app.device));
-	EXPECT_EQ(slots_taken(), 0);
 }
 
 /* Who may only wait has an address to read from, who is shared a page of its own. */
@@ -153,15 +152,15 @@ TEST(place, of_another_kind_is_not_kept_and_no_kept_one_is_used_for_it)
 	begin_plain();
 	struct sync_names kept = make(&usual);
 	end(kept.handle);
-	EXPECT_EQ(slots_taken(), 1);
+	EXPECT_EQ(kept_count(), 1);
 	struct sync_names names[] = { make(&reader), make(&unseen), make(&shared) };
-	EXPECT_EQ(slots_taken(), 3);
+	EXPECT_EQ(kept_count(), 1);
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		EXPECT(names[i].view != kept.view);
 		end(names[i].handle);
 	}
 	EXPECT_EQ(names[1].gpu_address, 0);
-	EXPECT_EQ(slots_taken(), 1);
+	EXPECT_EQ(kept_count(), 1);
 	EXPECT(make(&usual).view == kept.view);
 	finish_plain();
 }
@@ -179,7 +178,7 @@ PLAIN_TEST(place, that_cannot_be_had_makes_no_fence)
 		if (status == STATUS_NO_MEMORY) {
 			failures++;
 			EXPECT_EQ(app.device->sync_object_count, 0);
-			EXPECT_EQ(slots_taken(), 0);
+			EXPECT_EQ(kept_count(), 0);
 		}
 	}
 	EXPECT_EQ(status, STATUS_SUCCESS);
@@ -320,7 +319,7 @@ PLAIN_TEST(end, of_the_same_fences_by_several_threads_happens_once)
 			use(sync, 2);
 	}
 	EXPECT_EQ(app.device->sync_object_count, 0);
-	EXPECT(slots_taken() <= KEPT_FENCES);
+	EXPECT(kept_count() <= KEPT_FENCES);
 }
 
 TEST_MAIN("object/fence_mapping")

@@ -149,13 +149,13 @@ TEST(residency, an_eviction_switches_the_context_away_first_and_keeps_the_conten
 	complete_next(0);
 	page_until(paging_is_idle);
 	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
-	EXPECT_EQ(usage.evicted_bytes, 65536);
-	EXPECT_EQ(usage.discarded_bytes, 0);
+	EXPECT_EQ(usage.traffic.evicted.bytes, 65536);
+	EXPECT_EQ(usage.traffic.discarded.bytes, 0);
 
 	submit(context);
 	page_until(work_is_submitted);
 	EXPECT(vidmm_segment_usage(adapter->memory, 1, &usage));
-	EXPECT_EQ(usage.copied_in_bytes, 65536);
+	EXPECT_EQ(usage.traffic.copied_in.bytes, 65536);
 	EXPECT_EQ(operations(OPERATION_INIT), 1);
 	EXPECT(complete(0));
 	struct call call = { .act = act_destroy, .handle = handle };
