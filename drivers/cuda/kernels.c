@@ -379,19 +379,25 @@ static SHARED BOOLEAN move(struct run *run, const struct gpu_place *destination,
 	return TRUE;
 }
 
+/* 0: it is dropped. */
+static INLINED void write_word(struct run *run, ULONGLONG to, ULONGLONG value)
+{
+	/* Whoever sees this value of a word does not see the one before: a fence that counts waits for nothing. */
+	if (run->is_dirty && run->dirty_word != to)
+		fence_system();
+	if (to)
+		store_word((ULONGLONG *)(ULONG_PTR)to, value);
+	run->is_dirty = TRUE;
+	run->dirty_word = to;
+}
+
 static SHARED BOOLEAN write64(struct run *run, const struct gpu_place *destination, ULONGLONG value)
 {
 	struct span to;
 
 	if (!open_place(run, destination, 0, sizeof(value), TRUE, &to))
 		return FALSE;
-	/* Whoever sees this value of a word does not see the one before: a fence that counts waits for nothing. */
-	if (run->is_dirty && run->dirty_word != to.pointer)
-		fence_system();
-	if (to.pointer)
-		store_word((ULONGLONG *)(ULONG_PTR)to.pointer, value);
-	run->is_dirty = TRUE;
-	run->dirty_word = to.pointer;
+	write_word(run, to.pointer, value);
 	run->bytes_written += sizeof(value);
 	return TRUE;
 }

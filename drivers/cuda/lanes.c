@@ -43,6 +43,22 @@ static NTSTATUS make_lane(struct cuda_device *device, ULONG number)
 	return STATUS_SUCCESS;
 }
 
+static BOOLEAN is_over_bus(const struct cuda_device *device, const struct cuda_lane *lane)
+{
+	const struct cuda_lane *lanes = device->lanes.lanes;
+
+	return lane == &lanes[CUDA_LANE_IN] || lane == &lanes[CUDA_LANE_OUT];
+}
+
+static NTSTATUS make_teller(struct cuda_device *device, struct cuda_lane *lane)
+{
+	lane->teller = lane->stream;
+	if (is_over_bus(device, lane))
+		TRY(device->api.stream_create(&lane->teller, CUDA_STREAM_NON_BLOCKING),
+		    "cuStreamCreate");
+	return STATUS_SUCCESS;
+}
+
 NTSTATUS cuda_lanes_make(struct cuda_device *device)
 {
 	const unsigned flags = CUDA_HOST_PORTABLE | CUDA_HOST_DEVICEMAP;
@@ -71,6 +87,8 @@ NTSTATUS cuda_lanes_make(struct cuda_device *device)
 	lanes->items = (struct cuda_item *)words;
 	for (ULONG number = 0; NT_SUCCESS(status) && number < CUDA_LANES; number++)
 		status = make_lane(device, number);
+	for (ULONG number = 0; NT_SUCCESS(status) && number < CUDA_LANES; number++)
+		status = make_teller(device, &lanes->lanes[number]);
 	return status;
 }
 
@@ -258,14 +276,11 @@ static BOOLEAN launch_rows(struct cuda_device *device, struct cuda_lane *lane)
 /* What there is for kernels and copy engines. */
 static BOOLEAN launch(struct cuda_device *device, struct cuda_lane *lane)
 {
-	const struct cuda_lane *lanes = device->lanes.lanes;
-	BOOLEAN is_over_bus = lane == &lanes[CUDA_LANE_IN] || lane == &lanes[CUDA_LANE_OUT];
-
 	if (lane->filled == lane->launched)
 		return TRUE;
 	if (!need_what_comes_first(device, lane))
 		return FALSE;
-	if (!(is_over_bus
+	if (!(is_over_bus(device, lane)
 		      ? launch_rows(device, lane)
 		      : launch_list(device, lane, lane->launched, lane->filled - lane->launched)))
 		return FALSE;
@@ -284,17 +299,18 @@ static BOOLEAN mark(struct cuda_device *device, struct cuda_lane *lane)
 	ULONGLONG next = next_mark(lane);
 	if (next >= CUDA_LANE_MARKS && !wait_for(device, lane, next - CUDA_LANE_MARKS + 1))
 		return FALSE;
+	cuda_event event = lane->events[next % CUDA_LANE_MARKS];
 	lane->has_work = FALSE;
 	lane->last_mark = next;
 	lane->ends[next % CUDA_LANE_MARKS] = lane->filled;
-	return cuda_did(device,
-			device->api.stream_write(lane->stream, (cuda_pointer)(ULONG_PTR)lane->told,
+	return cuda_did(device, device->api.event_record(event, lane->stream), "cuEventRecord") &&
+	       (lane->teller == lane->stream ||
+		cuda_did(device, device->api.stream_wait_event(lane->teller, event, 0),
+			 "cuStreamWaitEvent")) &&
+	       cuda_did(device,
+			device->api.stream_write(lane->teller, (cuda_pointer)(ULONG_PTR)lane->told,
 						 next, 0),
-			"cuStreamWriteValue64") &&
-	       cuda_did(
-		       device,
-		       device->api.event_record(lane->events[next % CUDA_LANE_MARKS], lane->stream),
-		       "cuEventRecord");
+			"cuStreamWriteValue64");
 }
 
 /* For so many more, before anything is said of them: they come behind the next mark. */

@@ -54,6 +54,8 @@ struct cuda_stamp {
 
 struct cuda_lane {
 	cuda_stream stream;
+	cuda_stream
+		teller; /* stores what is told: of copies over the bus the next one does not wait for that */
 	cuda_event events[CUDA_LANE_MARKS]; /* of mark n: n % CUDA_LANE_MARKS */
 	ULONGLONG ends[CUDA_LANE_MARKS];    /* items before it are free when the mark is told */
 	ULONGLONG *told;                    /* the GPU writes it */

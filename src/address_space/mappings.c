@@ -146,6 +146,13 @@ static void show(struct vidmm_allocation *allocation, bool leads_there)
 {
 	struct vidmm_place *place = atomic_load_explicit(&allocation->place, memory_order_acquire);
 
+	/* Who decides for others has the manager's lock for long: it is not waited for, but for a shift. */
+	if (place->move.way != MOVE_SHIFT) {
+		lock_acquire(&allocation->lock);
+		place_set_leads_there(place, leads_there);
+		lock_release(&allocation->lock);
+		return;
+	}
 	lock_acquire(&place->manager->lock);
 	place_lead_there_locked(place, leads_there);
 	lock_release(&place->manager->lock);

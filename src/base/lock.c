@@ -15,7 +15,7 @@
 #include "base/lock_order.h"
 #include "base/thread.h"
 
-enum { SPINS = 100 };
+enum { SPINS = 250 };
 
 static _Atomic uint64_t wait_count;
 
@@ -53,8 +53,9 @@ void lock_finish(struct lock *lock)
 static bool lock_take_soon(struct lock *lock)
 {
 	for (unsigned i = 0; i < SPINS; i++) {
-		if (atomic_load_explicit(&lock->word, memory_order_relaxed) == LOCK_FREE)
-			return lock_take(lock);
+		if (atomic_load_explicit(&lock->word, memory_order_relaxed) == LOCK_FREE &&
+		    lock_take(lock))
+			return true;
 		thread_relax();
 	}
 	return false;

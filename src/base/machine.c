@@ -556,14 +556,10 @@ static void run_keep(uint64_t first, uint64_t count)
 /* Pages of the run that starts at `page`, 0 when none does. */
 static uint64_t run_length_locked(uint64_t page)
 {
-	uint64_t end = page;
-
 	lock_assert_held(&machine.lock);
 	if (page >= machine.pages || !bit_get(machine.first, page))
 		return 0;
-	while (!bit_get(machine.last, end))
-		end++;
-	return end + 1 - page;
+	return bit_find(machine.last, page) + 1 - page;
 }
 
 static bool page_of_address(uint64_t address, uint64_t *page_out)

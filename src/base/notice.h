@@ -44,6 +44,22 @@ static inline enum thread_wait_result notice_wait(struct notice *notice, uint32_
 	return thread_wait(&notice->count, awaited, deadline_ns);
 }
 
+/* Looks for so long, without sleeping. True: a notice was given. */
+static inline bool notice_look(struct notice *notice, uint32_t seen, uint64_t for_ns)
+{
+	enum { LOOKS = 16 };
+	uint64_t until_ns = clock_deadline(for_ns);
+
+	do {
+		for (unsigned i = 0; i < LOOKS; i++) {
+			if (notice_read(notice) != seen)
+				return true;
+			thread_relax();
+		}
+	} while (clock_now_ns() < until_ns);
+	return false;
+}
+
 /*
  * Drops and retakes the lock, when a notice is given or at the deadline: look again at what it guards,
  * all of which may have changed.

@@ -30,4 +30,15 @@ static inline uint64_t word_mask(uint64_t bit, uint64_t count)
 	return mask << bit;
 }
 
+/* The first that is set from there on: there is one. */
+static inline uint64_t bit_find(const uint64_t *map, uint64_t bit)
+{
+	uint64_t at = bit / 64;
+	uint64_t word = map[at] & word_mask(bit % 64, 64);
+
+	while (word == 0)
+		word = map[++at];
+	return at * 64 + (uint64_t)__builtin_ctzll(word);
+}
+
 #endif

@@ -2,7 +2,7 @@
 /*
  * buffer.c - paging buffers: where they are, and their way to the hardware and back.
  *
- *	free ──current()──▶ current ──submit()──▶ with the scheduler ──retired──▶ reclaim() ──▶ free
+ *	free ──current()──▶ current ──submit()──▶ with the scheduler ──retired──▶ free
  *
  * A buffer is contiguous memory of the machine below 4 GiB. The driver is told exactly the size it
  * reported, because some recognise a fresh buffer by it, and the private data of a fresh one is
@@ -180,6 +180,7 @@ void pager_buffers_finish(struct pager *pager)
 static bool take_buffer(struct pager *pager)
 {
 	lock_acquire(&pager->lock);
+	list_splice_back(&pager->free_buffers, &pager->retired_buffers);
 	struct list *link = list_pop_front(&pager->free_buffers);
 	lock_release(&pager->lock);
 	if (!link)
@@ -187,6 +188,7 @@ static bool take_buffer(struct pager *pager)
 	pager->current = container_of(link, struct pager_buffer, link);
 	pager->current->generation = pager->built_generation;
 	pager->current->work_bytes = 0;
+	pager->current->piece_count = 0;
 	pager_buffer_refresh(&pager->current->memory);
 	return true;
 }
@@ -203,13 +205,6 @@ bool pager_buffer_current(struct pager *pager, struct pager_stream *stream)
 		pager->current->memory.driver_context = stream->driver_context;
 	}
 	return true;
-}
-
-void pager_buffers_reclaim(struct pager *pager)
-{
-	lock_acquire(&pager->lock);
-	list_splice_back(&pager->free_buffers, &pager->retired_buffers);
-	lock_release(&pager->lock);
 }
 
 /* The current buffer is given up: jobs that were to be in it end with the last packet that was submitted. */

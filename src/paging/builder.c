@@ -221,6 +221,8 @@ static void keep_mdl(struct pager *pager)
 
 void pager_mdls_reclaim(struct pager *pager)
 {
+	if (list_is_empty(&pager->mdls))
+		return;
 	lock_acquire(&pager->lock);
 	uint64_t retired = pager->retired_sequence;
 	lock_release(&pager->lock);
@@ -282,6 +284,7 @@ static void end_piece(struct pager *pager)
 	build->window_count = 0;
 	build->part_count = 0;
 	build->needs_flush = false;
+	build->cleared_slots = 0;
 	build->has_piece = false;
 	build->step = 0;
 	build->multipass = 0;
@@ -307,8 +310,11 @@ static bool is_worth_a_packet(struct pager *pager)
 {
 	uint64_t work_bytes = pager->current->work_bytes;
 
-	if (work_bytes < PAGING_FIRST_WORK_BYTES || work_bytes >= PAGING_PACKET_WORK_BYTES)
-		return work_bytes >= PAGING_PACKET_WORK_BYTES;
+	if (work_bytes >= PAGING_PACKET_WORK_BYTES ||
+	    pager->current->piece_count >= PAGING_PACKET_PIECES)
+		return true;
+	if (work_bytes < PAGING_FIRST_WORK_BYTES)
+		return false;
 	lock_acquire(&pager->lock);
 	bool is_idle = pager->retired_sequence == pager->submitted_sequence;
 	lock_release(&pager->lock);
@@ -339,6 +345,7 @@ static enum build_result build_piece(struct pager *pager)
 		return result;
 	if (pager->current && pager->current->memory.used_bytes > 0) {
 		pager->current->work_bytes += build->piece_bytes;
+		pager->current->piece_count += build->piece_bytes > 0;
 		if (is_worth_a_packet(pager))
 			pager_buffer_submit(pager);
 	}

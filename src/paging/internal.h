@@ -33,6 +33,7 @@ enum {
 	PAGING_BUFFERS = 8,
 	/* More than this in one packet, and building the next would begin too late. */
 	PAGING_PACKET_WORK_BYTES = 16 << 20,
+	PAGING_PACKET_PIECES = 96, /* each of which has an end, to be seen to behind it */
 	/* … and this much is enough while the hardware has nothing else to do. */
 	PAGING_FIRST_WORK_BYTES = 1 << 20,
 	/* Of one TRANSFER or FILL in the physical model. */
@@ -53,6 +54,7 @@ struct pager_buffer {
 	uint32_t generation;     /* in which it was built */
 	bool is_back;            /* from the hardware; others before it may not be */
 	uint64_t work_bytes;
+	uint32_t piece_count; /* that move something */
 };
 
 MUST_CHECK NTSTATUS pager_buffers_init(struct pager *pager);
@@ -66,9 +68,6 @@ void pager_buffer_submit(struct pager *pager);
 
 /* Forgets what is in it; whatever it carried a part of has failed with `status`. */
 void pager_buffer_drop(struct pager *pager, NTSTATUS status);
-
-/* What came back from the hardware can be used again. */
-void pager_buffers_reclaim(struct pager *pager);
 
 /* As the driver expects it at its first call. */
 void pager_buffer_refresh(struct miniport_paging_buffer *memory);
@@ -146,7 +145,7 @@ struct pager_mdl {
 struct pager_window {
 	uint64_t address;
 	uint64_t page_count;
-	const struct miniport_location *location; /* what it shows, from here on */
+	const struct miniport_location *location; /* what it shows, from here on; NULL: nothing */
 	uint64_t offset_bytes;
 };
 
@@ -160,9 +159,10 @@ struct pager_build {
 	struct miniport_paging_op op; /* of the piece, as the driver is told it */
 	struct pager_mdl *mdl;
 	struct pager_slot *slot;
-	struct pager_window windows[2];
+	struct pager_window windows[3]; /* first what is cleared, if anything is */
 	uint32_t window_count;
-	uint32_t part_count; /* of the windows, by leaf table */
+	uint32_t cleared_slots; /* from `slot` on */
+	uint32_t part_count;    /* of the windows, by leaf table */
 	bool needs_flush;
 
 	uint32_t op_count; /* in this turn */
@@ -223,6 +223,7 @@ struct pager_space {
 	struct pager_level levels[MINIPORT_MAX_PAGE_TABLE_LEVELS];
 	struct pager_slot *small;
 	struct pager_slot *big;
+	uint64_t retired_sequence; /* when somebody last looked */
 	uint32_t next_small;
 	uint32_t next_big[2];         /* who moves in has some, everybody else the others */
 	struct miniport_pte *entries; /* of the piece that is being built */
@@ -259,6 +260,16 @@ MUST_CHECK bool space_has_window(struct pager *pager, enum paging_way way);
 MUST_CHECK bool space_step(struct pager *pager, struct miniport_paging_op *op_out);
 
 /* ---- job.c ---- */
+
+/* The job behind this one, which others may have written last, comes to this processor meanwhile. */
+static inline void pager_expect(const struct list *link)
+{
+	enum { LINE_BYTES = 64, BEFORE = 512, BEHIND = 768 }; /* its owner's are around it */
+	const char *job = (const char *)container_of(link, struct paging_job, link);
+
+	for (int at = -BEFORE; at < BEHIND; at += LINE_BYTES)
+		__builtin_prefetch(job + at, 1);
+}
 
 /* Something of `job` is in the buffer that is being filled. */
 void pager_job_written(struct pager *pager, struct paging_job *job);
@@ -339,7 +350,7 @@ struct pager {
 	bool is_suspended;
 	bool is_building; /* the thread has a job, and may wait for packets to go on with it */
 	bool is_sending;  /* the thread is about to hand over a packet */
-	bool needs_tables;
+	_Atomic bool needs_tables;
 	bool is_stopping;
 	bool is_stopped;         /* by pager_stop(); nobody else looks at it */
 	_Atomic bool has_tables; /* written, in this generation; packets read it without the lock */

@@ -93,7 +93,7 @@ void paging_job_behind(struct paging_job *job, uint64_t packet)
 	job->last_sequence = packet;
 }
 
-static bool queue_locked(struct paging_job *job)
+static bool queue_locked(struct paging_job *job, uint64_t now_ns)
 {
 	struct pager *pager = job->pager;
 
@@ -101,7 +101,7 @@ static bool queue_locked(struct paging_job *job)
 	assert(atomic_load(&job->state) == JOB_NEW);
 	atomic_store(&job->state, JOB_WAITING);
 	job->ticket = ++pager->last_ticket;
-	job->queued_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
+	job->queued_ns = now_ns;
 	job->generation = atomic_load(&pager->generation);
 	list_push_back(&pager->queued, &job->queued_link);
 	if (job->changes_tables)
@@ -114,9 +114,10 @@ static bool queue_locked(struct paging_job *job)
 void paging_job_queue(struct paging_job *job)
 {
 	struct pager *pager = job->pager;
+	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
 
 	lock_acquire(&pager->lock);
-	if (queue_locked(job))
+	if (queue_locked(job, now_ns))
 		notice_give(&pager->changed);
 	lock_release(&pager->lock);
 }
@@ -127,9 +128,10 @@ void paging_jobs_queue(struct pager *pager, struct list *jobs)
 
 	if (list_is_empty(jobs))
 		return;
+	uint64_t now_ns = clock_peek_ns();
 	lock_acquire(&pager->lock);
 	list_drain (struct paging_job, job, jobs, link)
-		is_any_ready |= queue_locked(job);
+		is_any_ready |= queue_locked(job, now_ns);
 	if (is_any_ready)
 		notice_give(&pager->changed);
 	lock_release(&pager->lock);
@@ -307,10 +309,11 @@ void pager_job_written(struct pager *pager, struct paging_job *job)
 
 void pager_job_look_behind(struct pager *pager, struct paging_job *job)
 {
-	bool has_more = pager->current && pager->current->memory.used_bytes > 0;
-
+	/* There is one, still. */
+	if (pager->current && pager->current->memory.used_bytes > 0)
+		return;
 	lock_acquire(&pager->lock);
-	if (job->last_sequence > pager->submitted_sequence && !has_more)
+	if (job->last_sequence > pager->submitted_sequence)
 		job->last_sequence = pager->submitted_sequence;
 	lock_release(&pager->lock);
 }
@@ -335,17 +338,33 @@ NTSTATUS pager_job_built(struct pager *pager, struct paging_job *job, NTSTATUS s
 	return status;
 }
 
+static struct paging_job *first_finished_locked(const struct pager *pager)
+{
+	lock_assert_held(&pager->lock);
+	if (list_is_empty(&pager->built))
+		return NULL;
+	struct paging_job *job = container_of(pager->built.next, struct paging_job, link);
+	return job->last_sequence <= pager->retired_sequence ? job : NULL;
+}
+
+bool paging_job_is_followed(const struct paging_job *job)
+{
+	struct pager *pager = job->pager;
+
+	assert(pager_is_current_thread(pager));
+	lock_acquire(&pager->lock);
+	const struct paging_job *next = first_finished_locked(pager);
+	bool is_followed = next && next->done == job->done;
+	lock_release(&pager->lock);
+	return is_followed;
+}
+
 static struct paging_job *take_finished(struct pager *pager)
 {
-	struct paging_job *job = NULL;
-
 	lock_acquire(&pager->lock);
-	if (!list_is_empty(&pager->built)) {
-		job = container_of(pager->built.next, struct paging_job, link);
-		if (job->last_sequence > pager->retired_sequence)
-			job = NULL;
-	}
+	struct paging_job *job = first_finished_locked(pager);
 	if (job) {
+		pager_expect(job->link.next);
 		list_remove(&job->link);
 		list_remove(&job->queued_link);
 		pager->finishing_ticket = job->ticket;

@@ -27,7 +27,11 @@ enum {
 	CAPS_EXPLICIT_INVALIDATION = 1 << 3,
 	WAYS_LOOKED_AT = 64,    /* jobs, for one that moves the other way */
 	TOLD_PASSES_MAX = 1024, /* of what is only told, and does nothing */
+	FEW_PROCESSORS = 2,
 };
+
+#define LOOK_NS             (50 * NS_PER_US)
+#define LOOK_FOR_PACKETS_NS NS_PER_MS
 
 /* How long a job waits for memory of ours, and how often it looks. */
 #define NO_MEMORY_PATIENCE_NS (200 * NS_PER_MS)
@@ -72,6 +76,8 @@ static void queue_tables(struct pager *pager, bool is_ending)
 
 static bool begin_tables(struct pager *pager)
 {
+	if (!atomic_load_explicit(&pager->needs_tables, memory_order_relaxed))
+		return false;
 	lock_acquire(&pager->lock);
 	bool may_begin = tables_may_begin_locked(pager);
 	if (may_begin)
@@ -198,6 +204,7 @@ static bool pick_job(struct pager *pager, NTSTATUS *status_out)
 		if (!job)
 			job = next_ready_locked(pager);
 		if (job) {
+			pager_expect(job->link.next);
 			list_remove(&job->link);
 			atomic_store(&job->state, JOB_BUILDING);
 			pager->build = (struct pager_build){ .job = job };
@@ -335,12 +342,13 @@ static void enter_generation(struct pager *pager)
 /* After a reset, or at the end: cancels packets of before, and waits until the hardware has none of them. */
 static void cancel_stale_packets(struct pager *pager)
 {
+	if (pager->queue_generation == pager->built_generation)
+		return;
 	lock_acquire(&pager->lock);
 	bool is_time = !pager->is_suspended || pager->is_stopping;
 	bool has_packets = pager->retired_sequence != pager->submitted_sequence;
 	lock_release(&pager->lock);
-
-	if (pager->queue_generation == pager->built_generation || !is_time)
+	if (!is_time)
 		return;
 	pager->queue_generation = pager->built_generation;
 	if (!has_packets)
@@ -365,7 +373,6 @@ static bool pager_turn(struct pager *pager)
 
 	enter_generation(pager);
 	cancel_stale_packets(pager);
-	pager_buffers_reclaim(pager);
 	pager_mdls_reclaim(pager);
 	if (pager_finish_job(pager))
 		return true;
@@ -389,9 +396,25 @@ static bool pager_turn(struct pager *pager)
 	return !pager_may_build(pager);
 }
 
+/*
+ * Who waits for a move waits for this thread, and to be woken takes it as long as a megabyte takes on a bus. So it
+ * looks for a while before it sleeps, longer while packets are with the hardware; not where processors are few.
+ */
+static void wait_for_change(struct pager *pager, uint32_t seen, bool may_look)
+{
+	lock_acquire(&pager->lock);
+	bool has_packets = pager->retired_sequence != pager->submitted_sequence;
+	lock_release(&pager->lock);
+	if (may_look &&
+	    notice_look(&pager->changed, seen, has_packets ? LOOK_FOR_PACKETS_NS : LOOK_NS))
+		return;
+	notice_wait(&pager->changed, seen, CLOCK_FOREVER);
+}
+
 static void pager_main(void *context)
 {
 	struct pager *pager = context;
+	bool may_look = thread_processors() > FEW_PROCESSORS && !thread_is_simulated();
 
 	for (;;) {
 		uint32_t seen = notice_read(&pager->changed);
@@ -403,7 +426,7 @@ static void pager_main(void *context)
 				continue;
 			break;
 		}
-		notice_wait(&pager->changed, seen, CLOCK_FOREVER);
+		wait_for_change(pager, seen, may_look);
 	}
 	pager_buffer_drop(pager, STATUS_SUCCESS);
 	pager_mdls_reclaim(pager);

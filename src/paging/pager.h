@@ -266,6 +266,9 @@ void paging_job_queue(struct paging_job *job);
 /* All on the list, by paging_job.link, at once: the pager's thread waits for no turn between them. */
 void paging_jobs_queue(struct pager *pager, struct list *jobs);
 
+/* In done(): the next job that is over has the same one, which is called at once. */
+bool paging_job_is_followed(const struct paging_job *job);
+
 /* In done(): a reset began after it was queued. What it brought into local memory is lost. */
 bool paging_job_is_stale(const struct paging_job *job);
 

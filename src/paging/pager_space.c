@@ -8,7 +8,8 @@
  * the CPU writes them that happens at once, and whoever still copies would end up elsewhere.
  * Several slots of each size go round, so several copies are with the hardware at a time.
  *
- * Entries that were invalid need no flush when the GPU does not remember invalid ones.
+ * Entries that were invalid need no flush when the GPU does not remember invalid ones. So a row of small
+ * windows is made invalid at once, when nobody uses them any more, with one flush for all.
  *
  * Called by the pager's thread.
  */
@@ -20,6 +21,7 @@
 enum {
 	CAPS_CACHE_COHERENT = 1 << 4,
 	CAPS_INVALID_NOT_CACHED = 1 << 10,
+	ROW_SLOTS = 64, /* small ones whose entries go together */
 };
 
 /* ---- slots ---- */
@@ -46,10 +48,14 @@ static struct slot_row slots_for(struct pager_space *space, bool is_big, enum pa
 
 static bool is_next_free(struct pager *pager, const struct slot_row *row)
 {
+	uint64_t last_sequence = row->slots[*row->next].last_sequence;
+
+	if (last_sequence <= pager->space.retired_sequence)
+		return true;
 	lock_acquire(&pager->lock);
-	bool is_free = row->slots[*row->next].last_sequence <= pager->retired_sequence;
+	pager->space.retired_sequence = pager->retired_sequence;
 	lock_release(&pager->lock);
-	return is_free;
+	return last_sequence <= pager->space.retired_sequence;
 }
 
 static struct pager_slot *slot_take(struct pager *pager, bool is_big, enum paging_way way)
@@ -122,17 +128,6 @@ static bool fill_entries(const struct pager_space *space, const struct miniport_
 	}
 }
 
-static void use_slot(struct pager *pager, struct pager_slot *slot)
-{
-	struct pager_build *build = &pager->build;
-
-	build->slot = slot;
-	build->window_count = 0;
-	build->part_count = 0;
-	build->needs_flush = slot->was_used || !(pager->space.mmu.flags & CAPS_INVALID_NOT_CACHED);
-	slot->was_used = true;
-}
-
 static uint64_t mapped_table(const struct pager_space *space, uint64_t address)
 {
 	const struct pager_layout *layout = &space->layout;
@@ -152,8 +147,9 @@ static uint32_t parts_of(const struct pager_space *space, uint64_t address, uint
 	return (uint32_t)((first + page_count - 1) / entries - first / entries + 1);
 }
 
-static void map(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
-		uint64_t address, struct miniport_location *location)
+/* NULL: nothing, the entries are invalid. */
+static void show(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
+		 uint64_t address)
 {
 	struct pager_build *build = &pager->build;
 
@@ -164,8 +160,55 @@ static void map(struct pager *pager, const struct miniport_location *shown, uint
 		.offset_bytes = build->job->done_bytes,
 	};
 	build->part_count += parts_of(&pager->space, address, page_count);
+}
+
+static void map(struct pager *pager, const struct miniport_location *shown, uint64_t page_count,
+		uint64_t address, struct miniport_location *location)
+{
+	show(pager, shown, page_count, address);
 	location->gpu_address = address;
 	location->gpu_table = mapped_table(&pager->space, address);
+}
+
+/* Slots from this one on whose entries go together: none, unless a row of small ones begins here. */
+static uint32_t slots_to_clear(struct pager *pager, const struct pager_slot *slot)
+{
+	const struct pager_space *space = &pager->space;
+	bool is_small = slot >= space->small &&
+			slot + ROW_SLOTS <= space->small + space->layout.small_count;
+	uint32_t free = 0;
+
+	if (!slot->was_used || !(space->mmu.flags & CAPS_INVALID_NOT_CACHED) || !is_small ||
+	    (slot - space->small) % ROW_SLOTS != 0)
+		return 0;
+	lock_acquire(&pager->lock);
+	while (free < ROW_SLOTS && slot[free].last_sequence <= pager->retired_sequence)
+		free++;
+	lock_release(&pager->lock);
+	return free == ROW_SLOTS ? ROW_SLOTS : 0;
+}
+
+static void use_slot(struct pager *pager, struct pager_slot *slot)
+{
+	struct pager_build *build = &pager->build;
+	uint64_t slot_pages = 2ULL * pager->space.layout.small_pages;
+
+	build->slot = slot;
+	build->window_count = 0;
+	build->part_count = 0;
+	build->needs_flush = slot->was_used || !(pager->space.mmu.flags & CAPS_INVALID_NOT_CACHED);
+	build->cleared_slots = slots_to_clear(pager, slot);
+	slot->was_used = true;
+	if (build->cleared_slots > 0)
+		show(pager, NULL, build->cleared_slots * slot_pages, slot->address);
+}
+
+/* They have been made invalid, and the TLB knows it. */
+static void slots_are_cleared(struct pager_build *build)
+{
+	for (uint32_t i = 1; i < build->cleared_slots; i++)
+		build->slot[i].was_used = false;
+	build->cleared_slots = 0;
 }
 
 /* ---- pieces ---- */
@@ -259,27 +302,33 @@ static struct miniport_paging_op write_entries(const struct pager *pager,
 {
 	const struct pager_space *space = &pager->space;
 	const struct miniport_paging_op *op = &pager->build.job->op;
-	bool is_on_tables = miniport_paging_is_on_tables(op);
 	const struct pager_window *window = part->window;
+	bool is_nobodys = miniport_paging_is_on_tables(op) || !window->location;
 	uint64_t address = part->first << MACHINE_PAGE_SHIFT;
 	uint64_t offset_bytes = window->offset_bytes + address - window->address;
 	const struct pager_table *table =
 		&space->levels[0].tables[part->first / space->layout.leaf_entries];
-	bool is_run = fill_entries(space, window->location, offset_bytes, part->count);
+	bool is_run = false;
+
+	if (window->location)
+		is_run = fill_entries(space, window->location, offset_bytes, part->count);
+	else
+		space->entries[0] = (struct miniport_pte){ 0 };
 
 	return (struct miniport_paging_op){
 		.kind = MINIPORT_PAGING_UPDATE_PAGE_TABLE,
-		.subject = is_on_tables ? (struct miniport_subject){ 0 } : op->subject,
+		.subject = is_nobodys ? (struct miniport_subject){ 0 } : op->subject,
 		.target = { .segment = table->segment,
 			   .offset_bytes = table->offset_bytes,
 			   .pointer = table->pointer,
 			   .gpu_address = mapped_table(space, address) },
-		.offset_bytes = (is_on_tables ? 0 : op->offset_bytes) + offset_bytes,
+		.offset_bytes = is_nobodys ? offset_bytes : op->offset_bytes + offset_bytes,
 		.update_table = {
 			.mode = (enum miniport_table_update_mode)space->mmu.update_mode,
 			.entries = space->entries,
 			.first_index = (uint32_t)(part->first % space->layout.leaf_entries),
 			.count = part->count,
+			.is_repeated = !window->location,
 			.is_run = is_run,
 			.driver_process = pager->config.driver_process,
 			.first_address = address,
@@ -290,7 +339,10 @@ static struct miniport_paging_op write_entries(const struct pager *pager,
 static struct miniport_paging_op flush(const struct pager *pager)
 {
 	const struct pager_build *build = &pager->build;
-	const struct pager_window *last = &build->windows[build->window_count - 1];
+	const struct pager_window *first = &build->windows[0];
+	/* What is cleared has all others in it. */
+	const struct pager_window *last =
+		first->location ? &build->windows[build->window_count - 1] : first;
 	const struct pager_table *root =
 		&pager->space.levels[pager->space.mmu.level_count - 1].tables[0];
 
@@ -298,7 +350,7 @@ static struct miniport_paging_op flush(const struct pager *pager)
 		.kind = MINIPORT_PAGING_FLUSH_TLB,
 		.target = pager_table_location(root),
 		.flush_tlb = { .driver_process = pager->config.driver_process,
-			       .first_address = build->windows[0].address,
+			       .first_address = first->address,
 			       .end_address =
 				       last->address + (last->page_count << MACHINE_PAGE_SHIFT) },
 	};
@@ -306,7 +358,7 @@ static struct miniport_paging_op flush(const struct pager *pager)
 
 bool space_step(struct pager *pager, struct miniport_paging_op *op_out)
 {
-	const struct pager_build *build = &pager->build;
+	struct pager_build *build = &pager->build;
 
 	if (build->step < build->part_count) {
 		struct window_part part = part_at(pager, build->step);
@@ -314,8 +366,10 @@ bool space_step(struct pager *pager, struct miniport_paging_op *op_out)
 		*op_out = write_entries(pager, &part);
 		return true;
 	}
-	if (!build->needs_flush || build->step > build->part_count)
+	if (!build->needs_flush || build->step > build->part_count) {
+		slots_are_cleared(build);
 		return false;
+	}
 	*op_out = flush(pager);
 	return true;
 }

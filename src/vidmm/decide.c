@@ -46,7 +46,7 @@
 
 /* ---- moves ---- */
 
-enum { MOVES_AT_ONCE = 64 };
+enum { MOVES_AT_ONCE = 16 };
 
 /* Moves that end without a job: nothing had to be moved, or it could not begin. */
 struct ended {
@@ -257,9 +257,11 @@ static void plan_follow_relock(struct vidmm *manager)
 
 	lock_assert_held(&manager->lock);
 	plan_take(&plan, &manager->plan);
+	manager->followers++;
 	lock_release(&manager->lock);
 	plan_carry_out(manager, &plan, &ended);
 	lock_acquire(&manager->lock);
+	manager->followers--;
 	moves_over_locked(manager, &ended);
 }
 
@@ -281,6 +283,23 @@ void decide_unlock(struct vidmm *manager)
 void decide(struct vidmm *manager)
 {
 	lock_acquire(&manager->lock);
+	decide_unlock(manager);
+}
+
+enum { MOVES_PASSED_BY = 32 };
+
+/*
+ * For the pager's thread, for which all moves wait: who carries out a plan looks again when he is through, and of
+ * moves that are over one after the other the last one decides.
+ */
+void decide_soon_unlock(struct vidmm *manager, bool is_followed)
+{
+	lock_assert_held(&manager->lock);
+	if (manager->followers > 0 || (is_followed && ++manager->passed_by < MOVES_PASSED_BY)) {
+		lock_release(&manager->lock);
+		return;
+	}
+	manager->passed_by = 0;
 	decide_unlock(manager);
 }
 

@@ -90,7 +90,7 @@ static void out_built(struct paging_job *job)
 
 	lock_acquire(&manager->lock);
 	place_part_from_room_locked(place);
-	decide_unlock(manager);
+	decide_soon_unlock(manager, false);
 }
 
 /* ---- the end ---- */
@@ -372,6 +372,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 	struct vidmm_place *place = job_place(job);
 	struct vidmm *manager = place->manager;
 	struct vidmm_allocation *allocation = place->allocation;
+	bool is_followed = paging_job_is_followed(job);
 
 	mdl_finish(place);
 	if (NT_SUCCESS(status) && place->move.way == MOVE_OUT)
@@ -388,7 +389,7 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 		way_done_locked(place, status);
 	/* First: once the manager's lock is let go, whoever carries its end out may free it. */
 	lock_release(&allocation->lock);
-	decide_unlock(manager);
+	decide_soon_unlock(manager, is_followed);
 }
 
 /* ---- what it needs ---- */
@@ -396,6 +397,10 @@ static void job_done(struct paging_job *job, NTSTATUS status)
 /* Without a job nothing follows that writes entries: addresses mapped from now on lead to where it will be. */
 static bool needs_job(struct vidmm_place *place)
 {
+	bool has_bytes = place->move.content == MOVE_COPY || place->move.content == MOVE_FILL;
+
+	if (has_bytes && !atomic_load(&place->manager->is_gone))
+		return true;
 	lock_acquire(&place->manager->lock);
 	bool is_needed = move_has_rows(place) && !atomic_load(&place->manager->is_gone);
 	if (!is_needed)

@@ -507,6 +507,11 @@ void place_lead_there_locked(struct vidmm_place *place, bool leads_there)
 	lock_assert_held(&place->manager->lock);
 	if (leads_there && place->state == PLACE_SHIFTING && !place->shift.has_switched)
 		pages_switch_locked(place);
+	place_set_leads_there(place, leads_there);
+}
+
+void place_set_leads_there(struct vidmm_place *place, bool leads_there)
+{
 	if (leads_there && !place->leads_there)
 		place->lead_version++;
 	place->leads_there = leads_there;

@@ -242,7 +242,9 @@ struct vidmm {
 
 	_Atomic bool awaits_tables; /* somebody found page tables held that he would like gone */
 
-	struct plan plan; /* decided, and nobody has taken it yet */
+	struct plan plan;   /* decided, and nobody has taken it yet */
+	uint32_t followers; /* threads that carry one out, and look again then */
+	uint32_t passed_by; /* moves that were over, since the pager's thread last looked */
 
 	/* The clock of slices, which also decides what a driver's completions posted. */
 	struct thread *ticker;
@@ -316,6 +318,8 @@ void place_written_locked(struct vidmm_place *place);
 void place_copy_open_locked(struct vidmm_place *place);
 /* GPU addresses lead there from now on, or no more. For what shifts: to where it goes. */
 void place_lead_there_locked(struct vidmm_place *place, bool leads_there);
+/* The same for the move that is under way, which shifts nothing, with the allocation's lock: who looks has both. */
+void place_set_leads_there(struct vidmm_place *place, bool leads_there);
 /* OUT, from anywhere; pages are given back. */
 void place_out_locked(struct vidmm_place *place);
 /* The same from IN, without a way out: new work waits until it is back. */
@@ -501,6 +505,8 @@ void decide(struct vidmm *manager);
 void decide_later_unlock(struct vidmm *manager);
 /* What follows from everything that has happened, into vidmm.plan. Does nothing about it. */
 void decide_locked(struct vidmm *manager);
+/* As decide_unlock(), by whoever comes by here soon: another thread, or the next move that is over. */
+void decide_soon_unlock(struct vidmm *manager, bool is_followed);
 
 /* ---- room.c ---- */
 

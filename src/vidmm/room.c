@@ -33,6 +33,7 @@
 #include "vidmm/allocation_list_turns.h"
 #include "vidmm/place.h"
 #include "vidmm/room_parts.h"
+#include "vidmm/table_states.h"
 
 void room_look_again(struct vidmm *manager, uint64_t at_ns)
 {
@@ -589,13 +590,21 @@ static bool device_is_eager(const struct vidmm_device *device)
 		!device_is_stuck(device));
 }
 
+static bool is_stuck(struct stuck_device *stuck)
+{
+	if (!stuck->is_known)
+		stuck->is_stuck = stuck->is_asked_for && device_is_stuck(stuck->device);
+	stuck->is_known = true;
+	return stuck->is_stuck;
+}
+
 /* True for what only a call has asked for while the device's queued work waits for something else: that comes first. */
-static bool binding_is_for_later(const struct vidmm_binding *binding, bool is_stuck)
+static bool binding_is_for_later(const struct vidmm_binding *binding, struct stuck_device *stuck)
 {
 	const struct vidmm_device *device = binding->device;
 
-	return binding->need == BINDING_PROMISED && !is_stuck && device->is_suspended &&
-	       device->needed_count > 0;
+	return binding->need == BINDING_PROMISED && device->is_suspended &&
+	       device->needed_count > 0 && !is_stuck(stuck);
 }
 
 /* True when all requests for it can still be refused, and there is one. */
@@ -614,27 +623,33 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 	struct list *link;
 	bool is_soon = false;
 	bool was_first = search->is_first;
-	/* Where it changes nothing it is not asked for: an idle device may have lost very much. */
-	bool is_stuck = (was_first || device->promised_count > 0) && device_is_stuck(device);
+	struct stuck_device stuck = { .device = device,
+				      .is_asked_for = was_first || device->promised_count > 0 };
 
 	lock_assert_held(&search->manager->lock);
 	search->device = device;
 	search->own = device;
 	search->process = device->process;
 	list_init(&passed_over);
-	is_soon = device_look_for_tables_locked(search, device, was_first && !is_stuck);
+	is_soon = device_look_for_tables_locked(
+		search, device,
+		was_first && (vidmm_tables_are_in(device->process) || !is_stuck(&stuck)));
 	/* One that was found leaves the list by itself, and takes its twins along. */
-	while (!is_soon && (link = device->absent.next) != &device->absent) {
+	while (!is_soon && !room_search_is_cut(search) &&
+	       (link = device->absent.next) != &device->absent) {
 		struct vidmm_binding *binding =
 			container_of(link, struct vidmm_binding, device_link);
 		struct vidmm_place *place = binding_place(binding);
 		uint32_t taken_segments = search->taken_segments;
 
+		if (!stuck.is_known && stuck.is_asked_for && place_is_passed_over(place))
+			stuck.is_known = stuck.is_stuck = true;
 		/* Nobody gives anything up for who cannot work with it. */
-		search->is_first = was_first && (!is_stuck || !list_is_empty(&place->wants));
+		search->is_first =
+			was_first && (!list_is_empty(&place->wants) || !is_stuck(&stuck));
 		search->is_asking = place_is_asked_for(place);
-		enum room room = binding_is_for_later(binding, is_stuck) ? ROOM_SKIPPED
-									 : room_find(search, place);
+		enum room room = binding_is_for_later(binding, &stuck) ? ROOM_SKIPPED
+								       : room_find(search, place);
 		is_soon = room == ROOM_SOON && search->is_first == was_first;
 		if (room == ROOM_SOON && !is_soon) {
 			search->taken_segments = taken_segments;
@@ -653,6 +668,7 @@ static bool device_look_locked(struct room_search *search, struct vidmm_device *
 				place->given_up_at = search->manager->retry_generation;
 			room_look_again(search->manager, clock_deadline(RETRY_NS));
 		}
+		search->found += room == ROOM_FOUND;
 		if (room != ROOM_FOUND && room != ROOM_SOON) {
 			list_remove(link);
 			list_push_back(&passed_over, link);
@@ -746,6 +762,8 @@ static void waiters_look_locked(struct room_search *search, bool are_eager)
 	list_each_safe (struct vidmm_waiter, waiter, &search->manager->waiters, link) {
 		bool is_its_turn;
 
+		if (room_search_is_cut(search))
+			return;
 		if (waiter_is_held(waiter) || waiter_is_eager(waiter) != are_eager)
 			continue;
 		if (waiter->kind == VIDMM_WAITER_LIST)

@@ -31,6 +31,26 @@ struct room_search {
 	uint32_t taken_segments; /* somebody in front waits for room there */
 	uint64_t now_ns;
 	uint64_t allocation_id; /* that room is looked for, for traces; 0: page tables */
+	uint32_t found;         /* how many have it */
+};
+
+/*
+ * Enough for one look: the pager begins with them while more is decided (decide.c). Nobody behind who is
+ * being looked at has his turn before that.
+ */
+static inline bool room_search_is_cut(const struct room_search *search)
+{
+	enum { FOUND_AT_ONCE = 8 };
+
+	return search->found >= FOUND_AT_ONCE;
+}
+
+/* device_is_stuck() is found out when somebody asks: a device may have lost very much. */
+struct stuck_device {
+	const struct vidmm_device *device;
+	bool is_asked_for; /* where it changes nothing it is not */
+	bool is_known;
+	bool is_stuck;
 };
 
 /* What keeps those who do not go now. */

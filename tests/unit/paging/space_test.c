@@ -234,12 +234,46 @@ TEST(space, no_flush_for_entries_that_were_invalid_where_the_gpu_remembers_none)
 	}
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 0);
 
-	/* Now they come round: valid entries change. */
-	fake_job_init(&job, fake);
-	add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
-	paging_job_queue(&job.job);
-	fake_job_wait(&job);
-	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 1);
+	/* Now they come round: valid entries change, of a row of windows at once. */
+	enum { ROW = 64 };
+	EXPECT(slots >= 2 * ROW && slots % ROW == 0);
+	for (uint32_t i = 0; i < 2 * ROW; i++) {
+		fake_job_init(&job, fake);
+		add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+	}
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 2);
+	fake_destroy(fake);
+}
+
+/* Then the row cannot be made invalid, and each window is flushed by itself. */
+TEST(space, a_row_of_windows_that_is_in_use_is_flushed_one_by_one)
+{
+	struct fake_config config = mode_config(PHYS);
+	struct miniport_page_run from = { 0, 2 };
+	struct miniport_page_run to = { 8, 2 };
+
+	config.mmu_flags = FAKE_INVALID_NOT_CACHED;
+	config.is_automatic = true;
+	struct fake *fake = fake_create(&config);
+	uint32_t slots = fake->pager->space.layout.small_count;
+	struct fake_job job;
+	for (uint32_t i = 0; i < slots; i++) {
+		fake_job_init(&job, fake);
+		add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+	}
+	/* As if the last of the row was not back. */
+	fake->pager->space.small[63].last_sequence = UINT64_MAX;
+	for (uint32_t i = 0; i < 3; i++) {
+		fake_job_init(&job, fake);
+		add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
+		paging_job_queue(&job.job);
+		fake_job_wait(&job);
+	}
+	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 3);
 	fake_destroy(fake);
 }
 

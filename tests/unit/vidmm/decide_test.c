@@ -121,6 +121,10 @@ SCENE_TEST(plan, is_printed_to_its_last_line, scene_init(NULL))
 		thing_init(&things[i], &scene.client, PAGE, SET_LOCAL);
 	ask_for_all(things, MANY);
 	decide_locked(scene.gpu.manager);
+	/* A look ends with some of them, for the pager to begin with. */
+	EXPECT(print_plan(scene.gpu.manager).lines < MANY);
+	for (int i = 0; i < MANY; i++)
+		decide_locked(scene.gpu.manager);
 	EXPECT_EQ(print_plan(scene.gpu.manager).lines, MANY);
 	for (int i = 0; i < MANY; i++) {
 		if (i > 0)

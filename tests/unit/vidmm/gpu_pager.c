@@ -81,6 +81,12 @@ bool paging_job_is_stale(const struct paging_job *job)
 	return job->generation != the_gpu->generation;
 }
 
+bool paging_job_is_followed(const struct paging_job *job)
+{
+	(void)job;
+	return false;
+}
+
 uint64_t paging_job_last_packet(struct paging_job *built)
 {
 	return built->last_sequence;
