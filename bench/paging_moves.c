@@ -131,6 +131,7 @@ static double rate(uint64_t start_ns, uint64_t size_bytes)
 
 static double measure_in(const struct client *client, D3DKMT_HANDLE allocation, uint64_t size_bytes)
 {
+	plain_cool();
 	uint64_t start = clock_now_ns();
 
 	end_in(client, begin_in(client, allocation));
@@ -139,6 +140,7 @@ static double measure_in(const struct client *client, D3DKMT_HANDLE allocation, 
 
 static double measure_out(const struct client *client, D3DKMT_HANDLE allocation)
 {
+	plain_cool();
 	uint64_t start = clock_now_ns();
 
 	begin_out(client, allocation);
@@ -149,6 +151,7 @@ static double measure_out(const struct client *client, D3DKMT_HANDLE allocation)
 /* `inside` goes out, `outside` comes in. */
 static double measure_both(const struct client *client, D3DKMT_HANDLE inside, D3DKMT_HANDLE outside)
 {
+	plain_cool();
 	uint64_t start = clock_now_ns();
 
 	begin_out(client, inside);

@@ -23,6 +23,7 @@ enum {
 	SMALL_PIECE_BYTES = 64 * 1024,
 	STREAM_BYTES = 1024 * 1024, /* from here on past the cache */
 	LANE_BYTES = 2 * 1024 * 1024,
+	LOOKS = 1000, /* some tens of microseconds, as long as it takes to wake a thread */
 };
 
 /* soft_lane.state: who has it decides. */
@@ -172,12 +173,20 @@ static void move_pieces(struct soft_transfer_work *work)
 
 /* ---- lanes ---- */
 
+/* A long move is a row of transfers, and the last pieces are small: what is waited for comes soon. */
+static void wait_soon(PKEVENT event)
+{
+	for (ULONG i = 0; i < LOOKS && !KeReadStateEvent(event); i++)
+		YieldProcessor();
+	KeWaitForSingleObject(event, Executive, KernelMode, FALSE, NULL);
+}
+
 static VOID NTAPI lane_thread(PVOID StartContext)
 {
 	struct soft_lane *lane = (struct soft_lane *)StartContext;
 
 	for (;;) {
-		KeWaitForSingleObject(&lane->called, Executive, KernelMode, FALSE, NULL);
+		wait_soon(&lane->called);
 		if (ReadAcquire(&lane->is_stop_pending))
 			break;
 		if (InterlockedCompareExchange(&lane->state, LANE_AT_WORK, LANE_CALLED) !=
@@ -257,7 +266,7 @@ static void lanes_dismiss(struct soft_lanes *lanes)
 		struct soft_lane *lane = &lanes->lanes[i];
 
 		if (InterlockedExchange(&lane->state, LANE_IDLE) == LANE_AT_WORK)
-			KeWaitForSingleObject(&lane->done, Executive, KernelMode, FALSE, NULL);
+			wait_soon(&lane->done);
 	}
 }
 
