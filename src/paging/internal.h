@@ -271,6 +271,9 @@ static inline void pager_expect(const struct list *link)
 		__builtin_prefetch(job + at, 1);
 }
 
+/* True: it is ready, and who gives work to the thread tells it. */
+MUST_CHECK bool pager_job_queue_locked(struct paging_job *job, uint64_t now_ns);
+
 /* Something of `job` is in the buffer that is being filled. */
 void pager_job_written(struct pager *pager, struct paging_job *job);
 

@@ -93,7 +93,7 @@ void paging_job_behind(struct paging_job *job, uint64_t packet)
 	job->last_sequence = packet;
 }
 
-static bool queue_locked(struct paging_job *job, uint64_t now_ns)
+bool pager_job_queue_locked(struct paging_job *job, uint64_t now_ns)
 {
 	struct pager *pager = job->pager;
 
@@ -117,7 +117,7 @@ void paging_job_queue(struct paging_job *job)
 	uint64_t now_ns = clock_peek_ns(); /* an observer's look: no step of a seeded run */
 
 	lock_acquire(&pager->lock);
-	if (queue_locked(job, now_ns))
+	if (pager_job_queue_locked(job, now_ns))
 		notice_give(&pager->changed);
 	lock_release(&pager->lock);
 }
@@ -131,7 +131,7 @@ void paging_jobs_queue(struct pager *pager, struct list *jobs)
 	uint64_t now_ns = clock_peek_ns();
 	lock_acquire(&pager->lock);
 	list_drain (struct paging_job, job, jobs, link)
-		is_any_ready |= queue_locked(job, now_ns);
+		is_any_ready |= pager_job_queue_locked(job, now_ns);
 	if (is_any_ready)
 		notice_give(&pager->changed);
 	lock_release(&pager->lock);

@@ -64,14 +64,16 @@ static bool tables_may_begin_locked(const struct pager *pager)
 	       pager->retired_sequence == pager->submitted_sequence;
 }
 
-static void queue_tables(struct pager *pager, bool is_ending)
+/* Of the generation that is now: one that begins before it is queued would find tables of its own, and write them twice. */
+static void queue_tables_locked(struct pager *pager, bool is_ending)
 {
 	struct paging_job *job = &pager->space.job;
 
+	lock_assert_held(&pager->lock);
 	paging_job_init(job, pager);
 	job->done = tables_done;
 	pager_space_rewind(pager, is_ending);
-	paging_job_queue(job);
+	(void)!pager_job_queue_locked(job, clock_peek_ns()); /* by the thread itself */
 }
 
 static bool begin_tables(struct pager *pager)
@@ -80,13 +82,12 @@ static bool begin_tables(struct pager *pager)
 		return false;
 	lock_acquire(&pager->lock);
 	bool may_begin = tables_may_begin_locked(pager);
-	if (may_begin)
+	if (may_begin) {
 		pager->needs_tables = false;
+		queue_tables_locked(pager, false);
+	}
 	lock_release(&pager->lock);
-	if (!may_begin)
-		return false;
-	queue_tables(pager, false);
-	return true;
+	return may_begin;
 }
 
 /* At the end the tables are made invalid once, for GPUs that would follow entries of tables that are gone. */
@@ -97,9 +98,9 @@ static bool begin_last_tables(struct pager *pager)
 		return false;
 	lock_acquire(&pager->lock);
 	bool has_tables = pager->has_tables;
-	lock_release(&pager->lock);
 	if (has_tables)
-		queue_tables(pager, true);
+		queue_tables_locked(pager, true);
+	lock_release(&pager->lock);
 	return has_tables;
 }
 

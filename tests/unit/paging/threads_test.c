@@ -2,6 +2,8 @@
 /*
  * threads_test.c - jobs from many threads, a hardware thread, resets and recounts in between.
  */
+#include "base/clock.h"
+#include "base/sim.h"
 #include "base/thread.h"
 #include "fake.h"
 #include "support/test.h"
@@ -165,6 +167,58 @@ TEST(threads, resets_in_between)
 	EXPECT_EQ(job.status, STATUS_SUCCESS);
 	EXPECT_EQ(fake->memory.local[64 * 4096], 0x78);
 	fake_destroy(fake);
+}
+
+/* Its tables are the kernel's own: a packet that is with the hardware may go through them. */
+static NTSTATUS count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
+				   struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)buffer;
+	(void)multipass;
+	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_initial)
+		fake->hook_count += fake_in_flight(fake) > 0;
+	return STATUS_PENDING;
+}
+
+/* Packets come back late: everybody else has gone as far as he can. */
+static void complete_slowly(struct fake_job *job)
+{
+	while (atomic_load(&job->done_count) == 0) {
+		clock_sleep_until(clock_deadline(NS_PER_MS));
+		if (fake_in_flight(job->fake) > 0)
+			fake_complete_one(job->fake);
+	}
+	fake_job_wait(job);
+}
+
+/* The pager's thread goes on meanwhile, as far as it may. */
+static void dawdle(void)
+{
+	for (int i = 0; i < 300; i++)
+		sim_point();
+}
+
+TEST(threads, a_reset_between_any_steps_of_the_one_before_finds_no_packets_under_its_tables)
+{
+	bool was_parked = true;
+
+	SKIP_UNLESS(thread_is_simulated(), "threads are parked in seeded runs only");
+	for (uint64_t point = 1; was_parked; point++) {
+		struct fake *fake = fake_create(&(struct fake_config){ .has_mmu = true });
+		struct fake_job job;
+
+		fake->hook = count_early_tables;
+		sim_park("pager", point);
+		pager_restart(fake->pager);
+		dawdle();
+		pager_restart(fake->pager);
+		fake_job_queue_fill(&job, fake, 1);
+		was_parked = sim_park_end();
+		complete_slowly(&job);
+		EXPECT_EQ(job.status, STATUS_SUCCESS);
+		EXPECT_EQ(fake->hook_count, 0);
+		fake_destroy(fake);
+	}
 }
 
 TEST_MAIN("paging/threads")
