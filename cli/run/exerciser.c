@@ -63,14 +63,12 @@ static bool is_other_than_file(const char *path)
 bool exerciser_load(struct exerciser *exerciser, const char *path, char *why, size_t why_bytes)
 {
 	const struct dxgk_exerciser *(*enter)(void);
-	char *whole = realpath(path, NULL);
 	char what[256];
 
 	*exerciser = (struct exerciser){ 0 };
-	if (is_other_than_file(path)) {
-		free(whole);
+	if (is_other_than_file(path))
 		return refuse_library(exerciser, path, "it is no regular file", why, why_bytes);
-	}
+	char *whole = realpath(path, NULL);
 	exerciser->library = dlopen(whole ? whole : path, RTLD_NOW | RTLD_LOCAL);
 	free(whole);
 	if (!exerciser->library) {

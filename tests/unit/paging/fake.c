@@ -472,6 +472,16 @@ static void give_table(void *memory, const struct pager_table *table, uint64_t s
 	fake->tables_taken--;
 }
 
+NTSTATUS fake_count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
+				 struct miniport_paging_buffer *buffer, uint32_t *multipass)
+{
+	(void)buffer;
+	(void)multipass;
+	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_initial)
+		fake->hook_count += fake_in_flight(fake) > 0;
+	return STATUS_PENDING;
+}
+
 /* ---- life ---- */
 
 static void make_mmu(struct fake *fake)

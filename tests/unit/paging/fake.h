@@ -115,6 +115,10 @@ struct fake {
 	_Atomic uint64_t context_signature; /* INIT/UPDATE_CONTEXT were executed with this */
 };
 
+/* A hook that counts the pager's own tables that are written while a packet, which may go through them, is with the hardware. */
+NTSTATUS fake_count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
+				 struct miniport_paging_buffer *buffer, uint32_t *multipass);
+
 /* Allocates, creates the pager. */
 struct fake *fake_create(const struct fake_config *config);
 NTSTATUS fake_try_create(const struct fake_config *config, struct fake **fake_out);

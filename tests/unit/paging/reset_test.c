@@ -110,16 +110,6 @@ FAKE_TEST(reset, a_restart_alone_suspends_first, &mmu)
 	EXPECT_EQ(after.status, STATUS_SUCCESS);
 }
 
-static NTSTATUS count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
-				   struct miniport_paging_buffer *buffer, uint32_t *multipass)
-{
-	(void)buffer;
-	(void)multipass;
-	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_initial)
-		fake->hook_count += fake_in_flight(fake) > 0;
-	return STATUS_PENDING;
-}
-
 FAKE_TEST(reset, tables_are_not_written_while_the_hardware_has_packets, &mmu)
 {
 	struct fake_job flying;
@@ -127,7 +117,7 @@ FAKE_TEST(reset, tables_are_not_written_while_the_hardware_has_packets, &mmu)
 
 	fake_job_queue_fill(&flying, fake, 1);
 	fake_wait_submitted(fake, 1);
-	fake->hook = count_early_tables;
+	fake->hook = fake_count_early_tables;
 	uint32_t before = atomic_load(&fake->log_count);
 	pager_suspend(fake->pager);
 	pager_restart(fake->pager);

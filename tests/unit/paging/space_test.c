@@ -215,34 +215,44 @@ TEST(space, a_transfer_still_says_where_its_sides_are)
 	fake_pages_finish(&pages);
 }
 
-TEST(space, no_flush_for_entries_that_were_invalid_where_the_gpu_remembers_none)
+/* Two pages of local memory, through the next window. */
+static void copy_once(struct fake *fake, bool is_back)
+{
+	static const struct miniport_page_run here = { 0, 2 }, there = { 8, 2 };
+	struct fake_job job;
+
+	fake_job_init(&job, fake);
+	add_copy(&job, fake_place(FAKE_LOCAL, is_back ? &there : &here),
+		 fake_place(FAKE_LOCAL, is_back ? &here : &there), 8192);
+	paging_job_queue(&job.job);
+	fake_job_wait(&job);
+}
+
+/* Every window has been used, on a GPU that remembers no invalid entries. */
+static struct fake *create_with_used_windows(void)
 {
 	struct fake_config config = mode_config(PHYS);
-	struct miniport_page_run from = { 0, 2 };
-	struct miniport_page_run to = { 8, 2 };
 
 	config.mmu_flags = FAKE_INVALID_NOT_CACHED;
 	config.is_automatic = true;
 	struct fake *fake = fake_create(&config);
+	for (uint32_t i = 0; i < fake->pager->space.layout.small_count; i++)
+		copy_once(fake, false);
+	return fake;
+}
+
+TEST(space, no_flush_for_entries_that_were_invalid_where_the_gpu_remembers_none)
+{
+	struct fake *fake = create_with_used_windows();
 	uint32_t slots = fake->pager->space.layout.small_count;
-	struct fake_job job;
-	for (uint32_t i = 0; i < slots; i++) {
-		fake_job_init(&job, fake);
-		add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
-		paging_job_queue(&job.job);
-		fake_job_wait(&job);
-	}
+
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 0);
 
 	/* Now they come round: valid entries change, of a row of windows at once. */
 	enum { ROW = 64 };
 	EXPECT(slots >= 2 * ROW && slots % ROW == 0);
-	for (uint32_t i = 0; i < 2 * ROW; i++) {
-		fake_job_init(&job, fake);
-		add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
-		paging_job_queue(&job.job);
-		fake_job_wait(&job);
-	}
+	for (uint32_t i = 0; i < 2 * ROW; i++)
+		copy_once(fake, true);
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 2);
 	fake_destroy(fake);
 }
@@ -250,29 +260,12 @@ TEST(space, no_flush_for_entries_that_were_invalid_where_the_gpu_remembers_none)
 /* Then the row cannot be made invalid, and each window is flushed by itself. */
 TEST(space, a_row_of_windows_that_is_in_use_is_flushed_one_by_one)
 {
-	struct fake_config config = mode_config(PHYS);
-	struct miniport_page_run from = { 0, 2 };
-	struct miniport_page_run to = { 8, 2 };
+	struct fake *fake = create_with_used_windows();
 
-	config.mmu_flags = FAKE_INVALID_NOT_CACHED;
-	config.is_automatic = true;
-	struct fake *fake = fake_create(&config);
-	uint32_t slots = fake->pager->space.layout.small_count;
-	struct fake_job job;
-	for (uint32_t i = 0; i < slots; i++) {
-		fake_job_init(&job, fake);
-		add_copy(&job, fake_place(FAKE_LOCAL, &from), fake_place(FAKE_LOCAL, &to), 8192);
-		paging_job_queue(&job.job);
-		fake_job_wait(&job);
-	}
 	/* As if the last of the row was not back. */
 	fake->pager->space.small[63].last_sequence = UINT64_MAX;
-	for (uint32_t i = 0; i < 3; i++) {
-		fake_job_init(&job, fake);
-		add_copy(&job, fake_place(FAKE_LOCAL, &to), fake_place(FAKE_LOCAL, &from), 8192);
-		paging_job_queue(&job.job);
-		fake_job_wait(&job);
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		copy_once(fake, true);
 	EXPECT_EQ(fake_count(fake, 0, MINIPORT_PAGING_FLUSH_TLB), 3);
 	fake_destroy(fake);
 }

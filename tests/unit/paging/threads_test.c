@@ -169,17 +169,6 @@ TEST(threads, resets_in_between)
 	fake_destroy(fake);
 }
 
-/* Its tables are the kernel's own: a packet that is with the hardware may go through them. */
-static NTSTATUS count_early_tables(struct fake *fake, const struct miniport_paging_op *op,
-				   struct miniport_paging_buffer *buffer, uint32_t *multipass)
-{
-	(void)buffer;
-	(void)multipass;
-	if (op->kind == MINIPORT_PAGING_UPDATE_PAGE_TABLE && op->update_table.is_initial)
-		fake->hook_count += fake_in_flight(fake) > 0;
-	return STATUS_PENDING;
-}
-
 /* Packets come back late: everybody else has gone as far as he can. */
 static void complete_slowly(struct fake_job *job)
 {
@@ -207,7 +196,7 @@ TEST(threads, a_reset_between_any_steps_of_the_one_before_finds_no_packets_under
 		struct fake *fake = fake_create(&(struct fake_config){ .has_mmu = true });
 		struct fake_job job;
 
-		fake->hook = count_early_tables;
+		fake->hook = fake_count_early_tables;
 		sim_park("pager", point);
 		pager_restart(fake->pager);
 		dawdle();
